@@ -1,0 +1,63 @@
+//! A service port and the pods behind it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU8;
+
+use serde::Serialize;
+
+/// Names a backend: `namespace/service/port`.
+///
+/// The parts are joined with a slash because no part can hold one; ingress-nginx joins with hyphens, where
+/// (`a`, `b-c`) and (`a-b`, `c`) collide.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct BackendId(String);
+
+impl BackendId {
+    /// The port is as the Ingress names it: a number or a name.
+    #[must_use]
+    pub fn new(namespace: &str, service: &str, port: impl fmt::Display) -> Self {
+        debug_assert!(!namespace.contains('/') && !service.contains('/'), "parts are validated before");
+        BackendId(format!("{namespace}/{service}/{port}"))
+    }
+
+    /// The id as the data plane and the filter see it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for BackendId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The pods behind one service port and how to choose among them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Backend {
+    /// The algorithm.
+    pub load_balance: LoadBalance,
+    /// Attempts for one request: the first and every retry.
+    pub attempts: NonZeroU8,
+    /// Ready pods, sorted, without duplicates. Empty means 503.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// How a backend chooses among its endpoints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadBalance {
+    /// Each endpoint in turn.
+    #[default]
+    RoundRobin,
+}
+
+/// One pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Endpoint {
+    /// Where it listens.
+    pub address: SocketAddr,
+}

@@ -1,0 +1,168 @@
+//! Host names and the locations under them.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::BackendId;
+
+/// A DNS name in lower case, without a wildcard: what RFC 1123 and Kubernetes allow in a host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Hostname(String);
+
+/// A text that is not a host name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidHostname;
+
+impl Hostname {
+    /// Accepts labels of letters, digits and inner hyphens, 63 bytes each and 253 together.
+    pub fn parse(text: &str) -> Result<Self, InvalidHostname> {
+        let lower = text.to_ascii_lowercase();
+        let valid = lower.len() <= 253 && lower.split('.').all(is_label);
+        if valid { Ok(Hostname(lower)) } else { Err(InvalidHostname) }
+    }
+
+    /// The name in lower case.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_label(label: &str) -> bool {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+    (1..=63).contains(&label.len())
+        && label.bytes().all(inner)
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+}
+
+/// Which requests a server answers, by their Host header.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ServerName {
+    /// Every host that no other server names.
+    CatchAll,
+    /// One host.
+    Exact(Hostname),
+    /// One more label in front of this name: `*.example.com`.
+    Wildcard(Hostname),
+}
+
+impl ServerName {
+    /// Parses an Ingress host: empty, a name, or a name with one leading `*.`.
+    pub fn parse(host: &str) -> Result<Self, InvalidHostname> {
+        if host.is_empty() {
+            return Ok(ServerName::CatchAll);
+        }
+        match host.strip_prefix("*.") {
+            Some(suffix) => Hostname::parse(suffix).map(ServerName::Wildcard),
+            None => Hostname::parse(host).map(ServerName::Exact),
+        }
+    }
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerName::CatchAll => f.write_str("_"),
+            ServerName::Exact(name) => f.write_str(name.as_str()),
+            ServerName::Wildcard(suffix) => write!(f, "*.{}", suffix.as_str()),
+        }
+    }
+}
+
+impl Serialize for ServerName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// One virtual host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Server {
+    /// In the order they are tried: the first match wins. A request that matches none gets 404.
+    pub locations: Vec<Location>,
+}
+
+/// One path rule of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Location {
+    /// The name that the data plane's route carries and the filter looks up.
+    pub id: LocationId,
+    /// Which paths it takes.
+    pub path: PathMatch,
+    /// What it does with them.
+    pub action: Action,
+}
+
+/// Names a location: host, kind of match and path, which together are unique.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct LocationId(String);
+
+impl LocationId {
+    /// A host name holds neither `=` nor `/`, so the parts cannot run into each other.
+    #[must_use]
+    pub fn new(server: &ServerName, path: &PathMatch) -> Self {
+        LocationId(match path {
+            PathMatch::Exact(path) => format!("{server}={path}"),
+            PathMatch::Prefix(path) => format!("{server}{path}"),
+        })
+    }
+
+    /// The id as the data plane and the filter see it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Which request paths a location takes. Case-sensitive.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathMatch {
+    /// The path and nothing else.
+    Exact(String),
+    /// The path and everything under it, by whole segments: `/foo` takes `/foo` and `/foo/bar`, not `/foobar`.
+    Prefix(String),
+}
+
+/// What a location does with a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Sends it to a backend of [`crate::Config::backends`].
+    Forward(BackendId),
+    /// Answers 301 with this path and the request's own query.
+    MovedPermanently {
+        /// The absolute path of the new location.
+        path: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wildcard_is_one_leading_star_label() {
+        assert_eq!(ServerName::parse("*.a.b").unwrap().to_string(), "*.a.b");
+        for bad in ["*", "*.", "a.*.b", "**.a", "*a.b", "a b", "a..b", "-a", "a_b", "a\n", "$host", "a.b."] {
+            assert_eq!(ServerName::parse(bad), Err(InvalidHostname), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn host_names_are_compared_in_lower_case() {
+        assert_eq!(ServerName::parse("Shop.Example").unwrap(), ServerName::parse("shop.example").unwrap());
+    }
+
+    #[test]
+    fn a_prefix_and_an_exact_path_have_different_ids() {
+        let host = ServerName::parse("a.b").unwrap();
+        let exact = LocationId::new(&host, &PathMatch::Exact("/x".into()));
+        let prefix = LocationId::new(&host, &PathMatch::Prefix("/x".into()));
+        assert_ne!(exact, prefix);
+    }
+}

@@ -1,0 +1,1 @@
+//! The IR to the filter's plugin configuration.

@@ -1,0 +1,1 @@
+//! Kubernetes objects to the IR, pure and total.

@@ -1,0 +1,1 @@
+//! The IR to Envoy's resources, and the delta ADS server.

@@ -1,0 +1,1 @@
+//! What the filter decides: tables, state and balancing, pure.

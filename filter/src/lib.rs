@@ -1,0 +1,1 @@
+//! The proxy-wasm filter: a thin shell that lets the core talk to a host.

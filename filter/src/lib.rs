@@ -1,1 +1,23 @@
-//! The proxy-wasm filter: a thin shell that lets the core talk to a host.
+//! `sluice_filter.wasm`: a thin shell that lets the core talk to a host.
+//!
+//! ```text
+//!   host --on_configure, on_tick, on_http_call_response--> Root ----+
+//!   host --on_http_request_headers-----------------------> Request -+--> Worker --> sluice-filter-core
+//!                                                                   |
+//!   host <--properties, headers, replies, calls------- host.rs <----+
+//! ```
+//!
+//! One [`worker::Worker`] lives in each VM and outlives the contexts: a new plugin configuration makes a new root
+//! context, not new tables. `host.rs` is the only file that calls the host.
+#![allow(missing_docs, reason = "the only public item is the entry point that `proxy_wasm::main!` makes")]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod host;
+mod request;
+mod rng;
+mod root;
+mod worker;
+
+proxy_wasm::main! {{
+    proxy_wasm::set_root_context(|id| Box::new(root::Root::new(id)));
+}}

@@ -1,0 +1,119 @@
+//! The log: what to ask the controller next, and when.
+//!
+//! A long-poll: the controller answers as soon as it has something newer than the version asked with, and the next
+//! call goes out with the answer of the last. A timer only restarts it after a failure.
+
+use std::time::Duration;
+
+use sluice_filter_config::{LOG_PATH, Version};
+
+use crate::Timestamp;
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Applied, or there was nothing new.
+    Current,
+    /// A delta for other tables than ours: only a snapshot helps.
+    OutOfStep,
+    /// No answer, an error, or a document that was refused: ask again, later.
+    Failed,
+}
+
+/// The state of one worker's long-poll.
+#[derive(Debug, Default)]
+pub struct Feed {
+    in_flight: bool,
+    whole: bool,
+    failures: u32,
+    not_before: Timestamp,
+}
+
+impl Feed {
+    const FIRST_WAIT: Duration = Duration::from_millis(50);
+    const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+    /// Whether a call should go out now.
+    #[must_use]
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        !self.in_flight && now >= self.not_before
+    }
+
+    /// The path to ask: what changed since `have`, or everything.
+    #[must_use]
+    pub fn path(&self, have: Option<Version>) -> String {
+        match have.filter(|_| !self.whole) {
+            Some(version) => format!("{LOG_PATH}?since={version}"),
+            None => LOG_PATH.to_owned(),
+        }
+    }
+
+    /// A call went out.
+    pub fn sent(&mut self) {
+        self.in_flight = true;
+    }
+
+    /// A call could not go out, or was answered.
+    pub fn ended(&mut self, verdict: Verdict, now: Timestamp) {
+        self.in_flight = false;
+        match verdict {
+            Verdict::Current => {
+                self.failures = 0;
+                self.whole = false;
+            }
+            Verdict::OutOfStep if !self.whole => self.whole = true,
+            // A snapshot cannot be out of step: whatever answered so is broken, and is not to be hammered.
+            Verdict::OutOfStep | Verdict::Failed => {
+                let wait = Self::FIRST_WAIT.saturating_mul(1 << self.failures.min(10));
+                self.not_before = now.after(wait.min(Self::LONGEST_WAIT));
+                self.failures += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn one_call_is_in_flight_at_a_time() {
+        let mut feed = Feed::default();
+        assert!(feed.is_due(at(0)));
+        feed.sent();
+        assert!(!feed.is_due(at(60_000)));
+        feed.ended(Verdict::Current, at(1));
+        assert!(feed.is_due(at(1)));
+    }
+
+    #[test]
+    fn failures_wait_longer_each_time_up_to_a_second() {
+        let mut feed = Feed::default();
+        let mut waits = Vec::new();
+        for _ in 0..7 {
+            feed.sent();
+            feed.ended(Verdict::Failed, at(0));
+            waits.push((0..2_000).find(|&ms| feed.is_due(at(ms))).unwrap());
+        }
+        assert_eq!(waits, [50, 100, 200, 400, 800, 1000, 1000]);
+        feed.sent();
+        feed.ended(Verdict::Current, at(5_000));
+        assert!(feed.is_due(at(5_000)));
+    }
+
+    #[test]
+    fn a_delta_that_does_not_fit_asks_for_everything_once() {
+        let mut feed = Feed::default();
+        let have = Some(Version::new(1, 1));
+        assert!(feed.path(have).contains("?since=1-"));
+        feed.ended(Verdict::OutOfStep, at(0));
+        assert_eq!(feed.path(have), LOG_PATH);
+        assert!(feed.is_due(at(0)), "at once, the first time");
+        feed.ended(Verdict::OutOfStep, at(0));
+        assert!(!feed.is_due(at(0)), "a snapshot that does not fit is an error");
+    }
+}

@@ -1,0 +1,22 @@
+//! Time as the host tells it.
+
+use std::time::Duration;
+
+/// A moment, in nanoseconds since an epoch of the host's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// From the host's nanoseconds.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Timestamp(nanos)
+    }
+
+    /// This moment and `duration` more; stays at the end of time rather than wrapping.
+    #[must_use]
+    pub fn after(self, duration: Duration) -> Self {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        Timestamp(self.0.saturating_add(nanos))
+    }
+}

@@ -1,0 +1,255 @@
+//! Every call to the host, and nothing else.
+//!
+//! Calls on the request path and calls that a host may not have go to the ABI directly: the SDK's wrappers panic on
+//! a status they do not expect, and a panic here takes the whole VM down. A status is a `u32` on this side, because
+//! a host may answer numbers that the SDK's enum does not have.
+#![allow(unsafe_code, reason = "the proxy-wasm ABI is a C interface; this file is its only user")]
+
+use std::ptr::{null, null_mut};
+use std::time::Duration;
+
+use proxy_wasm::hostcalls;
+use proxy_wasm::types::{BufferType, LogLevel, MapType};
+use sluice_filter_config::Host;
+use sluice_filter_core::{Reply, Timestamp};
+
+/// The request header that Envoy's `override_host` policy reads.
+const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
+/// The variable that the nginx module's peer reads.
+const ENDPOINT_VARIABLE: &[u8] = b"ngx.sluice_endpoint";
+const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
+const ROUTE_NAME: &[u8] = b"xds\0route_name";
+
+const OK: u32 = 0;
+const STREAM_REQUEST: u32 = 0;
+const GRPC_STATUS_NONE: i32 = -1;
+
+#[link(wasm_import_module = "env")]
+unsafe extern "C" {
+    fn proxy_get_property(
+        path: *const u8,
+        path_len: usize,
+        value: *mut *mut u8,
+        value_len: *mut usize,
+    ) -> u32;
+    fn proxy_set_property(path: *const u8, path_len: usize, value: *const u8, value_len: usize) -> u32;
+    fn proxy_replace_header_map_value(
+        map: u32,
+        key: *const u8,
+        key_len: usize,
+        value: *const u8,
+        value_len: usize,
+    ) -> u32;
+    fn proxy_remove_header_map_value(map: u32, key: *const u8, key_len: usize) -> u32;
+    fn proxy_send_local_response(
+        status: u32,
+        details: *const u8,
+        details_len: usize,
+        body: *const u8,
+        body_len: usize,
+        headers: *const u8,
+        headers_len: usize,
+        grpc_status: i32,
+    ) -> u32;
+    fn proxy_get_current_time_nanoseconds(time: *mut u64) -> u32;
+    fn proxy_set_tick_period_milliseconds(period: u32) -> u32;
+    fn proxy_set_effective_context(context: u32) -> u32;
+    fn proxy_continue_stream(stream: u32) -> u32;
+    fn proxy_get_buffer_bytes(
+        buffer: u32,
+        start: usize,
+        max_len: usize,
+        value: *mut *mut u8,
+        value_len: *mut usize,
+    ) -> u32;
+    fn proxy_log(level: u32, message: *const u8, message_len: usize) -> u32;
+    fn proxy_define_metric(kind: u32, name: *const u8, name_len: usize, id: *mut u32) -> u32;
+    fn proxy_increment_metric(id: u32, offset: i64) -> u32;
+    #[cfg(feature = "fault-injection")]
+    fn proxy_get_header_map_value(
+        map: u32,
+        key: *const u8,
+        key_len: usize,
+        value: *mut *mut u8,
+        value_len: *mut usize,
+    ) -> u32;
+}
+
+/// A value that the host allocated in our memory through `proxy_on_memory_allocate`.
+struct Returned {
+    data: *mut u8,
+    len: usize,
+}
+
+impl Returned {
+    const NOTHING: Returned = Returned { data: null_mut(), len: 0 };
+
+    fn bytes(self, status: u32) -> Option<Vec<u8>> {
+        if status != OK || self.data.is_null() {
+            return None;
+        }
+        // SAFETY: the host got `data` from the SDK's allocator, which leaks a `Vec<u8>` of exactly this capacity,
+        // and gives it to us alone.
+        Some(unsafe { Vec::from_raw_parts(self.data, self.len, self.len) })
+    }
+
+    fn text(self, status: u32) -> Option<String> {
+        self.bytes(status).and_then(|bytes| String::from_utf8(bytes).ok())
+    }
+}
+
+/// The id of the location that the data plane matched; `None` when it matched none of ours.
+pub(crate) fn location(host: Host) -> Option<String> {
+    let path = match host {
+        Host::Envoy => ROUTE_NAME,
+        Host::Nginx => LOCATION_VARIABLE,
+    };
+    let mut value = Returned::NOTHING;
+    // SAFETY: `path` outlives the call and the host writes the two out-parameters only.
+    let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &mut value.data, &mut value.len) };
+    value.text(status)
+}
+
+/// Leaves the ordered candidates where the data plane looks for them; `false` when the host refuses.
+pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
+    let (value, len) = (endpoints.as_ptr(), endpoints.len());
+    // SAFETY: both texts outlive the call; the host copies them.
+    let status = unsafe {
+        match host {
+            Host::Envoy => {
+                let map = MapType::HttpRequestHeaders as u32;
+                let (key, key_len) = (ENDPOINT_HEADER.as_ptr(), ENDPOINT_HEADER.len());
+                proxy_replace_header_map_value(map, key, key_len, value, len)
+            }
+            Host::Nginx => {
+                proxy_set_property(ENDPOINT_VARIABLE.as_ptr(), ENDPOINT_VARIABLE.len(), value, len)
+            }
+        }
+    };
+    status == OK
+}
+
+/// Removes an endpoint that a client may have named; only Envoy takes it from a header.
+pub(crate) fn forward_anywhere(host: Host) {
+    if host == Host::Envoy {
+        // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.
+        unsafe {
+            let map = MapType::HttpRequestHeaders as u32;
+            proxy_remove_header_map_value(map, ENDPOINT_HEADER.as_ptr(), ENDPOINT_HEADER.len());
+        }
+    }
+}
+
+/// Answers the current request here.
+pub(crate) fn reply(reply: Reply) -> bool {
+    const HEADERS: &[u8] = b"\x01\0\0\0\x0c\0\0\0\x19\0\0\0content-type\0text/plain; charset=utf-8\0";
+    let body = reply.body.as_bytes();
+    // SAFETY: all buffers outlive the call; the host copies them. `HEADERS` is one serialised pair (count, key
+    // length, value length, key NUL, value NUL).
+    let status = unsafe {
+        proxy_send_local_response(
+            u32::from(reply.status),
+            null(),
+            0,
+            body.as_ptr(),
+            body.len(),
+            HEADERS.as_ptr(),
+            HEADERS.len(),
+            GRPC_STATUS_NONE,
+        )
+    };
+    status == OK
+}
+
+/// The host's clock.
+pub(crate) fn now() -> Timestamp {
+    let mut nanos = 0;
+    // SAFETY: the host writes one u64.
+    unsafe { proxy_get_current_time_nanoseconds(&mut nanos) };
+    Timestamp::from_nanos(nanos)
+}
+
+/// Asks for `on_tick` at this period. Only from `on_configure`: some hosts refuse it elsewhere.
+pub(crate) fn tick_every(period: Duration) -> bool {
+    let millis = u32::try_from(period.as_millis()).unwrap_or(u32::MAX);
+    // SAFETY: no pointers.
+    unsafe { proxy_set_tick_period_milliseconds(millis) == OK }
+}
+
+/// Makes another context the one that the next calls are about; `false` when it is gone.
+pub(crate) fn switch_to(context: u32) -> bool {
+    // SAFETY: no pointers; an id that the host does not know is an error status.
+    unsafe { proxy_set_effective_context(context) == OK }
+}
+
+/// Lets the paused request of the current context go on.
+pub(crate) fn resume_request() {
+    // SAFETY: no pointers. A request that is gone cannot be resumed, and that is fine.
+    unsafe { proxy_continue_stream(STREAM_REQUEST) };
+}
+
+fn buffer(kind: BufferType) -> Option<Vec<u8>> {
+    let mut value = Returned::NOTHING;
+    // SAFETY: the host writes the two out-parameters only.
+    let status =
+        unsafe { proxy_get_buffer_bytes(kind as u32, 0, usize::MAX, &mut value.data, &mut value.len) };
+    value.bytes(status)
+}
+
+/// The plugin configuration; only in `on_configure`.
+pub(crate) fn plugin_configuration() -> Vec<u8> {
+    buffer(BufferType::PluginConfiguration).unwrap_or_default()
+}
+
+/// The body of an answer; only in `on_http_call_response`.
+pub(crate) fn answer_body() -> Vec<u8> {
+    buffer(BufferType::HttpCallResponseBody).unwrap_or_default()
+}
+
+/// The status of an answer; `None` when there was none. Only in `on_http_call_response`.
+pub(crate) fn answer_status() -> Option<u16> {
+    let value = hostcalls::get_map_value(MapType::HttpCallResponseHeaders, ":status").ok()??;
+    value.parse().ok()
+}
+
+/// Sends a GET to the controller; the answer comes to the root context's `on_http_call_response`.
+///
+/// Through the SDK, because its dispatcher must know the token of the call.
+pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration) -> bool {
+    let headers = vec![(":method", "GET"), (":path", path), (":authority", authority), (":scheme", "http")];
+    hostcalls::dispatch_http_call(upstream, headers, None, vec![], timeout).is_ok()
+}
+
+/// Writes a line to the host's log.
+pub(crate) fn log(level: LogLevel, message: &str) {
+    // SAFETY: the message outlives the call; the host copies it. A line that cannot be logged has nowhere to go.
+    unsafe { proxy_log(level as u32, message.as_ptr(), message.len()) };
+}
+
+/// A counter of the host; `None` when the host has no metrics.
+pub(crate) fn counter(name: &str) -> Option<u32> {
+    const COUNTER: u32 = 0;
+    let mut id = 0;
+    // SAFETY: the name outlives the call and the host writes one u32.
+    let status = unsafe { proxy_define_metric(COUNTER, name.as_ptr(), name.len(), &mut id) };
+    (status == OK).then_some(id)
+}
+
+/// Adds one to a counter.
+pub(crate) fn count(id: u32) {
+    // SAFETY: no pointers; an unknown id is an error status.
+    unsafe { proxy_increment_metric(id, 1) };
+}
+
+/// Whether the request asks for the panic that one end-to-end test needs.
+#[cfg(feature = "fault-injection")]
+pub(crate) fn asks_for_a_panic() -> bool {
+    const HEADER: &str = "x-sluice-test-panic";
+    let mut value = Returned::NOTHING;
+    // SAFETY: the key outlives the call and the host writes the two out-parameters only.
+    let status = unsafe {
+        let map = MapType::HttpRequestHeaders as u32;
+        proxy_get_header_map_value(map, HEADER.as_ptr(), HEADER.len(), &mut value.data, &mut value.len)
+    };
+    value.bytes(status).is_some()
+}

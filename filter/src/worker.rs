@@ -1,0 +1,223 @@
+//! The state of one worker: what all contexts of a VM share.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use proxy_wasm::types::LogLevel;
+use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
+use sluice_filter_core::{Decision, Feed, Refused, Tables, Timestamp, Verdict};
+
+use crate::host;
+use crate::rng::SplitMix64;
+
+/// How long a request waits for the first tables before the data plane's own balancing serves it.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Longer than the controller holds a poll, so that only a dead connection times out.
+const POLL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The data plane goes on with it.
+    GoesOn,
+    /// It has been answered.
+    Answered,
+    /// It is paused until the first tables are there.
+    Waits,
+}
+
+/// One per VM, in a thread-local: it outlives root contexts, which are replaced with every plugin configuration.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    host: Host,
+    control: Option<Control>,
+    tables: Tables,
+    feed: Feed,
+    rng: SplitMix64,
+    waiting: Vec<u32>,
+    give_up: Option<Timestamp>,
+    unknown_locations: Option<u32>,
+}
+
+thread_local! {
+    static WORKER: Rc<RefCell<Worker>> = Rc::new(RefCell::new(Worker::new()));
+}
+
+impl Worker {
+    /// The worker of this VM.
+    pub(crate) fn shared() -> Rc<RefCell<Worker>> {
+        WORKER.with(Rc::clone)
+    }
+
+    fn new() -> Self {
+        Worker {
+            host: Host::default(),
+            control: None,
+            tables: Tables::default(),
+            feed: Feed::default(),
+            rng: SplitMix64::seeded(),
+            waiting: Vec::new(),
+            give_up: None,
+            unknown_locations: None,
+        }
+    }
+
+    /// Takes a checkpoint. `false` refuses it, and the host keeps the last good one.
+    pub(crate) fn configure(&mut self, document: &[u8]) -> bool {
+        let config = match PluginConfig::parse(document) {
+            Ok(config) => config,
+            Err(error) => return refuse(&error.to_string()),
+        };
+        if config.control.is_none() && config.tables.is_none() {
+            return refuse("plugin configuration: expected `tables`, `control` or both, got neither");
+        }
+        if let Some(update) = config.tables
+            && let Err(error) = self.apply(update)
+        {
+            return refuse(&format!("plugin configuration: {error}"));
+        }
+        self.host = config.host.unwrap_or_default();
+        self.control = config.control;
+        self.unknown_locations = host::counter("sluice.unknown_locations");
+        true
+    }
+
+    fn apply(&mut self, update: Update) -> Result<(), Refused> {
+        self.tables.apply(update, &mut self.rng)?;
+        self.resume_waiting();
+        Ok(())
+    }
+
+    /// Sends the next poll when one is due.
+    pub(crate) fn poll(&mut self) {
+        let Some(control) = &self.control else { return };
+        let now = host::now();
+        if !self.feed.is_due(now) {
+            return;
+        }
+        let path = self.feed.path(self.tables.version());
+        if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT) {
+            self.feed.sent();
+        } else {
+            self.feed.ended(Verdict::Failed, now);
+        }
+    }
+
+    /// Takes the answer of a poll.
+    pub(crate) fn answered(&mut self, status: Option<u16>, body: &[u8]) {
+        let verdict = match status {
+            Some(200) => self.take_log(body),
+            Some(204) => Verdict::Current,
+            _ => Verdict::Failed,
+        };
+        self.feed.ended(verdict, host::now());
+    }
+
+    fn take_log(&mut self, document: &[u8]) -> Verdict {
+        let update = match PluginConfig::parse(document) {
+            Ok(config) => config.tables,
+            Err(error) => {
+                host::log(LogLevel::Error, &format!("log refused, the last good tables stay: {error}"));
+                return Verdict::Failed;
+            }
+        };
+        match update.map(|update| self.apply(update)) {
+            Some(Ok(())) => Verdict::Current,
+            Some(Err(error @ Refused::Base { .. })) => {
+                host::log(LogLevel::Info, &format!("log out of step, asking for a snapshot: {error}"));
+                Verdict::OutOfStep
+            }
+            Some(Err(error)) => {
+                host::log(LogLevel::Error, &format!("log refused, the last good tables stay: {error}"));
+                Verdict::Failed
+            }
+            None => {
+                host::log(
+                    LogLevel::Error,
+                    "log refused, the last good tables stay: expected `tables`, got none",
+                );
+                Verdict::Failed
+            }
+        }
+    }
+
+    /// Decides a request that has just arrived.
+    pub(crate) fn handle(&mut self, context: u32) -> Fate {
+        let Some(location) = host::location(self.host) else {
+            host::forward_anywhere(self.host);
+            return Fate::GoesOn;
+        };
+        if self.tables.version().is_none() && self.may_wait(context) {
+            return Fate::Waits;
+        }
+        self.decide(&location)
+    }
+
+    fn decide(&mut self, location: &str) -> Fate {
+        match self.tables.decide(location) {
+            Decision::Forward(endpoints) => {
+                host::forward_to(self.host, endpoints);
+                Fate::GoesOn
+            }
+            Decision::Reply(reply) => {
+                host::reply(reply);
+                Fate::Answered
+            }
+            Decision::Unknown => {
+                if let Some(counter) = self.unknown_locations {
+                    host::count(counter);
+                }
+                host::forward_anywhere(self.host);
+                Fate::GoesOn
+            }
+        }
+    }
+
+    /// Before the first tables a request waits, so that a starting worker breaks no session. Not for long: a
+    /// controller that is down must not hold traffic up.
+    fn may_wait(&mut self, context: u32) -> bool {
+        let now = host::now();
+        let give_up = *self.give_up.get_or_insert(now.after(PATIENCE));
+        if self.control.is_none() || now >= give_up {
+            return false;
+        }
+        self.poll();
+        self.waiting.push(context);
+        true
+    }
+
+    /// A request is over; it waits no more.
+    pub(crate) fn forget(&mut self, context: u32) {
+        if !self.waiting.is_empty() {
+            self.waiting.retain(|&waiting| waiting != context);
+        }
+    }
+
+    /// Lets requests go that have waited long enough for tables that do not come.
+    pub(crate) fn check_patience(&mut self) {
+        if self.waiting.is_empty() || self.give_up.is_none_or(|give_up| host::now() < give_up) {
+            return;
+        }
+        let message = "no tables from the controller; the data plane's own balancing serves until they come";
+        host::log(LogLevel::Warn, message);
+        self.resume_waiting();
+    }
+
+    fn resume_waiting(&mut self) {
+        for context in std::mem::take(&mut self.waiting) {
+            if !host::switch_to(context) {
+                continue;
+            }
+            let fate = host::location(self.host).map_or(Fate::GoesOn, |location| self.decide(&location));
+            if fate == Fate::GoesOn {
+                host::resume_request();
+            }
+        }
+    }
+}
+
+fn refuse(reason: &str) -> bool {
+    host::log(LogLevel::Error, reason);
+    false
+}

@@ -188,22 +188,21 @@ pub(crate) fn resume_request() {
     unsafe { proxy_continue_stream(STREAM_REQUEST) };
 }
 
-fn buffer(kind: BufferType) -> Option<Vec<u8>> {
+fn buffer(kind: BufferType, size: usize) -> Option<Vec<u8>> {
     let mut value = Returned::NOTHING;
     // SAFETY: the host writes the two out-parameters only.
-    let status =
-        unsafe { proxy_get_buffer_bytes(kind as u32, 0, usize::MAX, &mut value.data, &mut value.len) };
+    let status = unsafe { proxy_get_buffer_bytes(kind as u32, 0, size, &mut value.data, &mut value.len) };
     value.bytes(status)
 }
 
 /// The plugin configuration; only in `on_configure`.
-pub(crate) fn plugin_configuration() -> Vec<u8> {
-    buffer(BufferType::PluginConfiguration).unwrap_or_default()
+pub(crate) fn plugin_configuration(size: usize) -> Vec<u8> {
+    buffer(BufferType::PluginConfiguration, size).unwrap_or_default()
 }
 
 /// The body of an answer; only in `on_http_call_response`.
-pub(crate) fn answer_body() -> Vec<u8> {
-    buffer(BufferType::HttpCallResponseBody).unwrap_or_default()
+pub(crate) fn answer_body(size: usize) -> Vec<u8> {
+    buffer(BufferType::HttpCallResponseBody, size).unwrap_or_default()
 }
 
 /// The status of an answer; `None` when there was none. Only in `on_http_call_response`.

@@ -27,10 +27,10 @@ impl Root {
 }
 
 impl Context for Root {
-    fn on_http_call_response(&mut self, _token: u32, headers: usize, _body_size: usize, _trailers: usize) {
+    fn on_http_call_response(&mut self, _token: u32, headers: usize, body_size: usize, _trailers: usize) {
         // A call that failed has no headers at all.
         let status = if headers == 0 { None } else { host::answer_status() };
-        let body = if status == Some(200) { host::answer_body() } else { Vec::new() };
+        let body = if status == Some(200) { host::answer_body(body_size) } else { Vec::new() };
         let mut worker = self.worker.borrow_mut();
         worker.answered(status, &body);
         // Resuming requests made their contexts the current one; the next call is this root's again.
@@ -40,9 +40,14 @@ impl Context for Root {
 }
 
 impl RootContext for Root {
-    fn on_configure(&mut self, _size: usize) -> bool {
+    fn on_configure(&mut self, size: usize) -> bool {
         host::tick_every(TICK);
-        self.worker.borrow_mut().configure(&host::plugin_configuration())
+        let mut worker = self.worker.borrow_mut();
+        let accepted = worker.configure(&host::plugin_configuration(size));
+        if accepted && worker.polls_at_once() {
+            worker.poll();
+        }
+        accepted
     }
 
     fn on_tick(&mut self) {

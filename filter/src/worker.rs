@@ -72,8 +72,10 @@ impl Worker {
         if config.control.is_none() && config.tables.is_none() {
             return refuse("plugin configuration: expected `tables`, `control` or both, got neither");
         }
-        if let Some(update) = config.tables
-            && let Err(error) = self.apply(update)
+        // Once the log has begun, a checkpoint is older than what it brought.
+        let superseded = config.control.is_some() && self.tables.version().is_some();
+        if let Some(update) = config.tables.filter(|_| !superseded)
+            && let Err(error) = self.tables.apply(update, &mut self.rng)
         {
             return refuse(&format!("plugin configuration: {error}"));
         }
@@ -83,10 +85,9 @@ impl Worker {
         true
     }
 
-    fn apply(&mut self, update: Update) -> Result<(), Refused> {
-        self.tables.apply(update, &mut self.rng)?;
-        self.resume_waiting();
-        Ok(())
+    /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
+    pub(crate) fn polls_at_once(&self) -> bool {
+        self.host == Host::Envoy
     }
 
     /// Sends the next poll when one is due.
@@ -154,6 +155,12 @@ impl Worker {
         self.decide(&location)
     }
 
+    fn apply(&mut self, update: Update) -> Result<(), Refused> {
+        self.tables.apply(update, &mut self.rng)?;
+        self.resume_waiting();
+        Ok(())
+    }
+
     fn decide(&mut self, location: &str) -> Fate {
         match self.tables.decide(location) {
             Decision::Forward(endpoints) => {
@@ -182,7 +189,6 @@ impl Worker {
         if self.control.is_none() || now >= give_up {
             return false;
         }
-        self.poll();
         self.waiting.push(context);
         true
     }

@@ -134,6 +134,8 @@ pub enum PathMatch {
 pub enum Action {
     /// Sends it to a backend of [`crate::Config::backends`].
     Forward(BackendId),
+    /// Answers 503: something that guards access to this location cannot be honoured, so nothing gets through.
+    Denied,
     /// Answers 301 with this path and the request's own query.
     MovedPermanently {
         /// The absolute path of the new location.

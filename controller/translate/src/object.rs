@@ -1,0 +1,359 @@
+//! The kinds that Sluice reads, and their names.
+
+use std::fmt;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+/// Namespace and name. Cluster-scoped objects have an empty namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    /// The namespace, or nothing.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectKey {
+    /// From its parts.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        ObjectKey { namespace: namespace.into(), name: name.into() }
+    }
+
+    /// Parses `namespace/name`, as flags write it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (namespace, name) = text.split_once('/')?;
+        let plain = |s: &str| !s.is_empty() && !s.contains('/');
+        (plain(namespace) && plain(name)).then(|| ObjectKey::new(namespace, name))
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => f.write_str(&self.name),
+            namespace => write!(f, "{namespace}/{}", self.name),
+        }
+    }
+}
+
+/// The kinds of [`Object`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Kind {
+    /// core/v1
+    ConfigMap,
+    /// discovery.k8s.io/v1
+    EndpointSlice,
+    /// networking.k8s.io/v1
+    Ingress,
+    /// networking.k8s.io/v1
+    IngressClass,
+    /// core/v1
+    Namespace,
+    /// core/v1
+    Secret,
+    /// core/v1
+    Service,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 7] = [
+        Kind::ConfigMap,
+        Kind::EndpointSlice,
+        Kind::Ingress,
+        Kind::IngressClass,
+        Kind::Namespace,
+        Kind::Secret,
+        Kind::Service,
+    ];
+
+    /// The kind as manifests name it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::ConfigMap => "ConfigMap",
+            Kind::EndpointSlice => "EndpointSlice",
+            Kind::Ingress => "Ingress",
+            Kind::IngressClass => "IngressClass",
+            Kind::Namespace => "Namespace",
+            Kind::Secret => "Secret",
+            Kind::Service => "Service",
+        }
+    }
+
+    fn api_version(self) -> &'static str {
+        match self {
+            Kind::ConfigMap | Kind::Namespace | Kind::Secret | Kind::Service => "v1",
+            Kind::EndpointSlice => "discovery.k8s.io/v1",
+            Kind::Ingress | Kind::IngressClass => "networking.k8s.io/v1",
+        }
+    }
+
+    fn is_namespaced(self) -> bool {
+        !matches!(self, Kind::IngressClass | Kind::Namespace)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Names one object in a report.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name.
+    pub key: ObjectKey,
+}
+
+impl fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.key)
+    }
+}
+
+impl Serialize for ObjectRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// One object of a kind that Sluice reads.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the variants are the kinds")]
+pub enum Object {
+    ConfigMap(ConfigMap),
+    EndpointSlice(EndpointSlice),
+    Ingress(Box<Ingress>),
+    IngressClass(IngressClass),
+    Namespace(Namespace),
+    Secret(Secret),
+    Service(Box<Service>),
+}
+
+/// Why a document is not an [`Object`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InvalidObject {
+    /// A kind that Sluice does not read: nothing to worry about, but worth a word.
+    UnknownKind {
+        /// `apiVersion/kind`, as written.
+        kind: String,
+    },
+    /// A kind that Sluice reads, with something wrong in it.
+    Malformed {
+        /// What it says it is, as far as that can be read.
+        object: String,
+        /// The field.
+        field: String,
+        /// Expected and got.
+        reason: String,
+    },
+}
+
+impl fmt::Display for InvalidObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InvalidObject::UnknownKind { kind } => write!(f, "{kind}: not a kind that Sluice reads; skipped"),
+            InvalidObject::Malformed { object, field, reason } => {
+                write!(f, "{object}: {field}: {reason}; object not served")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InvalidObject {}
+
+impl Object {
+    /// Reads one document of a manifest. A namespaced object without a namespace is in `default`, as for kubectl.
+    pub fn from_value(value: Value) -> Result<Self, InvalidObject> {
+        let api_version = text(&value, "apiVersion");
+        let kind_name = text(&value, "kind");
+        let kind = Kind::ALL.into_iter().find(|k| k.as_str() == kind_name && k.api_version() == api_version);
+        let Some(kind) = kind else {
+            return Err(unknown(&api_version, &kind_name));
+        };
+        let mut object = match kind {
+            Kind::ConfigMap => Object::ConfigMap(typed(kind, value)?),
+            Kind::EndpointSlice => Object::EndpointSlice(typed(kind, value)?),
+            Kind::Ingress => Object::Ingress(typed(kind, value)?),
+            Kind::IngressClass => Object::IngressClass(typed(kind, value)?),
+            Kind::Namespace => Object::Namespace(typed(kind, value)?),
+            Kind::Secret => Object::Secret(typed(kind, value)?),
+            Kind::Service => Object::Service(typed(kind, value)?),
+        };
+        let metadata = object.metadata_mut();
+        if kind.is_namespaced() {
+            metadata.namespace.get_or_insert_with(|| "default".to_owned());
+        }
+        check_names(kind, metadata)?;
+        Ok(object)
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Object::ConfigMap(_) => Kind::ConfigMap,
+            Object::EndpointSlice(_) => Kind::EndpointSlice,
+            Object::Ingress(_) => Kind::Ingress,
+            Object::IngressClass(_) => Kind::IngressClass,
+            Object::Namespace(_) => Kind::Namespace,
+            Object::Secret(_) => Kind::Secret,
+            Object::Service(_) => Kind::Service,
+        }
+    }
+
+    /// Its namespace and name.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        key_of(self.metadata())
+    }
+
+    /// Its kind and name.
+    #[must_use]
+    pub fn reference(&self) -> ObjectRef {
+        ObjectRef { kind: self.kind(), key: self.key() }
+    }
+
+    fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Object::ConfigMap(o) => &o.metadata,
+            Object::EndpointSlice(o) => &o.metadata,
+            Object::Ingress(o) => &o.metadata,
+            Object::IngressClass(o) => &o.metadata,
+            Object::Namespace(o) => &o.metadata,
+            Object::Secret(o) => &o.metadata,
+            Object::Service(o) => &o.metadata,
+        }
+    }
+
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        match self {
+            Object::ConfigMap(o) => &mut o.metadata,
+            Object::EndpointSlice(o) => &mut o.metadata,
+            Object::Ingress(o) => &mut o.metadata,
+            Object::IngressClass(o) => &mut o.metadata,
+            Object::Namespace(o) => &mut o.metadata,
+            Object::Secret(o) => &mut o.metadata,
+            Object::Service(o) => &mut o.metadata,
+        }
+    }
+}
+
+pub(crate) fn key_of(metadata: &ObjectMeta) -> ObjectKey {
+    ObjectKey::new(metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+}
+
+fn typed<T: DeserializeOwned>(kind: Kind, value: Value) -> Result<T, InvalidObject> {
+    let object = described(kind.as_str(), &value);
+    serde_path_to_error::deserialize(value).map_err(|error| InvalidObject::Malformed {
+        object,
+        field: error.path().to_string(),
+        reason: error.inner().to_string(),
+    })
+}
+
+/// Names become parts of ids, file names and log lines: what the API server would refuse never gets that far.
+fn check_names(kind: Kind, metadata: &ObjectMeta) -> Result<(), InvalidObject> {
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let namespace = metadata.namespace.as_deref().unwrap_or("default");
+    let malformed = |field: &str, got: &str| InvalidObject::Malformed {
+        object: kind.as_str().to_owned(),
+        field: field.to_owned(),
+        reason: format!("expected a DNS name, got {:?}", shortened(got)),
+    };
+    if !is_dns_name(name) {
+        return Err(malformed("metadata.name", name));
+    }
+    if !is_dns_name(namespace) {
+        return Err(malformed("metadata.namespace", namespace));
+    }
+    Ok(())
+}
+
+pub(crate) fn is_dns_name(text: &str) -> bool {
+    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
+    (1..=253).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+fn unknown(api_version: &str, kind: &str) -> InvalidObject {
+    match (api_version, kind) {
+        ("", _) | (_, "") => InvalidObject::Malformed {
+            object: "document".to_owned(),
+            field: if kind.is_empty() { "kind" } else { "apiVersion" }.to_owned(),
+            reason: "expected a Kubernetes object, got none".to_owned(),
+        },
+        _ => InvalidObject::UnknownKind { kind: format!("{}/{}", shortened(api_version), shortened(kind)) },
+    }
+}
+
+fn described(kind: &str, value: &Value) -> String {
+    let metadata = value.get("metadata").unwrap_or(&Value::Null);
+    let name = text(metadata, "name");
+    match text(metadata, "namespace").as_str() {
+        "" => format!("{kind} {}", shortened(&name)),
+        namespace => format!("{kind} {}/{}", shortened(namespace), shortened(&name)),
+    }
+}
+
+fn text(value: &Value, field: &str) -> String {
+    value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// What goes into a message about a value of unknown size and content.
+pub(crate) fn shortened(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let clean: String =
+        text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().count() > LONGEST { clean + "..." } else { clean }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn ingress(metadata: Value, spec: Value) -> Value {
+        json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata, "spec": spec})
+    }
+
+    #[test]
+    fn an_object_without_a_namespace_is_in_default() {
+        let object = Object::from_value(ingress(json!({"name": "a"}), json!({}))).unwrap();
+        assert_eq!(object.reference().to_string(), "Ingress default/a");
+    }
+
+    #[test]
+    fn a_malformed_object_is_named_with_its_field() {
+        let spec = json!({"rules": [{"http": {"paths": [{"path": 7}]}}]});
+        let error = Object::from_value(ingress(json!({"name": "a", "namespace": "n"}), spec)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string; \
+             object not served"
+        );
+    }
+
+    #[test]
+    fn hostile_names_never_become_objects() {
+        for name in ["", "a/b", "a\nb", "../x", "A", "a b", "$x"] {
+            assert!(Object::from_value(ingress(json!({"name": name}), json!({}))).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn other_kinds_are_named_and_skipped() {
+        let error = Object::from_value(json!({"apiVersion": "apps/v1", "kind": "Deployment"})).unwrap_err();
+        assert_eq!(error, InvalidObject::UnknownKind { kind: "apps/v1/Deployment".into() });
+    }
+}

@@ -1,0 +1,47 @@
+//! What the operator decides: the flags of the controller that change a translation.
+
+use std::collections::BTreeSet;
+
+use crate::ObjectKey;
+
+/// Names and defaults are those of ingress-nginx's flags where the meaning is the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// `--ingress-class`: the value of the annotation `kubernetes.io/ingress.class`, and with
+    /// [`Options::ingress_class_by_name`] the name of an IngressClass.
+    pub ingress_class: String,
+    /// `--controller-class`: the `spec.controller` of the IngressClasses served.
+    pub controller_class: String,
+    /// `--ingress-class-by-name`
+    pub ingress_class_by_name: bool,
+    /// `--watch-ingress-without-class`
+    pub watch_ingress_without_class: bool,
+    /// Whether an IngressClass named [`Options::ingress_class`] is taken for granted when there is no IngressClass at
+    /// all: so for a folder of manifests, where it usually comes with the controller and not with the application.
+    pub class_is_implied: bool,
+    /// `--watch-namespace`; `None` is all of them.
+    pub watch_namespace: Option<String>,
+    /// `--default-backend-service`
+    pub default_backend_service: Option<ObjectKey>,
+    /// `--disable-catch-all`
+    pub disable_catch_all: bool,
+    /// The ports that the data plane and the controller listen on themselves: no endpoint on loopback may be one of
+    /// them, or a tenant could reach the admin interface through the proxy.
+    pub own_ports: BTreeSet<u16>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            ingress_class: "nginx".to_owned(),
+            controller_class: "k8s.io/ingress-nginx".to_owned(),
+            ingress_class_by_name: false,
+            watch_ingress_without_class: false,
+            class_is_implied: false,
+            watch_namespace: None,
+            default_backend_service: None,
+            disable_catch_all: false,
+            own_ports: BTreeSet::new(),
+        }
+    }
+}

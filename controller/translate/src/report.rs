@@ -1,0 +1,80 @@
+//! What could not be honoured, said so that its owner can act on it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::ObjectRef;
+
+/// How much of what was asked for is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing is missing; good to know.
+    Note,
+    /// It is served, not quite as asked.
+    Warning,
+    /// Something is not served.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+/// One thing that is not as its owner wrote it.
+///
+/// Reads as `Ingress default/shop: spec.rules[0].host: expected a DNS name, got "a b"; rule not served`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Report {
+    /// Whose fault it is.
+    pub object: ObjectRef,
+    /// Where: a field path, or `annotation NAME`.
+    pub field: String,
+    /// How bad.
+    pub severity: Severity,
+    /// What was expected and what was found.
+    pub reason: String,
+    /// What happens instead.
+    pub consequence: String,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}; {}", self.object, self.field, self.reason, self.consequence)
+    }
+}
+
+/// Collects the reports about one object.
+pub(crate) struct Reporter<'a> {
+    object: ObjectRef,
+    reports: &'a mut Vec<Report>,
+}
+
+impl<'a> Reporter<'a> {
+    pub(crate) fn new(object: ObjectRef, reports: &'a mut Vec<Report>) -> Self {
+        Reporter { object, reports }
+    }
+
+    pub(crate) fn say(
+        &mut self,
+        severity: Severity,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
+    ) {
+        self.reports.push(Report {
+            object: self.object.clone(),
+            field: field.into(),
+            severity,
+            reason: reason.into(),
+            consequence: consequence.into(),
+        });
+    }
+}

@@ -1,0 +1,156 @@
+//! The watch cache: what the cluster, or the folder, holds right now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+
+use crate::{Kind, Object, ObjectKey};
+
+/// The label by which an EndpointSlice names its Service.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
+/// What a change of the cache means for a translation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing that matters.
+    Nothing,
+    /// Only the endpoints of this Service.
+    Endpoints(ObjectKey),
+    /// Anything.
+    Everything,
+}
+
+/// Every object, by kind and name. Sources apply and delete; the translation reads.
+#[derive(Clone, Debug, Default)]
+pub struct Resources {
+    pub(crate) config_maps: BTreeMap<ObjectKey, Arc<ConfigMap>>,
+    pub(crate) ingress_classes: BTreeMap<ObjectKey, Arc<IngressClass>>,
+    pub(crate) ingresses: BTreeMap<ObjectKey, Arc<Ingress>>,
+    pub(crate) namespaces: BTreeMap<ObjectKey, Arc<Namespace>>,
+    pub(crate) secrets: BTreeMap<ObjectKey, Arc<Secret>>,
+    pub(crate) services: BTreeMap<ObjectKey, Arc<Service>>,
+    /// By Service, then by name of the slice.
+    slices: BTreeMap<ObjectKey, BTreeMap<ObjectKey, Arc<EndpointSlice>>>,
+    /// Which Service a slice belongs to, because a deletion only names the slice.
+    slice_owners: BTreeMap<ObjectKey, ObjectKey>,
+    ingress_classes_are_forbidden: bool,
+}
+
+impl Resources {
+    /// Adds an object or replaces the one of its name.
+    pub fn apply(&mut self, object: Object) -> Change {
+        let key = object.key();
+        match object {
+            Object::ConfigMap(o) => put(&mut self.config_maps, key, o),
+            Object::EndpointSlice(o) => self.apply_slice(key, o),
+            Object::Ingress(o) => put(&mut self.ingresses, key, *o),
+            Object::IngressClass(o) => put(&mut self.ingress_classes, key, o),
+            Object::Namespace(o) => put(&mut self.namespaces, key, o),
+            Object::Secret(o) => put(&mut self.secrets, key, o),
+            Object::Service(o) => put(&mut self.services, key, *o),
+        }
+    }
+
+    /// Removes an object, if it is there.
+    pub fn delete(&mut self, kind: Kind, key: &ObjectKey) -> Change {
+        let was_there = match kind {
+            Kind::ConfigMap => self.config_maps.remove(key).is_some(),
+            Kind::EndpointSlice => return self.delete_slice(key),
+            Kind::Ingress => self.ingresses.remove(key).is_some(),
+            Kind::IngressClass => self.ingress_classes.remove(key).is_some(),
+            Kind::Namespace => self.namespaces.remove(key).is_some(),
+            Kind::Secret => self.secrets.remove(key).is_some(),
+            Kind::Service => self.services.remove(key).is_some(),
+        };
+        if was_there { Change::Everything } else { Change::Nothing }
+    }
+
+    /// IngressClasses cannot be listed: `spec.ingressClassName` then says nothing, and only the annotation counts.
+    pub fn forbid_ingress_classes(&mut self) {
+        self.ingress_classes_are_forbidden = true;
+    }
+
+    pub(crate) fn ingress_classes_are_readable(&self) -> bool {
+        !self.ingress_classes_are_forbidden
+    }
+
+    pub(crate) fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = &Arc<EndpointSlice>> {
+        self.slices.get(service).into_iter().flat_map(BTreeMap::values)
+    }
+
+    fn apply_slice(&mut self, key: ObjectKey, slice: EndpointSlice) -> Change {
+        let label = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME));
+        let Some(service) = label.map(|name| ObjectKey::new(key.namespace.clone(), name.clone())) else {
+            return self.delete_slice(&key);
+        };
+        if self.slice_owners.get(&key).is_some_and(|owner| *owner != service) {
+            // The slice moved to another Service, which no controller of Kubernetes does: rare enough to redo all.
+            self.delete_slice(&key);
+            self.slice_owners.insert(key.clone(), service.clone());
+            put(self.slices.entry(service).or_default(), key, slice);
+            return Change::Everything;
+        }
+        self.slice_owners.insert(key.clone(), service.clone());
+        match put(self.slices.entry(service.clone()).or_default(), key, slice) {
+            Change::Nothing => Change::Nothing,
+            _ => Change::Endpoints(service),
+        }
+    }
+
+    fn delete_slice(&mut self, key: &ObjectKey) -> Change {
+        let Some(service) = self.slice_owners.remove(key) else { return Change::Nothing };
+        if let Some(slices) = self.slices.get_mut(&service) {
+            slices.remove(key);
+            if slices.is_empty() {
+                self.slices.remove(&service);
+            }
+        }
+        Change::Endpoints(service)
+    }
+}
+
+fn put<T: PartialEq>(map: &mut BTreeMap<ObjectKey, Arc<T>>, key: ObjectKey, object: T) -> Change {
+    if map.get(&key).is_some_and(|known| **known == object) {
+        return Change::Nothing;
+    }
+    map.insert(key, Arc::new(object));
+    Change::Everything
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn slice(name: &str, service: &str, address: &str) -> Object {
+        let object = json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {"name": name, "labels": {"kubernetes.io/service-name": service}},
+            "endpoints": [{"addresses": [address]}],
+        });
+        Object::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn a_slice_changes_only_its_services_endpoints() {
+        let mut resources = Resources::default();
+        let service = ObjectKey::new("default", "shop");
+        assert_eq!(resources.apply(slice("a", "shop", "10.0.0.1")), Change::Endpoints(service.clone()));
+        assert_eq!(resources.apply(slice("a", "shop", "10.0.0.1")), Change::Nothing);
+        let key = ObjectKey::new("default", "a");
+        assert_eq!(resources.delete(Kind::EndpointSlice, &key), Change::Endpoints(service.clone()));
+        assert_eq!(resources.slices_of(&service).count(), 0);
+    }
+
+    #[test]
+    fn a_slice_that_moves_leaves_its_old_service() {
+        let mut resources = Resources::default();
+        resources.apply(slice("a", "shop", "10.0.0.1"));
+        assert_eq!(resources.apply(slice("a", "cart", "10.0.0.1")), Change::Everything);
+        assert_eq!(resources.slices_of(&ObjectKey::new("default", "shop")).count(), 0);
+        assert_eq!(resources.slices_of(&ObjectKey::new("default", "cart")).count(), 1);
+    }
+}

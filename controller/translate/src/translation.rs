@@ -1,0 +1,85 @@
+//! The result of a translation, and how to bring it up to date when only endpoints moved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_ir::{BackendId, Config};
+
+use crate::backends::{Registry, resolve};
+use crate::servers;
+use crate::{ObjectKey, Options, Report, Resources};
+
+/// What there is to serve, and what could not be honoured.
+#[derive(Clone, Debug, Default)]
+pub struct Translation {
+    config: Config,
+    routing_reports: Vec<Report>,
+    backend_reports: BTreeMap<BackendId, Vec<Report>>,
+    registry: Registry,
+    by_service: BTreeMap<ObjectKey, BTreeSet<BackendId>>,
+}
+
+/// Translates everything. Pure and total.
+#[must_use]
+pub fn translate(resources: &Resources, options: &Options) -> Translation {
+    let mut translation = Translation::default();
+    let Translation { config, routing_reports, registry, .. } = &mut translation;
+    config.servers = servers::assemble(resources, options, registry, routing_reports);
+    translation.by_service = translation.registry.by_service();
+    let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
+    for id in all {
+        translation.refresh_backend(&id, resources, options);
+    }
+    translation
+}
+
+impl Translation {
+    /// What there is to serve.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What could not be honoured, in a stable order.
+    #[must_use]
+    pub fn reports(&self) -> Vec<&Report> {
+        let mut all: Vec<&Report> =
+            self.routing_reports.iter().chain(self.backend_reports.values().flatten()).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Brings the backends of these Services up to date and names those that changed. The same as translating
+    /// everything again, at the cost of what changed.
+    pub fn refresh_endpoints<'a>(
+        &mut self,
+        services: impl IntoIterator<Item = &'a ObjectKey>,
+        resources: &Resources,
+        options: &Options,
+    ) -> BTreeSet<BackendId> {
+        let mut changed = BTreeSet::new();
+        for service in services {
+            for id in self.by_service.get(service).cloned().unwrap_or_default() {
+                if self.refresh_backend(&id, resources, options) {
+                    changed.insert(id);
+                }
+            }
+        }
+        changed
+    }
+
+    fn refresh_backend(&mut self, id: &BackendId, resources: &Resources, options: &Options) -> bool {
+        let Some(source) = self.registry.source(id) else { return false };
+        let (backend, reports) = resolve(source, resources, options);
+        if reports.is_empty() {
+            self.backend_reports.remove(id);
+        } else {
+            self.backend_reports.insert(id.clone(), reports);
+        }
+        if self.config.backends.get(id) == Some(&backend) {
+            return false;
+        }
+        self.config.backends.insert(id.clone(), backend);
+        true
+    }
+}

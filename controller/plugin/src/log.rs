@@ -1,0 +1,292 @@
+//! The history of the tables, as the filter's long-poll reads it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use sluice_filter_config::{self as wire, PluginConfig, Tables, Version};
+use sluice_ir as ir;
+
+use crate::convert;
+
+/// Publications remembered. At 100 changes a second a worker may be away for ten seconds and still get a delta.
+const HISTORY: usize = 1024;
+
+/// What a poll is answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The version asked with is the current one: wait.
+    Current,
+    /// A document to send, encoded.
+    Document(Arc<[u8]>),
+}
+
+/// The current tables and how they came about.
+///
+/// The content hash of a version is the sum of the hashes of its entries, so that a change costs what changed.
+#[derive(Debug, Default)]
+pub struct Log {
+    sequence: u64,
+    locations: Table<wire::Location>,
+    backends: Table<wire::Backend>,
+    steps: VecDeque<Step>,
+    encoded: HashMap<String, Arc<[u8]>>,
+}
+
+/// One publication: the version it left and the entries it touched.
+#[derive(Debug)]
+struct Step {
+    base: Version,
+    locations: BTreeSet<String>,
+    backends: BTreeSet<String>,
+}
+
+impl Log {
+    /// The current version.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        Version::new(self.sequence, self.locations.content.wrapping_add(self.backends.content))
+    }
+
+    /// Publishes a whole configuration; `false` when that changes nothing.
+    pub fn replace(&mut self, config: &ir::Config) -> bool {
+        let base = self.version();
+        let locations = self.locations.replace(convert::locations(config));
+        let backends = config.backends.iter().map(|(id, b)| (id.to_string(), convert::backend(b)));
+        let backends = self.backends.replace(backends);
+        self.record(Step { base, locations, backends })
+    }
+
+    /// Publishes what became of these backends; `false` when that changes nothing.
+    pub fn refresh<'a>(
+        &mut self,
+        config: &ir::Config,
+        backends: impl IntoIterator<Item = &'a ir::BackendId>,
+    ) -> bool {
+        let base = self.version();
+        let mut touched = BTreeSet::new();
+        for id in backends {
+            let backend = config.backends.get(id).map(convert::backend);
+            if self.backends.set(id.as_str(), backend) {
+                touched.insert(id.to_string());
+            }
+        }
+        self.record(Step { base, locations: BTreeSet::new(), backends: touched })
+    }
+
+    fn record(&mut self, step: Step) -> bool {
+        if step.locations.is_empty() && step.backends.is_empty() {
+            return false;
+        }
+        self.sequence += 1;
+        self.encoded.clear();
+        if self.steps.len() == HISTORY {
+            self.steps.pop_front();
+        }
+        self.steps.push_back(step);
+        true
+    }
+
+    /// What brings a worker that has `since` up to date. The same question is encoded once, however many ask it.
+    pub fn answer(&mut self, since: Option<Version>) -> Answer {
+        if since == Some(self.version()) {
+            return Answer::Current;
+        }
+        let base = since.and_then(|version| self.steps.iter().rposition(|step| step.base == version));
+        let question = base.map_or_else(String::new, |step| step.to_string());
+        if let Some(known) = self.encoded.get(&question) {
+            return Answer::Document(Arc::clone(known));
+        }
+        let tables = match base {
+            Some(step) => Tables::Delta(self.delta(step)),
+            None => Tables::Snapshot(self.snapshot()),
+        };
+        let document: Arc<[u8]> = PluginConfig::of(tables).to_json().into();
+        self.encoded.insert(question, Arc::clone(&document));
+        Answer::Document(document)
+    }
+
+    /// Everything at the current version.
+    #[must_use]
+    pub fn snapshot(&self) -> wire::Snapshot {
+        wire::Snapshot {
+            version: self.version(),
+            locations: self.locations.values(),
+            backends: self.backends.values(),
+        }
+    }
+
+    /// Everything that the steps from `first` on touched, as it is now.
+    fn delta(&self, first: usize) -> wire::Delta {
+        let steps = || self.steps.range(first..);
+        let base = steps().next().map_or_else(|| self.version(), |step| step.base);
+        let (locations, removed_locations) =
+            self.locations.pick(steps().flat_map(|step| &step.locations).collect());
+        let (backends, removed_backends) =
+            self.backends.pick(steps().flat_map(|step| &step.backends).collect());
+        wire::Delta {
+            base,
+            version: self.version(),
+            locations,
+            backends,
+            removed_locations,
+            removed_backends,
+        }
+    }
+}
+
+/// Entries by id, with the sum of their hashes.
+#[derive(Debug)]
+struct Table<T> {
+    entries: BTreeMap<String, Entry<T>>,
+    content: u128,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table { entries: BTreeMap::new(), content: 0 }
+    }
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    value: T,
+    hash: u128,
+}
+
+impl<T: Clone + PartialEq + Serialize> Table<T> {
+    /// Sets or removes one entry; `false` when it was so already.
+    fn set(&mut self, id: &str, value: Option<T>) -> bool {
+        if self.entries.get(id).map(|entry| &entry.value) == value.as_ref() {
+            return false;
+        }
+        let before = match value {
+            Some(value) => {
+                let hash = hash(id, &value);
+                self.content = self.content.wrapping_add(hash);
+                self.entries.insert(id.to_owned(), Entry { value, hash })
+            }
+            None => self.entries.remove(id),
+        };
+        self.content = self.content.wrapping_sub(before.map_or(0, |entry| entry.hash));
+        true
+    }
+
+    /// Makes these the entries and names those that are not as before.
+    fn replace(&mut self, entries: impl Iterator<Item = (String, T)>) -> BTreeSet<String> {
+        let mut gone: BTreeSet<String> = self.entries.keys().cloned().collect();
+        let mut touched = BTreeSet::new();
+        for (id, value) in entries {
+            gone.remove(&id);
+            if self.set(&id, Some(value)) {
+                touched.insert(id);
+            }
+        }
+        for id in gone {
+            self.set(&id, None);
+            touched.insert(id);
+        }
+        touched
+    }
+
+    fn values(&self) -> BTreeMap<String, T> {
+        self.entries.iter().map(|(id, entry)| (id.clone(), entry.value.clone())).collect()
+    }
+
+    /// What these ids are now: present or gone.
+    fn pick(&self, ids: BTreeSet<&String>) -> (BTreeMap<String, T>, Vec<String>) {
+        let mut present = BTreeMap::new();
+        let mut gone = Vec::new();
+        for id in ids {
+            match self.entries.get(id) {
+                Some(entry) => drop(present.insert(id.clone(), entry.value.clone())),
+                None => gone.push(id.clone()),
+            }
+        }
+        (present, gone)
+    }
+}
+
+/// SHA-256 of the length-prefixed id and the value's JSON, cut to 128 bits.
+fn hash(id: &str, value: &impl Serialize) -> u128 {
+    let mut hasher = Sha256::new();
+    hasher.update(id.len().to_le_bytes());
+    hasher.update(id.as_bytes());
+    // The wire types have string keys and plain values only: they always serialise.
+    hasher.update(serde_json::to_vec(value).unwrap_or_default());
+    let digest = hasher.finalize();
+    digest.iter().take(16).fold(0, |hash, byte| (hash << 8) | u128::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU8;
+
+    use super::*;
+
+    fn config(endpoints: &[(&str, &[&str])]) -> ir::Config {
+        let backend = |addresses: &[&str]| ir::Backend {
+            load_balance: ir::LoadBalance::RoundRobin,
+            attempts: NonZeroU8::MIN,
+            endpoints: addresses.iter().map(|a| ir::Endpoint { address: a.parse().unwrap() }).collect(),
+        };
+        let backends = endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), backend(a)));
+        ir::Config { backends: backends.collect(), ..ir::Config::default() }
+    }
+
+    fn document(answer: &Answer) -> Tables {
+        let Answer::Document(bytes) = answer else { panic!("{answer:?}") };
+        PluginConfig::parse(bytes).unwrap().tables.unwrap()
+    }
+
+    #[test]
+    fn the_version_is_the_content_not_the_way_to_it() {
+        let (mut straight, mut detour) = (Log::default(), Log::default());
+        straight.replace(&config(&[("a", &["10.0.0.1:80"])]));
+        detour.replace(&config(&[("b", &["10.0.0.9:80"])]));
+        detour.replace(&config(&[("a", &["10.0.0.1:80"])]));
+        assert_eq!(straight.version(), detour.version());
+    }
+
+    #[test]
+    fn a_worker_one_step_behind_gets_what_changed() {
+        let mut log = Log::default();
+        log.replace(&config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]));
+        let before = log.version();
+        assert_eq!(log.answer(Some(before)), Answer::Current);
+        log.replace(&config(&[("b", &["10.0.0.3:80"])]));
+        let Tables::Delta(delta) = document(&log.answer(Some(before))) else { panic!("a delta") };
+        assert_eq!(delta.base, before);
+        assert_eq!(delta.removed_backends, ["n/a/80"]);
+        assert_eq!(delta.backends.keys().collect::<Vec<_>>(), ["n/b/80"]);
+    }
+
+    #[test]
+    fn a_stranger_gets_everything() {
+        let mut log = Log::default();
+        log.replace(&config(&[("a", &["10.0.0.1:80"])]));
+        for since in [None, Some(Version::new(1, 42))] {
+            assert!(matches!(document(&log.answer(since)), Tables::Snapshot(_)));
+        }
+    }
+
+    #[test]
+    fn a_change_that_changes_nothing_is_no_publication() {
+        let mut log = Log::default();
+        let config = config(&[("a", &["10.0.0.1:80"])]);
+        assert!(log.replace(&config));
+        assert!(!log.replace(&config));
+        assert!(!log.refresh(&config, config.backends.keys()));
+    }
+
+    #[test]
+    fn a_worker_beyond_the_history_gets_everything() {
+        let mut log = Log::default();
+        let first = log.version();
+        for n in 0..=HISTORY {
+            log.replace(&config(&[("a", &[&format!("10.0.{}.{}:80", n / 256, n % 256)])]));
+        }
+        assert!(matches!(document(&log.answer(Some(first))), Tables::Snapshot(_)));
+    }
+}

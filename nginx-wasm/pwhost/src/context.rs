@@ -1,0 +1,82 @@
+//! Contexts: their ids, and which of them live.
+
+use std::collections::BTreeMap;
+
+/// The id of a context, as the guest knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContextId(pub u32);
+
+/// A context of the guest, held by whoever created it until `Vm::on_delete` takes it back.
+///
+/// It cannot be cloned: as long as one exists, its id is not given to another context. One that outlives its
+/// instance (see [`Vm::restart`](crate::Vm::restart)) is stale: calls for it do nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Context {
+    pub(crate) id: ContextId,
+    pub(crate) generation: u32,
+}
+
+impl Context {
+    /// The id, to be compared with what [`Env::enter`](crate::Env::enter) is told.
+    #[must_use]
+    pub fn id(&self) -> ContextId {
+        self.id
+    }
+}
+
+/// The live contexts of an instance and, until they are deleted, those of the instances before it.
+#[derive(Debug, Default)]
+pub(crate) struct Contexts {
+    /// The generation of each context by its id.
+    live: BTreeMap<u32, u32>,
+    last: u32,
+}
+
+impl Contexts {
+    /// Opens a context with the next free id; 0 is none, it stands for "no parent". `None`: all ids are in use.
+    pub(crate) fn open(&mut self, generation: u32) -> Option<Context> {
+        if self.live.len() == u32::MAX as usize {
+            return None;
+        }
+        loop {
+            self.last = self.last.wrapping_add(1);
+            if self.last != 0 && !self.live.contains_key(&self.last) {
+                self.live.insert(self.last, generation);
+                return Some(Context { id: ContextId(self.last), generation });
+            }
+        }
+    }
+
+    pub(crate) fn close(&mut self, context: &Context) {
+        self.live.remove(&context.id.0);
+    }
+
+    pub(crate) fn is_live(&self, id: ContextId, generation: u32) -> bool {
+        self.live.get(&id.0) == Some(&generation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_wrap_around_live_ones_and_skip_zero() {
+        let mut contexts =
+            Contexts { live: BTreeMap::from([(u32::MAX, 1), (1, 1), (2, 1)]), last: u32::MAX - 1 };
+        assert_eq!(contexts.open(1).unwrap().id, ContextId(3));
+        let four = contexts.open(1).unwrap();
+        contexts.close(&four);
+        assert_eq!(contexts.open(1).unwrap().id, ContextId(5));
+    }
+
+    #[test]
+    fn a_context_of_an_older_generation_keeps_its_id_but_is_not_live() {
+        let mut contexts = Contexts::default();
+        let old = contexts.open(1).unwrap();
+        assert!(contexts.is_live(old.id, 1));
+        assert!(!contexts.is_live(old.id, 2));
+        contexts.last = 0;
+        assert_ne!(contexts.open(2).unwrap().id, old.id);
+    }
+}

@@ -1,0 +1,84 @@
+//! The callbacks that a guest exports, looked up once per instance.
+
+use wasmtime::{AsContextMut, Instance, Result, TypedFunc, WasmParams, WasmResults, bail};
+
+/// A callback; `None` where the guest does not have it.
+pub(crate) type Export<P, R> = Option<TypedFunc<P, R>>;
+
+/// The callbacks of ABI 0.2.1 for root and HTTP contexts. Arguments start with the context's id.
+#[derive(Default)]
+pub(crate) struct Exports {
+    pub(crate) initialize: Export<(), ()>,
+    pub(crate) context_create: Export<(u32, u32), ()>,
+    pub(crate) vm_start: Export<(u32, u32), u32>,
+    pub(crate) configure: Export<(u32, u32), u32>,
+    pub(crate) tick: Export<u32, ()>,
+    pub(crate) queue_ready: Export<(u32, u32), ()>,
+    pub(crate) request_headers: Export<(u32, u32, u32), u32>,
+    pub(crate) request_body: Export<(u32, u32, u32), u32>,
+    pub(crate) request_trailers: Export<(u32, u32), u32>,
+    pub(crate) response_headers: Export<(u32, u32, u32), u32>,
+    pub(crate) response_body: Export<(u32, u32, u32), u32>,
+    pub(crate) response_trailers: Export<(u32, u32), u32>,
+    pub(crate) http_call_response: Export<(u32, u32, u32, u32, u32), ()>,
+    pub(crate) foreign_function: Export<(u32, u32, u32), ()>,
+    pub(crate) done: Export<u32, u32>,
+    pub(crate) log: Export<u32, ()>,
+    pub(crate) delete: Export<u32, ()>,
+}
+
+impl Exports {
+    /// Looks all callbacks up. One of another type is an error, not an absence: the guest was built for another ABI.
+    pub(crate) fn of(instance: &Instance, mut store: impl AsContextMut) -> Result<Self> {
+        let store = &mut store;
+        Ok(Self {
+            initialize: first(instance, store, &["_initialize", "_start"])?,
+            context_create: export(instance, store, "proxy_on_context_create")?,
+            vm_start: export(instance, store, "proxy_on_vm_start")?,
+            configure: export(instance, store, "proxy_on_configure")?,
+            tick: export(instance, store, "proxy_on_tick")?,
+            queue_ready: export(instance, store, "proxy_on_queue_ready")?,
+            request_headers: export(instance, store, "proxy_on_request_headers")?,
+            request_body: export(instance, store, "proxy_on_request_body")?,
+            request_trailers: export(instance, store, "proxy_on_request_trailers")?,
+            response_headers: export(instance, store, "proxy_on_response_headers")?,
+            response_body: export(instance, store, "proxy_on_response_body")?,
+            response_trailers: export(instance, store, "proxy_on_response_trailers")?,
+            http_call_response: export(instance, store, "proxy_on_http_call_response")?,
+            foreign_function: export(instance, store, "proxy_on_foreign_function")?,
+            done: export(instance, store, "proxy_on_done")?,
+            log: export(instance, store, "proxy_on_log")?,
+            delete: export(instance, store, "proxy_on_delete")?,
+        })
+    }
+}
+
+/// The guest's allocator, under the name of the ABI or of C.
+pub(crate) fn allocator(instance: &Instance, mut store: impl AsContextMut) -> Result<Export<u32, u32>> {
+    first(instance, &mut store, &["proxy_on_memory_allocate", "malloc"])
+}
+
+fn first<P: WasmParams, R: WasmResults>(
+    instance: &Instance,
+    store: &mut impl AsContextMut,
+    names: &[&str],
+) -> Result<Export<P, R>> {
+    for name in names {
+        if let Some(found) = export(instance, store, name)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn export<P: WasmParams, R: WasmResults>(
+    instance: &Instance,
+    store: &mut impl AsContextMut,
+    name: &str,
+) -> Result<Export<P, R>> {
+    let Some(function) = instance.get_func(&mut *store, name) else { return Ok(None) };
+    match function.typed(&*store) {
+        Ok(function) => Ok(Some(function)),
+        Err(error) => bail!("export {name}: {error:#}"),
+    }
+}

@@ -1,0 +1,198 @@
+//! A running instance of a plugin, and the calls into it.
+
+use wasmtime::{Error, Store, WasmParams, WasmResults};
+
+use crate::context::Contexts;
+use crate::exports::{Export, Exports, allocator};
+use crate::guest::State;
+use crate::plugin::{Plugin, next_generation};
+use crate::{Action, Context, Env, Trap};
+
+/// An instance of a plugin with its host. Not shared between threads: nginx has one in each worker.
+///
+/// A callback that the guest does not have, and any callback for a stale context, is skipped and answers what lets
+/// the host go on: [`Action::Continue`], `true`. After a [`Trap`] every callback answers one, until the owner makes a
+/// new instance with [`Vm::restart`].
+pub struct Vm<E: Env> {
+    store: Store<State<E>>,
+    exports: Exports,
+    plugin: Plugin<E>,
+    generation: u32,
+    dead: Option<Trap>,
+}
+
+impl<E: Env> Vm<E> {
+    /// Makes an instance and runs its `_initialize`. It has no context yet: a root context comes first.
+    ///
+    /// # Errors
+    ///
+    /// An export has another type than the ABI's, the memory limit is below the module's minimum, or `_initialize`
+    /// traps.
+    pub fn new(plugin: &Plugin<E>, env: E) -> Result<Self, Trap> {
+        let vm = Self::build(plugin.clone(), env, Contexts::default());
+        match vm.dead {
+            Some(trap) => Err(trap),
+            None => Ok(vm),
+        }
+    }
+
+    /// Throws the instance away and makes a new one for the same host. All contexts are stale from now on, root
+    /// contexts too; their ids stay taken until they are deleted. The new instance can be dead as well, see
+    /// [`Vm::trap`]; it can be restarted again.
+    #[must_use]
+    pub fn restart(self) -> Self {
+        let state = self.store.into_data();
+        Self::build(self.plugin, state.env, state.contexts)
+    }
+
+    /// What killed the instance, if it is dead.
+    pub fn trap(&self) -> Option<&Trap> {
+        self.dead.as_ref()
+    }
+
+    /// Whether calls for this context reach the guest: it was made by the current instance, which lives.
+    pub fn is_live(&self, context: &Context) -> bool {
+        self.dead.is_none() && !self.is_stale(context)
+    }
+
+    /// The host.
+    pub fn env(&self) -> &E {
+        &self.store.data().env
+    }
+
+    /// The host, to be told what the next call is about and asked what the last one did.
+    pub fn env_mut(&mut self) -> &mut E {
+        &mut self.store.data_mut().env
+    }
+
+    /// The host, without the instance.
+    pub fn into_env(self) -> E {
+        self.store.into_data().env
+    }
+}
+
+/// How callbacks are called; which there are is in `callbacks.rs`.
+impl<E: Env> Vm<E> {
+    /// A callback that answers nothing.
+    pub(crate) fn tell<P: WasmParams>(
+        &mut self,
+        name: &'static str,
+        context: &Context,
+        pick: impl FnOnce(&Exports) -> &Export<P, ()>,
+        arguments: P,
+    ) -> Result<(), Trap> {
+        self.call(name, context, pick, arguments).map(|_| ())
+    }
+
+    /// A callback that answers a boolean.
+    pub(crate) fn ask<P: WasmParams>(
+        &mut self,
+        name: &'static str,
+        context: &Context,
+        pick: impl FnOnce(&Exports) -> &Export<P, u32>,
+        arguments: P,
+    ) -> Result<bool, Trap> {
+        Ok(self.call(name, context, pick, arguments)?.is_none_or(|answer| answer != 0))
+    }
+
+    /// A callback that answers an action. Envoy reads a number that is none as a pause, and so do we: a guest that
+    /// wanted to stop a request must not let it through.
+    pub(crate) fn act<P: WasmParams>(
+        &mut self,
+        name: &'static str,
+        context: &Context,
+        pick: impl FnOnce(&Exports) -> &Export<P, u32>,
+        arguments: P,
+    ) -> Result<Action, Trap> {
+        let answer = self.call(name, context, pick, arguments)?;
+        Ok(answer.map_or(Action::Continue, |number| Action::from_number(number).unwrap_or(Action::Pause)))
+    }
+
+    /// `parent` is a root context, or `None` for a context that is one.
+    pub(crate) fn create(&mut self, parent: Option<&Context>) -> Result<Context, Trap> {
+        let name = "proxy_on_context_create";
+        let (parent_id, generation) =
+            parent.map_or((0, self.generation), |root| (root.id.0, root.generation));
+        let context = self.store.data_mut().contexts.open(generation).ok_or_else(|| Trap::no_ids(name))?;
+        let arguments = (context.id.0, parent_id);
+        match self.tell(name, &context, |exports| &exports.context_create, arguments) {
+            Ok(()) => Ok(context),
+            Err(trap) => {
+                self.store.data_mut().contexts.close(&context);
+                Err(trap)
+            }
+        }
+    }
+
+    pub(crate) fn close(&mut self, context: &Context) {
+        self.store.data_mut().contexts.close(context);
+    }
+
+    fn call<P: WasmParams, R: WasmResults>(
+        &mut self,
+        name: &'static str,
+        context: &Context,
+        pick: impl FnOnce(&Exports) -> &Export<P, R>,
+        arguments: P,
+    ) -> Result<Option<R>, Trap> {
+        if self.is_stale(context) {
+            return Ok(None);
+        }
+        if self.dead.is_some() {
+            return Err(Trap::dead(name));
+        }
+        let Some(callback) = pick(&self.exports) else { return Ok(None) };
+        self.store.data_mut().env.enter(context.id);
+        set_deadline(&mut self.store);
+        let answer = callback.call(&mut self.store, arguments);
+        self.store.data_mut().env.leave();
+        answer.map(Some).map_err(|error| {
+            let trap = Trap::of_call(name, &error);
+            self.dead = Some(trap.clone());
+            trap
+        })
+    }
+
+    fn is_stale(&self, context: &Context) -> bool {
+        context.generation != self.generation
+    }
+
+    fn build(plugin: Plugin<E>, env: E, contexts: Contexts) -> Self {
+        let generation = next_generation();
+        let mut store = store(&plugin, State::new(env, contexts, generation, plugin.options));
+        let (exports, dead) = match instantiate(&plugin, &mut store) {
+            Ok(exports) => (exports, None),
+            Err(trap) => (Exports::default(), Some(trap)),
+        };
+        Self { store, exports, plugin, generation, dead }
+    }
+}
+
+fn store<E: Env>(plugin: &Plugin<E>, state: State<E>) -> Store<State<E>> {
+    let mut store = Store::new(plugin.linked.module().engine(), state);
+    store.limiter(|state| &mut state.limits);
+    store
+}
+
+fn instantiate<E: Env>(plugin: &Plugin<E>, store: &mut Store<State<E>>) -> Result<Exports, Trap> {
+    let refused = |error: Error| Trap::of_start("instantiate", &error);
+    set_deadline(store);
+    let instance = plugin.linked.instantiate(&mut *store).map_err(refused)?;
+    let memory = instance.get_memory(&mut *store, "memory");
+    let allocate = allocator(&instance, &mut *store).map_err(refused)?;
+    let state = store.data_mut();
+    (state.memory, state.allocate) = (memory, allocate);
+    let exports = Exports::of(&instance, &mut *store).map_err(refused)?;
+    if let Some(initialize) = &exports.initialize {
+        initialize.call(&mut *store, ()).map_err(|error| Trap::of_call("_initialize", &error))?;
+    }
+    Ok(exports)
+}
+
+/// Far enough for ever, and no overflow when wasmtime adds it to the current epoch.
+const NO_DEADLINE: u64 = u64::MAX / 2;
+
+fn set_deadline<E: Env>(store: &mut Store<State<E>>) {
+    let ticks = store.data().options.deadline_ticks.unwrap_or(NO_DEADLINE);
+    store.set_epoch_deadline(ticks);
+}

@@ -1,0 +1,138 @@
+//! A host made of state, and guests written by hand.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use sluice_pwhost::{
+    Answer, Context, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, Options, Pairs, PairsBuf,
+    Plugin, PropertyPath, Status, StreamType, Trap, Vm, compile,
+};
+
+pub(crate) const NOW: u64 = 1_700_000_000_123_456_789;
+
+pub(crate) type Headers = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Headers and properties in, effects out.
+#[derive(Debug, Default)]
+pub(crate) struct Fake {
+    pub(crate) entered: Vec<ContextId>,
+    pub(crate) left: usize,
+    pub(crate) log: Vec<(LogLevel, String)>,
+    /// What the guest reports: it sets "tick periods" to the statuses that it got.
+    pub(crate) reported: Vec<u128>,
+    pub(crate) request: Headers,
+    pub(crate) response: Headers,
+    pub(crate) property: Vec<u8>,
+    pub(crate) asked: Vec<Vec<u8>>,
+    pub(crate) local: Option<(u32, Vec<u8>, Vec<u8>, Headers, Option<u32>)>,
+    pub(crate) calls: Vec<(Vec<u8>, Headers, Vec<u8>, Headers, Duration)>,
+}
+
+impl Env for Fake {
+    fn enter(&mut self, context: ContextId) {
+        self.entered.push(context);
+    }
+
+    fn leave(&mut self) {
+        self.left += 1;
+    }
+
+    fn log(&mut self, level: LogLevel, message: &[u8]) {
+        self.log.push((level, String::from_utf8_lossy(message).into_owned()));
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        NOW
+    }
+
+    fn random(&mut self, out: &mut [u8]) -> Answer<()> {
+        out.fill(7);
+        Ok(())
+    }
+
+    fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
+        self.asked.push(path.0.to_vec());
+        Ok(Cow::Borrowed(&self.property))
+    }
+
+    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
+        let MapType::HttpRequestHeaders = map else { return Err(Status::BadArgument) };
+        for (name, value) in &self.request {
+            out.push(name, value);
+        }
+        Ok(())
+    }
+
+    fn set_headers(&mut self, map: MapType, headers: Pairs<'_>) -> Answer<()> {
+        let MapType::HttpResponseHeaders = map else { return Err(Status::BadArgument) };
+        self.response = owned(headers);
+        Ok(())
+    }
+
+    fn send_local_response(&mut self, response: LocalResponse<'_>) -> Answer<()> {
+        let LocalResponse { status, details, body, headers, grpc_status } = response;
+        self.local = Some((status, details.to_vec(), body.to_vec(), owned(headers), grpc_status));
+        Ok(())
+    }
+
+    fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
+        let (headers, trailers) = (owned(call.headers), owned(call.trailers));
+        self.calls.push((call.upstream.to_vec(), headers, call.body.to_vec(), trailers, call.timeout));
+        Ok(77)
+    }
+
+    fn continue_stream(&mut self, stream: StreamType) -> Answer<()> {
+        self.reported.push(u128::from(stream.number()) + 1000);
+        Ok(())
+    }
+
+    fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
+        self.reported.push(period.as_millis());
+        Ok(())
+    }
+}
+
+fn owned(pairs: Pairs<'_>) -> Headers {
+    pairs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
+}
+
+/// What is the same in all guests: memory, an allocator that hands out 32 KiB on from 32 KiB, and a way to report.
+const COMMON: &str = r#"
+    (import "env" "proxy_set_tick_period_milliseconds" (func $report_ (param i32) (result i32)))
+    (memory (export "memory") 1)
+    (global $free (mut i32) (i32.const 32768))
+    (func (export "proxy_on_memory_allocate") (param $size i32) (result i32)
+        (global.get $free)
+        (global.set $free (i32.add (global.get $free) (local.get $size))))
+    (func $report (param i32) (drop (call $report_ (local.get 0))))
+"#;
+
+/// A guest with `imports` and `body` beside the common part.
+pub(crate) fn guest(imports: &str, body: &str) -> String {
+    format!("(module {imports} {COMMON} {body})")
+}
+
+pub(crate) fn try_start(wat: &str, options: Options) -> Result<Vm<Fake>, Trap> {
+    let module = compile(&wat::parse_str(wat).unwrap()).unwrap();
+    Vm::new(&Plugin::new(&module, options)?, Fake::default())
+}
+
+pub(crate) fn start(wat: &str) -> (Vm<Fake>, Context) {
+    start_with(wat, Options::default())
+}
+
+pub(crate) fn start_with(wat: &str, options: Options) -> (Vm<Fake>, Context) {
+    let mut vm = try_start(wat, options).unwrap();
+    let root = vm.create_root().unwrap();
+    (vm, root)
+}
+
+/// What a guest reports whose `on_tick` is `body`.
+pub(crate) fn reported_by_tick(imports: &str, body: &str) -> Vec<u128> {
+    let (mut vm, root) =
+        start(&guest(imports, &format!(r#"(func (export "proxy_on_tick") (param i32) {body})"#)));
+    vm.on_tick(&root).unwrap();
+    std::mem::take(&mut vm.env_mut().reported)
+}

@@ -1,0 +1,229 @@
+//! The shipped filter in a fake host, driven the way a host drives it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use sluice_filter_config::{self as wire, Control, Host, PluginConfig, Tables, Version};
+use sluice_pwhost::{Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, wasmtime};
+
+use crate::host::{Call, FakeHost, Personality, Request};
+
+/// What became of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It goes on, to these candidates.
+    Forwarded(String),
+    /// It goes on, and the data plane chooses.
+    LeftAlone,
+    /// The filter has answered.
+    Replied(u32),
+    /// It waits.
+    Paused,
+}
+
+pub struct Filter {
+    pub vm: Vm<FakeHost>,
+    pub root: Context,
+    open: BTreeMap<ContextId, Context>,
+}
+
+fn module() -> &'static wasmtime::Module {
+    static MODULE: OnceLock<wasmtime::Module> = OnceLock::new();
+    MODULE.get_or_init(|| {
+        let path = sluice_tests::artifacts::filter().unwrap();
+        compile(&std::fs::read(path).unwrap()).unwrap()
+    })
+}
+
+impl Filter {
+    pub fn new(personality: Personality) -> Self {
+        Self::on(FakeHost::new(personality))
+    }
+
+    pub fn on(host: FakeHost) -> Self {
+        let unimplemented = match host.personality {
+            Personality::Envoy => Unimplemented::Answers,
+            Personality::Nginx => Unimplemented::Traps,
+        };
+        let plugin = Plugin::new(module(), Options { unimplemented, ..Options::default() }).unwrap();
+        let mut vm = Vm::new(&plugin, host).unwrap();
+        let root = vm.create_root().unwrap();
+        assert!(vm.on_vm_start(&root, 0).unwrap());
+        Filter { vm, root, open: BTreeMap::new() }
+    }
+
+    /// A filter whose tables come with the checkpoint.
+    pub fn with(personality: Personality, tables: Tables) -> Self {
+        let mut filter = Self::new(personality);
+        assert!(filter.configure(&PluginConfig { tables: Some(tables), ..filter.checkpoint(false) }));
+        filter
+    }
+
+    /// A filter that was only told where the log is, and has sent its first poll.
+    pub fn polling(personality: Personality) -> Self {
+        let mut filter = Self::new(personality);
+        let checkpoint = filter.checkpoint(true);
+        assert!(filter.configure(&checkpoint));
+        filter.tick();
+        assert_eq!(filter.calls().len(), 1, "one poll is in flight, however often it ticks");
+        filter
+    }
+
+    pub fn checkpoint(&self, with_control: bool) -> PluginConfig {
+        let host = match self.host().personality {
+            Personality::Envoy => Host::Envoy,
+            Personality::Nginx => Host::Nginx,
+        };
+        let control = Control { upstream: "controller".into(), authority: "sluice".into() };
+        PluginConfig { host: Some(host), control: with_control.then_some(control), ..PluginConfig::empty() }
+    }
+
+    pub fn configure(&mut self, config: &PluginConfig) -> bool {
+        self.configure_bytes(&config.to_json())
+    }
+
+    pub fn configure_bytes(&mut self, bytes: &[u8]) -> bool {
+        let host = self.vm.env_mut();
+        host.configuration = bytes.to_vec();
+        host.configuring = true;
+        let accepted = self.vm.on_configure(&self.root, u32::try_from(bytes.len()).unwrap()).unwrap();
+        self.vm.env_mut().configuring = false;
+        accepted
+    }
+
+    /// As a host does for a new configuration: another root context in the same VM.
+    pub fn replace_root(&mut self) {
+        self.root = self.vm.create_root().unwrap();
+    }
+
+    pub fn host(&self) -> &FakeHost {
+        self.vm.env()
+    }
+
+    pub fn calls(&self) -> &[Call] {
+        &self.host().calls
+    }
+
+    pub fn tick(&mut self) {
+        let period = self.host().tick_period.expect("the filter asked for ticks");
+        self.vm.env_mut().now += period;
+        self.vm.on_tick(&self.root).unwrap();
+    }
+
+    /// Ticks for as long as this.
+    pub fn pass(&mut self, time: Duration) {
+        let end = self.host().now + time;
+        while self.host().now < end {
+            self.tick();
+        }
+    }
+
+    /// Answers the newest poll.
+    pub fn answer(&mut self, status: u16, body: &[u8]) {
+        let token = self.calls().last().unwrap().token;
+        let host = self.vm.env_mut();
+        host.answer_status = Some(status);
+        host.answer_body = body.to_vec();
+        self.vm.on_http_call_response(&self.root, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
+    }
+
+    pub fn answer_tables(&mut self, tables: Tables) {
+        self.answer(200, &PluginConfig::of(tables).to_json());
+    }
+
+    /// The newest poll gets no answer at all.
+    pub fn fail_call(&mut self) {
+        let token = self.calls().last().unwrap().token;
+        self.vm.env_mut().answer_status = None;
+        self.vm.on_http_call_response(&self.root, token, 0, 0, 0).unwrap();
+    }
+
+    /// A request that matched a location, or none; it stays open when it waits.
+    pub fn request(&mut self, location: Option<&str>) -> (ContextId, Outcome) {
+        self.request_with_headers(location, &[])
+    }
+
+    pub fn request_with_headers(
+        &mut self,
+        location: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> (ContextId, Outcome) {
+        let context = self.vm.create_http(&self.root).unwrap();
+        let id = context.id();
+        let mut request = Request::default();
+        if let Some(location) = location {
+            request.properties.insert(self.host().location_property(), location.as_bytes().to_vec());
+        }
+        request.headers =
+            headers.iter().map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect();
+        self.vm.env_mut().requests.insert(id, request);
+        let action = self.vm.on_request_headers(&context, 1, true).unwrap();
+        let outcome = self.outcome(id, action);
+        self.open.insert(id, context);
+        if outcome != Outcome::Paused {
+            self.end(id);
+        }
+        (id, outcome)
+    }
+
+    fn outcome(&self, id: ContextId, action: Action) -> Outcome {
+        match (self.host().requests[&id].replied, action, self.host().choice(id)) {
+            (Some(status), Action::Pause, _) => Outcome::Replied(status),
+            (Some(_), Action::Continue, _) => panic!("a request that was answered must not go on"),
+            (None, Action::Pause, _) => Outcome::Paused,
+            (None, Action::Continue, Some(choice)) => Outcome::Forwarded(choice),
+            (None, Action::Continue, None) => Outcome::LeftAlone,
+        }
+    }
+
+    /// What has become of a request that waited.
+    pub fn fate(&self, id: ContextId) -> Outcome {
+        let request = &self.host().requests[&id];
+        let action =
+            if request.resumed || request.replied.is_some() { Action::Continue } else { Action::Pause };
+        match request.replied {
+            Some(status) => Outcome::Replied(status),
+            None => self.outcome(id, action),
+        }
+    }
+
+    /// The request is over, whether it was served or its client went away.
+    pub fn end(&mut self, id: ContextId) {
+        let context = self.open.remove(&id).unwrap();
+        self.vm.on_done(&context).unwrap();
+        self.vm.on_log(&context).unwrap();
+        self.vm.on_delete(context).unwrap();
+    }
+}
+
+/// Tables with one location, `shop.example/`, and these endpoints behind it.
+pub fn tables(content: u128, endpoints: &[&str]) -> Tables {
+    Tables::Snapshot(wire::Snapshot {
+        version: Version::new(1, content),
+        locations: [(LOCATION.to_owned(), wire::Location { backend: "ns/shop/80".into() })].into(),
+        backends: [("ns/shop/80".to_owned(), backend(endpoints))].into(),
+    })
+}
+
+/// The change of that backend from one version to the next.
+pub fn change(base: u128, content: u128, endpoints: &[&str]) -> Tables {
+    Tables::Delta(wire::Delta {
+        base: Version::new(1, base),
+        version: Version::new(2, content),
+        locations: [].into(),
+        backends: [("ns/shop/80".to_owned(), backend(endpoints))].into(),
+        removed_locations: vec![],
+        removed_backends: vec![],
+    })
+}
+
+fn backend(endpoints: &[&str]) -> wire::Backend {
+    wire::Backend {
+        load_balance: wire::LoadBalance::RoundRobin,
+        attempts: std::num::NonZeroU8::new(3).unwrap(),
+        endpoints: endpoints.iter().map(|a| wire::Endpoint { address: (*a).to_owned() }).collect(),
+    }
+}
+
+pub const LOCATION: &str = "shop.example/";

@@ -1,0 +1,243 @@
+//! A fake host with state: properties and headers in, effects out.
+//!
+//! Two personalities, as measured (`envoy.md`, `nginx-wasm.md` of the reference): where a location is read and a
+//! choice is left, what is refused, and in which phase.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sluice_pwhost::{
+    Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, MetricType, PairsBuf,
+    PropertyPath, Status, StreamType,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Personality {
+    Envoy,
+    /// Kong's ngx_wasm_module: what it does not have traps, calls have their phases.
+    Nginx,
+}
+
+impl Personality {
+    pub const BOTH: [Personality; 2] = [Personality::Envoy, Personality::Nginx];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Personality::Envoy => "envoy",
+            Personality::Nginx => "nginx",
+        }
+    }
+}
+
+/// A request of a client, as the host holds it.
+#[derive(Debug, Default)]
+pub struct Request {
+    pub properties: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    pub replied: Option<u32>,
+    pub resumed: bool,
+}
+
+/// A call of the filter to the controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub token: u32,
+    pub upstream: String,
+    pub path: String,
+}
+
+#[derive(Debug)]
+pub struct FakeHost {
+    pub personality: Personality,
+    /// Whether the host has room for metrics.
+    pub metrics: bool,
+    /// Whether calls can be sent: the controller's cluster is known.
+    pub reachable: bool,
+    pub configuring: bool,
+    pub configuration: Vec<u8>,
+    pub answer_status: Option<u16>,
+    pub answer_body: Vec<u8>,
+    pub now: Duration,
+    pub tick_period: Option<Duration>,
+    pub requests: BTreeMap<ContextId, Request>,
+    pub calls: Vec<Call>,
+    pub log: Vec<String>,
+    pub counters: BTreeMap<Vec<u8>, i64>,
+    pub current: ContextId,
+    pub random: u8,
+}
+
+impl FakeHost {
+    pub fn new(personality: Personality) -> Self {
+        FakeHost {
+            personality,
+            metrics: true,
+            reachable: true,
+            configuring: false,
+            configuration: Vec::new(),
+            answer_status: None,
+            answer_body: Vec::new(),
+            now: Duration::from_secs(1_700_000_000),
+            tick_period: None,
+            requests: BTreeMap::new(),
+            calls: Vec::new(),
+            log: Vec::new(),
+            counters: BTreeMap::new(),
+            current: ContextId(0),
+            random: 0,
+        }
+    }
+
+    /// Where the data plane says which location it matched.
+    pub fn location_property(&self) -> Vec<u8> {
+        match self.personality {
+            Personality::Envoy => b"xds\0route_name".to_vec(),
+            Personality::Nginx => b"ngx.sluice_location".to_vec(),
+        }
+    }
+
+    /// The candidates that the filter has left for a request.
+    pub fn choice(&self, context: ContextId) -> Option<String> {
+        let request = self.requests.get(&context)?;
+        let value = match self.personality {
+            Personality::Envoy => &request.headers.iter().find(|(name, _)| name == b"x-sluice-endpoint")?.1,
+            Personality::Nginx => request.properties.get(b"ngx.sluice_endpoint".as_slice())?,
+        };
+        String::from_utf8(value.clone()).ok()
+    }
+
+    fn request(&mut self) -> Answer<&mut Request> {
+        // Outside of a request there is no map; hosts answer a status, not a crash.
+        self.requests.get_mut(&self.current).ok_or(Status::BadArgument)
+    }
+}
+
+impl Env for FakeHost {
+    fn enter(&mut self, context: ContextId) {
+        self.current = context;
+    }
+
+    fn log(&mut self, level: LogLevel, message: &[u8]) {
+        self.log.push(format!("{level:?} {}", String::from_utf8_lossy(message)));
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        u64::try_from(self.now.as_nanos()).unwrap()
+    }
+
+    fn random(&mut self, out: &mut [u8]) -> Answer<()> {
+        for byte in out {
+            self.random = self.random.wrapping_mul(5).wrapping_add(13);
+            *byte = self.random;
+        }
+        Ok(())
+    }
+
+    fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
+        let value = self.request()?.properties.get(path.0).ok_or(Status::NotFound)?;
+        Ok(Cow::Borrowed(value))
+    }
+
+    fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
+        if self.personality == Personality::Nginx && path.0 != b"ngx.sluice_endpoint" {
+            // A variable that the configuration does not declare.
+            return Err(Status::InternalFailure);
+        }
+        let (path, value) = (path.0.to_vec(), value.to_vec());
+        self.request()?.properties.insert(path, value);
+        Ok(())
+    }
+
+    fn header(&mut self, map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
+        if map == MapType::HttpCallResponseHeaders {
+            let status = self.answer_status.filter(|_| name == b":status").ok_or(Status::NotFound)?;
+            return Ok(Cow::Owned(status.to_string().into_bytes()));
+        }
+        let found = self.request()?.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound)
+    }
+
+    fn headers(&mut self, _map: MapType, out: &mut PairsBuf) -> Answer<()> {
+        for (name, value) in &self.request()?.headers {
+            out.push(name, value);
+        }
+        Ok(())
+    }
+
+    fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+        self.remove_header(map, name)?;
+        let pair = (name.to_vec(), value.to_vec());
+        self.request()?.headers.push(pair);
+        Ok(())
+    }
+
+    fn remove_header(&mut self, _map: MapType, name: &[u8]) -> Answer<()> {
+        self.request()?.headers.retain(|(known, _)| known != name);
+        Ok(())
+    }
+
+    fn buffer(&mut self, buffer: BufferType, start: usize, max: usize) -> Answer<Cow<'_, [u8]>> {
+        let bytes = match buffer {
+            BufferType::PluginConfiguration => &self.configuration,
+            BufferType::HttpCallResponseBody => &self.answer_body,
+            _ => return Err(Status::NotFound),
+        };
+        let bytes = bytes.get(start..).unwrap_or_default();
+        Ok(Cow::Borrowed(&bytes[..bytes.len().min(max)]))
+    }
+
+    fn send_local_response(&mut self, response: LocalResponse<'_>) -> Answer<()> {
+        self.request()?.replied = Some(response.status);
+        Ok(())
+    }
+
+    fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
+        assert!(
+            self.personality == Personality::Envoy || !self.configuring,
+            "Kong's host traps on a call from on_configure"
+        );
+        if !self.reachable {
+            return Err(Status::BadArgument);
+        }
+        let token = u32::try_from(self.calls.len()).unwrap() + 1;
+        let path = call.headers.into_iter().find(|(name, _)| *name == b":path").unwrap().1;
+        self.calls.push(Call {
+            token,
+            upstream: String::from_utf8(call.upstream.to_vec()).unwrap(),
+            path: String::from_utf8(path.to_vec()).unwrap(),
+        });
+        Ok(token)
+    }
+
+    fn continue_stream(&mut self, stream: StreamType) -> Answer<()> {
+        assert_eq!(stream, StreamType::HttpRequest);
+        self.request()?.resumed = true;
+        Ok(())
+    }
+
+    fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
+        assert!(
+            self.personality == Personality::Envoy || self.configuring,
+            "Kong's host honours the tick period in on_configure only"
+        );
+        self.tick_period = Some(period);
+        Ok(())
+    }
+
+    fn define_metric(&mut self, _kind: MetricType, name: &[u8]) -> Answer<u32> {
+        if !self.metrics {
+            // Kong's host without room for metrics in its shared memory.
+            return Err(Status::InternalFailure);
+        }
+        self.counters.entry(name.to_vec()).or_default();
+        let id = self.counters.keys().position(|known| known == name).unwrap();
+        Ok(u32::try_from(id).unwrap())
+    }
+
+    fn increment_metric(&mut self, metric: u32, by: i64) -> Answer<()> {
+        let counter = self.counters.values_mut().nth(metric as usize).ok_or(Status::BadArgument)?;
+        *counter += by;
+        Ok(())
+    }
+}

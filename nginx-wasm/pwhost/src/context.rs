@@ -33,22 +33,23 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Opens a context with the next free id; 0 is none, it stands for "no parent". `None`: all ids are in use.
-    pub(crate) fn open(&mut self, generation: u32) -> Option<Context> {
-        if self.live.len() == u32::MAX as usize {
-            return None;
-        }
+    /// Opens a context with the next free id. There is one: the memory for 2^32 contexts ends before their ids do.
+    /// 0 is no id, it stands for "no parent".
+    pub(crate) fn open(&mut self, generation: u32) -> Context {
         loop {
             self.last = self.last.wrapping_add(1);
             if self.last != 0 && !self.live.contains_key(&self.last) {
                 self.live.insert(self.last, generation);
-                return Some(Context { id: ContextId(self.last), generation });
+                return Context { id: ContextId(self.last), generation };
             }
         }
     }
 
+    /// Frees the id, unless the context is of another VM, whose ids are not ours.
     pub(crate) fn close(&mut self, context: &Context) {
-        self.live.remove(&context.id.0);
+        if self.is_live(context.id, context.generation) {
+            self.live.remove(&context.id.0);
+        }
     }
 
     pub(crate) fn is_live(&self, id: ContextId, generation: u32) -> bool {
@@ -64,19 +65,27 @@ mod tests {
     fn ids_wrap_around_live_ones_and_skip_zero() {
         let mut contexts =
             Contexts { live: BTreeMap::from([(u32::MAX, 1), (1, 1), (2, 1)]), last: u32::MAX - 1 };
-        assert_eq!(contexts.open(1).unwrap().id, ContextId(3));
-        let four = contexts.open(1).unwrap();
+        assert_eq!(contexts.open(1).id, ContextId(3));
+        let four = contexts.open(1);
         contexts.close(&four);
-        assert_eq!(contexts.open(1).unwrap().id, ContextId(5));
+        assert_eq!(contexts.open(1).id, ContextId(5));
     }
 
     #[test]
     fn a_context_of_an_older_generation_keeps_its_id_but_is_not_live() {
         let mut contexts = Contexts::default();
-        let old = contexts.open(1).unwrap();
+        let old = contexts.open(1);
         assert!(contexts.is_live(old.id, 1));
         assert!(!contexts.is_live(old.id, 2));
         contexts.last = 0;
-        assert_ne!(contexts.open(2).unwrap().id, old.id);
+        assert_ne!(contexts.open(2).id, old.id);
+    }
+    #[test]
+    fn a_context_of_another_vm_frees_nothing() {
+        let (mut ours, mut theirs) = (Contexts::default(), Contexts::default());
+        let (our, their) = (ours.open(1), theirs.open(2));
+        assert_eq!(our.id, their.id);
+        ours.close(&their);
+        assert!(ours.is_live(our.id, 1));
     }
 }

@@ -17,6 +17,8 @@ pub type Answer<T> = Result<T, Status>;
 /// All calls are about the *current* context, the one last given to [`Env::enter`]; there is none yet while the
 /// instance is being made.
 ///
+/// None of them may panic: that would unwind through the guest and leave it in the middle of a call, and alive.
+///
 /// Values are returned as [`Cow`]: borrowed where the host has the bytes anyway. They are copied once on their way
 /// to the guest.
 #[allow(

@@ -9,7 +9,7 @@ pub struct Trap {
     pub call: &'static str,
     /// What ended it.
     pub cause: Cause,
-    /// The runtime's words, one line.
+    /// The runtime's words.
     pub message: String,
 }
 
@@ -44,10 +44,6 @@ impl Trap {
 
     pub(crate) fn of_start(call: &'static str, error: &wasmtime::Error) -> Self {
         Self { call, cause: Cause::Start, message: format!("{error:#}") }
-    }
-
-    pub(crate) fn no_ids(call: &'static str) -> Self {
-        Self { call, cause: Cause::Start, message: "all context ids are in use".to_owned() }
     }
 
     pub(crate) fn dead(call: &'static str) -> Self {

@@ -11,13 +11,12 @@ use crate::{Action, Context, Env, Trap};
 /// An instance of a plugin with its host. Not shared between threads: nginx has one in each worker.
 ///
 /// A callback that the guest does not have, and any callback for a stale context, is skipped and answers what lets
-/// the host go on: [`Action::Continue`], `true`. After a [`Trap`] every callback answers one, until the owner makes a
-/// new instance with [`Vm::restart`].
+/// the host go on: [`Action::Continue`], `true`. After a [`Trap`] every callback for a context of this instance answers
+/// one, until the owner makes a new instance with [`Vm::restart`].
 pub struct Vm<E: Env> {
     store: Store<State<E>>,
     exports: Exports,
     plugin: Plugin<E>,
-    generation: u32,
     dead: Option<Trap>,
 }
 
@@ -95,8 +94,8 @@ impl<E: Env> Vm<E> {
         Ok(self.call(name, context, pick, arguments)?.is_none_or(|answer| answer != 0))
     }
 
-    /// A callback that answers an action. Envoy reads a number that is none as a pause, and so do we: a guest that
-    /// wanted to stop a request must not let it through.
+    /// A callback that answers an action. A number that is none of the ABI's is a pause, as in Envoy for those that it
+    /// does not know: a guest that wanted to stop a request must not let it through.
     pub(crate) fn act<P: WasmParams>(
         &mut self,
         name: &'static str,
@@ -111,14 +110,15 @@ impl<E: Env> Vm<E> {
     /// `parent` is a root context, or `None` for a context that is one.
     pub(crate) fn create(&mut self, parent: Option<&Context>) -> Result<Context, Trap> {
         let name = "proxy_on_context_create";
+        let state = self.store.data_mut();
         let (parent_id, generation) =
-            parent.map_or((0, self.generation), |root| (root.id.0, root.generation));
-        let context = self.store.data_mut().contexts.open(generation).ok_or_else(|| Trap::no_ids(name))?;
+            parent.map_or((0, state.generation), |root| (root.id.0, root.generation));
+        let context = state.contexts.open(generation);
         let arguments = (context.id.0, parent_id);
         match self.tell(name, &context, |exports| &exports.context_create, arguments) {
             Ok(()) => Ok(context),
             Err(trap) => {
-                self.store.data_mut().contexts.close(&context);
+                self.close(&context);
                 Err(trap)
             }
         }
@@ -154,17 +154,16 @@ impl<E: Env> Vm<E> {
     }
 
     fn is_stale(&self, context: &Context) -> bool {
-        context.generation != self.generation
+        context.generation != self.store.data().generation
     }
 
     fn build(plugin: Plugin<E>, env: E, contexts: Contexts) -> Self {
-        let generation = next_generation();
-        let mut store = store(&plugin, State::new(env, contexts, generation, plugin.options));
+        let mut store = store(&plugin, State::new(env, contexts, next_generation(), plugin.options));
         let (exports, dead) = match instantiate(&plugin, &mut store) {
             Ok(exports) => (exports, None),
             Err(trap) => (Exports::default(), Some(trap)),
         };
-        Self { store, exports, plugin, generation, dead }
+        Self { store, exports, plugin, dead }
     }
 }
 

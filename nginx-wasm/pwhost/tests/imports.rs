@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{guest, reported_by_tick, start, start_with};
+use common::{Call, Reply, guest, reported_by_tick, start, start_with};
 use sluice_pwhost::{Cause, Options, Unimplemented};
 
 const GET_PROPERTY: &str =
@@ -204,8 +204,20 @@ fn local_responses_and_calls_reach_the_host_whole() {
     vm.on_tick(&root).unwrap();
     assert_eq!(vm.env().reported, [0, 0, 77, OUTSIDE]);
     let headers = vec![(b"a".to_vec(), b"b".to_vec())];
-    let response = (403, b"up".to_vec(), b"stream".to_vec(), headers.clone(), None);
-    assert_eq!(vm.env().local, Some(response));
-    let call = (b"upstream".to_vec(), headers, b"up".to_vec(), vec![], Duration::from_millis(1500));
+    let reply = Reply {
+        status: 403,
+        details: b"up".to_vec(),
+        body: b"stream".to_vec(),
+        headers: headers.clone(),
+        grpc_status: None,
+    };
+    assert_eq!(vm.env().local, Some(reply));
+    let call = Call {
+        upstream: b"upstream".to_vec(),
+        headers,
+        body: b"up".to_vec(),
+        trailers: vec![],
+        timeout: Duration::from_millis(1500),
+    };
     assert_eq!(vm.env().calls, [call], "a call whose token has no place is not made");
 }

@@ -111,24 +111,36 @@ fn a_context_that_cannot_be_created_frees_its_id() {
     assert_eq!(vm.trap().unwrap().call, "proxy_on_context_create");
 }
 
+/// Guests that loop in a callback, and in their allocator inside of a host call.
+const LOOPS: [&str; 2] = [
+    r#"(module (func (export "proxy_on_tick") (param i32) (loop (br 0))))"#,
+    r#"(module (import "env" "proxy_get_property" (func $get (param i32 i32 i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (func (export "malloc") (param i32) (result i32) (loop (br 0)) unreachable)
+        (func (export "proxy_on_tick") (param i32)
+            (drop (call $get (i32.const 0) (i32.const 1) (i32.const 8) (i32.const 12)))))"#,
+];
+
 #[test]
 fn a_guest_that_loops_is_interrupted() {
-    let body = r#"(func (export "proxy_on_tick") (param i32) (loop (br 0)))"#;
-    let module = compile(&wat::parse_str(guest("", body)).unwrap()).unwrap();
-    let options = Options { deadline_ticks: Some(2), ..Options::default() };
-    let mut vm = Vm::new(&Plugin::new(&module, options).unwrap(), Fake::default()).unwrap();
-    let engine = module.engine().clone();
-    let root = vm.create_root().unwrap();
-    let (stop, stopped) = std::sync::mpsc::channel::<()>();
-    let ticker = std::thread::spawn(move || {
-        while stopped.try_recv().is_err() {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            engine.increment_epoch();
-        }
-    });
-    assert_eq!(vm.on_tick(&root).unwrap_err().cause, Cause::Deadline);
-    stop.send(()).unwrap();
-    ticker.join().unwrap();
+    for wat in LOOPS {
+        let options = Options { deadline_ticks: Some(2), ..Options::default() };
+        let module = compile(&wat::parse_str(wat).unwrap()).unwrap();
+        let env = Fake { property: b"x".to_vec(), ..Fake::default() };
+        let mut vm = Vm::new(&Plugin::new(&module, options).unwrap(), env).unwrap();
+        let root = vm.create_root().unwrap();
+        let engine = module.engine().clone();
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let ticker = std::thread::spawn(move || {
+            while stopped.try_recv().is_err() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                engine.increment_epoch();
+            }
+        });
+        assert_eq!(vm.on_tick(&root).unwrap_err().cause, Cause::Deadline);
+        stop.send(()).unwrap();
+        ticker.join().unwrap();
+    }
 }
 
 #[test]

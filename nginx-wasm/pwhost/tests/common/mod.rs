@@ -14,6 +14,26 @@ pub(crate) const NOW: u64 = 1_700_000_000_123_456_789;
 
 pub(crate) type Headers = Vec<(Vec<u8>, Vec<u8>)>;
 
+/// A local response that the guest asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) status: u32,
+    pub(crate) details: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) headers: Headers,
+    pub(crate) grpc_status: Option<u32>,
+}
+
+/// A call that the guest asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) upstream: Vec<u8>,
+    pub(crate) headers: Headers,
+    pub(crate) body: Vec<u8>,
+    pub(crate) trailers: Headers,
+    pub(crate) timeout: Duration,
+}
+
 /// Headers and properties in, effects out.
 #[derive(Debug, Default)]
 pub(crate) struct Fake {
@@ -26,8 +46,8 @@ pub(crate) struct Fake {
     pub(crate) response: Headers,
     pub(crate) property: Vec<u8>,
     pub(crate) asked: Vec<Vec<u8>>,
-    pub(crate) local: Option<(u32, Vec<u8>, Vec<u8>, Headers, Option<u32>)>,
-    pub(crate) calls: Vec<(Vec<u8>, Headers, Vec<u8>, Headers, Duration)>,
+    pub(crate) local: Option<Reply>,
+    pub(crate) calls: Vec<Call>,
 }
 
 impl Env for Fake {
@@ -72,14 +92,24 @@ impl Env for Fake {
     }
 
     fn send_local_response(&mut self, response: LocalResponse<'_>) -> Answer<()> {
-        let LocalResponse { status, details, body, headers, grpc_status } = response;
-        self.local = Some((status, details.to_vec(), body.to_vec(), owned(headers), grpc_status));
+        self.local = Some(Reply {
+            status: response.status,
+            details: response.details.to_vec(),
+            body: response.body.to_vec(),
+            headers: owned(response.headers),
+            grpc_status: response.grpc_status,
+        });
         Ok(())
     }
 
     fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
-        let (headers, trailers) = (owned(call.headers), owned(call.trailers));
-        self.calls.push((call.upstream.to_vec(), headers, call.body.to_vec(), trailers, call.timeout));
+        self.calls.push(Call {
+            upstream: call.upstream.to_vec(),
+            headers: owned(call.headers),
+            body: call.body.to_vec(),
+            trailers: owned(call.trailers),
+            timeout: call.timeout,
+        });
         Ok(77)
     }
 

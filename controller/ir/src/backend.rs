@@ -46,6 +46,17 @@ pub struct Backend {
     pub endpoints: Vec<Endpoint>,
 }
 
+impl Backend {
+    /// This backend, with the other's endpoints beside its own: what must be reachable while one becomes the other.
+    #[must_use]
+    pub fn with_endpoints_of(&self, other: &Backend) -> Backend {
+        let mut endpoints: Vec<Endpoint> = self.endpoints.iter().chain(&other.endpoints).cloned().collect();
+        endpoints.sort();
+        endpoints.dedup();
+        Backend { endpoints, ..self.clone() }
+    }
+}
+
 /// How a backend chooses among its endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -49,6 +49,11 @@ impl Translation {
         all
     }
 
+    /// The backends that a Service stands behind.
+    pub fn backends_of(&self, service: &ObjectKey) -> impl Iterator<Item = &BackendId> {
+        self.by_service.get(service).into_iter().flatten()
+    }
+
     /// Brings the backends of these Services up to date and names those that changed. The same as translating
     /// everything again, at the cost of what changed.
     pub fn refresh_endpoints<'a>(

@@ -1,1 +1,24 @@
 //! The IR to Envoy's resources, and the delta ADS server.
+//!
+//! ```text
+//!   ir::Config --render--> protobuf --Update--> Store --serve--> one stream for each Envoy
+//!                    pure                         \-- what changed, who has it, who refused it
+//! ```
+//!
+//! Absent on purpose: Kubernetes (translated before), a clock and I/O outside `serve`.
+
+mod bootstrap;
+mod projection;
+pub mod render;
+mod resource;
+mod serve;
+mod settings;
+mod snapshot;
+mod update;
+
+pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
+pub use resource::{Name, ResourceType};
+pub use serve::{Generation, Refusal, Stats, Store, routes};
+pub use settings::{CLUSTER_HEADER, CONTROLLER_CLUSTER, ENDPOINT_HEADER, FilterCode, Settings};
+pub use snapshot::Resources;
+pub use update::Update;

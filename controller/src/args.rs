@@ -1,0 +1,144 @@
+//! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use sluice_translate::ObjectKey;
+
+/// The successor of ingress-nginx: Ingress objects in, a running data plane out.
+#[derive(Debug, Parser)]
+#[command(name = "sluice", version, propagate_version = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Follow a folder of manifests and drive a data plane.
+    Run(Run),
+    /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
+    Render(Render),
+    /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
+    Bootstrap(Bootstrap),
+}
+
+/// What decides which objects are served, and how.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Translation")]
+pub(crate) struct Translation {
+    /// Value of the annotation `kubernetes.io/ingress.class` that is served.
+    #[arg(long, default_value = "nginx")]
+    pub(crate) ingress_class: String,
+    /// `spec.controller` of the IngressClasses that are served.
+    #[arg(long, default_value = "k8s.io/ingress-nginx")]
+    pub(crate) controller_class: String,
+    /// Also serve the IngressClass named like --ingress-class, whatever its controller.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) ingress_class_by_name: bool,
+    /// Serve Ingresses that name no class at all.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) watch_ingress_without_class: bool,
+    /// The only namespace to serve [default: all].
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) watch_namespace: Option<String>,
+    /// Service (its first port) for requests that no Ingress takes [default: 404].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) default_backend_service: Option<ObjectKey>,
+    /// Ignore Ingresses with a default backend.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) disable_catch_all: bool,
+}
+
+fn object_key(text: &str) -> Result<ObjectKey, String> {
+    ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
+}
+
+/// Where clients connect.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Listeners")]
+pub(crate) struct Listeners {
+    /// Port for http.
+    #[arg(long, default_value_t = 8080)]
+    pub(crate) http_port: u16,
+    /// Address to listen on.
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
+    pub(crate) bind_address: IpAddr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataPlane {
+    /// Envoy as a child process.
+    Envoy,
+    /// None: only serve xDS, for an Envoy that runs elsewhere.
+    None,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Run {
+    /// Folder of YAML manifests to follow.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) manifests: PathBuf,
+    #[command(flatten)]
+    pub(crate) translation: Translation,
+    #[command(flatten)]
+    pub(crate) listeners: Listeners,
+    /// What to drive.
+    #[arg(long, value_enum, default_value_t = DataPlane::Envoy, help_heading = "Data plane")]
+    pub(crate) data_plane: DataPlane,
+    /// The envoy binary [default: `envoy` in PATH].
+    #[arg(long, env = "ENVOY_BINARY", value_name = "PATH", help_heading = "Data plane")]
+    pub(crate) envoy_binary: Option<PathBuf>,
+    /// Worker threads of Envoy [default: one per core].
+    #[arg(long, value_name = "N", help_heading = "Data plane")]
+    pub(crate) envoy_concurrency: Option<u32>,
+    /// The filter [default: `sluice_filter.wasm` beside this program].
+    #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
+    pub(crate) filter_wasm: Option<PathBuf>,
+    /// Address for xDS and the filter's log, with --data-plane none. Nothing authenticates here: keep it on loopback
+    /// or behind something that does.
+    #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT", help_heading = "Data plane")]
+    pub(crate) xds_address: SocketAddr,
+    /// Folder for sockets and the bootstrap [default: a fresh temporary one].
+    #[arg(long, value_name = "DIR", help_heading = "Data plane")]
+    pub(crate) run_dir: Option<PathBuf>,
+    /// Seconds to go on serving after SIGTERM, before draining.
+    #[arg(long, default_value_t = 0, value_name = "SECONDS", help_heading = "Shutdown")]
+    pub(crate) shutdown_grace_period: u64,
+    /// Longest time to wait for open requests after that.
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds, help_heading = "Shutdown")]
+    pub(crate) drain_timeout: Duration,
+}
+
+fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
+    text.parse().map(Duration::from_secs)
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Render {
+    /// Folder of YAML manifests to read.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) manifests: PathBuf,
+    /// Folder to write to; it is made when it does not exist.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) translation: Translation,
+    #[command(flatten)]
+    pub(crate) listeners: Listeners,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Bootstrap {
+    /// Where the controller serves xDS.
+    #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT")]
+    pub(crate) xds_address: SocketAddr,
+    /// Unix socket for Envoy's admin interface.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) admin_socket: PathBuf,
+    /// `node.id`: tells one Envoy from another.
+    #[arg(long, default_value = "envoy")]
+    pub(crate) node_id: String,
+}

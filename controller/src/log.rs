@@ -1,0 +1,16 @@
+//! The log: stderr, one line an event.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// `RUST_LOG` decides what is shown; by default everything from `info` up.
+pub(crate) fn to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+}

@@ -1,0 +1,19 @@
+//! The command line of Sluice. Everything it does is in the library.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = sluice::Args::parse();
+    match sluice::main(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            #[allow(clippy::print_stderr, reason = "the one line that says why the program ends")]
+            {
+                eprintln!("sluice: {error:#}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `sluice render` and `sluice bootstrap`: what would be served, as text; no sockets.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Serialize;
+use sluice_filter_config::{PluginConfig, Tables};
+use sluice_plugin::Log;
+use sluice_translate::{Report, Resources, Translation, translate};
+use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode};
+
+use crate::args::{Bootstrap, Render};
+use crate::options;
+use crate::source::{Event, Problem, read_once};
+
+/// Everything that a folder has to say about itself.
+#[derive(Serialize)]
+struct Reports<'a> {
+    /// What cannot be read.
+    documents: Vec<Problem>,
+    /// What cannot be honoured.
+    objects: Vec<&'a Report>,
+}
+
+pub(crate) fn render(args: &Render) -> anyhow::Result<()> {
+    let mut resources = Resources::default();
+    let mut documents = Vec::new();
+    for event in read_once(&args.manifests)? {
+        match event {
+            Event::Apply(object) => drop(resources.apply(*object)),
+            Event::Delete(kind, key) => drop(resources.delete(kind, &key)),
+            Event::Problem(problem) => documents.push(problem),
+            Event::Ready => {}
+        }
+    }
+    let translation = translate(&resources, &options::translation(&args.translation, &args.listeners, []));
+    documents.sort();
+    fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
+    write(&args.out, &translation, documents, args)
+}
+
+fn write(
+    out: &Path,
+    translation: &Translation,
+    documents: Vec<Problem>,
+    args: &Render,
+) -> anyhow::Result<()> {
+    let config = translation.config();
+    let mut log = Log::default();
+    log.replace(config);
+    let plugin = PluginConfig::of(Tables::Snapshot(log.snapshot()));
+    // Where the code is differs from machine to machine, and does not matter to a reader.
+    let code = FilterCode::File(PathBuf::from("sluice_filter.wasm"));
+    let settings = options::envoy(&args.listeners, code);
+    write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports() })?;
+    write_json(&out.join("ir.json"), config)?;
+    write_json(&out.join("plugin.json"), &plugin)?;
+    let _ = settings;
+    Ok(())
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(value).with_context(|| path.display().to_string())?;
+    write_text(path, &(text + "\n"))
+}
+
+fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(path, text).with_context(|| path.display().to_string())
+}
+
+pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
+    let settings = BootstrapSettings {
+        node_id: args.node_id.clone(),
+        admin_socket: args.admin_socket.clone(),
+        controller: ControllerAddress::Tcp(args.xds_address),
+    };
+    let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
+    #[allow(clippy::print_stdout, reason = "the output of this command")]
+    {
+        println!("{text}");
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! `sluice run`: everything put together.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tracing::info;
+
+use crate::args::{DataPlane, Run};
+use crate::poll::SharedLog;
+use crate::publish::Publisher;
+use crate::serve::{self, Address};
+use crate::source::Files;
+use crate::supervise::{self, Envoy};
+use crate::{log, options};
+
+pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
+    log::to_stderr();
+    check(args)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("runtime")?;
+    runtime.block_on(serve_until_told(args))
+}
+
+/// What can be known to go wrong is said before anything starts.
+fn check(args: &Run) -> anyhow::Result<()> {
+    if !args.manifests.is_dir() {
+        bail!("--manifests {}: no such folder", args.manifests.display());
+    }
+    if args.data_plane == DataPlane::Envoy {
+        check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
+    }
+    Ok(())
+}
+
+fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
+    match TcpListener::bind(SocketAddr::new(address, port)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            bail!("{flag} {port}: the port is taken; choose another with {flag}")
+        }
+        Err(error) => bail!("{flag} {port}: cannot listen on {address}: {error}; choose another with {flag}"),
+    }
+}
+
+/// The folder for sockets and the bootstrap: the operator's, or a temporary one that goes when we do.
+struct RunDir {
+    path: PathBuf,
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl RunDir {
+    fn new(given: Option<&Path>) -> anyhow::Result<Self> {
+        if let Some(path) = given {
+            std::fs::create_dir_all(path).with_context(|| format!("--run-dir {}", path.display()))?;
+            return Ok(RunDir { path: path.to_owned(), _temporary: None });
+        }
+        let temporary =
+            tempfile::Builder::new().prefix("sluice-").tempdir().context("cannot make a run folder")?;
+        Ok(RunDir { path: temporary.path().to_owned(), _temporary: Some(temporary) })
+    }
+}
+
+async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
+    let signals = Signals::listen()?;
+    let run_dir = RunDir::new(args.run_dir.as_deref())?;
+    let filter = filter_wasm(args.filter_wasm.as_deref())?;
+    let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let options = options::translation(&args.translation, &args.listeners, others);
+    let code = match args.data_plane {
+        DataPlane::Envoy => FilterCode::File(filter),
+        DataPlane::None => {
+            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
+        }
+    };
+    let settings = options::envoy(&args.listeners, code);
+    let address = match args.data_plane {
+        DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
+        DataPlane::None => Address::Tcp(args.xds_address),
+    };
+
+    let shared_log = SharedLog::new();
+    let store = sluice_xds::Store::new();
+    serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
+    let (sender, events) = mpsc::unbounded_channel();
+    let _files = Files::follow(&args.manifests, sender)?;
+    let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store).run(events));
+
+    let (stop, stopped) = watch::channel(false);
+    let data_plane = match args.data_plane {
+        DataPlane::Envoy => Some(tokio::spawn(start_envoy(args, &run_dir.path, &address, stopped)?)),
+        DataPlane::None => {
+            info!("serving xds on {}", args.xds_address);
+            None
+        }
+    };
+    signals.wait().await;
+    tokio::time::sleep(Duration::from_secs(args.shutdown_grace_period)).await;
+    stop.send(true).ok();
+    if let Some(data_plane) = data_plane {
+        data_plane.await.context("supervisor")?;
+    }
+    publisher.abort();
+    Ok(())
+}
+
+fn start_envoy(
+    args: &Run,
+    run_dir: &Path,
+    controller: &Address,
+    stopped: watch::Receiver<bool>,
+) -> anyhow::Result<impl Future<Output = ()> + use<>> {
+    let admin_socket = run_dir.join("envoy-admin.sock");
+    let bootstrap = run_dir.join("bootstrap.json");
+    let controller = match controller {
+        Address::Unix(path) => ControllerAddress::Unix(path.clone()),
+        Address::Tcp(address) => ControllerAddress::Tcp(*address),
+    };
+    let settings =
+        BootstrapSettings { node_id: "envoy".to_owned(), admin_socket: admin_socket.clone(), controller };
+    let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
+    std::fs::write(&bootstrap, text).with_context(|| bootstrap.display().to_string())?;
+    let envoy = Envoy {
+        binary: supervise::find_binary(args.envoy_binary.as_deref())?,
+        bootstrap,
+        admin_socket,
+        concurrency: args.envoy_concurrency,
+        drain_timeout: args.drain_timeout,
+    };
+    let listening = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
+    Ok(envoy.supervise(stopped, move || info!("serving http on {listening}")))
+}
+
+fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let beside = || Some(std::env::current_exe().ok()?.parent()?.join("sluice_filter.wasm"));
+    let path = given.map(Path::to_owned).or_else(beside).unwrap_or_default();
+    // Envoy reads it from wherever Envoy was started.
+    std::path::absolute(&path).ok().filter(|path| path.is_file()).with_context(|| {
+        format!("--filter-wasm {}: no such file; build it with `cargo xtask setup`", path.display())
+    })
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        Ok(Signals {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn wait(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+        info!("stopping");
+    }
+}

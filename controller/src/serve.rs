@@ -1,0 +1,48 @@
+//! One listener for data planes: xDS over gRPC, and the filter's log over plain HTTP.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use axum::Router;
+use axum::routing::get;
+use sluice_filter_config::LOG_PATH;
+use tokio::net::{TcpListener, UnixListener};
+
+use crate::poll::{self, SharedLog};
+
+/// Where data planes find the controller.
+#[derive(Clone, Debug)]
+pub(crate) enum Address {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+/// Both services on one router.
+pub(crate) fn router(log: SharedLog, xds: tonic::service::Routes) -> Router {
+    xds.into_axum_router().route(LOG_PATH, get(poll::plugin_config).with_state(log))
+}
+
+/// Binds, then serves in the background for as long as the runtime lives.
+pub(crate) async fn serve(address: &Address, router: Router) -> anyhow::Result<()> {
+    match address {
+        Address::Unix(path) => {
+            let listener = bind_unix(path)?;
+            tokio::spawn(async move { axum::serve(listener, router).await });
+        }
+        Address::Tcp(address) => {
+            let advice = "choose another with --xds-address";
+            let listener = TcpListener::bind(address)
+                .await
+                .with_context(|| format!("--xds-address {address}; {advice}"))?;
+            tokio::spawn(async move { axum::serve(listener, router).await });
+        }
+    }
+    Ok(())
+}
+
+fn bind_unix(path: &Path) -> anyhow::Result<UnixListener> {
+    // The folder is ours: what is in the way is what a run before this one left.
+    std::fs::remove_file(path).ok();
+    UnixListener::bind(path).with_context(|| format!("cannot listen on {}", path.display()))
+}

@@ -1,0 +1,337 @@
+//! A folder of manifests as a source: read once, then followed.
+//!
+//! ```text
+//!   notify --paths--> Follower --(settled)--> Index --differences--> Event
+//! ```
+//!
+//! What editors do must not show: a file that is renamed away and back, or truncated and written again, keeps its
+//! objects until it has settled. A file that can no longer be read keeps them too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
+use notify::{RecursiveMode, Watcher};
+use sluice_translate::{Kind, Object, ObjectKey};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::folder::{self, Fingerprint};
+use super::{Event, Problem, documents};
+
+/// A file that is written in place is read when nothing has been written for this long.
+const SETTLE: Duration = Duration::from_millis(20);
+/// A file that is gone for longer than this is gone.
+const GONE: Duration = Duration::from_millis(200);
+/// The watch may miss something (a network file system, an overflow): a slow look at everything catches it.
+const LOOK_AROUND: Duration = Duration::from_secs(10);
+
+/// Reads a folder and returns what is in it.
+pub fn read_once(folder: &Path) -> anyhow::Result<Vec<Event>> {
+    let mut index = Index::new(folder);
+    let manifests = folder::manifests(folder).with_context(|| format!("--manifests {}", folder.display()))?;
+    let mut events = Vec::new();
+    for (path, fingerprint) in manifests {
+        index.read(&path, fingerprint, &mut events);
+    }
+    events.push(Event::Ready);
+    Ok(events)
+}
+
+/// A followed folder. Dropping it ends the following.
+pub struct Files {
+    _watcher: notify::RecommendedWatcher,
+}
+
+impl Files {
+    /// Follows a folder on a thread of its own; fails when the folder cannot be read or watched now.
+    pub fn follow(folder: &Path, events: UnboundedSender<Vec<Event>>) -> anyhow::Result<Self> {
+        let (sender, paths) = mpsc::channel();
+        // The watch comes before the first look, so that nothing falls between the two.
+        let mut watcher = notify::recommended_watcher(move |event| drop(sender.send(event)))?;
+        let describe = || format!("--manifests {}", folder.display());
+        watcher.watch(folder, RecursiveMode::Recursive).with_context(describe)?;
+        let mut follower =
+            Follower { index: Index::new(folder), due: BTreeMap::new(), look_around: Instant::now() };
+        let mut first = Vec::new();
+        follower.look_at_everything(&mut first).with_context(describe)?;
+        first.push(Event::Ready);
+        events.send(first).ok();
+        std::thread::Builder::new()
+            .name("manifests".to_owned())
+            .spawn(move || follower.run(&paths, &events))
+            .context("cannot start a thread")?;
+        Ok(Files { _watcher: watcher })
+    }
+}
+
+/// Decides when to look at which file.
+struct Follower {
+    index: Index,
+    due: BTreeMap<PathBuf, Instant>,
+    look_around: Instant,
+}
+
+impl Follower {
+    fn run(
+        mut self,
+        paths: &mpsc::Receiver<notify::Result<notify::Event>>,
+        events: &UnboundedSender<Vec<Event>>,
+    ) {
+        loop {
+            match paths.recv_timeout(self.next_look()) {
+                Ok(event) => self.notice(event),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+            }
+            while let Ok(event) = paths.try_recv() {
+                self.notice(event);
+            }
+            let mut found = Vec::new();
+            self.look(Instant::now(), &mut found);
+            if !found.is_empty() && events.send(found).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn next_look(&self) -> Duration {
+        let next = self.due.values().copied().fold(self.look_around, Instant::min);
+        next.saturating_duration_since(Instant::now())
+    }
+
+    fn notice(&mut self, event: notify::Result<notify::Event>) {
+        let now = Instant::now();
+        let Ok(event) = event else {
+            self.look_around = now;
+            return;
+        };
+        let wait = match event.kind {
+            EventKind::Access(AccessKind::Close(AccessMode::Write))
+            | EventKind::Modify(ModifyKind::Name(RenameMode::To)) => Duration::ZERO,
+            EventKind::Access(_) => return,
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => GONE,
+            _ => SETTLE,
+        };
+        for path in event.paths {
+            if folder::is_manifest(&path) {
+                self.due.insert(path, now + wait);
+            } else {
+                // A folder, or the kubelet's `..data` link: anything may have changed behind it.
+                self.look_around = self.look_around.min(now + SETTLE);
+            }
+        }
+    }
+
+    fn look(&mut self, now: Instant, events: &mut Vec<Event>) {
+        let due: Vec<PathBuf> =
+            self.due.iter().filter(|(_, at)| **at <= now).map(|(path, _)| path.clone()).collect();
+        for path in due {
+            self.due.remove(&path);
+            match Fingerprint::of(&path) {
+                Some(fingerprint) => self.index.read(&path, fingerprint, events),
+                None => self.index.forget(&path, events),
+            }
+        }
+        if self.look_around <= now
+            && let Err(error) = self.look_at_everything(events)
+        {
+            let place = self.index.folder.display().to_string();
+            let reason = format!("cannot be read: {error}; what was read before is still served");
+            events.push(Event::Problem(Problem { place, reason, harmless: false }));
+        }
+    }
+
+    fn look_at_everything(&mut self, events: &mut Vec<Event>) -> std::io::Result<()> {
+        self.look_around = Instant::now() + LOOK_AROUND;
+        let manifests = folder::manifests(&self.index.folder)?;
+        let missing: Vec<PathBuf> =
+            self.index.files.keys().filter(|path| !manifests.contains_key(*path)).cloned().collect();
+        for path in missing {
+            self.due.entry(path).or_insert_with(|| Instant::now() + GONE);
+        }
+        for (path, fingerprint) in manifests {
+            if !self.due.contains_key(&path) {
+                self.index.read(&path, fingerprint, events);
+            }
+        }
+        Ok(())
+    }
+}
+
+type Name = (Kind, ObjectKey);
+
+/// What has been read from which file.
+struct Index {
+    folder: PathBuf,
+    files: BTreeMap<PathBuf, File>,
+    /// Where each object stands. The first path in order has it; the others wait for it to go.
+    places: BTreeMap<Name, BTreeSet<PathBuf>>,
+}
+
+struct File {
+    fingerprint: Fingerprint,
+    objects: BTreeMap<Name, Object>,
+}
+
+impl Index {
+    fn new(folder: &Path) -> Self {
+        Index { folder: folder.to_owned(), files: BTreeMap::new(), places: BTreeMap::new() }
+    }
+
+    fn read(&mut self, path: &Path, fingerprint: Fingerprint, events: &mut Vec<Event>) {
+        if self.files.get(path).is_some_and(|file| file.fingerprint == fingerprint) {
+            return;
+        }
+        let place = path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+        let (found, problems) = load(path, &place, fingerprint);
+        let readable = problems.iter().all(|problem| problem.harmless);
+        let file =
+            self.files.entry(path.to_owned()).or_insert(File { fingerprint, objects: BTreeMap::new() });
+        file.fingerprint = fingerprint;
+        let before = std::mem::take(&mut file.objects);
+        let mut now: BTreeMap<Name, Object> = BTreeMap::new();
+        for object in found {
+            now.insert((object.kind(), object.key()), object);
+        }
+        if !readable {
+            // What cannot be read may be what is missing: nothing that serves is lost over it.
+            for (name, object) in &before {
+                now.entry(name.clone()).or_insert_with(|| object.clone());
+            }
+        }
+        file.objects = now;
+        events.extend(problems.into_iter().map(Event::Problem));
+        self.update(path, &before, events);
+    }
+
+    fn forget(&mut self, path: &Path, events: &mut Vec<Event>) {
+        if let Some(file) = self.files.get_mut(path) {
+            let before = std::mem::take(&mut file.objects);
+            self.update(path, &before, events);
+            self.files.remove(path);
+        }
+    }
+
+    /// Says what differs between `before` and what the file holds now.
+    fn update(&mut self, path: &Path, before: &BTreeMap<Name, Object>, events: &mut Vec<Event>) {
+        let held = self.files.get(path).map(|file| &file.objects);
+        let now: Vec<Name> = held.into_iter().flat_map(BTreeMap::keys).cloned().collect();
+        let gone = before.keys().filter(|name| held.is_none_or(|held| !held.contains_key(*name)));
+        for name in gone.cloned().collect::<Vec<_>>() {
+            self.leave(path, &name, events);
+        }
+        for name in now {
+            let places = self.places.entry(name.clone()).or_default();
+            places.insert(path.to_owned());
+            let first = places.first().cloned().unwrap_or_default();
+            let object = self.files.get(path).and_then(|file| file.objects.get(&name));
+            if first != path {
+                let place = path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+                let other = first.strip_prefix(&self.folder).unwrap_or(&first).display();
+                let reason = format!("{} {} is in {other} already; not used", name.0, name.1);
+                events.push(Event::Problem(Problem { place, reason, harmless: true }));
+            } else if let Some(object) = object.filter(|object| before.get(&name) != Some(object)) {
+                events.push(Event::Apply(Box::new(object.clone())));
+            }
+        }
+    }
+
+    fn leave(&mut self, path: &Path, name: &Name, events: &mut Vec<Event>) {
+        let Some(places) = self.places.get_mut(name) else { return };
+        let had_it = places.first().is_some_and(|first| first == path);
+        places.remove(path);
+        let next = places.first().cloned();
+        match next.and_then(|next| self.files.get(&next)?.objects.get(name)) {
+            Some(object) if had_it => events.push(Event::Apply(Box::new(object.clone()))),
+            Some(_) => {}
+            None => {
+                self.places.remove(name);
+                events.push(Event::Delete(name.0, name.1.clone()));
+            }
+        }
+    }
+}
+
+fn load(path: &Path, place: &str, fingerprint: Fingerprint) -> (Vec<Object>, Vec<Problem>) {
+    let problem = |reason: String| Problem { place: place.to_owned(), reason, harmless: false };
+    if fingerprint.size() > documents::LARGEST {
+        let largest = documents::LARGEST >> 20;
+        let reason = format!("expected at most {largest} MiB, got {} bytes; not read", fingerprint.size());
+        return (Vec::new(), vec![problem(reason)]);
+    }
+    match std::fs::read(path).map(String::from_utf8) {
+        Ok(Ok(text)) => documents::parse(place, &text),
+        Ok(Err(_)) => (Vec::new(), vec![problem("expected UTF-8 text; not read".to_owned())]),
+        Err(error) => (Vec::new(), vec![problem(format!("cannot be read: {error}"))]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: NAME}\n";
+
+    struct Folder(tempfile::TempDir, Index);
+
+    impl Folder {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let index = Index::new(folder.path());
+            Folder(folder, index)
+        }
+
+        fn write(&mut self, file: &str, text: &str) -> Vec<Event> {
+            let path = self.0.path().join(file);
+            // A new file each time, as editors write: a new inode is a new fingerprint.
+            let fresh = self.0.path().join(".fresh");
+            std::fs::write(&fresh, text).unwrap();
+            std::fs::rename(&fresh, &path).unwrap();
+            let mut events = Vec::new();
+            self.1.read(&path, Fingerprint::of(&path).unwrap(), &mut events);
+            events
+        }
+    }
+
+    fn service(name: &str) -> String {
+        SERVICE.replace("NAME", name)
+    }
+
+    #[test]
+    fn only_what_differs_is_said() {
+        let mut folder = Folder::new();
+        assert_eq!(folder.write("a.yaml", &format!("{}---\n{}", service("a"), service("b"))).len(), 2);
+        let events = folder.write("a.yaml", &service("a"));
+        assert_eq!(events, [Event::Delete(Kind::Service, ObjectKey::new("default", "b"))]);
+    }
+
+    #[test]
+    fn a_file_that_breaks_keeps_its_objects() {
+        let mut folder = Folder::new();
+        folder.write("a.yaml", &service("a"));
+        let events = folder.write("a.yaml", "kind: [");
+        assert!(matches!(events.as_slice(), [Event::Problem(_)]), "{events:?}");
+        assert!(folder.write("a.yaml", &service("a")).is_empty(), "it was there all the time");
+    }
+
+    #[test]
+    fn the_first_file_has_the_object_and_the_second_takes_over() {
+        let mut folder = Folder::new();
+        folder.write("a.yaml", &service("a"));
+        let events = folder.write("b.yaml", &service("a"));
+        assert!(matches!(events.as_slice(), [Event::Problem(problem)] if problem.harmless), "{events:?}");
+        let mut events = Vec::new();
+        let path = folder.0.path().join("a.yaml");
+        folder.1.forget(&path, &mut events);
+        assert!(matches!(events.as_slice(), [Event::Apply(_)]), "{events:?}");
+    }
+
+    #[test]
+    fn a_folder_that_does_not_exist_is_named() {
+        let error = read_once(Path::new("/nowhere/at/all")).unwrap_err();
+        assert!(format!("{error:#}").starts_with("--manifests /nowhere/at/all: "), "{error:#}");
+    }
+}

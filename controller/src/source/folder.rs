@@ -1,0 +1,61 @@
+//! Which manifests a folder holds, and whether one has changed since it was read.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Tells one state of a file from another. The inode is part of it, because editors replace files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Fingerprint {
+    /// `None` when there is no such file (any more).
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        // Follows links: a mounted ConfigMap is a farm of them.
+        let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Fingerprint { inode: metadata.ino(), size: metadata.size(), modified })
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// Whether a path is a manifest by its name. Hidden files are the business of editors and of the kubelet.
+pub(super) fn is_manifest(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    matches!(extension, "yaml" | "yml" | "json") && !is_hidden(path)
+}
+
+pub(super) fn is_hidden(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'))
+}
+
+/// Every manifest under a folder, in the order of their paths.
+pub(super) fn manifests(folder: &Path) -> io::Result<BTreeMap<PathBuf, Fingerprint>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if is_hidden(&path) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if is_manifest(&path)
+                && let Some(fingerprint) = Fingerprint::of(&path)
+            {
+                found.insert(path, fingerprint);
+            }
+        }
+    }
+    Ok(found)
+}

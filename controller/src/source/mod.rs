@@ -1,0 +1,40 @@
+//! Where objects come from: a folder of manifests, or (later) a cluster. Both end in the same events.
+
+mod documents;
+mod files;
+mod folder;
+
+use serde::Serialize;
+use sluice_translate::{Kind, Object, ObjectKey};
+
+pub use files::{Files, read_once};
+
+/// What a source says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// This object is there now.
+    Apply(Box<Object>),
+    /// This one no longer is.
+    Delete(Kind, ObjectKey),
+    /// Something that is there cannot be read.
+    Problem(Problem),
+    /// Everything that was there at the start has been said.
+    Ready,
+}
+
+/// Something in a source that is not an object, said so that its owner can act on it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Problem {
+    /// The file, and the document in it when it has several.
+    pub place: String,
+    /// What was expected, what was found and what happens instead.
+    pub reason: String,
+    /// Whether something is not served because of it.
+    pub harmless: bool,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}

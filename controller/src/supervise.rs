@@ -1,0 +1,174 @@
+//! Envoy as a child process: started, watched, started again, drained and stopped.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use hyper::Method;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tracing::{debug, error, info, warn};
+
+use crate::admin;
+
+/// How long an Envoy must live for its death to count as the first one again.
+const STABLE: Duration = Duration::from_secs(30);
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How often the admin interface is asked while something is awaited.
+const ASK: Duration = Duration::from_millis(20);
+/// Time for Envoy to end after it was told to, before it is killed.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// How to start Envoy.
+#[derive(Clone, Debug)]
+pub(crate) struct Envoy {
+    pub(crate) binary: PathBuf,
+    pub(crate) bootstrap: PathBuf,
+    pub(crate) admin_socket: PathBuf,
+    pub(crate) concurrency: Option<u32>,
+    pub(crate) drain_timeout: Duration,
+}
+
+/// Finds the binary: as given, or `envoy` in PATH.
+pub(crate) fn find_binary(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let advice = "install Envoy, or name it with --envoy-binary or ENVOY_BINARY";
+    match given {
+        Some(path) if path.is_file() => Ok(path.to_owned()),
+        Some(path) => bail!("--envoy-binary {}: no such file; {advice}", path.display()),
+        None => {
+            let folders = std::env::var_os("PATH").unwrap_or_default();
+            let found = std::env::split_paths(&folders)
+                .map(|folder| folder.join("envoy"))
+                .find(|path| path.is_file());
+            found.with_context(|| format!("no envoy in PATH; {advice}"))
+        }
+    }
+}
+
+impl Envoy {
+    /// Keeps an Envoy running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
+    /// become ready to serve.
+    pub(crate) async fn supervise(
+        self,
+        mut stop: watch::Receiver<bool>,
+        live: impl Fn() + Clone + Send + 'static,
+    ) {
+        let mut wait = FIRST_WAIT;
+        while !*stop.borrow() {
+            let started = Instant::now();
+            match self.start() {
+                Ok(child) => {
+                    let Some(status) = self.outlived(child, &mut stop, live.clone()).await else { return };
+                    if started.elapsed() > STABLE {
+                        wait = FIRST_WAIT;
+                    }
+                    error!("envoy ended by itself ({status}); starting it again in {wait:?}");
+                }
+                Err(error) => error!("{error:#}; trying again in {wait:?}"),
+            }
+            // Whichever comes first, the loop looks at `stop` next.
+            tokio::time::timeout(wait, stop.wait_for(|stop| *stop)).await.ok();
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+    }
+
+    /// How a child ended by itself; `None` when it was stopped because we were told to.
+    async fn outlived(
+        &self,
+        mut child: Child,
+        stop: &mut watch::Receiver<bool>,
+        live: impl Fn() + Send + 'static,
+    ) -> Option<String> {
+        let announce = tokio::spawn(announce(self.admin_socket.clone(), live));
+        let ended = tokio::select! {
+            status = child.wait() => Some(status.map_or_else(|e| e.to_string(), |status| status.to_string())),
+            _ = stop.wait_for(|stop| *stop) => None,
+        };
+        announce.abort();
+        if ended.is_none() {
+            self.stop(child).await;
+        }
+        ended
+    }
+
+    fn start(&self) -> anyhow::Result<Child> {
+        // What an Envoy that died has left behind would keep the next one from listening.
+        std::fs::remove_file(&self.admin_socket).ok();
+        let mut command = Command::new(&self.binary);
+        command.arg("--config-path").arg(&self.bootstrap);
+        command.args(["--disable-hot-restart", "--log-format", "%l\t%n\t%v"]);
+        if let Some(workers) = self.concurrency {
+            command.arg("--concurrency").arg(workers.to_string());
+        }
+        // A Ctrl-C is for us alone: Envoy is drained before it ends.
+        command.process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
+        info!("envoy started, pid {}", child.id().unwrap_or_default());
+        child.stdout.take().map(|stdout| tokio::spawn(pass_on(stdout)));
+        child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
+        Ok(child)
+    }
+
+    /// New connections go elsewhere, open requests get their time, then Envoy ends.
+    async fn stop(&self, mut child: Child) {
+        info!("draining envoy");
+        for path in ["/healthcheck/fail", "/drain_listeners?graceful&skip_exit"] {
+            if let Err(error) = admin::call(&self.admin_socket, Method::POST, path).await {
+                warn!("{error:#}");
+            }
+        }
+        let drained = async {
+            while self.open_requests().await.is_some_and(|open| open > 0) {
+                tokio::time::sleep(ASK).await;
+            }
+        };
+        if tokio::time::timeout(self.drain_timeout, drained).await.is_err() {
+            warn!("requests are still open after {:?}; ending envoy all the same", self.drain_timeout);
+        }
+        admin::call(&self.admin_socket, Method::POST, "/quitquitquit").await.ok();
+        if tokio::time::timeout(LAST_WORDS, child.wait()).await.is_err() {
+            warn!("envoy did not end in {LAST_WORDS:?}; killing it");
+            child.kill().await.ok();
+        }
+        info!("envoy stopped");
+    }
+
+    async fn open_requests(&self) -> Option<u64> {
+        let stats =
+            admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$").await.ok()?;
+        let values = stats.lines().filter(|line| line.starts_with("http."));
+        Some(values.filter_map(|line| line.rsplit(": ").next()?.parse::<u64>().ok()).sum())
+    }
+}
+
+/// Waits until Envoy has its configuration and listens.
+async fn announce(admin_socket: PathBuf, live: impl Fn()) {
+    while !admin::call(&admin_socket, Method::GET, "/ready").await.is_ok_and(|body| body.starts_with("LIVE"))
+    {
+        tokio::time::sleep(ASK).await;
+    }
+    live();
+}
+
+/// Envoy's lines, in our log, at their level.
+async fn pass_on(output: impl AsyncRead + Unpin) {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let mut parts = line.splitn(3, '\t');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some("error" | "critical"), Some(component), Some(text)) => {
+                error!(target: "envoy", "{component}: {text}");
+            }
+            (Some("warning"), Some(component), Some(text)) => warn!(target: "envoy", "{component}: {text}"),
+            (Some("info"), Some(component), Some(text)) => debug!(target: "envoy", "{component}: {text}"),
+            (Some("debug" | "trace"), Some(component), Some(text)) => {
+                debug!(target: "envoy", "{component}: {text}");
+            }
+            _ => info!(target: "envoy", "{line}"),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What Envoy is started with: who it is, its admin socket, and where everything else comes from.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::CONTROLLER_CLUSTER;
+
+/// The cluster, over HTTP/2, that Envoy's own configuration comes from.
+const XDS_CLUSTER: &str = "sluice_xds";
+const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
+/// Envoy without a limit warns at every start. nginx with ingress-nginx's defaults and four workers has 65,536.
+const MAX_CONNECTIONS: u64 = 1_000_000;
+
+/// What a bootstrap needs to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootstrapSettings {
+    /// Tells one Envoy from another.
+    pub node_id: String,
+    /// The unix socket of the admin interface. Who can open it can do everything, so only its owner can.
+    pub admin_socket: PathBuf,
+    /// Where the controller listens.
+    pub controller: ControllerAddress,
+}
+
+/// Where the controller serves both xDS and the filter's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControllerAddress {
+    /// A unix socket.
+    Unix(PathBuf),
+    /// An address, without authentication: loopback, or behind something that authenticates.
+    Tcp(SocketAddr),
+}
+
+/// The bootstrap, as Envoy reads it from a JSON file.
+#[must_use]
+pub fn bootstrap(settings: &BootstrapSettings) -> Value {
+    json!({
+        "node": {"id": settings.node_id, "cluster": "sluice"},
+        "admin": {"address": {"pipe": {"path": settings.admin_socket, "mode": 0o600}}},
+        "dynamic_resources": {
+            "ads_config": ads(),
+            // No timeout: a listener without routes, or routes without clusters, is worse than a late one.
+            "lds_config": {"ads": {}, "resource_api_version": "V3", "initial_fetch_timeout": "0s"},
+            "cds_config": {"ads": {}, "resource_api_version": "V3", "initial_fetch_timeout": "0s"},
+        },
+        "static_resources": {
+            "clusters": [
+                cluster(XDS_CLUSTER, http2(), &settings.controller),
+                cluster(CONTROLLER_CLUSTER, json!({"http_protocol_options": {}}), &settings.controller),
+            ],
+        },
+        "overload_manager": connection_limit(),
+    })
+}
+
+/// Without a policy of its own, Envoy waits up to 30 s before it looks for a controller that went away.
+fn ads() -> Value {
+    let retry = json!({"retry_back_off": {"base_interval": "0.1s", "max_interval": "1s"}});
+    json!({
+        "api_type": "DELTA_GRPC",
+        "transport_api_version": "V3",
+        "set_node_on_first_message_only": true,
+        "grpc_services": [{"envoy_grpc": {"cluster_name": XDS_CLUSTER, "retry_policy": retry}}],
+    })
+}
+
+/// Asks a silent controller whether it is still there.
+fn http2() -> Value {
+    json!({"http2_protocol_options": {"connection_keepalive": {"interval": "5s", "timeout": "2s"}}})
+}
+
+fn cluster(name: &str, protocol: Value, controller: &ControllerAddress) -> Value {
+    let address = match controller {
+        ControllerAddress::Unix(path) => json!({"pipe": {"path": path}}),
+        ControllerAddress::Tcp(address) => {
+            json!({"socket_address": {"address": address.ip(), "port_value": address.port()}})
+        }
+    };
+    let endpoints = json!([{"lb_endpoints": [{"endpoint": {"address": address}}]}]);
+    let options = json!({
+        "@type": format!("type.googleapis.com/{HTTP_OPTIONS}"),
+        "explicit_http_config": protocol,
+    });
+    let mut cluster = json!({
+        "name": name,
+        "type": "STATIC",
+        "connect_timeout": "1s",
+        "load_assignment": {"cluster_name": name, "endpoints": endpoints},
+        "typed_extension_protocol_options": {HTTP_OPTIONS: options},
+    });
+    if matches!(controller, ControllerAddress::Tcp(_)) {
+        cluster["upstream_connection_options"] = json!({
+            "tcp_keepalive": {"keepalive_time": 10, "keepalive_interval": 5, "keepalive_probes": 3},
+        });
+    }
+    cluster
+}
+
+fn connection_limit() -> Value {
+    let monitor = "envoy.resource_monitors.global_downstream_max_connections";
+    let package = "envoy.extensions.resource_monitors.downstream_connections.v3";
+    json!({"resource_monitors": [{
+        "name": monitor,
+        "typed_config": {
+            "@type": format!("type.googleapis.com/{package}.DownstreamConnectionsConfig"),
+            "max_active_downstream_connections": MAX_CONNECTIONS,
+        },
+    }]})
+}

@@ -1,0 +1,192 @@
+//! Messages as JSON that a person can review.
+//!
+//! prost knows neither protobuf's JSON nor a message's fields at run time, but every message prints itself for
+//! debugging, and that text is a tree: one line for each node, indented below its parent. This reads it back, decodes
+//! what is packed in an `Any`, and leaves out what is not set. It begins with the bytes that are sent, so it shows
+//! those and nothing else.
+//!
+//! It differs from protobuf's own JSON: enum values are named as in Rust (`KeepUnchanged`).
+
+use std::fmt::Debug;
+use std::iter::Peekable;
+
+use envoy_types::pb::envoy::config::cluster::v3::Cluster;
+use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
+use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
+use envoy_types::pb::envoy::config::listener::v3::Listener;
+use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::HeaderMutation;
+use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
+use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
+use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
+use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
+use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
+use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
+use envoy_types::pb::envoy::extensions::upstreams::http::v3::HttpProtocolOptions;
+use envoy_types::pb::google::protobuf::BytesValue;
+use prost::{Message, Name};
+use serde_json::{Map, Value, json};
+
+/// A packed message as JSON. Of a type that is not known here: its bytes.
+pub(crate) fn json(type_url: &str, bytes: &[u8]) -> Value {
+    let fields = KNOWN.iter().find_map(|known| known(type_url, bytes));
+    let mut fields = fields.unwrap_or_else(|| Map::from_iter([("bytes".to_owned(), text_of(bytes))]));
+    fields.insert("@type".to_owned(), type_url.into());
+    Value::Object(fields)
+}
+
+type Known = fn(&str, &[u8]) -> Option<Map<String, Value>>;
+
+/// Every message that a renderer packs.
+const KNOWN: &[Known] = &[
+    fields::<BytesValue>,
+    fields::<Cluster>,
+    fields::<ClusterLoadAssignment>,
+    fields::<EarlyHeaderMutation>,
+    fields::<HeaderMutation>,
+    fields::<HttpConnectionManager>,
+    fields::<HttpProtocolOptions>,
+    fields::<Listener>,
+    fields::<OverrideHost>,
+    fields::<RoundRobin>,
+    fields::<RouteConfiguration>,
+    fields::<Router>,
+    fields::<StdoutAccessLog>,
+    fields::<TypedExtensionConfig>,
+    fields::<UpstreamCodec>,
+    fields::<Wasm>,
+];
+
+/// The fields of a message that are not as in an empty one.
+fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> Option<Map<String, Value>> {
+    let message = (type_url == M::type_url()).then(|| M::decode(bytes).ok())??;
+    let empty = parse(&format!("{:#?}", M::default()));
+    let Value::Object(mut fields) = parse(&format!("{message:#?}")) else { return Some(Map::new()) };
+    fields.retain(|name, value| empty.get(name) != Some(value));
+    Some(fields)
+}
+
+type Lines<'a> = Peekable<std::str::Lines<'a>>;
+
+/// A line and the lines below it.
+struct Node<'a> {
+    line: &'a str,
+    children: Vec<Node<'a>>,
+}
+
+fn parse(text: &str) -> Value {
+    let nodes = nodes(&mut text.lines().peekable(), 0);
+    nodes.first().map_or(Value::Null, |root| present(root, root.line))
+}
+
+fn nodes<'a>(lines: &mut Lines<'a>, depth: usize) -> Vec<Node<'a>> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut nodes = Vec::new();
+    while let Some(line) = lines.next_if(|line| indent(line) >= depth) {
+        let mut children = Vec::new();
+        if line.ends_with(['(', '[', '{']) {
+            children = self::nodes(lines, indent(line) + 1);
+            // The line that closes it.
+            lines.next();
+        }
+        nodes.push(Node { line: line.trim().trim_end_matches(','), children });
+    }
+    nodes
+}
+
+/// What stands behind a field's name, or in a list.
+fn value(node: &Node<'_>, text: &str) -> Value {
+    match text.strip_suffix(['(', '[', '{']).map(str::trim_end) {
+        Some("Some") => inner(node),
+        Some("") if text == "[" => list(node),
+        Some(name) if text.ends_with('{') => structure(node, name),
+        // A variant of a oneof that stands in a list.
+        Some(variant) => Value::Object(Map::from_iter([(snake_case(variant), inner(node))])),
+        None if text == "None" => Value::Null,
+        // Not every escape of Rust is one of JSON; then the text is shown as Rust writes it.
+        None => serde_json::from_str(text).unwrap_or_else(|_| text.trim_matches('"').into()),
+    }
+}
+
+/// What a `Some` or a variant holds.
+fn inner(node: &Node<'_>) -> Value {
+    node.children.first().map_or(Value::Null, |inner| present(inner, inner.line))
+}
+
+/// As [`value`], where a name alone is not an enum's value but a message without fields.
+fn present(node: &Node<'_>, text: &str) -> Value {
+    let is_name = text.starts_with(|c: char| c.is_ascii_uppercase()) && !text.ends_with(['(', '{']);
+    if is_name { Value::Object(Map::new()) } else { value(node, text) }
+}
+
+fn structure(node: &Node<'_>, name: &str) -> Value {
+    let field = |name: &str| node.children.iter().find(|child| split(child.line).0 == name);
+    let raw = |name| field(name).map_or(Value::Null, |child| value(child, split(child.line).1));
+    match name {
+        "Any" => {
+            let bytes = field("value").map(|child| child.children.iter().filter_map(|byte| byte.line.parse().ok()));
+            let bytes: Vec<u8> = bytes.into_iter().flatten().collect();
+            json(raw("type_url").as_str().unwrap_or_default(), &bytes)
+        }
+        "Duration" => duration(&raw("seconds"), &raw("nanos")),
+        "BoolValue" | "UInt32Value" => raw("value"),
+        _ => Value::Object(node.children.iter().filter_map(entry).collect()),
+    }
+}
+
+/// A field that is set, or an entry of a map.
+fn entry(node: &Node<'_>) -> Option<(String, Value)> {
+    let (name, text) = split(node.line);
+    // A oneof shows as the variant that is set, as in protobuf's JSON.
+    if let ("Some(", Some(variant)) = (text, node.children.first())
+        && let Some(name) = variant.line.strip_suffix('(')
+    {
+        return Some((snake_case(name), inner(variant)));
+    }
+    let value = value(node, text);
+    let unset = text == "{}" || value == Value::from(0) || value == false || value == "" || value == json!([]);
+    (!unset && !value.is_null()).then(|| (name.to_owned(), value))
+}
+
+/// A field's name, or a map's key, and what follows.
+fn split(line: &str) -> (&str, &str) {
+    match line.strip_prefix('"') {
+        Some(key) => key.split_once("\": ").unwrap_or((key, "")),
+        None => line.trim_start_matches("r#").split_once(": ").unwrap_or((line, "")),
+    }
+}
+
+/// As protobuf's JSON writes it.
+fn duration(seconds: &Value, nanos: &Value) -> Value {
+    let (seconds, millis) = (seconds.as_i64().unwrap_or_default(), nanos.as_i64().unwrap_or_default() / 1_000_000);
+    if millis == 0 { format!("{seconds}s").into() } else { format!("{seconds}.{millis:03}s").into() }
+}
+
+/// Bytes are lists of numbers, like any other.
+fn list(node: &Node<'_>) -> Value {
+    let bytes: Option<Vec<u8>> = node.children.iter().map(|item| item.line.parse().ok()).collect();
+    match bytes {
+        Some(bytes) => text_of(&bytes),
+        None => node.children.iter().map(|item| value(item, item.line)).collect(),
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => format!("{} bytes", bytes.len()).into(),
+    }
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for (position, letter) in name.char_indices() {
+        if letter.is_ascii_uppercase() && position > 0 {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}

@@ -1,0 +1,124 @@
+//! One cluster for each backend: CDS.
+
+use std::collections::HashMap;
+
+use envoy_types::pb::envoy::config::cluster::v3::circuit_breakers::Thresholds;
+use envoy_types::pb::envoy::config::cluster::v3::cluster::{
+    ClusterDiscoveryType, DiscoveryType, EdsClusterConfig,
+};
+use envoy_types::pb::envoy::config::cluster::v3::load_balancing_policy::Policy;
+use envoy_types::pb::envoy::config::cluster::v3::{CircuitBreakers, Cluster, LoadBalancingPolicy};
+use envoy_types::pb::envoy::config::core::v3::{
+    Http1ProtocolOptions, HttpProtocolOptions as CommonOptions, TypedExtensionConfig,
+};
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
+use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
+use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
+use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::override_host::OverrideHostSource;
+use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
+use envoy_types::pb::envoy::extensions::upstreams::http::v3::HttpProtocolOptions;
+use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_options::explicit_http_config::ProtocolConfig;
+use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_options::{
+    ExplicitHttpConfig, UpstreamProtocolOptions,
+};
+use envoy_types::pb::google::protobuf::Any;
+use prost::{Message, Name};
+use sluice_ir::{Backend, BackendId, LoadBalance};
+
+use super::header::remove;
+use super::wire::{ads, any, extension, number, seconds};
+use crate::{ENDPOINT_HEADER, Settings};
+
+/// nginx: `proxy_connect_timeout`.
+const CONNECT_TIMEOUT: i64 = 5;
+/// nginx: `keepalive_timeout` of an upstream.
+const KEEPALIVE: i64 = 60;
+
+/// The cluster of one backend. Its endpoints are a resource of their own.
+#[must_use]
+pub fn cluster(id: &BackendId, backend: &Backend, settings: &Settings) -> Cluster {
+    let eds = EdsClusterConfig { eds_config: Some(ads()), ..EdsClusterConfig::default() };
+    let protocol = HttpProtocolOptions::type_url().trim_start_matches("type.googleapis.com/").to_owned();
+    Cluster {
+        name: id.as_str().to_owned(),
+        cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Eds.into())),
+        eds_cluster_config: Some(eds),
+        connect_timeout: seconds(CONNECT_TIMEOUT),
+        load_balancing_policy: Some(chosen_by_the_filter(fallback(&backend.load_balance))),
+        circuit_breakers: Some(no_limits()),
+        typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(settings))]),
+        ignore_health_on_host_removal: true,
+        ..Cluster::default()
+    }
+}
+
+/// What balances when the filter did not: before it has its tables, and for endpoints that Envoy does not know.
+fn fallback(algorithm: &LoadBalance) -> TypedExtensionConfig {
+    match algorithm {
+        LoadBalance::RoundRobin => {
+            extension("envoy.load_balancing_policies.round_robin", RoundRobin::default())
+        }
+    }
+}
+
+/// Each attempt goes to the next endpoint that the filter named, and without one to the fallback's.
+fn chosen_by_the_filter(fallback: TypedExtensionConfig) -> LoadBalancingPolicy {
+    let source = OverrideHostSource { header: ENDPOINT_HEADER.to_owned(), ..OverrideHostSource::default() };
+    policy(extension(
+        "envoy.load_balancing_policies.override_host",
+        OverrideHost {
+            override_host_sources: vec![source],
+            fallback_policy: Some(policy(fallback)),
+            ..OverrideHost::default()
+        },
+    ))
+}
+
+fn policy(config: TypedExtensionConfig) -> LoadBalancingPolicy {
+    LoadBalancingPolicy { policies: vec![Policy { typed_extension_config: Some(config) }] }
+}
+
+/// nginx has no circuit breakers; Envoy's own would start at 1024 requests, and at three retries.
+fn no_limits() -> CircuitBreakers {
+    let thresholds = Thresholds {
+        max_connections: number(u32::MAX),
+        max_pending_requests: number(u32::MAX),
+        max_requests: number(u32::MAX),
+        max_retries: number(u32::MAX),
+        ..Thresholds::default()
+    };
+    CircuitBreakers { thresholds: vec![thresholds], ..CircuitBreakers::default() }
+}
+
+fn protocol_options(settings: &Settings) -> Any {
+    let http1 = ExplicitHttpConfig {
+        protocol_config: Some(ProtocolConfig::HttpProtocolOptions(Http1ProtocolOptions::default())),
+    };
+    let common = CommonOptions { idle_timeout: seconds(KEEPALIVE), ..CommonOptions::default() };
+    envoy_types::util::pack_any(HttpProtocolOptions {
+        common_http_protocol_options: Some(common),
+        upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(http1)),
+        http_filters: if settings.hide_endpoint { hide_endpoint() } else { Vec::new() },
+        ..HttpProtocolOptions::default()
+    })
+}
+
+/// After the choice, where it does no harm: on the route the header would be gone before the choice is made.
+fn hide_endpoint() -> Vec<HttpFilter> {
+    let mutations = Mutations { request_mutations: vec![remove(ENDPOINT_HEADER)], ..Mutations::default() };
+    let hide = HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() };
+    vec![
+        upstream_filter("envoy.filters.http.header_mutation", hide),
+        upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
+    ]
+}
+
+fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
+    HttpFilter {
+        name: name.to_owned(),
+        config_type: any(config).map(ConfigType::TypedConfig),
+        ..HttpFilter::default()
+    }
+}

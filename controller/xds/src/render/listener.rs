@@ -1,0 +1,141 @@
+//! The listener and its HTTP connection manager: LDS.
+
+use envoy_types::pb::envoy::config::accesslog::v3::AccessLog;
+use envoy_types::pb::envoy::config::accesslog::v3::access_log;
+use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
+use envoy_types::pb::envoy::config::core::v3::{
+    ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions, TypedExtensionConfig,
+};
+use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
+use envoy_types::pb::envoy::config::listener::v3::{AdditionalAddress, Filter, FilterChain, Listener};
+use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
+use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::{
+    InternalAddressConfig, PathWithEscapedSlashesAction, RouteSpecifier, ServerHeaderTransformation, UpgradeConfig,
+};
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
+    HttpConnectionManager, HttpFilter, Rds,
+};
+use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation;
+use prost::Name;
+
+use super::header::remove;
+use super::wire::{address, ads_awaited, any, extension, number, seconds, yes};
+use super::{FILTER, HTTP};
+use crate::{CLUSTER_HEADER, ENDPOINT_HEADER, Settings};
+
+/// nginx: `keepalive_timeout`, as ingress-nginx sets it.
+const KEEPALIVE: i64 = 75;
+/// nginx: `client_header_timeout`, as ingress-nginx sets it.
+const REQUEST_HEADERS: i64 = 60;
+/// nginx: `client_body_timeout` and `proxy_read_timeout`; routes say it again for what they forward.
+const STREAM_IDLE: i64 = 60;
+/// nginx: `http2_max_concurrent_streams`.
+const HTTP2_STREAMS: u32 = 128;
+/// Envoy's advice for an edge: what one client can make Envoy hold.
+const HTTP2_STREAM_WINDOW: u32 = 64 * 1024;
+const HTTP2_CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// The listener for HTTP; `None` when there is no address to listen on.
+#[must_use]
+pub fn listener(settings: &Settings) -> Option<Listener> {
+    let (first, others) = settings.http.split_first()?;
+    let additional = |socket| AdditionalAddress { address: Some(address(socket)), ..Default::default() };
+    let manager = Filter {
+        name: "envoy.filters.network.http_connection_manager".to_owned(),
+        config_type: any(connection_manager(settings)).map(NetworkConfig::TypedConfig),
+    };
+    Some(Listener {
+        name: HTTP.to_owned(),
+        address: Some(address(*first)),
+        additional_addresses: others.iter().copied().map(additional).collect(),
+        filter_chains: vec![FilterChain { filters: vec![manager], ..FilterChain::default() }],
+        enable_reuse_port: yes(),
+        ..Listener::default()
+    })
+}
+
+fn connection_manager(settings: &Settings) -> HttpConnectionManager {
+    let rds = Rds { config_source: Some(ads_awaited()), route_config_name: HTTP.to_owned() };
+    HttpConnectionManager {
+        stat_prefix: HTTP.to_owned(),
+        route_specifier: Some(RouteSpecifier::Rds(rds)),
+        http_filters: vec![the_filter(), router()],
+        access_log: if settings.access_log { vec![to_stdout()] } else { Vec::new() },
+        upgrade_configs: vec![UpgradeConfig { upgrade_type: "websocket".to_owned(), ..Default::default() }],
+        ..hardened()
+    }
+}
+
+/// Comes on its own, so that a new checkpoint does not drain the listener.
+fn the_filter() -> HttpFilter {
+    let source = ExtensionConfigSource {
+        config_source: Some(ads_awaited()),
+        type_urls: vec![Wasm::type_url()],
+        ..ExtensionConfigSource::default()
+    };
+    HttpFilter {
+        name: FILTER.to_owned(),
+        config_type: Some(ConfigType::ConfigDiscovery(source)),
+        ..HttpFilter::default()
+    }
+}
+
+fn router() -> HttpFilter {
+    let router = Router { suppress_envoy_headers: true, ..Router::default() };
+    HttpFilter {
+        name: "envoy.filters.http.router".to_owned(),
+        config_type: any(router).map(ConfigType::TypedConfig),
+        ..HttpFilter::default()
+    }
+}
+
+fn to_stdout() -> AccessLog {
+    AccessLog {
+        name: "envoy.access_loggers.stdout".to_owned(),
+        config_type: any(StdoutAccessLog::default()).map(access_log::ConfigType::TypedConfig),
+        ..AccessLog::default()
+    }
+}
+
+/// What an edge must not believe, and for how long it waits.
+fn hardened() -> HttpConnectionManager {
+    HttpConnectionManager {
+        early_header_mutation_extensions: vec![no_spoofing()],
+        use_remote_address: yes(),
+        // Nobody is internal: `x-envoy-*` request headers of a client never steer the router.
+        internal_address_config: Some(InternalAddressConfig::default()),
+        normalize_path: yes(),
+        merge_slashes: true,
+        // An escaped slash is part of a segment; it is matched and forwarded as it came.
+        path_with_escaped_slashes_action: PathWithEscapedSlashesAction::KeepUnchanged.into(),
+        // The pod's own `server` header, or none.
+        server_header_transformation: ServerHeaderTransformation::PassThrough.into(),
+        generate_request_id: yes(),
+        preserve_external_request_id: true,
+        common_http_protocol_options: Some(HttpProtocolOptions {
+            idle_timeout: seconds(KEEPALIVE),
+            // nginx: `underscores_in_headers off` drops them: `X_Forwarded_For` is not mistaken for another header.
+            headers_with_underscores_action: HeadersWithUnderscoresAction::DropHeader.into(),
+            ..HttpProtocolOptions::default()
+        }),
+        http_protocol_options: Some(Http1ProtocolOptions { accept_http_10: true, ..Default::default() }),
+        http2_protocol_options: Some(Http2ProtocolOptions {
+            max_concurrent_streams: number(HTTP2_STREAMS),
+            initial_stream_window_size: number(HTTP2_STREAM_WINDOW),
+            initial_connection_window_size: number(HTTP2_CONNECTION_WINDOW),
+            ..Http2ProtocolOptions::default()
+        }),
+        request_headers_timeout: seconds(REQUEST_HEADERS),
+        stream_idle_timeout: seconds(STREAM_IDLE),
+        ..HttpConnectionManager::default()
+    }
+}
+
+/// Runs before everything else, so that it holds when the filter is away, too.
+fn no_spoofing() -> TypedExtensionConfig {
+    let mutations = [ENDPOINT_HEADER, CLUSTER_HEADER].map(remove).into();
+    extension("envoy.http.early_header_mutation.header_mutation", HeaderMutation { mutations })
+}

@@ -1,0 +1,27 @@
+//! The IR to Envoy's protobuf: one function for each resource, one file for each idea.
+//!
+//! ```text
+//!   listener http --RDS--> route configuration http --name--> cluster (a backend) --EDS--> load assignment
+//!            \-----ECDS--> extension sluice (the filter)
+//! ```
+//!
+//! Pure, and the same bytes for the same input. Protobuf maps have no order, so none here has a second entry.
+
+mod cluster;
+mod endpoints;
+mod filter;
+mod header;
+mod listener;
+mod route;
+mod wire;
+
+pub use cluster::cluster;
+pub use endpoints::load_assignment;
+pub use filter::{CAPABILITIES, filter};
+pub use listener::listener;
+pub use route::routes;
+
+/// The name of the listener and of its routes.
+pub const HTTP: &str = "http";
+/// The name of the filter: of its extension configuration, its plugin and its VM.
+pub const FILTER: &str = "sluice";

@@ -1,0 +1,125 @@
+//! Hosts and paths: RDS.
+//!
+//! Envoy takes the virtual host with the longest match, then its first route that matches, and answers 404 itself
+//! when there is none. A wildcard host is one label and no more, but Envoy's `*.example.com` takes any number, so
+//! each route of a wildcard host looks again, and the routes of the catch-all host follow for all others.
+
+use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
+use envoy_types::pb::envoy::config::route::v3::redirect_action::PathRewriteSpecifier;
+use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
+use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
+use envoy_types::pb::envoy::config::route::v3::route_action::ClusterSpecifier;
+use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
+use envoy_types::pb::envoy::config::route::v3::{
+    DirectResponseAction, HeaderMatcher, RedirectAction, RetryPolicy, Route, RouteAction, RouteConfiguration,
+    RouteMatch, VirtualHost,
+};
+use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
+use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
+use sluice_ir::{Action, BackendId, Config, Hostname, Location, PathMatch, Server, ServerName};
+
+use super::HTTP;
+use super::wire::{millis, number, seconds};
+
+/// nginx: `proxy_read_timeout`.
+const IDLE_TIMEOUT: i64 = 60;
+/// Only what surely has not reached an application.
+const RETRY_ON: &str = "connect-failure,refused-stream,reset-before-request";
+
+/// All routes of the `http` listener.
+#[must_use]
+pub fn routes(config: &Config) -> RouteConfiguration {
+    RouteConfiguration {
+        name: HTTP.to_owned(),
+        virtual_hosts: config.servers.iter().map(|(name, server)| host(name, server, config)).collect(),
+        ignore_port_in_host_matching: true,
+        ..RouteConfiguration::default()
+    }
+}
+
+fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
+    let routes = server.locations.iter().map(|location| route(location, config));
+    let (domain, routes) = match name {
+        ServerName::CatchAll => ("*".to_owned(), routes.collect()),
+        ServerName::Exact(name) => (name.as_str().to_owned(), routes.collect()),
+        ServerName::Wildcard(suffix) => {
+            let mine = routes.map(|route| only_for(route, one_label_and(suffix)));
+            (format!("*.{}", suffix.as_str()), mine.chain(unmatched(config)).collect())
+        }
+    };
+    VirtualHost { name: name.to_string(), domains: vec![domain], routes, ..VirtualHost::default() }
+}
+
+fn unmatched(config: &Config) -> impl Iterator<Item = Route> {
+    let catch_all = config.servers.get(&ServerName::CatchAll);
+    catch_all.into_iter().flat_map(|server| &server.locations).map(|location| route(location, config))
+}
+
+fn only_for(mut route: Route, authority: HeaderMatcher) -> Route {
+    if let Some(path) = &mut route.r#match {
+        path.headers.push(authority);
+    }
+    route
+}
+
+/// ingress-nginx: `server_name ~^(?<subdomain>[\w-]+)\.example\.com$`. A port may follow.
+fn one_label_and(suffix: &Hostname) -> HeaderMatcher {
+    let suffix = suffix.as_str().replace('.', r"\.");
+    let regex = RegexMatcher { regex: format!(r"(?i)[\w-]+\.{suffix}(:\d+)?"), ..RegexMatcher::default() };
+    let pattern = StringMatcher { match_pattern: Some(MatchPattern::SafeRegex(regex)), ..Default::default() };
+    HeaderMatcher {
+        name: ":authority".to_owned(),
+        header_match_specifier: Some(HeaderMatchSpecifier::StringMatch(pattern)),
+        ..HeaderMatcher::default()
+    }
+}
+
+fn route(location: &Location, config: &Config) -> Route {
+    Route {
+        name: location.id.as_str().to_owned(),
+        r#match: Some(RouteMatch { path_specifier: Some(path(&location.path)), ..RouteMatch::default() }),
+        action: Some(match &location.action {
+            Action::Forward(backend) => RouteKind::Route(forward(backend, config)),
+            Action::Denied => {
+                RouteKind::DirectResponse(DirectResponseAction { status: 503, ..Default::default() })
+            }
+            Action::MovedPermanently { path } => RouteKind::Redirect(RedirectAction {
+                // The response code's default is 301, and the query stays.
+                path_rewrite_specifier: Some(PathRewriteSpecifier::PathRedirect(path.clone())),
+                ..RedirectAction::default()
+            }),
+        }),
+        ..Route::default()
+    }
+}
+
+/// Envoy refuses a separated prefix that ends with a slash; a plain one then means the same.
+fn path(path: &PathMatch) -> PathSpecifier {
+    match path {
+        PathMatch::Exact(path) => PathSpecifier::Path(path.clone()),
+        PathMatch::Prefix(path) if path.ends_with('/') => PathSpecifier::Prefix(path.clone()),
+        PathMatch::Prefix(path) => PathSpecifier::PathSeparatedPrefix(path.clone()),
+    }
+}
+
+fn forward(id: &BackendId, config: &Config) -> RouteAction {
+    let attempts = config.backends.get(id).map_or(1, |backend| backend.attempts.get());
+    RouteAction {
+        cluster_specifier: Some(ClusterSpecifier::Cluster(id.as_str().to_owned())),
+        // nginx limits the time between two reads, not the whole answer.
+        timeout: seconds(0),
+        idle_timeout: seconds(IDLE_TIMEOUT),
+        retry_policy: (attempts > 1).then(|| retries(u32::from(attempts) - 1)),
+        ..RouteAction::default()
+    }
+}
+
+/// Without a wait worth the name: each attempt goes to another pod, so there is nothing to wait for.
+fn retries(count: u32) -> RetryPolicy {
+    RetryPolicy {
+        retry_on: RETRY_ON.to_owned(),
+        num_retries: number(count),
+        retry_back_off: Some(RetryBackOff { base_interval: millis(1), max_interval: millis(10) }),
+        ..RetryPolicy::default()
+    }
+}

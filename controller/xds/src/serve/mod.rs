@@ -1,0 +1,25 @@
+//! The delta ADS server. The only module that knows tokio.
+//!
+//! ```text
+//!   publisher --apply--> Store (contents, history) <--read-- Client (pure) <--> service (one task per stream) <--> Envoy
+//!                          ^--- acked: progress, refusals, counters ----------------/
+//! ```
+//!
+//! - [`contents`]: what there is, and what changed lately.
+//! - [`subscription`]: what one client has of one type; the delta protocol and what a refusal leads to.
+//! - [`client`]: all types of one client, in the order in which a change is safe.
+//! - [`service`]: the only file that awaits a client.
+
+mod client;
+mod contents;
+mod history;
+mod refusal;
+mod service;
+mod store;
+mod subscription;
+mod version;
+
+pub use contents::Generation;
+pub use refusal::Refusal;
+pub use service::routes;
+pub use store::{Stats, Store};

@@ -1,0 +1,188 @@
+//! The gRPC service: one task for each stream.
+
+use std::future::pending;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use envoy_types::pb::envoy::service::discovery::v3::aggregated_discovery_service_server::{
+    AggregatedDiscoveryService, AggregatedDiscoveryServiceServer,
+};
+use envoy_types::pb::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
+};
+use futures::stream::Empty;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::service::Routes;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::{debug, info, warn};
+
+use super::client::Client;
+use super::contents::Contents;
+use super::refusal::shortened;
+use super::store::{OpenStream, Store};
+use super::subscription::{Sent, Verdict};
+use crate::ResourceType;
+
+/// Responses that wait for a slow client. There is one in flight for each type, so more never come.
+const WAITING: usize = 8;
+/// A client that reconnects lists all that it has; 100,000 resources are about 10 MB.
+const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
+
+/// The service over a store, to be mounted in a router.
+#[must_use]
+pub fn routes(store: &Store) -> Routes {
+    let server = AggregatedDiscoveryServiceServer::new(Service { store: store.clone() });
+    Routes::new(server.max_decoding_message_size(LARGEST_REQUEST))
+}
+
+#[derive(Debug)]
+struct Service {
+    store: Store,
+}
+
+#[tonic::async_trait]
+impl AggregatedDiscoveryService for Service {
+    type StreamAggregatedResourcesStream = Empty<Result<DiscoveryResponse, Status>>;
+    type DeltaAggregatedResourcesStream = ReceiverStream<Result<DeltaDiscoveryResponse, Status>>;
+
+    async fn stream_aggregated_resources(
+        &self,
+        _: Request<Streaming<DiscoveryRequest>>,
+    ) -> Result<Response<Self::StreamAggregatedResourcesStream>, Status> {
+        Err(Status::unimplemented("only delta xDS is served: set api_type DELTA_GRPC in ads_config"))
+    }
+
+    async fn delta_aggregated_resources(
+        &self,
+        requests: Request<Streaming<DeltaDiscoveryRequest>>,
+    ) -> Result<Response<Self::DeltaAggregatedResourcesStream>, Status> {
+        let (responses, stream) = mpsc::channel(WAITING);
+        let generation = self.store.read(Contents::generation);
+        let (client, open) = (Client::new(generation), self.store.open(generation));
+        let session = Session { store: self.store.clone(), client, open, responses };
+        tokio::spawn(session.run(requests.into_inner()));
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+}
+
+/// One stream.
+struct Session {
+    store: Store,
+    client: Client,
+    open: OpenStream,
+    responses: mpsc::Sender<Result<DeltaDiscoveryResponse, Status>>,
+}
+
+impl Session {
+    /// Until the client is gone, or has said something that ends the stream.
+    async fn run(mut self, mut requests: Streaming<DeltaDiscoveryRequest>) {
+        let mut news = self.store.news();
+        loop {
+            if self.send_pending().await.is_err() {
+                break;
+            }
+            let wake = self.client.wakes_at();
+            tokio::select! {
+                request = requests.message() => match request {
+                    Ok(Some(request)) => if self.take(&request).await.is_err() { break },
+                    Ok(None) | Err(_) => break,
+                },
+                changed = news.changed() => if changed.is_err() { break },
+                () = until(wake) => {}
+                () = self.responses.closed() => break,
+            }
+        }
+        info!("xds client {:?} is gone", self.client.node());
+    }
+
+    /// Sends all that can be sent without an answer. Waits for a slow client, and reads nothing from it meanwhile.
+    async fn send_pending(&mut self) -> Result<(), Gone> {
+        loop {
+            let client = &mut self.client;
+            let (response, settled) = self.store.read(|contents| {
+                let response = client.next(contents, Instant::now());
+                (response, client.settled(contents))
+            });
+            self.open.settle(settled);
+            let Some(response) = response else { return Ok(()) };
+            self.send(response).await?;
+        }
+    }
+
+    async fn send(&self, response: DeltaDiscoveryResponse) -> Result<(), Gone> {
+        debug!(
+            "to {:?}: {} set, {} removed of {}",
+            self.client.node(),
+            response.resources.len(),
+            response.removed_resources.len(),
+            response.type_url
+        );
+        self.store.counters().pushes.fetch_add(1, Ordering::Relaxed);
+        self.responses.send(Ok(response)).await.map_err(|_| Gone)
+    }
+
+    async fn take(&mut self, request: &DeltaDiscoveryRequest) -> Result<(), Gone> {
+        let Some(kind) = ResourceType::from_type_url(&request.type_url) else {
+            return match self.client.nothing(request) {
+                Some(response) => self.send(response).await,
+                None => Ok(()),
+            };
+        };
+        let client = &mut self.client;
+        let known = !client.node().is_empty();
+        match self.store.read(|contents| client.request(kind, request, contents)) {
+            Ok(verdict) => self.note(kind, verdict, request),
+            Err(error) => {
+                warn!("xds client {:?}: {error}; stream ended", self.client.node());
+                self.responses.send(Err(Status::resource_exhausted(error.to_string()))).await.ok();
+                return Err(Gone);
+            }
+        }
+        if !known && !self.client.node().is_empty() {
+            info!("xds client {:?} connected", self.client.node());
+        }
+        Ok(())
+    }
+
+    fn note(&self, kind: ResourceType, verdict: Verdict, request: &DeltaDiscoveryRequest) {
+        let counters = self.store.counters();
+        match verdict {
+            Verdict::None => {}
+            Verdict::Accepted(sent) => {
+                counters.acks.fetch_add(1, Ordering::Relaxed);
+                let mut refusals = self.store.refused();
+                sent.iter().for_each(|(name, _)| refusals.forget(kind, name));
+            }
+            Verdict::Refused(sent) => {
+                counters.nacks.fetch_add(1, Ordering::Relaxed);
+                let reason = request.error_detail.as_ref().map_or("", |status| status.message.as_str());
+                self.refused(kind, &sent, shortened(reason));
+            }
+        }
+    }
+
+    /// Warns of a resource once: when it is refused alone. Before, it is not known which of them it is.
+    fn refused(&self, kind: ResourceType, sent: &Sent, reason: &str) {
+        let node = self.client.node();
+        match sent.as_slice() {
+            [(name, version)] => {
+                warn!("{kind} {name}: envoy {node:?} refused it and keeps what it has: {reason}");
+                if let Some(version) = version {
+                    self.store.refused().add((kind, name), *version, node, reason);
+                }
+            }
+            many => info!("envoy {node:?} refused one of {} of {kind}; sending them in parts: {reason}", many.len()),
+        }
+    }
+}
+
+/// The client does not listen any more.
+struct Gone;
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => pending().await,
+    }
+}

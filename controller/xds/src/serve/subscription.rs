@@ -1,0 +1,366 @@
+//! What one client wants and has of one type: the delta protocol.
+//!
+//! Pure: requests in, responses out. There is one response in flight; what changes meanwhile waits in `dirty`, where
+//! many changes of one resource are one. A response that is refused is sent again in halves, so that one bad resource
+//! keeps no other back; a resource that is refused alone is not sent again until it changes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+
+use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DeltaDiscoveryResponse, Resource};
+use envoy_types::pb::google::protobuf::Any;
+
+use super::contents::{Contents, Generation, Stored};
+use super::version::Version;
+use crate::{Name, ResourceType};
+
+/// A response is closed when it holds this much.
+const RESPONSE_BYTES: usize = 1024 * 1024;
+/// More names than any Envoy has; a client that wants more is no Envoy.
+const MOST_NAMES: usize = 1_000_000;
+const WILDCARD: &str = "*";
+
+/// The client subscribes to more names than a client can need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooManyNames;
+
+impl fmt::Display for TooManyNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected a subscription to at most {MOST_NAMES} names, got more")
+    }
+}
+
+/// Names and the versions that were sent; `None` is a removal.
+pub(super) type Sent = Vec<(Name, Option<Version>)>;
+
+/// What a request says about the response in flight.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing: it only changes the subscription, or it is about a response long settled.
+    None,
+    Accepted(Sent),
+    Refused(Sent),
+}
+
+/// Which of the pending changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Sets,
+    Removals,
+    Both,
+}
+
+#[derive(Debug)]
+struct InFlight {
+    nonce: String,
+    sent: Sent,
+    /// Everything up to here is answered when this response is.
+    covers: Option<Generation>,
+}
+
+enum Need<'a> {
+    Set(&'a Stored),
+    Remove,
+    Nothing,
+}
+
+/// One type of one client.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    kind: ResourceType,
+    wildcard: bool,
+    names: BTreeSet<Name>,
+    /// What the client has; `None` is a version that is not ours.
+    known: BTreeMap<Name, Option<Version>>,
+    /// What may differ from what the client has.
+    dirty: BTreeSet<Name>,
+    /// What the client waits for, whatever it has.
+    forced: BTreeSet<Name>,
+    /// Parts of a refused response, each to be sent alone.
+    suspects: Vec<BTreeSet<Name>>,
+    /// What was refused alone.
+    refused: BTreeMap<Name, Option<Version>>,
+    in_flight: Option<InFlight>,
+    answered: Generation,
+    /// The client waits for a first response, even an empty one.
+    greeting: bool,
+}
+
+impl Subscription {
+    /// Begins with the first request of a type on a stream.
+    pub(super) fn begin(
+        kind: ResourceType,
+        request: &DeltaDiscoveryRequest,
+        contents: &Contents,
+    ) -> Result<Self, TooManyNames> {
+        let listed = &request.resource_names_subscribe;
+        // Before `*` existed, all was asked for by naming nothing; Envoy still does for these two.
+        let legacy = listed.is_empty() && matches!(kind, ResourceType::Cluster | ResourceType::Listener);
+        let mut subscription = Subscription {
+            kind,
+            wildcard: false,
+            names: BTreeSet::new(),
+            known: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            forced: BTreeSet::new(),
+            suspects: Vec::new(),
+            refused: BTreeMap::new(),
+            in_flight: None,
+            answered: Generation::default(),
+            greeting: false,
+        };
+        if legacy {
+            subscription.want_all(contents);
+        }
+        subscription.update(request, contents)?;
+        subscription.resume(&request.initial_resource_versions);
+        Ok(subscription)
+    }
+
+    /// What the client kept from a stream before this one.
+    fn resume(&mut self, versions: &HashMap<String, String>) {
+        self.greeting = self.wildcard && versions.is_empty();
+        for (name, version) in versions {
+            let name = Name::from(name.as_str());
+            if self.wants(&name) {
+                self.forced.remove(&name);
+                self.dirty.insert(name.clone());
+                self.known.insert(name, Version::parse(version));
+            }
+        }
+    }
+
+    /// Any later request: an answer, a change of the subscription, or both.
+    pub(super) fn request(
+        &mut self,
+        request: &DeltaDiscoveryRequest,
+        contents: &Contents,
+    ) -> Result<Verdict, TooManyNames> {
+        let verdict = self.verdict(&request.response_nonce, request.error_detail.is_some());
+        self.update(request, contents)?;
+        Ok(verdict)
+    }
+
+    fn update(&mut self, request: &DeltaDiscoveryRequest, contents: &Contents) -> Result<(), TooManyNames> {
+        for name in &request.resource_names_subscribe {
+            if name == WILDCARD {
+                self.want_all(contents);
+            } else {
+                let name = Name::from(name.as_str());
+                self.names.insert(name.clone());
+                self.force(name);
+            }
+        }
+        for name in &request.resource_names_unsubscribe {
+            if name == WILDCARD {
+                self.wildcard = false;
+                self.greeting = false;
+            } else {
+                let name = Name::from(name.as_str());
+                self.names.remove(&name);
+                // Still covered by the wildcard: the client wants to know what becomes of it.
+                self.force(name);
+            }
+        }
+        if !request.resource_names_unsubscribe.is_empty() {
+            self.forget_unwanted();
+        }
+        if self.names.len() > MOST_NAMES { Err(TooManyNames) } else { Ok(()) }
+    }
+
+    fn want_all(&mut self, contents: &Contents) {
+        self.wildcard = true;
+        self.dirty.extend(contents.names(self.kind).cloned());
+    }
+
+    /// Answers about this name even when the client has it: a cluster that warms waits for its endpoints again.
+    pub(super) fn force(&mut self, name: Name) {
+        self.dirty.insert(name.clone());
+        self.forced.insert(name);
+    }
+
+    pub(super) fn wants(&self, name: &Name) -> bool {
+        self.wildcard || self.names.contains(name)
+    }
+
+    fn forget_unwanted(&mut self) {
+        if self.wildcard {
+            return;
+        }
+        let names = &self.names;
+        self.known.retain(|name, _| names.contains(name));
+        self.dirty.retain(|name| names.contains(name));
+        self.forced.retain(|name| names.contains(name));
+        self.refused.retain(|name, _| names.contains(name));
+    }
+
+    fn verdict(&mut self, nonce: &str, refused: bool) -> Verdict {
+        let Some(in_flight) = self.in_flight.take_if(|in_flight| in_flight.nonce == nonce) else {
+            return Verdict::None;
+        };
+        if refused { self.was_refused(in_flight) } else { self.was_accepted(in_flight) }
+    }
+
+    fn was_accepted(&mut self, in_flight: InFlight) -> Verdict {
+        for (name, version) in &in_flight.sent {
+            self.refused.remove(name);
+            match version {
+                Some(version) if self.wants(name) => drop(self.known.insert(name.clone(), Some(*version))),
+                _ => drop(self.known.remove(name)),
+            }
+        }
+        self.answered = in_flight.covers.unwrap_or(self.answered);
+        Verdict::Accepted(in_flight.sent)
+    }
+
+    fn was_refused(&mut self, in_flight: InFlight) -> Verdict {
+        if let [(name, version)] = in_flight.sent.as_slice() {
+            self.refused.insert(name.clone(), *version);
+        }
+        if in_flight.sent.len() <= 1 {
+            self.answered = in_flight.covers.unwrap_or(self.answered);
+        } else {
+            let (first, second) = in_flight.sent.split_at(in_flight.sent.len() / 2);
+            for half in [second, first] {
+                self.suspects.push(half.iter().map(|(name, _)| name.clone()).collect());
+            }
+        }
+        Verdict::Refused(in_flight.sent)
+    }
+
+    /// A resource changed.
+    pub(super) fn changed(&mut self, name: &Name) {
+        if self.wants(name) || self.known.contains_key(name) {
+            self.dirty.insert(name.clone());
+            self.refused.remove(name);
+        }
+    }
+
+    /// Anything may have changed.
+    pub(super) fn changed_all(&mut self, contents: &Contents) {
+        self.dirty.extend(self.names.iter().cloned());
+        self.dirty.extend(self.known.keys().cloned());
+        if self.wildcard {
+            self.dirty.extend(contents.names(self.kind).cloned());
+        }
+    }
+
+    /// Whether a response is waited for.
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.in_flight.is_some()
+    }
+
+    /// Whether there is something to send, now or as soon as the type is complete.
+    pub(super) fn is_pending(&self, part: Part, contents: &Contents) -> bool {
+        if !contents.is_complete(self.kind) {
+            return true;
+        }
+        let names = self.suspects.iter().flatten().chain(&self.dirty);
+        self.greeting || names.into_iter().any(|name| fits(&self.need(name, contents), part))
+    }
+
+    /// Everything up to here was answered, in one way or the other.
+    pub(super) fn answered(&self, contents: &Contents) -> Generation {
+        let idle = self.in_flight.is_none() && !self.is_pending(Part::Both, contents);
+        let silent = !contents.is_complete(self.kind);
+        if idle || silent { contents.generation() } else { self.answered }
+    }
+
+    /// The next response, if there is one to send. `contents` must not be newer than what [`Self::changed`] was told.
+    pub(super) fn next(
+        &mut self,
+        part: Part,
+        contents: &Contents,
+        nonce: impl FnOnce() -> String,
+    ) -> Option<DeltaDiscoveryResponse> {
+        if self.in_flight.is_some() || !contents.is_complete(self.kind) {
+            return None;
+        }
+        let mut response =
+            DeltaDiscoveryResponse { type_url: self.kind.type_url(), ..DeltaDiscoveryResponse::default() };
+        let mut sent = Sent::new();
+        while sent.is_empty() && let Some(suspects) = self.suspects.pop() {
+            let left = self.fill(&mut response, &mut sent, suspects, part, contents);
+            if !left.is_empty() {
+                self.suspects.push(left);
+                break;
+            }
+        }
+        if sent.is_empty() {
+            let dirty = std::mem::take(&mut self.dirty);
+            self.dirty = self.fill(&mut response, &mut sent, dirty, part, contents);
+        }
+        if sent.is_empty() && !(self.greeting && part != Part::Removals) {
+            return None;
+        }
+        self.greeting = false;
+        response.nonce = nonce();
+        let covers = (self.dirty.is_empty() && self.suspects.is_empty()).then(|| contents.generation());
+        self.in_flight = Some(InFlight { nonce: response.nonce.clone(), sent, covers });
+        Some(response)
+    }
+
+    /// Adds what is needed of these names, and returns those for a later response.
+    fn fill(
+        &mut self,
+        response: &mut DeltaDiscoveryResponse,
+        sent: &mut Sent,
+        names: BTreeSet<Name>,
+        part: Part,
+        contents: &Contents,
+    ) -> BTreeSet<Name> {
+        let mut left = BTreeSet::new();
+        let mut room = RESPONSE_BYTES;
+        for name in names {
+            let need = self.need(&name, contents);
+            match &need {
+                Need::Nothing => drop(self.forced.remove(&name)),
+                _ if room == 0 || !fits(&need, part) => drop(left.insert(name)),
+                Need::Set(stored) => {
+                    room = room.saturating_sub(stored.bytes.len() + name.len());
+                    response.resources.push(resource(self.kind, &name, stored));
+                    self.forced.remove(&name);
+                    sent.push((name, Some(stored.version)));
+                }
+                Need::Remove => {
+                    room = room.saturating_sub(name.len());
+                    response.removed_resources.push(name.to_string());
+                    self.forced.remove(&name);
+                    sent.push((name, None));
+                }
+            }
+        }
+        left
+    }
+
+    fn need<'a>(&self, name: &Name, contents: &'a Contents) -> Need<'a> {
+        let (known, forced) = (self.known.get(name), self.forced.contains(name));
+        let stored = contents.find(self.kind, name).filter(|_| self.wants(name));
+        let version = stored.map(|stored| stored.version);
+        if self.refused.get(name) == Some(&version) {
+            return Need::Nothing;
+        }
+        match stored {
+            Some(stored) if forced || known != Some(&version) => Need::Set(stored),
+            None if forced || known.is_some() => Need::Remove,
+            _ => Need::Nothing,
+        }
+    }
+}
+
+fn fits(need: &Need<'_>, part: Part) -> bool {
+    match need {
+        Need::Nothing => false,
+        Need::Set(_) => part != Part::Removals,
+        Need::Remove => part != Part::Sets,
+    }
+}
+
+fn resource(kind: ResourceType, name: &Name, stored: &Stored) -> Resource {
+    Resource {
+        name: name.to_string(),
+        version: stored.version.to_string(),
+        resource: Some(Any { type_url: kind.type_url(), value: stored.bytes.clone() }),
+        ..Resource::default()
+    }
+}

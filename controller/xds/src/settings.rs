@@ -1,0 +1,43 @@
+//! What a renderer needs that the IR does not say.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// The request header with the endpoints that the filter chose: `ip:port`, a comma, the next.
+pub const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
+/// The request header with the cluster of a route that has several. No route reads it yet; it is reserved.
+pub const CLUSTER_HEADER: &str = "x-sluice-cluster";
+/// The cluster, over HTTP/1, that the filter calls for its log.
+pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
+
+/// How Envoy's resources are rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the `http` listener listens; with none there is no listener.
+    pub http: Vec<SocketAddr>,
+    /// The filter's wasm.
+    pub filter: FilterCode,
+    /// The filter's plugin configuration.
+    pub checkpoint: Vec<u8>,
+    /// Whether each request is written to Envoy's standard output.
+    pub access_log: bool,
+    /// Whether [`ENDPOINT_HEADER`] is taken away before a pod sees it. It costs a filter in each upstream request.
+    pub hide_endpoint: bool,
+}
+
+impl Settings {
+    /// The defaults: no listener, no access log, pods do not see the filter's choice.
+    #[must_use]
+    pub fn new(filter: FilterCode, checkpoint: Vec<u8>) -> Self {
+        Settings { http: Vec::new(), filter, checkpoint, access_log: false, hide_endpoint: true }
+    }
+}
+
+/// Where Envoy gets the filter's wasm from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilterCode {
+    /// A file on Envoy's machine.
+    File(PathBuf),
+    /// The wasm itself, sent along.
+    Inline(Vec<u8>),
+}

@@ -1,0 +1,43 @@
+//! Everything that is served for a configuration, for golden files and for `sluice render`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use sluice_ir::Config;
+
+use crate::update::Change;
+use crate::{Name, ResourceType, Settings, Update, projection};
+
+/// All resources of one configuration, as they are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resources(BTreeMap<(ResourceType, Name), Vec<u8>>);
+
+impl Resources {
+    /// Renders all of them: what is published when there was nothing before.
+    #[must_use]
+    pub fn of(config: &Config, settings: &Settings) -> Self {
+        let mut update = Update::arrivals(&Config::default(), config, settings);
+        update.merge(Update::routing(config, settings));
+        let set = update.changes.into_iter().filter_map(|(key, change)| match change {
+            Change::Set(bytes) => Some((key, bytes)),
+            Change::Remove | Change::Keep => None,
+        });
+        Resources(set.collect())
+    }
+
+    /// Each resource with its type, its name and its encoded message.
+    pub fn iter(&self) -> impl Iterator<Item = (ResourceType, &str, &[u8])> {
+        self.0.iter().map(|((kind, name), bytes)| (*kind, &**name, bytes.as_slice()))
+    }
+
+    /// The same, to be read by people: type, name, message. Decoded from the bytes that are sent.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut types: BTreeMap<ResourceType, Map<String, Value>> = BTreeMap::new();
+        for (kind, name, bytes) in self.iter() {
+            let resources = types.entry(kind).or_default();
+            resources.insert(name.to_owned(), projection::json(&kind.type_url(), bytes));
+        }
+        types.into_iter().map(|(kind, resources)| (kind.to_string(), Value::Object(resources))).collect()
+    }
+}

@@ -1,0 +1,111 @@
+//! What to publish: resources to set and to remove, in the steps in which that is safe.
+//!
+//! ```text
+//!   arrivals    clusters and endpoints that are new       ... before a route or the filter names them
+//!   routing     listener, routes, filter
+//!   farewells   clusters and endpoints that are gone      ... after nothing names them any more
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message;
+use sluice_ir::{Backend, BackendId, Config, Endpoint};
+
+use crate::render::{self, FILTER, HTTP};
+use crate::{Name, ResourceType, Settings};
+
+/// A step of a publication.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    pub(crate) changes: BTreeMap<(ResourceType, Name), Change>,
+    pub(crate) complete: BTreeSet<ResourceType>,
+}
+
+/// What becomes of one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Set(Vec<u8>),
+    Remove,
+    /// As it is; takes back a removal that it is merged over.
+    Keep,
+}
+
+impl Update {
+    /// What must be there before the routes of `now` are: its new clusters, and for the changed ones the endpoints of
+    /// both configurations, because the filter goes on choosing the old ones for a while.
+    #[must_use]
+    pub fn arrivals(before: &Config, now: &Config, settings: &Settings) -> Self {
+        let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
+        for (id, backend) in &now.backends {
+            let old = before.backends.get(id);
+            if old == Some(backend) {
+                continue;
+            }
+            let cluster = render::cluster(id, backend, settings);
+            update.set(ResourceType::Cluster, id.as_str(), &cluster);
+            let endpoints = old.map_or_else(|| backend.endpoints.clone(), |old| union(old, backend));
+            update.set(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &endpoints));
+        }
+        update
+    }
+
+    /// The listener, all routes and the filter.
+    #[must_use]
+    pub fn routing(config: &Config, settings: &Settings) -> Self {
+        let types = [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
+        let mut update = Update::complete_for(types);
+        match render::listener(settings) {
+            Some(listener) => update.set(ResourceType::Listener, HTTP, &listener),
+            None => update.change(ResourceType::Listener, HTTP, Change::Remove),
+        }
+        update.set(ResourceType::Route, HTTP, &render::routes(config));
+        update.set(ResourceType::Extension, FILTER, &render::filter(settings));
+        update
+    }
+
+    /// What nothing of `now` names: clusters that are gone, endpoints that left those that stay.
+    #[must_use]
+    pub fn farewells(before: &Config, now: &Config) -> Self {
+        let mut update = Update::default();
+        for id in before.backends.keys().filter(|id| !now.backends.contains_key(id)) {
+            update.change(ResourceType::Cluster, id.as_str(), Change::Remove);
+            update.change(ResourceType::Endpoints, id.as_str(), Change::Remove);
+        }
+        for (id, backend) in now.backends.iter().filter(|(id, backend)| before.backends.get(id) != Some(backend)) {
+            // It may have been gone, and an older farewell may still wait to be said.
+            update.change(ResourceType::Cluster, id.as_str(), Change::Keep);
+            update.endpoints(id, backend);
+        }
+        update
+    }
+
+    /// Sets the endpoints of one backend; its cluster is there already.
+    pub fn endpoints(&mut self, id: &BackendId, backend: &Backend) {
+        self.set(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &backend.endpoints));
+    }
+
+    /// Adds a later update; where both say something, the later one holds.
+    pub fn merge(&mut self, later: Update) {
+        self.changes.extend(later.changes);
+        self.complete.extend(later.complete);
+    }
+
+    /// Once an update that is complete for a type was applied, what the store does not have does not exist. Before,
+    /// nobody is told anything about that type: a controller that has just started must not take an Envoy's
+    /// configuration away.
+    fn complete_for(types: impl IntoIterator<Item = ResourceType>) -> Self {
+        Update { complete: types.into_iter().collect(), ..Update::default() }
+    }
+
+    pub(crate) fn set(&mut self, kind: ResourceType, name: &str, message: &impl Message) {
+        self.change(kind, name, Change::Set(message.encode_to_vec()));
+    }
+
+    pub(crate) fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
+        self.changes.insert((kind, name.into()), change);
+    }
+}
+
+fn union(old: &Backend, new: &Backend) -> Vec<Endpoint> {
+    old.endpoints.iter().chain(&new.endpoints).cloned().collect::<BTreeSet<_>>().into_iter().collect()
+}

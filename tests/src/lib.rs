@@ -1,1 +1,28 @@
-//! End-to-end parts and tests of Sluice.
+//! The real parts that end-to-end tests, the demo and the benchmarks are made of.
+//!
+//! ```text
+//!   load, http ---> Envoy (envoy, or a child of sluice) ---> echo pods
+//!                     ^ xDS, long-poll                         ^
+//!                   sluice <--- watches --- manifests ---------+ names them
+//! ```
+//!
+//! Nothing here is a mock: the binaries are the ones that are shipped, the pods are real servers on addresses of
+//! their own in 127.0.0.0/8, and everything that takes a port or an address reserves it first (`ports`), so that
+//! tests run side by side.
+
+pub mod artifacts;
+pub mod connection;
+pub mod echo;
+pub mod envoy;
+pub mod http;
+pub mod latency;
+pub mod load;
+pub mod log;
+pub mod manifests;
+pub mod ports;
+pub mod proc;
+pub mod process;
+pub mod script;
+pub mod sluice;
+pub mod tally;
+pub mod wait;

@@ -1,2 +1,63 @@
-//! Tasks.
-fn main() {}
+//! Set-up and tasks of the repository: `cargo xtask help`.
+//!
+//! Every task prepares what it needs on a machine that has nothing but Rust, and is quick when all is there. The
+//! tasks have no logic of their own: what they run lives in `tests/`.
+
+mod build;
+mod lint;
+mod run;
+mod setup;
+mod step;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+cargo xtask <task>
+
+  demo [--check] [--http-port N]   Envoy, the controller and a few pods on this machine; watch traffic follow
+                                   a change. --check: once, without waiting for Ctrl-C
+  test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
+                                   --lint, or CI=true: format and clippy first
+  bench [NAME...]                  measurements, all or the named ones
+  setup                            only fetch what the other tasks need
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let (task, arguments) = arguments.split_first().map_or(("help", &[][..]), |(task, rest)| (task, rest));
+    match start(task, arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            step::say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn start(task: &str, arguments: &[String]) -> Result<()> {
+    match task {
+        "demo" => run::demo(arguments),
+        "test" => run::test(arguments),
+        "bench" => run::bench(arguments),
+        "setup" => setup::all().map(drop),
+        "help" | "--help" | "-h" => {
+            step::say(HELP);
+            Ok(())
+        }
+        other => bail!("there is no task {other:?}\n\n{HELP}"),
+    }
+}
+
+/// The root of the repository.
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+/// Cargo's target folder.
+fn target() -> PathBuf {
+    repository().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}

@@ -1,0 +1,43 @@
+//! One bad object never changes another object's traffic, and is never ignored in silence.
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+use sluice_tests::manifests::Ingress;
+use sluice_tests::sluice::Sluice;
+
+use crate::site::{HOST, Site};
+
+#[tokio::test]
+async fn good_manifests_serve_beside_bad_ones_which_are_reported() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    site.manifests.write("garbage.yaml", "kind: Ingress\nmetadata: [\n")?;
+    site.manifests.object(&json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": { "namespace": "default", "name": "broken" },
+        "spec": { "ingressClassName": "nginx", "rules": "none" },
+    }))?;
+    site.manifests.ingress(&Ingress::new("default", "dangling").host("dangling.test").path("/", "no", 80))?;
+    let sluice = Sluice::start(&site.manifests).await?;
+
+    ensure!(sluice.get(HOST, "/").await?.status == 200);
+    ensure!(sluice.get("dangling.test", "/").await?.status == 503);
+    for name in ["garbage.yaml", "broken", "dangling"] {
+        sluice.log().wait_for(name).await?;
+    }
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn a_manifest_that_turns_bad_and_good_again_leaves_the_others_alone() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let place = sluice.log().len();
+    site.manifests.write("late.yaml", "{")?;
+    sluice.log().wait_after(place, "late.yaml").await?;
+    ensure!(sluice.get(HOST, "/").await?.status == 200);
+    let late = Ingress::new("default", "late").host("late.test").path("/", "web", 80);
+    site.manifests.write("late.yaml", &late.to_json().to_string())?;
+    sluice.wait_for_status("late.test", "/", 200).await?;
+    sluice.stop()
+}

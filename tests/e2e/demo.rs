@@ -1,0 +1,16 @@
+//! The first thing that a user runs.
+
+use anyhow::{Result, ensure};
+use tokio::process::Command;
+
+#[tokio::test]
+async fn the_demo_shows_traffic_that_follows_without_a_failed_request() -> Result<()> {
+    let output = Command::new(env!("CARGO_BIN_EXE_sluice-demo")).arg("--check").output().await?;
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "{}: {text}", output.status);
+    for line in ["traffic followed", "0 of "] {
+        ensure!(text.contains(line), "no {line:?} in: {text}");
+    }
+    Ok(())
+}

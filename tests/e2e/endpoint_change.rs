@@ -1,0 +1,40 @@
+//! Endpoints change while requests run: traffic follows, nothing fails, nothing restarts.
+
+use anyhow::{Result, ensure};
+use sluice_tests::load::Load;
+use sluice_tests::sluice::Sluice;
+
+use crate::site::{HOST, Site, page, spreads_evenly};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_update_under_load_fails_no_request() -> Result<()> {
+    let site = Site::start(6, 2).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let envoy = sluice.envoy_pid();
+    let load = Load::new(sluice.http(), page()).connections(8).start();
+    load.until("traffic", |tally| tally.pod("web-0") > 0 && tally.pod("web-1") > 0).await?;
+
+    for new in 2..6 {
+        let old = new - 2;
+        site.endpoints(&[new - 1, new])?;
+        load.until(&format!("traffic on web-{new}"), |tally| tally.pod(&format!("web-{new}")) > 0).await?;
+        site.left_alone(old).await?;
+    }
+    let tally = load.stop().await?;
+    ensure!(tally.failed() == 0, "{tally}");
+    spreads_evenly(sluice.http(), &[4, 5]).await?;
+    ensure!(sluice.envoy_pid() == envoy, "envoy was started again");
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn without_endpoints_the_answer_is_503_until_one_is_back() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    ensure!(sluice.get(HOST, "/").await?.status == 200);
+    site.endpoints(&[])?;
+    sluice.wait_for_status(HOST, "/", 503).await?;
+    site.endpoints(&[0])?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    sluice.stop()
+}

@@ -1,0 +1,24 @@
+//! A panic in the filter takes the VM down; that must cost one request, not the gateway.
+
+use anyhow::{Result, ensure};
+use sluice_tests::artifacts;
+use sluice_tests::http;
+use sluice_tests::sluice::Options;
+
+use crate::site::{HOST, Site, page, spreads_evenly};
+
+#[tokio::test]
+async fn a_panic_fails_its_request_and_the_next_one_is_served() -> Result<()> {
+    let site = Site::start(2, 2).await?;
+    let wasm = artifacts::filter_with_faults()?;
+    let sluice = Options::new(&site.manifests).filter(&wasm).start().await?;
+    for attempt in ["first", "second"] {
+        // The second panic shows that the filter is in use again: requests are not let past a dead one.
+        ensure!(sluice.get(HOST, "/").await?.status == 200, "before the {attempt} panic");
+        let hit = http::send(sluice.http(), &page().header("x-sluice-test-panic", "1")).await?;
+        ensure!(matches!(hit.status, 500 | 503), "{attempt} panic: expected it to show, got {}", hit.status);
+        sluice.wait_for_status(HOST, "/", 200).await?;
+        spreads_evenly(sluice.http(), &[0, 1]).await?;
+    }
+    sluice.stop()
+}

@@ -1,0 +1,12 @@
+//! End to end: the controller and the filter as they are built, a real Envoy, real pods. Nothing is skipped: without
+//! an Envoy these tests fail and say what to run.
+
+mod bad_manifest;
+mod controller_restart;
+mod demo;
+mod endpoint_change;
+mod envoy_restart;
+mod filter_panic;
+mod routing;
+mod site;
+mod two_envoys;

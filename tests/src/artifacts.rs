@@ -1,0 +1,54 @@
+//! Where the built things are. `cargo xtask` exports the paths; a plain `cargo test` finds them in the target folder.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the repository.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the repository")
+}
+
+/// Cargo's target folder.
+pub fn target() -> PathBuf {
+    repository().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// The controller.
+pub fn sluice() -> Result<PathBuf> {
+    find("SLUICE_BIN", target().join("debug/sluice"), "the controller")
+}
+
+/// The filter as it is shipped.
+pub fn filter() -> Result<PathBuf> {
+    find("SLUICE_FILTER_WASM", target().join("wasm32-wasip1/filter/sluice_filter.wasm"), "the filter")
+}
+
+/// The filter that panics when a request asks for it.
+pub fn filter_with_faults() -> Result<PathBuf> {
+    let default = target().join("fault-injection/wasm32-wasip1/filter/sluice_filter.wasm");
+    find("SLUICE_FAULT_FILTER_WASM", default, "the filter with fault injection")
+}
+
+/// Envoy: `ENVOY_BINARY`, or the one that `cargo xtask setup` installed.
+pub fn envoy() -> Result<PathBuf> {
+    find("ENVOY_BINARY", installed_envoy().unwrap_or_else(|| target().join("envoy-venv")), "Envoy")
+}
+
+fn installed_envoy() -> Option<PathBuf> {
+    let libraries = target().join("envoy-venv/lib").read_dir().ok()?;
+    let binaries = libraries.flatten().map(|python| python.path().join("site-packages/envoy/_bin/envoy"));
+    binaries.into_iter().find(|binary| binary.is_file())
+}
+
+fn find(variable: &str, default: PathBuf, what: &str) -> Result<PathBuf> {
+    let path = env::var_os(variable).map_or(default, PathBuf::from);
+    if !path.is_file() {
+        bail!(
+            "{what} is not at {}: run `cargo xtask test`, which builds it, or set {variable}",
+            path.display()
+        );
+    }
+    path.canonicalize().with_context(|| format!("{what} at {}", path.display()))
+}

@@ -1,0 +1,80 @@
+//! `cargo xtask demo`: the whole product on one machine, watched while its endpoints change.
+//!
+//! With `--check` it is a test: it ends by itself, and fails when traffic did not follow or a request failed.
+
+mod scene;
+mod story;
+mod table;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use sluice_tests::ports::Port;
+use tokio::signal::unix::{SignalKind, signal};
+
+use scene::Scene;
+use story::Story;
+
+const DEFAULT_PORT: u16 = 8080;
+
+struct Args {
+    check: bool,
+    http_port: Option<u16>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // There is nobody to tell when stderr is gone.
+            let _ = writeln!(io::stderr(), "\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<()> {
+    let args = parse(std::env::args().skip(1))?;
+    // A check must not fail because somebody uses port 8080; a person wants a port to remember.
+    let reserved = if args.check { Some(Port::reserve()?) } else { None };
+    let default = reserved.as_ref().map_or(DEFAULT_PORT, Port::number);
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        result = perform(args.http_port.unwrap_or(default), args.check) => result,
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+/// Everything that was started ends when this future is dropped.
+async fn perform(port: u16, check: bool) -> Result<()> {
+    let scene = Scene::start(port).await?;
+    let mut story = Story::new(&scene);
+    story.even_traffic(check).await?;
+    story.change_endpoints().await?;
+    story.verdict()?;
+    if check {
+        return story.end().await;
+    }
+    story.invite().await
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Args> {
+    let mut args = Args { check: false, http_port: None };
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--check" => args.check = true,
+            "--http-port" => {
+                let port = words.next().context("--http-port: expected a number")?;
+                let port =
+                    port.parse().with_context(|| format!("--http-port: expected a number, got {port:?}"))?;
+                args.http_port = Some(port);
+            }
+            other => bail!("unknown option {other:?}; there are --check and --http-port N"),
+        }
+    }
+    Ok(args)
+}

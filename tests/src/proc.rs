@@ -1,0 +1,75 @@
+//! What /proc knows about a process.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+/// CPU time of all threads, ended ones too, user and system; in steps of one tick (10 ms).
+pub fn cpu_time(pid: u32) -> Result<Duration> {
+    let stat = Stat::read(pid)?;
+    let ticks_per_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_secs(stat.ticks) / u32::try_from(ticks_per_second).unwrap_or(100))
+}
+
+/// The processes that `pid` started and that still run.
+pub fn children(pid: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|child| Stat::read(*child).is_ok_and(|stat| stat.parent == pid && stat.state != "Z"))
+        .collect()
+}
+
+/// The name of the program, cut at 15 characters by the kernel.
+pub fn name(pid: u32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim().to_owned())
+}
+
+/// Whether it still runs; a zombie does not.
+pub fn is_running(pid: u32) -> bool {
+    Stat::read(pid).is_ok_and(|stat| stat.state != "Z")
+}
+
+/// The fields of /proc/PID/stat that are needed here.
+struct Stat {
+    state: String,
+    parent: u32,
+    /// utime + stime of the thread group.
+    ticks: u64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Result<Stat> {
+        let text =
+            fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid}"))?;
+        Stat::parse(&text).with_context(|| format!("/proc/{pid}/stat: {text}"))
+    }
+
+    /// `PID (name, which may hold spaces and brackets) S PPID ...`
+    fn parse(text: &str) -> Option<Stat> {
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        Some(Stat {
+            state: (*fields.first()?).to_owned(),
+            parent: u32::try_from(number(1)?).ok()?,
+            ticks: number(11)? + number(12)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_spaces_and_brackets_is_read_past() {
+        let stat = Stat::parse("7 (a) b) S 3 7 7 0 -1 0 0 0 0 0 40 2 0 0 20").unwrap();
+        assert_eq!((stat.state.as_str(), stat.parent, stat.ticks), ("S", 3, 42));
+    }
+
+    #[test]
+    fn this_process_runs_and_uses_cpu() {
+        assert!(is_running(std::process::id()));
+        assert!(cpu_time(std::process::id()).is_ok());
+    }
+}

@@ -1,0 +1,118 @@
+//! A child process that is captured while it runs and never outlives its owner.
+
+use std::ffi::OsStr;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal};
+
+use crate::log::Log;
+use crate::proc;
+
+/// How long a process gets between SIGTERM and SIGKILL; the controller drains its Envoy in that time.
+const GRACE: Duration = Duration::from_secs(8);
+
+/// A running child. Dropping it sends SIGTERM and, when that does not help, SIGKILL, to it and to its children.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    log: Log,
+}
+
+impl Process {
+    /// Starts `command`; both of its outputs go to the log.
+    pub fn spawn(mut command: Command) -> Result<Process> {
+        let program = command.get_program().to_owned();
+        let name = name_of(&program);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("start {}", program.display()))?;
+        let log = Log::default();
+        if let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) {
+            log.follow(stdout);
+            log.follow(stderr);
+        }
+        Ok(Process { name, child, log })
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it wrote.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// An error with the end of the log when the process is gone.
+    pub fn check(&mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            // The reader threads may be a moment behind.
+            thread::sleep(Duration::from_millis(50));
+            bail!("{} ended with {status}; its log ends\n{}", self.name, self.log.tail());
+        }
+        Ok(())
+    }
+
+    /// SIGTERM, then wait; SIGKILL when it takes too long. Blocks the thread: where pods must go on answering
+    /// meanwhile, the test needs a multi-threaded runtime.
+    pub fn stop(&mut self) -> Result<ExitStatus> {
+        // A supervisor that must be killed leaves its own children behind; they are known only while it lives.
+        let children = proc::children(self.pid());
+        signal(self.pid(), Signal::TERM);
+        let status = match self.wait(GRACE)? {
+            Some(status) => status,
+            None => self.kill()?,
+        };
+        for child in children.into_iter().filter(|child| proc::is_running(*child)) {
+            signal(child, Signal::KILL);
+        }
+        Ok(status)
+    }
+
+    /// SIGKILL, then wait.
+    pub fn kill(&mut self) -> Result<ExitStatus> {
+        self.child.kill()?;
+        Ok(self.child.wait()?)
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
+        let start = Instant::now();
+        loop {
+            let status = self.child.try_wait()?;
+            if status.is_some() || start.elapsed() > limit {
+                return Ok(status);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A destructor has nobody to tell, and a process that is gone is what is wanted.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.stop();
+        }
+    }
+}
+
+/// Kills a process that this test knows by its id.
+pub fn kill(pid: u32) {
+    signal(pid, Signal::KILL);
+}
+
+fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // The process may be gone already.
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+fn name_of(program: &OsStr) -> String {
+    let path = std::path::Path::new(program);
+    path.file_name().unwrap_or(program).to_string_lossy().into_owned()
+}

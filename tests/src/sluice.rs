@@ -1,0 +1,184 @@
+//! The controller, run as a user runs it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+
+use crate::http::{self, Response};
+use crate::log::Log;
+use crate::manifests::Manifests;
+use crate::ports::Port;
+use crate::process::Process;
+use crate::{artifacts, proc, wait};
+
+/// How to start a controller.
+pub struct Options {
+    manifests: PathBuf,
+    own_envoy: bool,
+    http: Option<SocketAddr>,
+    xds: Option<SocketAddr>,
+    filter: Option<PathBuf>,
+}
+
+impl Options {
+    /// On these manifests, with an Envoy as its child, on free ports.
+    pub fn new(manifests: &Manifests) -> Options {
+        let manifests = manifests.dir().to_owned();
+        Options { manifests, own_envoy: true, http: None, xds: None, filter: None }
+    }
+
+    /// Without an Envoy: somebody else runs those.
+    #[must_use]
+    pub fn without_data_plane(mut self) -> Options {
+        self.own_envoy = false;
+        self
+    }
+
+    /// Serves HTTP here.
+    #[must_use]
+    pub fn http(mut self, addr: SocketAddr) -> Options {
+        self.http = Some(addr);
+        self
+    }
+
+    /// Serves xDS here.
+    #[must_use]
+    pub fn xds(mut self, addr: SocketAddr) -> Options {
+        self.xds = Some(addr);
+        self
+    }
+
+    /// Uses another build of the filter.
+    #[must_use]
+    pub fn filter(mut self, wasm: &Path) -> Options {
+        self.filter = Some(wasm.to_owned());
+        self
+    }
+
+    /// Starts the controller; with an Envoy of its own, waits until that serves.
+    pub async fn start(self) -> Result<Sluice> {
+        let ports = [Port::reserve()?, Port::reserve()?];
+        let http = self.http.unwrap_or(ports[0].addr());
+        let xds = self.xds.unwrap_or(ports[1].addr());
+        let run_dir = tempfile::Builder::new().prefix("sluice-run-").tempdir()?;
+        let command = self.command(http, xds, run_dir.path())?;
+        let process = Process::spawn(command)?;
+        let mut sluice = Sluice { process, http, xds, _ports: ports, _run_dir: run_dir };
+        sluice.ready(self.own_envoy).await?;
+        Ok(sluice)
+    }
+
+    fn command(&self, http: SocketAddr, xds: SocketAddr, run_dir: &Path) -> Result<Command> {
+        let mut command = Command::new(artifacts::sluice()?);
+        command.arg("run").arg("--manifests").arg(&self.manifests);
+        command.arg("--bind-address").arg(http.ip().to_string());
+        command.arg("--http-port").arg(http.port().to_string());
+        command.arg("--xds-address").arg(xds.to_string());
+        command.arg("--run-dir").arg(run_dir);
+        command.args(["--drain-timeout", "2"]);
+        let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
+        command.arg("--filter-wasm").arg(filter);
+        if self.own_envoy {
+            command.args(["--data-plane", "envoy", "--envoy-concurrency", "1"]);
+            command.arg("--envoy-binary").arg(artifacts::envoy()?);
+        } else {
+            command.args(["--data-plane", "none"]);
+        }
+        Ok(command)
+    }
+}
+
+/// A running controller; it, and an Envoy that it started, end when this is dropped.
+pub struct Sluice {
+    process: Process,
+    http: SocketAddr,
+    xds: SocketAddr,
+    _ports: [Port; 2],
+    _run_dir: TempDir,
+}
+
+impl Sluice {
+    /// A controller with an Envoy of its own on free ports.
+    pub async fn start(manifests: &Manifests) -> Result<Sluice> {
+        Options::new(manifests).start().await
+    }
+
+    async fn ready(&mut self, own_envoy: bool) -> Result<()> {
+        let (log, xds) = (self.process.log().clone(), self.xds);
+        let line = format!("serving http on {}", self.http);
+        let process = &mut self.process;
+        let serves = async || match process.check() {
+            Ok(()) if own_envoy => log.lines().iter().any(|text| text.contains(&line)).then_some(Ok(())),
+            Ok(()) => TcpStream::connect(xds).await.is_ok().then_some(Ok(())),
+            Err(error) => Some(Err(error)),
+        };
+        let waited = wait::until("the controller to serve", serves).await;
+        waited.with_context(|| format!("its log ends\n{}", log.tail()))?.0
+    }
+
+    /// Where it (or the Envoys that it configures) serves HTTP.
+    pub fn http(&self) -> SocketAddr {
+        self.http
+    }
+
+    /// Where it serves xDS.
+    pub fn xds(&self) -> SocketAddr {
+        self.xds
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// The process id of the Envoy that it runs.
+    pub fn envoy_pid(&self) -> Option<u32> {
+        let mut children = proc::children(self.pid()).into_iter();
+        children.find(|pid| proc::name(*pid).is_some_and(|name| name.contains("envoy")))
+    }
+
+    /// What it wrote, its Envoy's lines among them.
+    pub fn log(&self) -> &Log {
+        self.process.log()
+    }
+
+    /// GETs a page through Envoy.
+    pub async fn get(&self, host: &str, target: &str) -> Result<Response> {
+        let response = http::get(self.http, host, target).await;
+        response.with_context(|| format!("the log ends\n{}", self.log().tail()))
+    }
+
+    /// Waits until a page has this status.
+    pub async fn wait_for_status(&self, host: &str, target: &str, status: u16) -> Result<Response> {
+        wait_for_status(self.http, host, target, status)
+            .await
+            .with_context(|| format!("the log ends\n{}", self.log().tail()))
+    }
+
+    /// Stops it in an orderly way.
+    pub fn stop(mut self) -> Result<()> {
+        let status = self.process.stop()?;
+        ensure!(status.success(), "the controller ended with {status}; its log ends\n{}", self.log().tail());
+        Ok(())
+    }
+}
+
+/// Waits until a page has this status.
+pub async fn wait_for_status(addr: SocketAddr, host: &str, target: &str, status: u16) -> Result<Response> {
+    let page = async || http::get(addr, host, target).await.ok().filter(|page| page.status == status);
+    Ok(wait::until(&format!("http://{host}{target} to answer {status}"), page).await?.0)
+}
+
+/// The bootstrap that the controller gives to an Envoy which somebody else runs; `node` tells one from another.
+pub fn bootstrap(xds: SocketAddr, node: &str) -> Result<String> {
+    let mut command = Command::new(artifacts::sluice()?);
+    command.args(["bootstrap", "--node-id", node, "--xds-address", &xds.to_string()]);
+    // `envoy::Envoy` puts the admin interface elsewhere.
+    let output = command.args(["--admin-socket", "/nonexistent"]).output()?;
+    ensure!(output.status.success(), "sluice bootstrap: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}

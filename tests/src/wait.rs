@@ -1,0 +1,27 @@
+//! Waiting for something to become true, with a limit and a sentence for when it does not.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+/// Long enough for a busy machine with two cores; only a failure takes this long.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+const PERIOD: Duration = Duration::from_millis(5);
+
+/// Asks `probe` every few milliseconds until it answers; how long that took comes with the answer.
+///
+/// # Errors
+/// When there is no answer within [`LIMIT`]; the text names `what`.
+pub async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<T>) -> Result<(T, Duration)> {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = probe().await {
+            return Ok((answer, start.elapsed()));
+        }
+        if start.elapsed() > LIMIT {
+            bail!("waited {} s for {what}", LIMIT.as_secs());
+        }
+        tokio::time::sleep(PERIOD).await;
+    }
+}

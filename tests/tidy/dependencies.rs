@@ -1,0 +1,106 @@
+//! D1, D2, D4, D5 and D6, as far as manifests decide them: who may depend on what. Dependencies of tests are free.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+use sluice_tests::artifacts::repository;
+
+/// Packages whose dependencies are a closed list.
+const CLOSED: &[(&str, &[&str])] = &[
+    // D1: the wire schema is read inside the filter.
+    ("sluice-filter-config", &["serde", "serde_json"]),
+    // D2: what decides knows no host.
+    ("sluice-filter-core", &["sluice-filter-config"]),
+    ("sluice-filter", &["proxy-wasm", "sluice-filter-config", "sluice-filter-core"]),
+    // D4: our words know nobody else's.
+    ("sluice-ir", &["serde"]),
+    // D5: a renderer sees the IR and its target.
+    ("sluice-plugin", &["serde", "serde_json", "sha2", "sluice-filter-config", "sluice-ir"]),
+    ("sluice-nginx", &["askama", "serde_json", "sha2", "sluice-ir", "thiserror"]),
+];
+
+/// Dependencies that only these packages may have.
+const RESERVED: &[(&str, &[&str])] = &[
+    // D5
+    ("k8s-openapi", &["sluice-translate", "sluice"]),
+    ("envoy-types", &["sluice-xds"]),
+    ("tonic", &["sluice-xds", "sluice"]),
+    ("askama", &["sluice-nginx"]),
+    // D6
+    ("kube", &["sluice"]),
+    ("tokio", &["sluice", "sluice-xds", "sluice-tests"]),
+    // D3
+    ("proxy-wasm", &["sluice-filter"]),
+    ("wasmtime", &["sluice-pwhost", "sluice-tests"]),
+    ("anyhow", &["sluice", "sluice-tests", "xtask"]),
+];
+
+#[test]
+fn packages_with_a_closed_list_of_dependencies_keep_it() {
+    let packages = dependencies(is_shipped);
+    let mut wrong = Vec::new();
+    for (package, allowed) in CLOSED {
+        let found = packages.get(*package).into_iter().flatten();
+        wrong.extend(
+            found.filter(|name| !allowed.contains(&name.as_str())).map(|n| format!("{package}: {n}")),
+        );
+    }
+    assert!(wrong.is_empty(), "against D1-D5 of the design:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn reserved_dependencies_stay_where_they_belong() {
+    let mut wrong = Vec::new();
+    for (package, found) in dependencies(is_shipped) {
+        for (name, allowed) in RESERVED {
+            if found.contains(*name) && !allowed.contains(&package.as_str()) {
+                wrong.push(format!("{package}: {name}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "against D3-D6 of the design:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_direct_dependency_is_explained() {
+    let path = repository().join("docs/dependencies.md");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let all: BTreeSet<String> = dependencies(|_| true).into_values().flatten().collect();
+    let ours: BTreeSet<String> = dependencies(|_| true).into_keys().collect();
+    let missing: Vec<String> = all
+        .into_iter()
+        .filter(|name| !ours.contains(name) && !text.contains(&format!("| {name} |")))
+        .collect();
+    assert!(missing.is_empty(), "say in docs/dependencies.md why these are here: {}", missing.join(", "));
+}
+
+/// Direct dependencies of each package of the workspace.
+fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, BTreeSet<String>> {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    packages.iter().map(|package| (name(package), direct(package, wanted))).collect()
+}
+
+fn direct(package: &Value, wanted: fn(&Value) -> bool) -> BTreeSet<String> {
+    let dependencies = package["dependencies"].as_array().unwrap();
+    dependencies.iter().filter(|dependency| wanted(dependency)).map(name).collect()
+}
+
+fn name(of: &Value) -> String {
+    of["name"].as_str().unwrap().to_owned()
+}
+
+/// Not only for tests.
+fn is_shipped(dependency: &Value) -> bool {
+    dependency["kind"] != "dev"
+}
+
+fn metadata() -> Value {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["metadata", "--no-deps", "--format-version", "1", "--offline"]);
+    let output = cargo.current_dir(repository()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}

@@ -1,0 +1,7 @@
+//! The rules of the repository that a machine can check. Each says what to do when it fails.
+
+mod dependencies;
+mod golden;
+mod size;
+mod source;
+mod tree;

@@ -1,0 +1,77 @@
+//! The things that are built before something runs, each with its step.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::setup::WASM_TARGET;
+use crate::step::Step;
+use crate::{repository, target};
+
+/// A build of the controller and of the programs in `tests/`.
+#[derive(Clone, Copy)]
+pub(crate) enum Profile {
+    /// Quick to build.
+    Dev,
+    /// As shipped.
+    Release,
+}
+
+impl Profile {
+    fn folder(self) -> &'static str {
+        match self {
+            Profile::Dev => "debug",
+            Profile::Release => "release",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Profile::Dev => "dev",
+            Profile::Release => "release",
+        }
+    }
+}
+
+/// The cargo that runs this, in the root of the repository.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(repository());
+    command
+}
+
+/// The filter as it is shipped.
+pub(crate) fn filter() -> Result<PathBuf> {
+    build_filter("the filter (wasm)", &target(), &[])
+}
+
+/// The filter that panics when a request asks for it, in a folder of its own, so that it is never taken for the other.
+pub(crate) fn filter_with_faults() -> Result<PathBuf> {
+    let folder = target().join("fault-injection");
+    build_filter("the filter with fault injection (wasm)", &folder, &["--features", "fault-injection"])
+}
+
+fn build_filter(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
+    let mut step = Step::start(title);
+    let mut command = cargo();
+    command.args(["build", "-p", "sluice-filter", "--target", WASM_TARGET, "--profile", "filter"]);
+    step.run(command.arg("--target-dir").arg(folder).args(options))?;
+    let wasm = folder.join(WASM_TARGET).join("filter/sluice_filter.wasm");
+    ensure!(wasm.is_file(), "the build left no {}", wasm.display());
+    step.done();
+    Ok(wasm)
+}
+
+/// The folder with the controller and the programs of `tests/`.
+pub(crate) fn programs(profile: Profile) -> Result<PathBuf> {
+    let mut step = Step::start("the controller");
+    let mut command = cargo();
+    // The whole workspace, because cargo chooses the features of shared dependencies by what it builds together: the
+    // test runner, which also takes all of it, then finds them built.
+    command.args(["build", "--profile", profile.name(), "--workspace", "--exclude", "xtask", "--bins"]);
+    step.run(&mut command)?;
+    step.done();
+    Ok(target().join(profile.folder()))
+}

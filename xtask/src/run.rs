@@ -1,0 +1,88 @@
+//! The tasks: prepare, then become the program that does the work.
+
+use std::env;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::build::{self, Profile, cargo};
+use crate::step::say;
+use crate::{lint, repository, setup};
+
+/// Where the prepared things are; the parts in `tests/` read these variables.
+struct Prepared {
+    envoy: PathBuf,
+    filter: PathBuf,
+    programs: PathBuf,
+}
+
+impl Prepared {
+    fn new(profile: Profile) -> Result<Prepared> {
+        let envoy = setup::all()?;
+        Ok(Prepared { envoy, filter: build::filter()?, programs: build::programs(profile)? })
+    }
+
+    fn export(&self, command: &mut Command) {
+        command.env("ENVOY_BINARY", &self.envoy);
+        command.env("SLUICE_FILTER_WASM", &self.filter);
+        command.env("SLUICE_BIN", self.programs.join("sluice"));
+    }
+
+    fn program(&self, name: &str, arguments: &[String]) -> Command {
+        let mut command = Command::new(self.programs.join(name));
+        self.export(&mut command);
+        command.args(arguments);
+        command
+    }
+}
+
+/// `cargo xtask demo`.
+pub(crate) fn demo(arguments: &[String]) -> Result<()> {
+    let prepared = Prepared::new(Profile::Dev)?;
+    become_program(&mut prepared.program("sluice-demo", arguments))
+}
+
+/// `cargo xtask bench`: the programs as they are shipped.
+pub(crate) fn bench(arguments: &[String]) -> Result<()> {
+    let prepared = Prepared::new(Profile::Release)?;
+    become_program(&mut prepared.program("sluice-bench", arguments))
+}
+
+/// `cargo xtask test`. Nothing is printed after the runner's own last line.
+pub(crate) fn test(arguments: &[String]) -> Result<()> {
+    let (lint, arguments): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|argument| *argument == "--lint");
+    let prepared = Prepared::new(Profile::Dev)?;
+    let faults = build::filter_with_faults()?;
+    if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
+        lint::all()?;
+    }
+    let mut runner = runner();
+    prepared.export(&mut runner);
+    become_program(runner.env("SLUICE_FAULT_FILTER_WASM", faults).args(arguments))
+}
+
+/// cargo-nextest where it is installed: it runs the end-to-end tests of all modules side by side.
+fn runner() -> Command {
+    let mut runner = cargo();
+    if has_nextest() {
+        let config = repository().join(".ci/nextest.toml");
+        runner.args(["nextest", "run", "--workspace", "--config-file"]).arg(config);
+    } else {
+        say("  (cargo-nextest is not installed; `cargo test` does the same, slower)");
+        runner.args(["test", "--workspace", "--no-fail-fast"]);
+    }
+    runner
+}
+
+fn has_nextest() -> bool {
+    cargo().args(["nextest", "--version"]).output().is_ok_and(|output| output.status.success())
+}
+
+/// Replaces this process, so that Ctrl-C and the exit status are the program's own.
+fn become_program(command: &mut Command) -> Result<()> {
+    let error = command.exec();
+    Err(error).with_context(|| format!("start {}", Path::new(command.get_program()).display()))
+}

@@ -17,7 +17,8 @@ const INPUT: &str = "in.yaml";
 #[test]
 fn every_case_renders_as_written() -> Result<()> {
     let folder = artifacts::repository().join("tests/golden");
-    let mut cases: Vec<PathBuf> = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let mut cases: Vec<PathBuf> =
+        fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     cases.sort();
     ensure!(!cases.is_empty(), "no case in {}", folder.display());
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();

@@ -8,5 +8,6 @@ mod endpoint_change;
 mod envoy_restart;
 mod filter_panic;
 mod routing;
+mod shutdown;
 mod site;
 mod two_envoys;

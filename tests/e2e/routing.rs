@@ -49,14 +49,26 @@ async fn requests_spread_evenly_and_arrive_as_sent() -> Result<()> {
     let sluice = Sluice::start(&site.manifests).await?;
     spreads_evenly(sluice.http(), &[0, 1, 2]).await?;
 
-    let request = Request::new("POST", HOST, "/a%20b//c?q=1&q=2").header("x-test", "1").body("hello");
+    let request = Request::new("POST", HOST, "/a%20b/c?q=1&q=2").header("x-test", "1").body("hello");
     let seen = http::send(sluice.http(), &request).await?.json()?;
     for (field, value) in
-        [("method", "POST"), ("path", "/a%20b//c"), ("query", "q=1&q=2"), ("host", HOST), ("service", "web")]
+        [("method", "POST"), ("path", "/a%20b/c"), ("query", "q=1&q=2"), ("host", HOST), ("service", "web")]
     {
         ensure!(seen[field] == value, "{field}: expected {value:?}, got {seen}");
     }
     ensure!(seen["body_bytes"] == 5 && seen["headers"]["x-test"][0] == "1", "{seen}");
+    sluice.stop()
+}
+
+/// Matching sees the normalised path, the pod the one that was sent (reference/controller.md, URI normalisation).
+#[tokio::test]
+async fn the_pod_gets_the_path_as_it_was_sent() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    for path in ["/a//b", "/a/../b", "/a/%2e/b", "/a%2Fb", "/%7Ea"] {
+        let seen = sluice.get(HOST, path).await?.json()?;
+        ensure!(seen["path"] == path, "sent {path}, the pod got {}", seen["path"]);
+    }
     sluice.stop()
 }
 

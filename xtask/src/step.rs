@@ -1,7 +1,8 @@
 //! One line for each step: a tick, what it was, and the seconds.
 
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -41,17 +42,25 @@ impl Step {
         Ok(())
     }
 
-    /// Runs a command and gives what it wrote to stderr; the last line shows while it runs.
+    /// Runs a command and gives what it wrote; the last line of stderr shows while it runs.
     pub(crate) fn capture(&mut self, command: &mut Command) -> Result<(ExitStatus, String)> {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| missing(command))?;
+        let mut stdout = child.stdout.take().context("the step's stdout")?;
+        let results = thread::spawn(move || {
+            let mut text = Vec::new();
+            stdout.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
+        });
         let mut output = String::new();
-        let stderr = child.stderr.take().context("the step's output")?;
+        let stderr = child.stderr.take().context("the step's stderr")?;
         for line in BufReader::new(stderr).lines() {
             let line = line?;
             self.progress(line.trim());
             output.push_str(&line);
             output.push('\n');
+        }
+        if let Ok(results) = results.join() {
+            output.push_str(&results?);
         }
         Ok((child.wait()?, output))
     }

@@ -68,6 +68,9 @@ fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> 
     Some(fields)
 }
 
+/// Messages that print as a name alone, as an enum's value does.
+const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig", "UpstreamCodec"];
+
 type Lines<'a> = Peekable<std::str::Lines<'a>>;
 
 /// A line and the lines below it.
@@ -78,7 +81,7 @@ struct Node<'a> {
 
 fn parse(text: &str) -> Value {
     let nodes = nodes(&mut text.lines().peekable(), 0);
-    nodes.first().map_or(Value::Null, |root| present(root, root.line))
+    nodes.first().map_or(Value::Null, |root| value(root, root.line))
 }
 
 fn nodes<'a>(lines: &mut Lines<'a>, depth: usize) -> Vec<Node<'a>> {
@@ -105,6 +108,7 @@ fn value(node: &Node<'_>, text: &str) -> Value {
         // A variant of a oneof that stands in a list.
         Some(variant) => Value::Object(Map::from_iter([(snake_case(variant), inner(node))])),
         None if text == "None" => Value::Null,
+        None if WITHOUT_FIELDS.contains(&text) => json!({}),
         // Not every escape of Rust is one of JSON; then the text is shown as Rust writes it.
         None => serde_json::from_str(text).unwrap_or_else(|_| text.trim_matches('"').into()),
     }
@@ -112,13 +116,7 @@ fn value(node: &Node<'_>, text: &str) -> Value {
 
 /// What a `Some` or a variant holds.
 fn inner(node: &Node<'_>) -> Value {
-    node.children.first().map_or(Value::Null, |inner| present(inner, inner.line))
-}
-
-/// As [`value`], where a name alone is not an enum's value but a message without fields.
-fn present(node: &Node<'_>, text: &str) -> Value {
-    let is_name = text.starts_with(|c: char| c.is_ascii_uppercase()) && !text.ends_with(['(', '{']);
-    if is_name { Value::Object(Map::new()) } else { value(node, text) }
+    node.children.first().map_or(Value::Null, |inner| value(inner, inner.line))
 }
 
 fn structure(node: &Node<'_>, name: &str) -> Value {

@@ -42,9 +42,9 @@ impl Update {
                 continue;
             }
             let cluster = render::cluster(id, backend, settings);
-            update.set(ResourceType::Cluster, id.as_str(), &cluster);
+            update.put(ResourceType::Cluster, id.as_str(), &cluster);
             let endpoints = old.map_or_else(|| backend.endpoints.clone(), |old| union(old, backend));
-            update.set(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &endpoints));
+            update.put(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &endpoints));
         }
         update
     }
@@ -55,11 +55,11 @@ impl Update {
         let types = [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
         let mut update = Update::complete_for(types);
         match render::listener(settings) {
-            Some(listener) => update.set(ResourceType::Listener, HTTP, &listener),
-            None => update.change(ResourceType::Listener, HTTP, Change::Remove),
+            Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
+            None => update.remove(ResourceType::Listener, HTTP),
         }
-        update.set(ResourceType::Route, HTTP, &render::routes(config));
-        update.set(ResourceType::Extension, FILTER, &render::filter(settings));
+        update.put(ResourceType::Route, HTTP, &render::routes(config));
+        update.put(ResourceType::Extension, FILTER, &render::filter(settings));
         update
     }
 
@@ -68,8 +68,8 @@ impl Update {
     pub fn farewells(before: &Config, now: &Config) -> Self {
         let mut update = Update::default();
         for id in before.backends.keys().filter(|id| !now.backends.contains_key(id)) {
-            update.change(ResourceType::Cluster, id.as_str(), Change::Remove);
-            update.change(ResourceType::Endpoints, id.as_str(), Change::Remove);
+            update.remove(ResourceType::Cluster, id.as_str());
+            update.remove(ResourceType::Endpoints, id.as_str());
         }
         for (id, backend) in now.backends.iter().filter(|(id, backend)| before.backends.get(id) != Some(backend)) {
             // It may have been gone, and an older farewell may still wait to be said.
@@ -81,7 +81,17 @@ impl Update {
 
     /// Sets the endpoints of one backend; its cluster is there already.
     pub fn endpoints(&mut self, id: &BackendId, backend: &Backend) {
-        self.set(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &backend.endpoints));
+        self.put(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &backend.endpoints));
+    }
+
+    /// Sets one resource to an encoded message, whatever it is.
+    pub fn set(&mut self, kind: ResourceType, name: &str, bytes: Vec<u8>) {
+        self.change(kind, name, Change::Set(bytes));
+    }
+
+    /// Removes one resource.
+    pub fn remove(&mut self, kind: ResourceType, name: &str) {
+        self.change(kind, name, Change::Remove);
     }
 
     /// Adds a later update; where both say something, the later one holds.
@@ -97,11 +107,11 @@ impl Update {
         Update { complete: types.into_iter().collect(), ..Update::default() }
     }
 
-    pub(crate) fn set(&mut self, kind: ResourceType, name: &str, message: &impl Message) {
-        self.change(kind, name, Change::Set(message.encode_to_vec()));
+    fn put(&mut self, kind: ResourceType, name: &str, message: &impl Message) {
+        self.set(kind, name, message.encode_to_vec());
     }
 
-    pub(crate) fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
+    fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
         self.changes.insert((kind, name.into()), change);
     }
 }

@@ -98,7 +98,7 @@ mod tests {
 
     fn setting(name: &str, bytes: &[u8]) -> Update {
         let mut update = Update::default();
-        update.change(ResourceType::Cluster, name, Change::Set(bytes.to_vec()));
+        update.set(ResourceType::Cluster, name, bytes.to_vec());
         update
     }
 
@@ -116,7 +116,7 @@ mod tests {
     fn removing_what_is_not_there_is_no_news() {
         let mut contents = Contents::default();
         let mut update = Update::default();
-        update.change(ResourceType::Cluster, "a", Change::Remove);
+        update.remove(ResourceType::Cluster, "a");
         assert_eq!(contents.apply(update), Generation::default());
     }
 }

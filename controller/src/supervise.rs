@@ -140,7 +140,8 @@ impl Envoy {
     async fn open_requests(&self) -> Option<u64> {
         let stats =
             admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$").await.ok()?;
-        let values = stats.lines().filter(|line| line.starts_with("http."));
+        // The request that asks is open, too.
+        let values = stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
         Some(values.filter_map(|line| line.rsplit(": ").next()?.parse::<u64>().ok()).sum())
     }
 }

@@ -66,7 +66,13 @@ async fn requests_spread_evenly_and_arrive_as_sent() -> Result<()> {
 async fn the_pod_gets_the_path_that_was_matched() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
-    let paths = [("/a//b", "/a/b"), ("/a/../b", "/b"), ("/a/%2e/b", "/a/b"), ("/a%2Fb", "/a%2Fb"), ("/a%20b", "/a%20b")];
+    let paths = [
+        ("/a//b", "/a/b"),
+        ("/a/../b", "/b"),
+        ("/a/%2e/b", "/a/b"),
+        ("/a%2Fb", "/a%2Fb"),
+        ("/a%20b", "/a%20b"),
+    ];
     for (sent, expected) in paths {
         let seen = sluice.get(HOST, sent).await?.json()?;
         ensure!(seen["path"] == expected, "sent {sent}, the pod got {}", seen["path"]);

@@ -20,6 +20,8 @@ pub struct Process {
     name: String,
     child: Child,
     log: Log,
+    /// Its children, by id and name: when it dies, nobody else can tell which they were.
+    family: Vec<(u32, String)>,
 }
 
 impl Process {
@@ -34,7 +36,7 @@ impl Process {
             log.follow(stdout);
             log.follow(stderr);
         }
-        Ok(Process { name, child, log })
+        Ok(Process { name, child, log, family: Vec::new() })
     }
 
     /// The process id.
@@ -45,6 +47,12 @@ impl Process {
     /// What it wrote.
     pub fn log(&self) -> &Log {
         &self.log
+    }
+
+    /// Takes note of its children, to end them with it however it ends.
+    pub fn remember_children(&mut self) {
+        let named = |pid| Some((pid, proc::name(pid)?));
+        self.family.extend(proc::children(self.pid()).into_iter().filter_map(named));
     }
 
     /// An error with the end of the log when the process is gone.
@@ -60,17 +68,22 @@ impl Process {
     /// SIGTERM, then wait; SIGKILL when it takes too long. Blocks the thread: where pods must go on answering
     /// meanwhile, the test needs a multi-threaded runtime.
     pub fn stop(&mut self) -> Result<ExitStatus> {
-        // A supervisor that must be killed leaves its own children behind; they are known only while it lives.
-        let children = proc::children(self.pid());
+        self.remember_children();
         signal(self.pid(), Signal::TERM);
         let status = match self.wait(GRACE)? {
             Some(status) => status,
             None => self.kill()?,
         };
-        for child in children.into_iter().filter(|child| proc::is_running(*child)) {
-            signal(child, Signal::KILL);
-        }
+        self.kill_family();
         Ok(status)
+    }
+
+    fn kill_family(&mut self) {
+        for (pid, name) in self.family.drain(..) {
+            if proc::is_running(pid) && proc::name(pid).as_ref() == Some(&name) {
+                signal(pid, Signal::KILL);
+            }
+        }
     }
 
     /// SIGKILL, then wait.
@@ -97,6 +110,7 @@ impl Drop for Process {
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.stop();
         }
+        self.kill_family();
     }
 }
 

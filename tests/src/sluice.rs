@@ -117,7 +117,9 @@ impl Sluice {
             Err(error) => Some(Err(error)),
         };
         let waited = wait::until("the controller to serve", serves).await;
-        waited.with_context(|| format!("its log ends\n{}", log.tail()))?.0
+        waited.with_context(|| format!("its log ends\n{}", log.tail()))?.0?;
+        self.process.remember_children();
+        Ok(())
     }
 
     /// Where it (or the Envoys that it configures) serves HTTP.

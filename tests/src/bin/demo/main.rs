@@ -42,10 +42,12 @@ async fn run() -> Result<()> {
     let default = reserved.as_ref().map_or(DEFAULT_PORT, Port::number);
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
     tokio::select! {
         result = perform(args.http_port.unwrap_or(default), args.check) => result,
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
+        _ = hang_up.recv() => Ok(()),
     }
 }
 

@@ -141,7 +141,8 @@ impl Envoy {
         let stats =
             admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$").await.ok()?;
         // The request that asks is open, too.
-        let values = stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
+        let values =
+            stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
         Some(values.filter_map(|line| line.rsplit(": ").next()?.parse::<u64>().ok()).sum())
     }
 }

@@ -8,6 +8,7 @@ mod filter;
 mod host;
 
 /// Runs a test in both personalities and says which one failed.
+#[allow(clippy::print_stdout, reason = "the runner shows it with a failure, and only then")]
 fn in_both(test: impl Fn(host::Personality)) {
     for personality in host::Personality::BOTH {
         println!("personality: {}", personality.name());

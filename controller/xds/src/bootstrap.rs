@@ -10,7 +10,7 @@ use crate::CONTROLLER_CLUSTER;
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 const XDS_CLUSTER: &str = "sluice_xds";
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
-/// Envoy without a limit warns at every start. nginx with ingress-nginx's defaults and four workers has 65,536.
+/// More than a machine holds: only because Envoy warns at every start when there is no limit.
 const MAX_CONNECTIONS: u64 = 1_000_000;
 
 /// What a bootstrap needs to know.
@@ -108,4 +108,37 @@ fn connection_limit() -> Value {
             "max_active_downstream_connections": MAX_CONNECTIONS,
         },
     }]})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clusters(controller: ControllerAddress) -> Value {
+        let admin_socket = "/run/admin.sock".into();
+        let settings = BootstrapSettings { node_id: "one".to_owned(), admin_socket, controller };
+        bootstrap(&settings)["static_resources"]["clusters"].take()
+    }
+
+    #[test]
+    fn both_clusters_lead_to_the_controller() {
+        let clusters = clusters(ControllerAddress::Unix("/run/controller.sock".into()));
+        for (position, name) in [(0, "sluice_xds"), (1, "sluice_controller")] {
+            let cluster = &clusters[position];
+            assert_eq!(cluster["name"], name);
+            let endpoint = &cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"];
+            assert_eq!(endpoint["address"]["pipe"]["path"], "/run/controller.sock");
+            assert_eq!(
+                cluster["upstream_connection_options"],
+                Value::Null,
+                "a unix socket has no TCP options"
+            );
+        }
+    }
+
+    #[test]
+    fn a_controller_on_tcp_is_kept_alive() {
+        let clusters = clusters(ControllerAddress::Tcp("127.0.0.1:18000".parse().unwrap()));
+        assert_eq!(clusters[0]["upstream_connection_options"]["tcp_keepalive"]["keepalive_time"], 10);
+    }
 }

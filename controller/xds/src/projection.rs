@@ -124,7 +124,8 @@ fn structure(node: &Node<'_>, name: &str) -> Value {
     let raw = |name| field(name).map_or(Value::Null, |child| value(child, split(child.line).1));
     match name {
         "Any" => {
-            let bytes = field("value").map(|child| child.children.iter().filter_map(|byte| byte.line.parse().ok()));
+            let bytes =
+                field("value").map(|child| child.children.iter().filter_map(|byte| byte.line.parse().ok()));
             let bytes: Vec<u8> = bytes.into_iter().flatten().collect();
             json(raw("type_url").as_str().unwrap_or_default(), &bytes)
         }
@@ -143,9 +144,8 @@ fn entry(node: &Node<'_>) -> Option<(String, Value)> {
     {
         return Some((snake_case(name), inner(variant)));
     }
-    let value = value(node, text);
-    let unset = text == "{}" || value == Value::from(0) || value == false || value == "" || value == json!([]);
-    (!unset && !value.is_null()).then(|| (name.to_owned(), value))
+    let unset = ["None", "false", "0", "0.0", "\"\"", "[]", "{}"].contains(&text);
+    (!unset).then(|| (name.to_owned(), value(node, text)))
 }
 
 /// A field's name, or a map's key, and what follows.
@@ -158,7 +158,8 @@ fn split(line: &str) -> (&str, &str) {
 
 /// As protobuf's JSON writes it.
 fn duration(seconds: &Value, nanos: &Value) -> Value {
-    let (seconds, millis) = (seconds.as_i64().unwrap_or_default(), nanos.as_i64().unwrap_or_default() / 1_000_000);
+    let (seconds, millis) =
+        (seconds.as_i64().unwrap_or_default(), nanos.as_i64().unwrap_or_default() / 1_000_000);
     if millis == 0 { format!("{seconds}s").into() } else { format!("{seconds}.{millis:03}s").into() }
 }
 
@@ -187,4 +188,62 @@ fn snake_case(name: &str) -> String {
         snake.push(letter.to_ascii_lowercase());
     }
     snake
+}
+
+#[cfg(test)]
+mod tests {
+    use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
+    use envoy_types::pb::envoy::config::core::v3::{HttpProtocolOptions as Common, TypedExtensionConfig};
+    use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+    use envoy_types::pb::google::protobuf::{Duration, UInt32Value};
+    use envoy_types::util::pack_any;
+
+    use super::*;
+
+    fn shown<M: Message + Name>(message: &M) -> Value {
+        json(&M::type_url(), &message.encode_to_vec())
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_and_what_is_unset_is_left_out() {
+        let common = Common {
+            idle_timeout: Some(Duration { seconds: 1, nanos: 500_000_000 }),
+            max_headers_count: Some(UInt32Value { value: 0 }),
+            headers_with_underscores_action: HeadersWithUnderscoresAction::DropHeader.into(),
+            ..Common::default()
+        };
+        let options =
+            HttpProtocolOptions { common_http_protocol_options: Some(common), ..Default::default() };
+        let type_url = HttpProtocolOptions::type_url();
+        let config = TypedExtensionConfig { name: "x".to_owned(), typed_config: Some(pack_any(options)) };
+        assert_eq!(
+            shown(&config),
+            json!({
+                "@type": TypedExtensionConfig::type_url(),
+                "name": "x",
+                "typed_config": {
+                    "@type": type_url,
+                    "common_http_protocol_options": {
+                        "headers_with_underscores_action": "DropHeader",
+                        "idle_timeout": "1.500s",
+                        "max_headers_count": 0,
+                    },
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn text_that_looks_like_structure_stays_text() {
+        for name in ["a(", "[", "}", "\"", "a\nb: [", "x: Some(", "None", "0"] {
+            let routes = RouteConfiguration { name: name.to_owned(), ..RouteConfiguration::default() };
+            assert_eq!(shown(&routes), json!({"@type": RouteConfiguration::type_url(), "name": name}));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_counted() {
+        let bytes = BytesValue { value: vec![0xff, 0xfe] };
+        assert_eq!(shown(&bytes)["value"], "2 bytes");
+    }
 }

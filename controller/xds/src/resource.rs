@@ -84,6 +84,9 @@ mod tests {
         for kind in ResourceType::ALL {
             assert_eq!(ResourceType::from_type_url(&kind.type_url()), Some(kind));
         }
-        assert_eq!(ResourceType::from_type_url("type.googleapis.com/envoy.config.route.v3.VirtualHost"), None);
+        assert_eq!(
+            ResourceType::from_type_url("type.googleapis.com/envoy.config.route.v3.VirtualHost"),
+            None
+        );
     }
 }

@@ -52,7 +52,8 @@ impl Update {
     /// The listener, all routes and the filter.
     #[must_use]
     pub fn routing(config: &Config, settings: &Settings) -> Self {
-        let types = [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
+        let types =
+            [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
         let mut update = Update::complete_for(types);
         match render::listener(settings) {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
@@ -71,7 +72,9 @@ impl Update {
             update.remove(ResourceType::Cluster, id.as_str());
             update.remove(ResourceType::Endpoints, id.as_str());
         }
-        for (id, backend) in now.backends.iter().filter(|(id, backend)| before.backends.get(id) != Some(backend)) {
+        for (id, backend) in
+            now.backends.iter().filter(|(id, backend)| before.backends.get(id) != Some(backend))
+        {
             // It may have been gone, and an older farewell may still wait to be said.
             update.change(ResourceType::Cluster, id.as_str(), Change::Keep);
             update.endpoints(id, backend);
@@ -118,4 +121,66 @@ impl Update {
 
 fn union(old: &Backend, new: &Backend) -> Vec<Endpoint> {
     old.endpoints.iter().chain(&new.endpoints).cloned().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU8;
+
+    use sluice_ir::LoadBalance;
+
+    use super::*;
+    use crate::FilterCode;
+
+    fn config(backends: &[(&str, &[&str])]) -> Config {
+        let backend = |endpoints: &[&str]| Backend {
+            load_balance: LoadBalance::RoundRobin,
+            attempts: NonZeroU8::MIN,
+            endpoints: endpoints.iter().map(|text| Endpoint { address: text.parse().unwrap() }).collect(),
+        };
+        let backends =
+            backends.iter().map(|(name, endpoints)| (BackendId::new("d", name, 80), backend(endpoints)));
+        Config { backends: backends.collect(), ..Config::default() }
+    }
+
+    fn arrivals(before: &Config, now: &Config) -> Update {
+        Update::arrivals(before, now, &Settings::new(FilterCode::Inline(vec![]), vec![]))
+    }
+
+    fn names(update: &Update) -> Vec<String> {
+        update.changes.keys().map(|(kind, name)| format!("{kind} {name}")).collect()
+    }
+
+    fn endpoints(update: &Update, name: &str) -> Option<Change> {
+        update.changes.get(&(ResourceType::Endpoints, name.into())).cloned()
+    }
+
+    const POD: &str = "10.0.0.1:80";
+    const OTHER: &str = "10.0.0.2:80";
+
+    #[test]
+    fn one_changed_backend_renders_that_backend_only() {
+        let before = config(&[("a", &[POD]), ("b", &[POD])]);
+        let now = config(&[("a", &[POD]), ("b", &[OTHER])]);
+        assert_eq!(names(&arrivals(&before, &now)), ["cluster d/b/80", "endpoints d/b/80"]);
+        assert_eq!(arrivals(&now, &now).changes.len(), 0);
+    }
+
+    #[test]
+    fn endpoints_that_leave_stay_until_the_farewell() {
+        let (before, now) = (config(&[("a", &[POD])]), config(&[("a", &[OTHER])]));
+        let both = arrivals(&Config::default(), &config(&[("a", &[POD, OTHER])]));
+        assert_eq!(endpoints(&arrivals(&before, &now), "d/a/80"), endpoints(&both, "d/a/80"));
+        let last = arrivals(&Config::default(), &now);
+        assert_eq!(endpoints(&Update::farewells(&before, &now), "d/a/80"), endpoints(&last, "d/a/80"));
+    }
+
+    #[test]
+    fn a_backend_that_comes_back_takes_its_farewell_back() {
+        let (with, without) = (config(&[("a", &[POD])]), config(&[]));
+        let mut farewell = Update::farewells(&with, &without);
+        assert_eq!(endpoints(&farewell, "d/a/80"), Some(Change::Remove));
+        farewell.merge(Update::farewells(&without, &with));
+        assert!(!farewell.changes.values().any(|change| *change == Change::Remove), "{farewell:?}");
+    }
 }

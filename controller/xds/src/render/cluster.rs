@@ -122,3 +122,48 @@ fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
         ..HttpFilter::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU8;
+
+    use super::*;
+    use crate::FilterCode;
+
+    fn rendered(hide_endpoint: bool) -> (Cluster, HttpProtocolOptions) {
+        let backend =
+            Backend { load_balance: LoadBalance::RoundRobin, attempts: NonZeroU8::MIN, endpoints: vec![] };
+        let settings = Settings { hide_endpoint, ..Settings::new(FilterCode::Inline(vec![]), vec![]) };
+        let cluster = cluster(&BackendId::new("default", "shop", 80), &backend, &settings);
+        let options = cluster.typed_extension_protocol_options.values().next().unwrap();
+        let options = HttpProtocolOptions::decode(options.value.as_slice()).unwrap();
+        (cluster, options)
+    }
+
+    #[test]
+    fn the_options_are_keyed_by_their_type() {
+        let (cluster, _) = rendered(true);
+        let keys: Vec<_> = cluster.typed_extension_protocol_options.keys().collect();
+        assert_eq!(keys, ["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]);
+    }
+
+    #[test]
+    fn the_codec_follows_the_filter_that_hides_the_endpoint() {
+        let names =
+            |hide| rendered(hide).1.http_filters.into_iter().map(|filter| filter.name).collect::<Vec<_>>();
+        let hiding = ["envoy.filters.http.header_mutation", "envoy.filters.http.upstream_codec"];
+        assert_eq!(names(true), hiding);
+        assert!(names(false).is_empty());
+    }
+
+    #[test]
+    fn nothing_is_limited() {
+        let (cluster, _) = rendered(true);
+        let limits = &cluster.circuit_breakers.unwrap().thresholds[0];
+        for limit in
+            [limits.max_connections, limits.max_pending_requests, limits.max_requests, limits.max_retries]
+        {
+            assert_eq!(limit, number(u32::MAX));
+        }
+    }
+}

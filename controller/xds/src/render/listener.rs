@@ -114,6 +114,7 @@ fn hardened() -> HttpConnectionManager {
         // The pod's own `server` header, or none.
         server_header_transformation: ServerHeaderTransformation::PassThrough.into(),
         generate_request_id: yes(),
+        // ingress-nginx: the `X-Request-ID` of a client goes on.
         preserve_external_request_id: true,
         common_http_protocol_options: Some(HttpProtocolOptions {
             idle_timeout: seconds(KEEPALIVE),
@@ -138,4 +139,55 @@ fn hardened() -> HttpConnectionManager {
 fn no_spoofing() -> TypedExtensionConfig {
     let mutations = [ENDPOINT_HEADER, CLUSTER_HEADER].map(remove).into();
     extension("envoy.http.early_header_mutation.header_mutation", HeaderMutation { mutations })
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+    use crate::FilterCode;
+
+    fn settings(addresses: &[&str]) -> Settings {
+        let http = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        Settings { http, ..Settings::new(FilterCode::Inline(vec![]), vec![]) }
+    }
+
+    fn manager(settings: &Settings) -> HttpConnectionManager {
+        let filter = listener(settings).unwrap().filter_chains.remove(0).filters.remove(0);
+        let Some(NetworkConfig::TypedConfig(config)) = filter.config_type else { panic!("no config") };
+        HttpConnectionManager::decode(config.value.as_slice()).unwrap()
+    }
+
+    #[test]
+    fn without_an_address_there_is_no_listener() {
+        assert_eq!(listener(&settings(&[])), None);
+    }
+
+    #[test]
+    fn more_addresses_are_the_same_listener() {
+        let listener = listener(&settings(&["0.0.0.0:80", "[::]:80"])).unwrap();
+        assert_eq!(listener.additional_addresses.len(), 1);
+        assert_eq!(listener.filter_chains.len(), 1);
+    }
+
+    #[test]
+    fn the_filter_comes_before_the_router() {
+        let names = manager(&settings(&["0.0.0.0:80"])).http_filters.into_iter().map(|filter| filter.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["sluice", "envoy.filters.http.router"]);
+    }
+
+    #[test]
+    fn every_header_of_ours_is_taken_from_clients() {
+        let extension = manager(&settings(&["0.0.0.0:80"])).early_header_mutation_extensions.remove(0);
+        let mutation = HeaderMutation::decode(extension.typed_config.unwrap().value.as_slice()).unwrap();
+        assert_eq!(mutation.mutations, [remove("x-sluice-endpoint"), remove("x-sluice-cluster")]);
+    }
+
+    #[test]
+    fn requests_are_logged_only_when_asked_for() {
+        let quiet = settings(&["0.0.0.0:80"]);
+        assert!(manager(&quiet).access_log.is_empty());
+        assert_eq!(manager(&Settings { access_log: true, ..quiet }).access_log.len(), 1);
+    }
 }

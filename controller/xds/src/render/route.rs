@@ -123,3 +123,86 @@ fn retries(count: u32) -> RetryPolicy {
         ..RetryPolicy::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU8;
+
+    use sluice_ir::{Backend, LoadBalance, LocationId};
+
+    use super::*;
+
+    fn location(host: &ServerName, path: PathMatch, action: Action) -> Location {
+        Location { id: LocationId::new(host, &path), path, action }
+    }
+
+    fn with_hosts(hosts: &[&str]) -> Config {
+        let mut config = Config::default();
+        for host in hosts {
+            let name = ServerName::parse(host).unwrap();
+            let locations = vec![location(&name, PathMatch::Prefix("/".into()), Action::Denied)];
+            config.servers.insert(name, Server { locations });
+        }
+        config
+    }
+
+    #[test]
+    fn an_empty_configuration_has_routes_that_match_nothing() {
+        assert!(routes(&Config::default()).virtual_hosts.is_empty());
+        let mut config = Config::default();
+        config.servers.insert(ServerName::CatchAll, Server::default());
+        assert!(routes(&config).virtual_hosts[0].routes.is_empty());
+    }
+
+    #[test]
+    fn hosts_are_domains() {
+        let hosts = routes(&with_hosts(&["", "a.test", "*.b.test"])).virtual_hosts;
+        let domains: Vec<_> = hosts.iter().flat_map(|host| &host.domains).collect();
+        assert_eq!(domains, ["*", "a.test", "*.b.test"]);
+    }
+
+    #[test]
+    fn a_wildcard_looks_again_and_leaves_the_rest_to_the_catch_all() {
+        let hosts = routes(&with_hosts(&["", "*.b.test"])).virtual_hosts;
+        let [own, unmatched] = hosts[1].routes.as_slice() else { panic!("{hosts:?}") };
+        let matcher = format!("{:?}", own.r#match.as_ref().unwrap().headers);
+        assert!(matcher.contains(r#""(?i)[\\w-]+\\.b\\.test(:\\d+)?""#), "{matcher}");
+        assert_eq!((own.name.as_str(), unmatched.name.as_str()), ("*.b.test/", "_/"));
+        assert!(unmatched.r#match.as_ref().unwrap().headers.is_empty());
+    }
+
+    #[test]
+    fn prefixes_take_whole_segments() {
+        let prefix = |text: &str| path(&PathMatch::Prefix(text.to_owned()));
+        assert_eq!(prefix("/"), PathSpecifier::Prefix("/".into()));
+        assert_eq!(prefix("/foo/"), PathSpecifier::Prefix("/foo/".into()));
+        assert_eq!(prefix("/foo"), PathSpecifier::PathSeparatedPrefix("/foo".into()));
+        assert_eq!(path(&PathMatch::Exact("/foo/".into())), PathSpecifier::Path("/foo/".into()));
+    }
+
+    #[test]
+    fn retries_are_the_attempts_but_one() {
+        let id = BackendId::new("default", "shop", 80);
+        let retries = |attempts| {
+            let attempts = NonZeroU8::new(attempts).unwrap();
+            let backend = Backend { load_balance: LoadBalance::RoundRobin, attempts, endpoints: vec![] };
+            let config = Config { backends: [(id.clone(), backend)].into(), ..Config::default() };
+            forward(&id, &config).retry_policy.map(|policy| policy.num_retries)
+        };
+        assert_eq!(retries(1), None);
+        assert_eq!(retries(3), Some(number(2)));
+    }
+
+    #[test]
+    fn denied_is_503_and_moved_is_301() {
+        let host = ServerName::CatchAll;
+        let path = || PathMatch::Exact("/a".into());
+        let action = |action| route(&location(&host, path(), action), &Config::default()).action.unwrap();
+        let RouteKind::DirectResponse(denied) = action(Action::Denied) else { panic!("no response") };
+        assert_eq!(denied.status, 503);
+        let RouteKind::Redirect(moved) = action(Action::MovedPermanently { path: "/b".into() }) else {
+            panic!("no redirect")
+        };
+        assert_eq!((moved.response_code, moved.strip_query), (0, false));
+    }
+}

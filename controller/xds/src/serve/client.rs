@@ -118,7 +118,9 @@ impl Client {
                     }
                 }
             }
-            None => self.subscriptions.values_mut().for_each(|subscription| subscription.changed_all(contents)),
+            None => {
+                self.subscriptions.values_mut().for_each(|subscription| subscription.changed_all(contents));
+            }
         }
         self.cursor = contents.generation();
     }
@@ -126,7 +128,8 @@ impl Client {
     fn clusters(&mut self, contents: &Contents, now: Instant) -> Option<DeltaDiscoveryResponse> {
         let response = self.response(ResourceType::Cluster, Part::Sets, contents)?;
         let from = contents.generation();
-        let mut awaiting = self.awaiting.take().unwrap_or(Awaiting { names: BTreeSet::new(), from, until: now });
+        let mut awaiting =
+            self.awaiting.take().unwrap_or(Awaiting { names: BTreeSet::new(), from, until: now });
         awaiting.until = now + PATIENCE;
         for cluster in &response.resources {
             let name = Name::from(cluster.name.as_str());

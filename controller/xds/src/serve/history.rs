@@ -48,11 +48,14 @@ mod tests {
     #[test]
     fn a_cursor_sees_what_came_after_it() {
         let mut history = History::default();
-        let generations: Vec<_> = std::iter::successors(Some(Generation::default()), |g| Some(g.next())).take(4).collect();
+        let generations: Vec<_> =
+            std::iter::successors(Some(Generation::default()), |g| Some(g.next())).take(4).collect();
         for (number, generation) in generations.iter().enumerate().skip(1) {
             history.push(*generation, vec![change(number)]);
         }
-        let since = |number: usize| history.since(generations[number]).map(|changes| changes.cloned().collect::<Vec<_>>());
+        let since = |number: usize| {
+            history.since(generations[number]).map(|changes| changes.cloned().collect::<Vec<_>>())
+        };
         assert_eq!(since(0), Some(vec![change(1), change(2), change(3)]));
         assert_eq!(since(2), Some(vec![change(3)]));
         assert_eq!(since(3), Some(vec![]));

@@ -172,7 +172,10 @@ impl Session {
                     self.store.refused().add((kind, name), *version, node, reason);
                 }
             }
-            many => info!("envoy {node:?} refused one of {} of {kind}; sending them in parts: {reason}", many.len()),
+            many => info!(
+                "envoy {node:?} refused one of {} of {kind}; sending them in parts: {reason}",
+                many.len()
+            ),
         }
     }
 }

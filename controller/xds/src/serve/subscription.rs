@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
-use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DeltaDiscoveryResponse, Resource};
+use envoy_types::pb::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse, Resource,
+};
 use envoy_types::pb::google::protobuf::Any;
 
 use super::contents::{Contents, Generation, Stored};
@@ -165,7 +167,8 @@ impl Subscription {
         if !request.resource_names_unsubscribe.is_empty() {
             self.forget_unwanted();
         }
-        if self.names.len() > MOST_NAMES { Err(TooManyNames) } else { Ok(()) }
+        // What is dirty counts, too: a client that answers nothing must not be able to pile it up.
+        if self.names.len().max(self.dirty.len()) > MOST_NAMES { Err(TooManyNames) } else { Ok(()) }
     }
 
     fn want_all(&mut self, contents: &Contents) {
@@ -279,7 +282,9 @@ impl Subscription {
         let mut response =
             DeltaDiscoveryResponse { type_url: self.kind.type_url(), ..DeltaDiscoveryResponse::default() };
         let mut sent = Sent::new();
-        while sent.is_empty() && let Some(suspects) = self.suspects.pop() {
+        while sent.is_empty()
+            && let Some(suspects) = self.suspects.pop()
+        {
             let left = self.fill(&mut response, &mut sent, suspects, part, contents);
             if !left.is_empty() {
                 self.suspects.push(left);

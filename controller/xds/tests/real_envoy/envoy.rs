@@ -35,7 +35,8 @@ impl Envoy {
         assert!(valid.status.success(), "{}", String::from_utf8_lossy(&valid.stderr));
         let log = std::fs::File::create(log_file(&folder)).unwrap();
         let level = std::env::var("ENVOY_LOG_LEVEL").unwrap_or_else(|_| "warning".to_owned());
-        let child = command().args(["--log-level", &level]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        let child =
+            command().args(["--log-level", &level]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Envoy { child, http, folder }
     }
 

@@ -14,8 +14,8 @@ use pod::Pod;
 use prost::Message;
 use server::{Server, settings};
 use sluice_ir::{
-    Action, Backend, BackendId, Config, Endpoint, LoadBalance, Location, LocationId, PathMatch, Server as Host,
-    ServerName,
+    Action, Backend, BackendId, Config, Endpoint, LoadBalance, Location, LocationId, PathMatch,
+    Server as Host, ServerName,
 };
 use sluice_xds::{ResourceType, Settings, Update, render};
 
@@ -26,7 +26,9 @@ fn id(service: &str) -> BackendId {
 fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {
     let endpoints = pods.iter().map(|pod| Endpoint { address: pod.address }).collect();
     let attempts = std::num::NonZeroU8::new(3).unwrap();
-    config.backends.insert(id(service), Backend { load_balance: LoadBalance::RoundRobin, attempts, endpoints });
+    config
+        .backends
+        .insert(id(service), Backend { load_balance: LoadBalance::RoundRobin, attempts, endpoints });
 }
 
 fn location(config: &mut Config, host: &str, path: PathMatch, action: Action) {
@@ -147,7 +149,8 @@ async fn a_bad_resource_keeps_no_other_back(server: &Server, envoy: &Envoy) {
     update.set(ResourceType::Cluster, "default/bad/80", bad.encode_to_vec());
     let generation = server.store.apply(update);
     assert!(server.store.acked(generation, Duration::from_secs(5)).await);
-    let refused: Vec<_> = server.store.refusals().into_iter().map(|refusal| refusal.name.to_string()).collect();
+    let refused: Vec<_> =
+        server.store.refusals().into_iter().map(|refusal| refusal.name.to_string()).collect();
     assert_eq!(refused, ["default/bad/80"]);
     for service in ["good", "fine"] {
         assert!(lists(envoy, &format!("default/{service}/80::")).await, "{service}");
@@ -215,7 +218,13 @@ async fn a_cluster_leaves(server: &Server, envoy: &Envoy, before: &Config, setti
     now
 }
 
-async fn the_server_restarts(server: Server, envoy: &Envoy, pods: &[Pod; 2], now: &Config, settings: &Settings) {
+async fn the_server_restarts(
+    server: Server,
+    envoy: &Envoy,
+    pods: &[Pod; 2],
+    now: &Config,
+    settings: &Settings,
+) {
     let server = server.restart();
     // While the new one knows nothing yet, nothing is taken away.
     until("the stream", async || server.store.stats().streams == 1).await;

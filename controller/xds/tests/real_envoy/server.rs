@@ -27,7 +27,11 @@ impl Server {
         let routes = sluice_xds::routes(&store);
         runtime.spawn(async move {
             let listener = UnixListenerStream::new(UnixListener::bind(socket).unwrap());
-            tonic::transport::Server::builder().add_routes(routes).serve_with_incoming(listener).await.unwrap();
+            tonic::transport::Server::builder()
+                .add_routes(routes)
+                .serve_with_incoming(listener)
+                .await
+                .unwrap();
         });
         Server { store, runtime: Some(runtime), folder }
     }
@@ -58,7 +62,8 @@ impl Drop for Server {
 
 /// A filter that does nothing, so that Envoy's own round robin is what is seen.
 fn no_op_wasm() -> Vec<u8> {
-    let export = |name: &str, kind: u8, index: u8| [&[name.len() as u8], name.as_bytes(), &[kind, index]].concat();
+    let export =
+        |name: &str, kind: u8, index: u8| [&[name.len() as u8], name.as_bytes(), &[kind, index]].concat();
     let exports = [
         vec![3],
         export("memory", 2, 0),

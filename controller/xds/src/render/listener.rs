@@ -4,7 +4,7 @@ use envoy_types::pb::envoy::config::accesslog::v3::AccessLog;
 use envoy_types::pb::envoy::config::accesslog::v3::access_log;
 use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
 use envoy_types::pb::envoy::config::core::v3::{
-    ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions, TypedExtensionConfig,
+    CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions, TypedExtensionConfig,
 };
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
 use envoy_types::pb::envoy::config::listener::v3::{AdditionalAddress, Filter, FilterChain, Listener};
@@ -105,8 +105,7 @@ fn hardened() -> HttpConnectionManager {
     HttpConnectionManager {
         early_header_mutation_extensions: vec![no_spoofing()],
         use_remote_address: yes(),
-        // Nobody is internal: `x-envoy-*` request headers of a client never steer the router.
-        internal_address_config: Some(InternalAddressConfig::default()),
+        internal_address_config: Some(nobody_is_internal()),
         normalize_path: yes(),
         merge_slashes: true,
         // An escaped slash is part of a segment; it is matched and forwarded as it came.
@@ -133,6 +132,13 @@ fn hardened() -> HttpConnectionManager {
         stream_idle_timeout: seconds(STREAM_IDLE),
         ..HttpConnectionManager::default()
     }
+}
+
+/// To Envoy an internal client may steer the router with `x-envoy-*` headers, and without ranges everybody in a private
+/// network is internal. No client connects from this address.
+fn nobody_is_internal() -> InternalAddressConfig {
+    let nobody = CidrRange { address_prefix: "255.255.255.255".to_owned(), prefix_len: number(32) };
+    InternalAddressConfig { cidr_ranges: vec![nobody], ..InternalAddressConfig::default() }
 }
 
 /// Runs before everything else, so that it holds when the filter is away, too.

@@ -119,10 +119,14 @@ async fn routes_hosts_and_paths(envoy: &Envoy) {
 }
 
 async fn a_client_cannot_steer(envoy: &Envoy, other: &Pod) {
-    let header = format!("x-sluice-endpoint: {}\r\nx-sluice-cluster: x\r\n", other.address);
-    let Answer { status, body, .. } = envoy.send("shop.test", "/api", &header).await;
+    let ours = format!("x-sluice-endpoint: {}\r\nx-sluice-cluster: x\r\n", other.address);
+    let envoys = "x-envoy-max-retries: 9\r\nx-envoy-upstream-rq-timeout-ms: 1\r\n";
+    let Answer { status, body, .. } = envoy.send("shop.test", "/api", &(ours + envoys)).await;
     assert_eq!(status, 200);
-    assert!(body.starts_with("one") && !body.contains("x-sluice"), "{body}");
+    assert!(body.starts_with("one"), "{body}");
+    for header in ["x-sluice", "x-envoy-max-retries", "x-envoy-upstream", "x-envoy-internal"] {
+        assert!(!body.contains(header), "{header}: {body}");
+    }
 }
 
 async fn endpoints_change(server: &Server, envoy: &Envoy, pods: &[Pod; 2], now: &Config) {

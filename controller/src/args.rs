@@ -63,6 +63,9 @@ pub(crate) struct Listeners {
     /// Port for http.
     #[arg(long, default_value_t = 8080)]
     pub(crate) http_port: u16,
+    /// Port for https.
+    #[arg(long, default_value_t = 8443)]
+    pub(crate) https_port: u16,
     /// Address to listen on.
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
     pub(crate) bind_address: IpAddr,

@@ -12,6 +12,7 @@
 
 mod admin;
 mod args;
+mod certificate;
 mod log;
 mod options;
 mod poll;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use sluice_filter_config::Host;
 use sluice_translate::Options;
-use sluice_xds::{CONTROLLER_CLUSTER, FilterCode, Settings};
+use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
 use crate::args::{Listeners, Translation};
 
@@ -15,7 +15,8 @@ pub(crate) fn translation(
     listeners: &Listeners,
     others: impl IntoIterator<Item = u16>,
 ) -> Options {
-    let own_ports: BTreeSet<u16> = [listeners.http_port].into_iter().chain(others).collect();
+    let own_ports: BTreeSet<u16> =
+        [listeners.http_port, listeners.https_port].into_iter().chain(others).collect();
     Options {
         ingress_class: flags.ingress_class.clone(),
         controller_class: flags.controller_class.clone(),
@@ -31,8 +32,9 @@ pub(crate) fn translation(
 }
 
 /// The settings of a managed Envoy.
-pub(crate) fn envoy(listeners: &Listeners, filter: FilterCode) -> Settings {
+pub(crate) fn envoy(listeners: &Listeners, filter: FilterCode, default_certificate: Certificate) -> Settings {
     let checkpoint = sluice_plugin::checkpoint(Host::Envoy, CONTROLLER_CLUSTER, "sluice").to_json();
-    let http = vec![SocketAddr::new(listeners.bind_address, listeners.http_port)];
-    Settings { http, ..Settings::new(filter, checkpoint) }
+    let at = |port| SocketAddr::new(listeners.bind_address, port);
+    let https = Https { address: at(listeners.https_port), default_certificate };
+    Settings { http: vec![at(listeners.http_port)], https: Some(https), ..Settings::new(filter, checkpoint) }
 }

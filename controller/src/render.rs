@@ -8,7 +8,7 @@ use serde::Serialize;
 use sluice_filter_config::{PluginConfig, Tables};
 use sluice_plugin::Log;
 use sluice_translate::{Report, Resources, Translation, translate};
-use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode};
+use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode};
 
 use crate::args::{Bootstrap, Render};
 use crate::options;
@@ -52,7 +52,9 @@ fn write(
     let plugin = PluginConfig::of(Tables::Snapshot(log.snapshot()));
     // Where the code is differs from machine to machine, and does not matter to a reader.
     let code = FilterCode::File(PathBuf::from("sluice_filter.wasm"));
-    let settings = options::envoy(&args.listeners, code);
+    // It is made anew at every start; what is rendered never shows a key.
+    let certificate = Certificate { chain: String::new(), key: String::new() };
+    let settings = options::envoy(&args.listeners, code, certificate);
     write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports() })?;
     write_json(&out.join("ir.json"), config)?;
     write_json(&out.join("plugin.json"), &plugin)?;

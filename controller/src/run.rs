@@ -17,7 +17,7 @@ use crate::publish::Publisher;
 use crate::serve::{self, Address};
 use crate::source::Files;
 use crate::supervise::{self, Envoy};
-use crate::{log, options};
+use crate::{certificate, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -33,6 +33,7 @@ fn check(args: &Run) -> anyhow::Result<()> {
     }
     if args.data_plane == DataPlane::Envoy {
         check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
+        check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")?;
     }
     Ok(())
 }
@@ -77,7 +78,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
             FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
         }
     };
-    let settings = options::envoy(&args.listeners, code);
+    let settings = options::envoy(&args.listeners, code, certificate::self_signed()?);
     let address = match args.data_plane {
         DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
         DataPlane::None => Address::Tcp(args.xds_address),
@@ -131,8 +132,9 @@ fn start_envoy(
         concurrency: args.envoy_concurrency,
         drain_timeout: args.drain_timeout,
     };
-    let listening = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
-    Ok(envoy.supervise(stopped, move || info!("serving http on {listening}")))
+    let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
+    let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
+    Ok(envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}")))
 }
 
 fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -147,6 +149,7 @@ fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Signal,
 }
 
 impl Signals {
@@ -155,6 +158,7 @@ impl Signals {
         Ok(Signals {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
         })
     }
 
@@ -162,6 +166,7 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+            _ = self.hang_up.recv() => {}
         }
         info!("stopping");
     }

@@ -7,6 +7,7 @@ mod demo;
 mod endpoint_change;
 mod envoy_restart;
 mod filter_panic;
+mod https;
 mod routing;
 mod shutdown;
 mod site;

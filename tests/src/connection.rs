@@ -1,12 +1,14 @@
 //! One HTTP/1.1 connection of the client: bytes out, one answer in, again.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::http::{Request, Response};
+use crate::tls;
 
 const MAX_HEADERS: usize = 128;
 const MAX_RESPONSE: usize = 64 << 20;
@@ -14,11 +16,16 @@ const MAX_RESPONSE: usize = 64 << 20;
 /// An open connection. Requests on it are strictly one after the other.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     /// Received and not yet used.
     input: Vec<u8>,
     reusable: bool,
 }
+
+/// TCP, or TLS over it.
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send + fmt::Debug {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + fmt::Debug> Stream for S {}
 
 /// How the end of a body is known (RFC 9112, section 6.3).
 enum Framing {
@@ -32,7 +39,18 @@ impl Connection {
     pub async fn open(addr: SocketAddr) -> Result<Connection> {
         let stream = TcpStream::connect(addr).await.context("connect")?;
         stream.set_nodelay(true)?;
-        Ok(Connection { stream, input: Vec::new(), reusable: true })
+        Ok(Connection::over(stream))
+    }
+
+    /// Connects with TLS, and takes whatever certificate it is shown. `sni` goes into the ClientHello.
+    pub async fn open_tls(addr: SocketAddr, sni: &str) -> Result<Connection> {
+        let stream = TcpStream::connect(addr).await.context("connect")?;
+        stream.set_nodelay(true)?;
+        Ok(Connection::over(tls::handshake(stream, sni).await.context("handshake")?))
+    }
+
+    fn over(stream: impl Stream + 'static) -> Connection {
+        Connection { stream: Box::new(stream), input: Vec::new(), reusable: true }
     }
 
     /// Whether the server keeps the connection for another request.

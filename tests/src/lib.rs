@@ -25,4 +25,5 @@ pub mod process;
 pub mod script;
 pub mod sluice;
 pub mod tally;
+mod tls;
 pub mod wait;

@@ -61,22 +61,30 @@ impl Options {
 
     /// Starts the controller; with an Envoy of its own, waits until that serves.
     pub async fn start(self) -> Result<Sluice> {
-        let ports = [Port::reserve()?, Port::reserve()?];
+        let ports = [Port::reserve()?, Port::reserve()?, Port::reserve()?];
         let http = self.http.unwrap_or(ports[0].addr());
         let xds = self.xds.unwrap_or(ports[1].addr());
         let run_dir = tempfile::Builder::new().prefix("sluice-run-").tempdir()?;
-        let command = self.command(http, xds, run_dir.path())?;
+        let https = SocketAddr::new(http.ip(), ports[2].number());
+        let command = self.command(http, https, xds, run_dir.path())?;
         let process = Process::spawn(command)?;
-        let mut sluice = Sluice { process, http, xds, _ports: ports, _run_dir: run_dir };
+        let mut sluice = Sluice { process, http, https, xds, _ports: ports, _run_dir: run_dir };
         sluice.ready(self.own_envoy).await?;
         Ok(sluice)
     }
 
-    fn command(&self, http: SocketAddr, xds: SocketAddr, run_dir: &Path) -> Result<Command> {
+    fn command(
+        &self,
+        http: SocketAddr,
+        https: SocketAddr,
+        xds: SocketAddr,
+        run_dir: &Path,
+    ) -> Result<Command> {
         let mut command = Command::new(artifacts::sluice()?);
         command.arg("run").arg("--manifests").arg(&self.manifests);
         command.arg("--bind-address").arg(http.ip().to_string());
         command.arg("--http-port").arg(http.port().to_string());
+        command.arg("--https-port").arg(https.port().to_string());
         command.arg("--xds-address").arg(xds.to_string());
         command.arg("--run-dir").arg(run_dir);
         command.args(["--drain-timeout", "2"]);
@@ -96,8 +104,9 @@ impl Options {
 pub struct Sluice {
     process: Process,
     http: SocketAddr,
+    https: SocketAddr,
     xds: SocketAddr,
-    _ports: [Port; 2],
+    _ports: [Port; 3],
     _run_dir: TempDir,
 }
 
@@ -125,6 +134,11 @@ impl Sluice {
     /// Where it (or the Envoys that it configures) serves HTTP.
     pub fn http(&self) -> SocketAddr {
         self.http
+    }
+
+    /// Where it serves HTTPS.
+    pub fn https(&self) -> SocketAddr {
+        self.https
     }
 
     /// Where it serves xDS.

@@ -100,6 +100,10 @@ impl Assembly<'_> {
             self.report(&object).say(Severity::Error, "spec.rules", reason, "Ingress not served");
             return;
         }
+        if spec.tls.as_ref().is_some_and(|tls| !tls.is_empty()) {
+            let reason = "expected no certificates of its own (they are not supported yet)";
+            self.report(&object).say(Severity::Warning, "spec.tls", reason, "https presents the default one");
+        }
         let annotations = Annotations::of(ingress, &mut self.report(&object));
         let default = spec
             .default_backend

@@ -24,6 +24,7 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{DownstreamTlsContext, Secret};
 use envoy_types::pb::envoy::extensions::upstreams::http::v3::HttpProtocolOptions;
 use envoy_types::pb::google::protobuf::BytesValue;
 use prost::{Message, Name};
@@ -31,6 +32,10 @@ use serde_json::{Map, Value, json};
 
 /// A packed message as JSON. Of a type that is not known here: its bytes.
 pub(crate) fn json(type_url: &str, bytes: &[u8]) -> Value {
+    if type_url == Secret::type_url() {
+        // A private key is nobody's to read, not even in part.
+        return json!({"@type": type_url, "content": "[redacted]"});
+    }
     let fields = KNOWN.iter().find_map(|known| known(type_url, bytes));
     let mut fields = fields.unwrap_or_else(|| Map::from_iter([("bytes".to_owned(), text_of(bytes))]));
     fields.insert("@type".to_owned(), type_url.into());
@@ -44,6 +49,7 @@ const KNOWN: &[Known] = &[
     fields::<BytesValue>,
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
+    fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
     fields::<HeaderMutation>,
     fields::<HttpConnectionManager>,

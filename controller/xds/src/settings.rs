@@ -1,5 +1,6 @@
 //! What a renderer needs that the IR does not say.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 pub struct Settings {
     /// Where the `http` listener listens; with none there is no listener.
     pub http: Vec<SocketAddr>,
+    /// The `https` listener; `None` when there is none.
+    pub https: Option<Https>,
     /// The filter's wasm.
     pub filter: FilterCode,
     /// The filter's plugin configuration.
@@ -29,7 +32,7 @@ impl Settings {
     /// The defaults: no listener, no access log, pods do not see the filter's choice.
     #[must_use]
     pub fn new(filter: FilterCode, checkpoint: Vec<u8>) -> Self {
-        Settings { http: Vec::new(), filter, checkpoint, access_log: false, hide_endpoint: true }
+        Settings { http: Vec::new(), https: None, filter, checkpoint, access_log: false, hide_endpoint: true }
     }
 }
 
@@ -40,4 +43,28 @@ pub enum FilterCode {
     File(PathBuf),
     /// The wasm itself, sent along.
     Inline(Vec<u8>),
+}
+
+/// Where and with what the `https` listener listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Https {
+    /// Its address.
+    pub address: SocketAddr,
+    /// What hosts without a certificate of their own present.
+    pub default_certificate: Certificate,
+}
+
+/// A certificate chain and its private key, both PEM.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificate {
+    /// The certificate, and the intermediate ones behind it.
+    pub chain: String,
+    /// The private key.
+    pub key: String,
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certificate").field("chain", &self.chain).field("key", &"[redacted]").finish()
+    }
 }

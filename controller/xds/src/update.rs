@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use prost::Message;
 use sluice_ir::{Backend, BackendId, Config, Endpoint};
 
-use crate::render::{self, FILTER, HTTP};
+use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS};
 use crate::{Name, ResourceType, Settings};
 
 /// A step of a publication.
@@ -49,7 +49,7 @@ impl Update {
         update
     }
 
-    /// The listener, all routes and the filter.
+    /// The listeners with their certificates, all routes and the filter.
     #[must_use]
     pub fn routing(config: &Config, settings: &Settings) -> Self {
         let types =
@@ -58,6 +58,14 @@ impl Update {
         match render::listener(settings) {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
             None => update.remove(ResourceType::Listener, HTTP),
+        }
+        match render::tls_listener(settings) {
+            Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
+            None => update.remove(ResourceType::Listener, HTTPS),
+        }
+        if let Some(https) = &settings.https {
+            let secret = render::secret(DEFAULT_CERTIFICATE, &https.default_certificate);
+            update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
         update.put(ResourceType::Route, HTTP, &render::routes(config));
         update.put(ResourceType::Extension, FILTER, &render::filter(settings));

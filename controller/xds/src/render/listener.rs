@@ -23,7 +23,7 @@ use prost::Name;
 
 use super::header::remove;
 use super::wire::{address, ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP};
+use super::{FILTER, HTTP, HTTPS, tls};
 use crate::{CLUSTER_HEADER, ENDPOINT_HEADER, Settings};
 
 /// nginx: `keepalive_timeout`, as ingress-nginx sets it.
@@ -43,24 +43,42 @@ const HTTP2_CONNECTION_WINDOW: u32 = 1024 * 1024;
 pub fn listener(settings: &Settings) -> Option<Listener> {
     let (first, others) = settings.http.split_first()?;
     let additional = |socket| AdditionalAddress { address: Some(address(socket)), ..Default::default() };
-    let manager = Filter {
-        name: "envoy.filters.network.http_connection_manager".to_owned(),
-        config_type: any(connection_manager(settings)).map(NetworkConfig::TypedConfig),
-    };
     Some(Listener {
         name: HTTP.to_owned(),
         address: Some(address(*first)),
         additional_addresses: others.iter().copied().map(additional).collect(),
-        filter_chains: vec![FilterChain { filters: vec![manager], ..FilterChain::default() }],
+        filter_chains: vec![filter_chain(HTTP, settings)],
         enable_reuse_port: yes(),
         ..Listener::default()
     })
 }
 
-fn connection_manager(settings: &Settings) -> HttpConnectionManager {
+/// The listener for HTTPS, with the same routes; `None` when there is none.
+#[must_use]
+pub fn tls_listener(settings: &Settings) -> Option<Listener> {
+    let https = settings.https.as_ref()?;
+    let chain = FilterChain { transport_socket: Some(tls::terminated()), ..filter_chain(HTTPS, settings) };
+    Some(Listener {
+        name: HTTPS.to_owned(),
+        address: Some(address(https.address)),
+        filter_chains: vec![chain],
+        enable_reuse_port: yes(),
+        ..Listener::default()
+    })
+}
+
+fn filter_chain(name: &str, settings: &Settings) -> FilterChain {
+    let manager = Filter {
+        name: "envoy.filters.network.http_connection_manager".to_owned(),
+        config_type: any(connection_manager(name, settings)).map(NetworkConfig::TypedConfig),
+    };
+    FilterChain { filters: vec![manager], ..FilterChain::default() }
+}
+
+fn connection_manager(name: &str, settings: &Settings) -> HttpConnectionManager {
     let rds = Rds { config_source: Some(ads_awaited()), route_config_name: HTTP.to_owned() };
     HttpConnectionManager {
-        stat_prefix: HTTP.to_owned(),
+        stat_prefix: name.to_owned(),
         route_specifier: Some(RouteSpecifier::Rds(rds)),
         http_filters: vec![the_filter(), router()],
         access_log: if settings.access_log { vec![to_stdout()] } else { Vec::new() },

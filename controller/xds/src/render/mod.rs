@@ -13,15 +13,21 @@ mod filter;
 mod header;
 mod listener;
 mod route;
+mod tls;
 mod wire;
 
 pub use cluster::cluster;
 pub use endpoints::load_assignment;
 pub use filter::{CAPABILITIES, filter};
-pub use listener::listener;
+pub use listener::{listener, tls_listener};
 pub use route::routes;
+pub use tls::secret;
 
 /// The name of the listener and of its routes.
 pub const HTTP: &str = "http";
+/// The name of the listener with TLS; its routes are [`HTTP`]'s.
+pub const HTTPS: &str = "https";
+/// The name of the certificate for hosts without one of their own.
+pub const DEFAULT_CERTIFICATE: &str = "default";
 /// The name of the filter: of its extension configuration, its plugin and its VM.
 pub const FILTER: &str = "sluice";

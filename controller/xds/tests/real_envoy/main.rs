@@ -1,4 +1,4 @@
-//! The real Envoy against our server. Runs when `ENVOY_BINARY` names one.
+//! The real Envoy against our server. `cargo xtask test` says which, in `ENVOY_BINARY`.
 
 mod envoy;
 mod http;
@@ -76,7 +76,8 @@ async fn lists(envoy: &Envoy, text: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_envoy_follows() {
-    let Some(binary) = std::env::var_os("ENVOY_BINARY") else { return };
+    let binary =
+        std::env::var_os("ENVOY_BINARY").expect("ENVOY_BINARY names an Envoy: run `cargo xtask test`");
     let pods = [Pod::start("one").await, Pod::start("two").await];
     let server = Server::start();
     let settings = settings();

@@ -41,3 +41,16 @@ async fn a_manifest_that_turns_bad_and_good_again_leaves_the_others_alone() -> R
     sluice.wait_for_status("late.test", "/", 200).await?;
     sluice.stop()
 }
+
+#[tokio::test]
+async fn ten_megabytes_of_annotations_are_refused_and_the_others_serve() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let huge = "x".repeat(10 << 20);
+    let ingress = Ingress::new("default", "huge").host("huge.test").path("/", "web", 80);
+    site.manifests.ingress(&ingress.annotation("nginx.ingress.kubernetes.io/proxy-body-size", &huge))?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    ensure!(sluice.get(HOST, "/").await?.status == 200);
+    ensure!(sluice.get("huge.test", "/").await?.status == 404);
+    sluice.log().wait_for("Ingress default/huge: metadata.annotations: expected at most 262144 bytes").await?;
+    sluice.stop()
+}

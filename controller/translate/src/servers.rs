@@ -21,6 +21,9 @@ use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, pa
 /// More rules than this in one Ingress are refused: R5 of the security rules.
 const MOST_RULES: usize = 1000;
 
+/// The API server's own limit for the annotations of one object: keys and values together, in bytes.
+const MOST_ANNOTATIONS: usize = 256 * 1024;
+
 /// A server while it grows.
 #[derive(Debug, Default)]
 struct Draft {
@@ -98,6 +101,13 @@ impl Assembly<'_> {
         if rules.len() > MOST_RULES {
             let reason = format!("expected at most {MOST_RULES} rules, got {}", rules.len());
             self.report(&object).say(Severity::Error, "spec.rules", reason, "Ingress not served");
+            return;
+        }
+        let size = size_of_annotations(ingress);
+        if size > MOST_ANNOTATIONS {
+            // Something in there may guard access: what is not read is not served.
+            let reason = format!("expected at most {MOST_ANNOTATIONS} bytes, got {size}");
+            self.report(&object).say(Severity::Error, "metadata.annotations", reason, "Ingress not served");
             return;
         }
         if spec.tls.as_ref().is_some_and(|tls| !tls.is_empty()) {
@@ -239,6 +249,10 @@ impl Assembly<'_> {
         });
         finished.collect()
     }
+}
+
+fn size_of_annotations(ingress: &Ingress) -> usize {
+    ingress.metadata.annotations.iter().flatten().map(|(key, value)| key.len() + value.len()).sum()
 }
 
 fn port(service: &IngressServiceBackend) -> Option<Port> {

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
-use sluice_ir::{Backend, BackendId, Config, Endpoint};
+use sluice_ir::{Backend, BackendId, Config};
 
 use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS};
 use crate::{Name, ResourceType, Settings};
@@ -43,8 +43,8 @@ impl Update {
             }
             let cluster = render::cluster(id, backend, settings);
             update.put(ResourceType::Cluster, id.as_str(), &cluster);
-            let endpoints = old.map_or_else(|| backend.endpoints.clone(), |old| union(old, backend));
-            update.put(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &endpoints));
+            let both = old.map(|old| old.with_endpoints_of(backend));
+            update.endpoints(id, both.as_ref().unwrap_or(backend));
         }
         update
     }
@@ -125,10 +125,6 @@ impl Update {
     fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
         self.changes.insert((kind, name.into()), change);
     }
-}
-
-fn union(old: &Backend, new: &Backend) -> Vec<Endpoint> {
-    old.endpoints.iter().chain(&new.endpoints).cloned().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 #[cfg(test)]

@@ -51,6 +51,9 @@ async fn ten_megabytes_of_annotations_are_refused_and_the_others_serve() -> Resu
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
     ensure!(sluice.get("huge.test", "/").await?.status == 404);
-    sluice.log().wait_for("Ingress default/huge: metadata.annotations: expected at most 262144 bytes").await?;
+    sluice
+        .log()
+        .wait_for("Ingress default/huge: metadata.annotations: expected at most 262144 bytes")
+        .await?;
     sluice.stop()
 }

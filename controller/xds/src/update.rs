@@ -133,6 +133,8 @@ mod tests {
 
     use sluice_ir::LoadBalance;
 
+    use sluice_ir::Endpoint;
+
     use super::*;
     use crate::FilterCode;
 

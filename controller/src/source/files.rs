@@ -118,8 +118,7 @@ impl Follower {
         for path in event.paths {
             if folder::is_manifest(&path) {
                 self.due.insert(path, now + wait);
-            } else {
-                // A folder, or the kubelet's `..data` link: anything may have changed behind it.
+            } else if folder::may_hold_manifests(&path) {
                 self.look_around = self.look_around.min(now + SETTLE);
             }
         }

@@ -34,6 +34,13 @@ pub(super) fn is_manifest(path: &Path) -> bool {
     matches!(extension, "yaml" | "yml" | "json") && !is_hidden(path)
 }
 
+/// Whether a change of this path, which is no manifest, can mean that manifests behind it changed: a folder (one that
+/// is gone cannot be asked, but has no extension), or the kubelet's `..data` link. Not the temporary files of editors.
+pub(super) fn may_hold_manifests(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with("..") || (!is_hidden(path) && (path.is_dir() || path.extension().is_none()))
+}
+
 pub(super) fn is_hidden(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'))
 }
@@ -58,4 +65,20 @@ pub(super) fn manifests(folder: &Path) -> io::Result<BTreeMap<PathBuf, Fingerpri
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_files_of_editors_mean_nothing() {
+        for name in [".shop.yaml.swp", ".#shop.yaml", "shop.yaml~", "shop.yaml.tmp", ".t"] {
+            let path = Path::new("/manifests").join(name);
+            assert!(!is_manifest(&path) && !may_hold_manifests(&path), "{name}");
+        }
+        assert!(is_manifest(Path::new("/manifests/shop.yaml")));
+        assert!(may_hold_manifests(Path::new("/manifests/..data")));
+        assert!(may_hold_manifests(Path::new("/manifests/gone-folder")));
+    }
 }

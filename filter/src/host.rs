@@ -15,6 +15,8 @@ use sluice_filter_core::{Reply, Timestamp};
 
 /// The request header that Envoy's `override_host` policy reads.
 const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
+/// The same in an Envoy of our own.
+const MANAGED_ENDPOINT_HEADER: &str = ":sluice-endpoint";
 /// The variable that the nginx module's peer reads.
 const ENDPOINT_VARIABLE: &[u8] = b"ngx.sluice_endpoint";
 const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
@@ -101,7 +103,7 @@ impl Returned {
 /// The id of the location that the data plane matched; `None` when it matched none of ours.
 pub(crate) fn location(host: Host) -> Option<String> {
     let path = match host {
-        Host::Envoy => ROUTE_NAME,
+        Host::Envoy | Host::ManagedEnvoy => ROUTE_NAME,
         Host::Nginx => LOCATION_VARIABLE,
     };
     let mut value = Returned::NOTHING;
@@ -112,24 +114,29 @@ pub(crate) fn location(host: Host) -> Option<String> {
 
 /// Leaves the ordered candidates where the data plane looks for them; `false` when the host refuses.
 pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
-    let (value, len) = (endpoints.as_ptr(), endpoints.len());
+    match host {
+        Host::Envoy => set_request_header(ENDPOINT_HEADER, endpoints),
+        Host::ManagedEnvoy => set_request_header(MANAGED_ENDPOINT_HEADER, endpoints),
+        Host::Nginx => set_property(ENDPOINT_VARIABLE, endpoints),
+    }
+}
+
+fn set_request_header(name: &str, value: &str) -> bool {
+    let map = MapType::HttpRequestHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
     let status = unsafe {
-        match host {
-            Host::Envoy => {
-                let map = MapType::HttpRequestHeaders as u32;
-                let (key, key_len) = (ENDPOINT_HEADER.as_ptr(), ENDPOINT_HEADER.len());
-                proxy_replace_header_map_value(map, key, key_len, value, len)
-            }
-            Host::Nginx => {
-                proxy_set_property(ENDPOINT_VARIABLE.as_ptr(), ENDPOINT_VARIABLE.len(), value, len)
-            }
-        }
+        proxy_replace_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len())
     };
     status == OK
 }
 
-/// Removes an endpoint that a client may have named; only Envoy takes it from a header.
+fn set_property(path: &[u8], value: &str) -> bool {
+    // SAFETY: both texts outlive the call; the host copies them.
+    let status = unsafe { proxy_set_property(path.as_ptr(), path.len(), value.as_ptr(), value.len()) };
+    status == OK
+}
+
+/// Removes an endpoint that a client may have named; only somebody else's Envoy takes it from a header of clients.
 pub(crate) fn forward_anywhere(host: Host) {
     if host == Host::Envoy {
         // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.

@@ -87,7 +87,7 @@ impl Worker {
 
     /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
     pub(crate) fn polls_at_once(&self) -> bool {
-        self.host == Host::Envoy
+        self.host != Host::Nginx
     }
 
     /// Sends the next poll when one is due.

@@ -19,8 +19,6 @@ mod update;
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
 pub use resource::{Name, ResourceType};
 pub use serve::{Generation, Refusal, Stats, Store, routes};
-pub use settings::{
-    CLUSTER_HEADER, CONTROLLER_CLUSTER, Certificate, ENDPOINT_HEADER, FilterCode, Https, Settings,
-};
+pub use settings::{CONTROLLER_CLUSTER, Certificate, ENDPOINT_HEADER, FilterCode, Https, Settings};
 pub use snapshot::Resources;
 pub use update::Update;

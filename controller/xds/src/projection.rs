@@ -16,12 +16,9 @@ use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
-use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::HeaderMutation;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
-use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
-use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{DownstreamTlsContext, Secret};
@@ -50,8 +47,6 @@ const KNOWN: &[Known] = &[
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
     fields::<DownstreamTlsContext>,
-    fields::<EarlyHeaderMutation>,
-    fields::<HeaderMutation>,
     fields::<HttpConnectionManager>,
     fields::<HttpProtocolOptions>,
     fields::<Listener>,
@@ -61,7 +56,6 @@ const KNOWN: &[Known] = &[
     fields::<Router>,
     fields::<StdoutAccessLog>,
     fields::<TypedExtensionConfig>,
-    fields::<UpstreamCodec>,
     fields::<Wasm>,
 ];
 
@@ -75,7 +69,7 @@ fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> 
 }
 
 /// Messages that print as a name alone, as an enum's value does.
-const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig", "UpstreamCodec"];
+const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig"];
 
 type Lines<'a> = Peekable<std::str::Lines<'a>>;
 

@@ -34,14 +34,14 @@ impl Update {
     /// What must be there before the routes of `now` are: its new clusters, and for the changed ones the endpoints of
     /// both configurations, because the filter goes on choosing the old ones for a while.
     #[must_use]
-    pub fn arrivals(before: &Config, now: &Config, settings: &Settings) -> Self {
+    pub fn arrivals(before: &Config, now: &Config) -> Self {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
         for (id, backend) in &now.backends {
             let old = before.backends.get(id);
             if old == Some(backend) {
                 continue;
             }
-            let cluster = render::cluster(id, backend, settings);
+            let cluster = render::cluster(id, backend);
             update.put(ResourceType::Cluster, id.as_str(), &cluster);
             let both = old.map(|old| old.with_endpoints_of(backend));
             update.endpoints(id, both.as_ref().unwrap_or(backend));
@@ -136,7 +136,6 @@ mod tests {
     use sluice_ir::Endpoint;
 
     use super::*;
-    use crate::FilterCode;
 
     fn config(backends: &[(&str, &[&str])]) -> Config {
         let backend = |endpoints: &[&str]| Backend {
@@ -150,7 +149,7 @@ mod tests {
     }
 
     fn arrivals(before: &Config, now: &Config) -> Update {
-        Update::arrivals(before, now, &Settings::new(FilterCode::Inline(vec![]), vec![]))
+        Update::arrivals(before, now)
     }
 
     fn names(update: &Update) -> Vec<String> {

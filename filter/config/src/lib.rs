@@ -52,6 +52,9 @@ pub enum Host {
     /// Reads the route name, writes the request header `x-sluice-endpoint`.
     #[default]
     Envoy,
+    /// As `Envoy`, in an Envoy of our own: writes `:sluice-endpoint`. No client can send a header of such a name, and
+    /// Envoy sends none to an HTTP/1 pod, so nothing has to be taken away on the way in or out.
+    ManagedEnvoy,
     /// Reads the variable `sluice_location`, writes the variable `sluice_endpoint`.
     Nginx,
 }

@@ -11,10 +11,6 @@ use envoy_types::pb::envoy::config::cluster::v3::{CircuitBreakers, Cluster, Load
 use envoy_types::pb::envoy::config::core::v3::{
     Http1ProtocolOptions, HttpProtocolOptions as CommonOptions, TypedExtensionConfig,
 };
-use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
-use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
-use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
-use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::override_host::OverrideHostSource;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
@@ -24,12 +20,11 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
     ExplicitHttpConfig, UpstreamProtocolOptions,
 };
 use envoy_types::pb::google::protobuf::Any;
-use prost::{Message, Name};
+use prost::Name;
 use sluice_ir::{Backend, BackendId, LoadBalance};
 
-use super::header::remove;
-use super::wire::{ads, any, extension, number, seconds};
-use crate::{ENDPOINT_HEADER, Settings};
+use super::wire::{ads, extension, number, seconds};
+use crate::ENDPOINT_HEADER;
 
 /// nginx: `proxy_connect_timeout`.
 const CONNECT_TIMEOUT: i64 = 5;
@@ -38,7 +33,7 @@ const KEEPALIVE: i64 = 60;
 
 /// The cluster of one backend. Its endpoints are a resource of their own.
 #[must_use]
-pub fn cluster(id: &BackendId, backend: &Backend, settings: &Settings) -> Cluster {
+pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
     let eds = EdsClusterConfig { eds_config: Some(ads()), ..EdsClusterConfig::default() };
     let protocol = HttpProtocolOptions::type_url().trim_start_matches("type.googleapis.com/").to_owned();
     Cluster {
@@ -48,7 +43,7 @@ pub fn cluster(id: &BackendId, backend: &Backend, settings: &Settings) -> Cluste
         connect_timeout: seconds(CONNECT_TIMEOUT),
         load_balancing_policy: Some(chosen_by_the_filter(fallback(&backend.load_balance))),
         circuit_breakers: Some(no_limits()),
-        typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(settings))]),
+        typed_extension_protocol_options: HashMap::from([(protocol, protocol_options())]),
         ignore_health_on_host_removal: true,
         ..Cluster::default()
     }
@@ -92,7 +87,7 @@ fn no_limits() -> CircuitBreakers {
     CircuitBreakers { thresholds: vec![thresholds], ..CircuitBreakers::default() }
 }
 
-fn protocol_options(settings: &Settings) -> Any {
+fn protocol_options() -> Any {
     let http1 = ExplicitHttpConfig {
         protocol_config: Some(ProtocolConfig::HttpProtocolOptions(Http1ProtocolOptions::default())),
     };
@@ -100,27 +95,8 @@ fn protocol_options(settings: &Settings) -> Any {
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(http1)),
-        http_filters: if settings.hide_endpoint { hide_endpoint() } else { Vec::new() },
         ..HttpProtocolOptions::default()
     })
-}
-
-/// After the choice, where it does no harm: on the route the header would be gone before the choice is made.
-fn hide_endpoint() -> Vec<HttpFilter> {
-    let mutations = Mutations { request_mutations: vec![remove(ENDPOINT_HEADER)], ..Mutations::default() };
-    let hide = HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() };
-    vec![
-        upstream_filter("envoy.filters.http.header_mutation", hide),
-        upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
-    ]
-}
-
-fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
-    HttpFilter {
-        name: name.to_owned(),
-        config_type: any(config).map(ConfigType::TypedConfig),
-        ..HttpFilter::default()
-    }
 }
 
 #[cfg(test)]
@@ -128,37 +104,23 @@ mod tests {
     use std::num::NonZeroU8;
 
     use super::*;
-    use crate::FilterCode;
 
-    fn rendered(hide_endpoint: bool) -> (Cluster, HttpProtocolOptions) {
+    fn rendered() -> Cluster {
         let backend =
             Backend { load_balance: LoadBalance::RoundRobin, attempts: NonZeroU8::MIN, endpoints: vec![] };
-        let settings = Settings { hide_endpoint, ..Settings::new(FilterCode::Inline(vec![]), vec![]) };
-        let cluster = cluster(&BackendId::new("default", "shop", 80), &backend, &settings);
-        let options = cluster.typed_extension_protocol_options.values().next().unwrap();
-        let options = HttpProtocolOptions::decode(options.value.as_slice()).unwrap();
-        (cluster, options)
+        cluster(&BackendId::new("default", "shop", 80), &backend)
     }
 
     #[test]
     fn the_options_are_keyed_by_their_type() {
-        let (cluster, _) = rendered(true);
+        let cluster = rendered();
         let keys: Vec<_> = cluster.typed_extension_protocol_options.keys().collect();
         assert_eq!(keys, ["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]);
     }
 
     #[test]
-    fn the_codec_follows_the_filter_that_hides_the_endpoint() {
-        let names =
-            |hide| rendered(hide).1.http_filters.into_iter().map(|filter| filter.name).collect::<Vec<_>>();
-        let hiding = ["envoy.filters.http.header_mutation", "envoy.filters.http.upstream_codec"];
-        assert_eq!(names(true), hiding);
-        assert!(names(false).is_empty());
-    }
-
-    #[test]
     fn nothing_is_limited() {
-        let (cluster, _) = rendered(true);
+        let cluster = rendered();
         let limits = &cluster.circuit_breakers.unwrap().thresholds[0];
         for limit in
             [limits.max_connections, limits.max_pending_requests, limits.max_requests, limits.max_retries]

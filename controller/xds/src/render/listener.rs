@@ -4,7 +4,7 @@ use envoy_types::pb::envoy::config::accesslog::v3::AccessLog;
 use envoy_types::pb::envoy::config::accesslog::v3::access_log;
 use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
 use envoy_types::pb::envoy::config::core::v3::{
-    CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions, TypedExtensionConfig,
+    CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions,
 };
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
 use envoy_types::pb::envoy::config::listener::v3::{AdditionalAddress, Filter, FilterChain, Listener};
@@ -18,13 +18,11 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
     HttpConnectionManager, HttpFilter, Rds,
 };
-use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation;
 use prost::Name;
 
-use super::header::remove;
-use super::wire::{address, ads_awaited, any, extension, number, seconds, yes};
+use super::wire::{address, ads_awaited, any, number, seconds, yes};
 use super::{FILTER, HTTP, HTTPS, tls};
-use crate::{CLUSTER_HEADER, ENDPOINT_HEADER, Settings};
+use crate::Settings;
 
 /// nginx: `keepalive_timeout`, as ingress-nginx sets it.
 const KEEPALIVE: i64 = 75;
@@ -121,7 +119,6 @@ fn to_stdout() -> AccessLog {
 /// What an edge must not believe, and for how long it waits.
 fn hardened() -> HttpConnectionManager {
     HttpConnectionManager {
-        early_header_mutation_extensions: vec![no_spoofing()],
         use_remote_address: yes(),
         internal_address_config: Some(nobody_is_internal()),
         normalize_path: yes(),
@@ -159,12 +156,6 @@ fn nobody_is_internal() -> InternalAddressConfig {
     InternalAddressConfig { cidr_ranges: vec![nobody], ..InternalAddressConfig::default() }
 }
 
-/// Runs before everything else, so that it holds when the filter is away, too.
-fn no_spoofing() -> TypedExtensionConfig {
-    let mutations = [ENDPOINT_HEADER, CLUSTER_HEADER].map(remove).into();
-    extension("envoy.http.early_header_mutation.header_mutation", HeaderMutation { mutations })
-}
-
 #[cfg(test)]
 mod tests {
     use prost::Message;
@@ -199,13 +190,6 @@ mod tests {
     fn the_filter_comes_before_the_router() {
         let names = manager(&settings(&["0.0.0.0:80"])).http_filters.into_iter().map(|filter| filter.name);
         assert_eq!(names.collect::<Vec<_>>(), ["sluice", "envoy.filters.http.router"]);
-    }
-
-    #[test]
-    fn every_header_of_ours_is_taken_from_clients() {
-        let extension = manager(&settings(&["0.0.0.0:80"])).early_header_mutation_extensions.remove(0);
-        let mutation = HeaderMutation::decode(extension.typed_config.unwrap().value.as_slice()).unwrap();
-        assert_eq!(mutation.mutations, [remove("x-sluice-endpoint"), remove("x-sluice-cluster")]);
     }
 
     #[test]

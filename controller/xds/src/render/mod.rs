@@ -10,7 +10,6 @@
 mod cluster;
 mod endpoints;
 mod filter;
-mod header;
 mod listener;
 mod route;
 mod tls;

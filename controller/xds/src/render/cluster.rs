@@ -31,8 +31,6 @@ use super::header::remove;
 use super::wire::{ads, any, extension, number, seconds};
 use crate::{ENDPOINT_HEADER, Settings};
 
-/// nginx: `proxy_connect_timeout`.
-const CONNECT_TIMEOUT: i64 = 5;
 /// nginx: `keepalive_timeout` of an upstream.
 const KEEPALIVE: i64 = 60;
 
@@ -45,7 +43,7 @@ pub fn cluster(id: &BackendId, backend: &Backend, settings: &Settings) -> Cluste
         name: id.as_str().to_owned(),
         cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Eds.into())),
         eds_cluster_config: Some(eds),
-        connect_timeout: seconds(CONNECT_TIMEOUT),
+        connect_timeout: seconds(backend.transport.connect_timeout.into()),
         load_balancing_policy: Some(chosen_by_the_filter(fallback(&backend.load_balance))),
         circuit_breakers: Some(no_limits()),
         typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(settings))]),
@@ -131,8 +129,7 @@ mod tests {
     use crate::FilterCode;
 
     fn rendered(hide_endpoint: bool) -> (Cluster, HttpProtocolOptions) {
-        let backend =
-            Backend { load_balance: LoadBalance::RoundRobin, attempts: NonZeroU8::MIN, endpoints: vec![] };
+        let backend = Backend { attempts: NonZeroU8::MIN, ..Backend::default() };
         let settings = Settings { hide_endpoint, ..Settings::new(FilterCode::Inline(vec![]), vec![]) };
         let cluster = cluster(&BackendId::new("default", "shop", 80), &backend, &settings);
         let options = cluster.typed_extension_protocol_options.values().next().unwrap();

@@ -12,6 +12,7 @@ mod endpoints;
 mod filter;
 mod header;
 mod listener;
+mod retry;
 mod route;
 mod tls;
 mod wire;

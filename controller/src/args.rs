@@ -41,6 +41,12 @@ pub(crate) struct Translation {
     /// Serve Ingresses that name no class at all.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) watch_ingress_without_class: bool,
+    /// Prefix of the annotations that are read.
+    #[arg(long, default_value = "nginx.ingress.kubernetes.io", value_name = "PREFIX")]
+    pub(crate) annotations_prefix: String,
+    /// ConfigMap with the settings of the controller [default: none].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) configmap: Option<ObjectKey>,
     /// The only namespace to serve [default: all].
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) watch_namespace: Option<String>,

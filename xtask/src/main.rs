@@ -23,6 +23,7 @@ cargo xtask <task>
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format and clippy first
   bench [NAME...]                  measurements, all or the named ones
+  docs                             write the pages of docs/ that come from the code
   setup                            only fetch what the other tasks need
 ";
 
@@ -43,6 +44,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "demo" => run::demo(arguments),
         "test" => run::test(arguments),
         "bench" => run::bench(arguments),
+        "docs" => run::docs(),
         "setup" => setup::all().map(drop),
         "help" | "--help" | "-h" => {
             step::say(HELP);

@@ -50,6 +50,13 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     become_program(&mut prepared.program("sluice-bench", arguments))
 }
 
+/// `cargo xtask docs`: the test that compares them writes them.
+pub(crate) fn docs() -> Result<()> {
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--package", "sluice-tests", "--test", "docs"]).env("UPDATE_DOCS", "1");
+    become_program(&mut command)
+}
+
 /// `cargo xtask test`. Nothing is printed after the runner's own last line.
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let (lint, arguments): (Vec<&String>, Vec<&String>) =

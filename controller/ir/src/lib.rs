@@ -11,14 +11,21 @@
 //! Absent on purpose: every noun of Kubernetes, Envoy and nginx.
 
 mod backend;
+mod cidr;
+mod policy;
 mod server;
+mod transport;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint, LoadBalance};
+pub use cidr::Cidr;
+pub use policy::{Policy, Retries, RetryOn, Timeouts};
 pub use server::{Action, Hostname, InvalidHostname, Location, LocationId, PathMatch, Server, ServerName};
+
+pub use transport::Transport;
 
 /// Everything there is to serve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

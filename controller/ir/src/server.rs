@@ -1,10 +1,11 @@
 //! Host names and the locations under them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use crate::BackendId;
+use crate::{BackendId, Policy};
 
 /// A DNS name in lower case, without a wildcard: what RFC 1123 and Kubernetes allow in a host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -94,6 +95,8 @@ pub struct Location {
     pub path: PathMatch,
     /// What it does with them.
     pub action: Action,
+    /// What holds for them beside that. Locations of one Ingress share it.
+    pub policy: Arc<Policy>,
 }
 
 /// Names a location: host, kind of match and path, which together are unique.

@@ -221,15 +221,12 @@ fn hash(id: &str, value: &impl Serialize) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU8;
-
     use super::*;
 
     fn config(endpoints: &[(&str, &[&str])]) -> ir::Config {
         let backend = |addresses: &[&str]| ir::Backend {
-            load_balance: ir::LoadBalance::RoundRobin,
-            attempts: NonZeroU8::MIN,
             endpoints: addresses.iter().map(|a| ir::Endpoint { address: a.parse().unwrap() }).collect(),
+            ..ir::Backend::default()
         };
         let backends = endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), backend(a)));
         ir::Config { backends: backends.collect(), ..ir::Config::default() }

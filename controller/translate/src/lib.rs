@@ -14,10 +14,11 @@
 //!
 //! Absent on purpose: clocks, I/O, errors that stop a translation.
 
-mod annotations;
+pub mod annotations;
 mod backends;
 mod class;
 mod endpoints;
+pub mod global;
 mod object;
 mod options;
 mod path;
@@ -26,6 +27,7 @@ mod resources;
 mod servers;
 mod translation;
 
+pub use annotations::Support;
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use report::{Report, Severity};

@@ -5,15 +5,17 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{
     HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressServiceBackend,
 };
-use sluice_ir::{Action, BackendId, Location, LocationId, PathMatch, Server, ServerName};
+use sluice_ir::{Action, BackendId, Location, LocationId, PathMatch, Policy, Server, ServerName};
 
 use crate::annotations::Annotations;
-use crate::backends::{Port, Registry, Use};
+use crate::backends::{Port, Registry, Terms, Use};
 use crate::class::{Classes, Verdict};
+use crate::global::Globals;
 use crate::object::{is_dns_name, key_of, shortened};
 use crate::report::Reporter;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, path};
@@ -29,12 +31,13 @@ const MOST_ANNOTATIONS: usize = 256 * 1024;
 struct Draft {
     paths: BTreeMap<PathMatch, Claim>,
     /// Where unmatched paths go; without one they are 404.
-    default: Option<Action>,
+    default: Option<(Action, Arc<Policy>)>,
 }
 
 #[derive(Debug)]
 struct Claim {
     action: Action,
+    policy: Arc<Policy>,
     owner: ObjectRef,
 }
 
@@ -44,28 +47,33 @@ struct Assembly<'a> {
     registry: &'a mut Registry,
     reports: &'a mut Vec<Report>,
     fallback: Option<BackendId>,
+    globals: &'a Globals,
 }
 
 /// Builds every server.
 pub(crate) fn assemble(
     resources: &Resources,
     options: &Options,
+    globals: &Globals,
     registry: &mut Registry,
     reports: &mut Vec<Report>,
 ) -> BTreeMap<ServerName, Server> {
-    let fallback = default_backend(options, registry);
+    registry.usual = globals.transport.clone();
+    let fallback = default_backend(options, globals, registry);
     let drafts = BTreeMap::from([(ServerName::CatchAll, Draft::default())]);
-    let mut assembly = Assembly { drafts, registry, reports, fallback };
+    let mut assembly = Assembly { drafts, registry, reports, fallback, globals };
     for ingress in ours(resources, options, assembly.reports) {
         assembly.add(ingress, options);
     }
     assembly.finish()
 }
 
-fn default_backend(options: &Options, registry: &mut Registry) -> Option<BackendId> {
+fn default_backend(options: &Options, globals: &Globals, registry: &mut Registry) -> Option<BackendId> {
     let service = options.default_backend_service.clone()?;
     let object = ObjectRef { kind: Kind::Service, key: service.clone() };
-    Some(registry.use_of(service, Port::First, Use { object, field: "--default-backend-service".to_owned() }))
+    let usage = Use { object, field: "--default-backend-service".to_owned() };
+    let terms = Terms { transport: &globals.transport, attempts: globals.retries.attempts };
+    Some(registry.use_of(service, Port::First, terms, usage))
 }
 
 /// The Ingresses of our class and namespace, oldest first; of the same age by name, the last first.
@@ -114,11 +122,17 @@ impl Assembly<'_> {
             let reason = "expected no certificates of its own (they are not supported yet)";
             self.report(&object).say(Severity::Warning, "spec.tls", reason, "https presents the default one");
         }
-        let annotations = Annotations::of(ingress, &mut self.report(&object));
+        let annotations =
+            Annotations::of(ingress, self.globals, options, Reporter::new(object.clone(), self.reports));
+        if annotations.refused {
+            return;
+        }
+        let annotations = &annotations;
         let default = spec
             .default_backend
             .as_ref()
-            .and_then(|backend| self.action(backend, &object, "spec.defaultBackend".to_owned(), annotations));
+            .and_then(|backend| self.action(backend, &object, "spec.defaultBackend".to_owned(), annotations))
+            .map(|action| (action, Arc::clone(&annotations.policy)));
         if rules.is_empty() {
             self.catch_all(default.clone(), &object);
         }
@@ -127,7 +141,7 @@ impl Assembly<'_> {
         }
     }
 
-    fn catch_all(&mut self, default: Option<Action>, object: &ObjectRef) {
+    fn catch_all(&mut self, default: Option<(Action, Arc<Policy>)>, object: &ObjectRef) {
         let Some(action) = default else { return };
         let draft = self.drafts.entry(ServerName::CatchAll).or_default();
         if draft.default.is_none() {
@@ -148,8 +162,8 @@ impl Assembly<'_> {
         rule: &IngressRule,
         field: &str,
         object: &ObjectRef,
-        annotations: Annotations,
-        default: Option<&Action>,
+        annotations: &Annotations,
+        default: Option<&(Action, Arc<Policy>)>,
     ) {
         let host = rule.host.as_deref().unwrap_or_default();
         let Ok(name) = ServerName::parse(host) else {
@@ -177,7 +191,7 @@ impl Assembly<'_> {
         path: &HTTPIngressPath,
         field: &str,
         object: &ObjectRef,
-        annotations: Annotations,
+        annotations: &Annotations,
     ) {
         let parsed = match path::parse(path.path.as_deref(), &path.path_type) {
             Ok(parsed) => parsed,
@@ -192,7 +206,7 @@ impl Assembly<'_> {
             return;
         }
         if let Some(action) = self.action(&path.backend, object, format!("{field}.backend"), annotations) {
-            let claim = Claim { action, owner: object.clone() };
+            let claim = Claim { action, policy: Arc::clone(&annotations.policy), owner: object.clone() };
             self.drafts.entry(name.clone()).or_default().paths.insert(parsed, claim);
         }
     }
@@ -202,7 +216,7 @@ impl Assembly<'_> {
         backend: &IngressBackend,
         object: &ObjectRef,
         field: String,
-        annotations: Annotations,
+        annotations: &Annotations,
     ) -> Option<Action> {
         if annotations.denied {
             return Some(Action::Denied);
@@ -234,7 +248,9 @@ impl Assembly<'_> {
         };
         let key = ObjectKey::new(object.key.namespace.clone(), service.name.clone());
         let usage = Use { object: object.clone(), field: format!("{field}.service") };
-        Some(Action::Forward(self.registry.use_of(key, port, usage)))
+        let terms =
+            Terms { transport: &annotations.transport, attempts: annotations.policy.retries.attempts };
+        Some(Action::Forward(self.registry.use_of(key, port, terms, usage)))
     }
 
     fn report(&mut self, object: &ObjectRef) -> Reporter<'_> {
@@ -273,14 +289,16 @@ fn is_port_name(name: &str) -> bool {
 impl Draft {
     fn finish(mut self, name: &ServerName, fallback: Option<&Action>) -> Server {
         self.redirect_bare_forms();
-        if let Some(action) = self.default.as_ref().or(fallback) {
+        let fallback = fallback.map(|action| (action.clone(), Arc::default()));
+        if let Some((action, policy)) = self.default.take().or(fallback) {
             let root = PathMatch::Prefix("/".to_owned());
-            self.paths.entry(root).or_insert_with(|| Claim { action: action.clone(), owner: nobody() });
+            self.paths.entry(root).or_insert_with(|| Claim { action, policy, owner: nobody() });
         }
         let location = |(path, claim): (PathMatch, Claim)| Location {
             id: LocationId::new(name, &path),
             path,
             action: claim.action,
+            policy: claim.policy,
         };
         let mut locations: Vec<Location> = self.paths.into_iter().map(location).collect();
         locations.sort_by(|a, b| precedence(&a.path).cmp(&precedence(&b.path)));
@@ -297,7 +315,8 @@ impl Draft {
         for (bare, path, owner) in slashed.collect::<Vec<_>>() {
             let taken = self.paths.contains_key(&PathMatch::Prefix(bare.clone()));
             if !taken {
-                let claim = Claim { action: Action::MovedPermanently { path }, owner };
+                let claim =
+                    Claim { action: Action::MovedPermanently { path }, policy: Arc::default(), owner };
                 self.paths.entry(PathMatch::Exact(bare)).or_insert(claim);
             }
         }

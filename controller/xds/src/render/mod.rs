@@ -11,6 +11,7 @@ mod cluster;
 mod endpoints;
 mod filter;
 mod listener;
+mod retry;
 mod route;
 mod tls;
 mod wire;

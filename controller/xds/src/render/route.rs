@@ -6,25 +6,22 @@
 
 use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
 use envoy_types::pb::envoy::config::route::v3::redirect_action::PathRewriteSpecifier;
-use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
 use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_action::ClusterSpecifier;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
-    DirectResponseAction, HeaderMatcher, RedirectAction, RetryPolicy, Route, RouteAction, RouteConfiguration,
-    RouteMatch, VirtualHost,
+    DirectResponseAction, HeaderMatcher, RedirectAction, Route, RouteAction, RouteConfiguration, RouteMatch,
+    VirtualHost,
 };
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
-use sluice_ir::{Action, BackendId, Config, Hostname, Location, PathMatch, Server, ServerName};
+use sluice_ir::{
+    Action, BackendId, Config, Hostname, Location, PathMatch, Policy, Server, ServerName, Timeouts,
+};
 
 use super::HTTP;
-use super::wire::{millis, number, seconds};
-
-/// nginx: `proxy_read_timeout`.
-const IDLE_TIMEOUT: i64 = 60;
-/// Only what surely has not reached an application.
-const RETRY_ON: &str = "connect-failure,refused-stream,reset-before-request";
+use super::retry;
+use super::wire::seconds;
 
 /// All routes of the `http` listener.
 #[must_use]
@@ -38,7 +35,7 @@ pub fn routes(config: &Config) -> RouteConfiguration {
 }
 
 fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
-    let routes = server.locations.iter().map(|location| route(location, config));
+    let routes = server.locations.iter().flat_map(routes_of);
     let (domain, routes) = match name {
         ServerName::CatchAll => ("*".to_owned(), routes.collect()),
         ServerName::Exact(name) => (name.as_str().to_owned(), routes.collect()),
@@ -52,7 +49,7 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
 
 fn unmatched(config: &Config) -> impl Iterator<Item = Route> {
     let catch_all = config.servers.get(&ServerName::CatchAll);
-    catch_all.into_iter().flat_map(|server| &server.locations).map(|location| route(location, config))
+    catch_all.into_iter().flat_map(|server| &server.locations).flat_map(routes_of)
 }
 
 fn only_for(mut route: Route, authority: HeaderMatcher) -> Route {
@@ -65,31 +62,47 @@ fn only_for(mut route: Route, authority: HeaderMatcher) -> Route {
 /// ingress-nginx: `server_name ~^(?<subdomain>[\w-]+)\.example\.com$`. A port may follow.
 fn one_label_and(suffix: &Hostname) -> HeaderMatcher {
     let suffix = suffix.as_str().replace('.', r"\.");
-    let regex = RegexMatcher { regex: format!(r"(?i)[\w-]+\.{suffix}(:\d+)?"), ..RegexMatcher::default() };
+    matches(":authority", &format!(r"(?i)[\w-]+\.{suffix}(:\d+)?"))
+}
+
+/// The whole value matches.
+fn matches(header: &str, regex: &str) -> HeaderMatcher {
+    let regex = RegexMatcher { regex: regex.to_owned(), ..RegexMatcher::default() };
     let pattern = StringMatcher { match_pattern: Some(MatchPattern::SafeRegex(regex)), ..Default::default() };
     HeaderMatcher {
-        name: ":authority".to_owned(),
+        name: header.to_owned(),
         header_match_specifier: Some(HeaderMatchSpecifier::StringMatch(pattern)),
         ..HeaderMatcher::default()
     }
 }
 
-fn route(location: &Location, config: &Config) -> Route {
-    Route {
+/// What Envoy needs several routes for: the first that matches is taken, and all have the location's name.
+fn routes_of(location: &Location) -> Vec<Route> {
+    let route = |action| Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(RouteMatch { path_specifier: Some(path(&location.path)), ..RouteMatch::default() }),
-        action: Some(match &location.action {
-            Action::Forward(backend) => RouteKind::Route(forward(backend, config)),
-            Action::Denied => {
-                RouteKind::DirectResponse(DirectResponseAction { status: 503, ..Default::default() })
-            }
-            Action::MovedPermanently { path } => RouteKind::Redirect(RedirectAction {
-                // The response code's default is 301, and the query stays.
-                path_rewrite_specifier: Some(PathRewriteSpecifier::PathRedirect(path.clone())),
-                ..RedirectAction::default()
-            }),
-        }),
+        action: Some(action),
         ..Route::default()
+    };
+    match &location.action {
+        Action::Forward(backend) => {
+            let forward =
+                |idempotent| route(RouteKind::Route(forward(backend, &location.policy, idempotent)));
+            if retry::differs_by_method(&location.policy.retries) {
+                let once = only_for(forward(false), matches(":method", retry::NOT_IDEMPOTENT));
+                vec![once, forward(true)]
+            } else {
+                vec![forward(true)]
+            }
+        }
+        Action::Denied => {
+            vec![route(RouteKind::DirectResponse(DirectResponseAction { status: 503, ..Default::default() }))]
+        }
+        Action::MovedPermanently { path } => vec![route(RouteKind::Redirect(RedirectAction {
+            // The response code's default is 301, and the query stays.
+            path_rewrite_specifier: Some(PathRewriteSpecifier::PathRedirect(path.clone())),
+            ..RedirectAction::default()
+        }))],
     }
 }
 
@@ -102,38 +115,33 @@ fn path(path: &PathMatch) -> PathSpecifier {
     }
 }
 
-fn forward(id: &BackendId, config: &Config) -> RouteAction {
-    let attempts = config.backends.get(id).map_or(1, |backend| backend.attempts.get());
+fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
     RouteAction {
         cluster_specifier: Some(ClusterSpecifier::Cluster(id.as_str().to_owned())),
         // nginx limits the time between two reads, not the whole answer.
         timeout: seconds(0),
-        idle_timeout: seconds(IDLE_TIMEOUT),
-        retry_policy: (attempts > 1).then(|| retries(u32::from(attempts) - 1)),
+        idle_timeout: seconds(idle_timeout(policy)),
+        retry_policy: Some(retry::policy(&policy.retries, &policy.timeouts, idempotent)),
         ..RouteAction::default()
     }
 }
 
-/// Without a wait worth the name: each attempt goes to another pod, so there is nothing to wait for.
-fn retries(count: u32) -> RetryPolicy {
-    RetryPolicy {
-        retry_on: RETRY_ON.to_owned(),
-        num_retries: number(count),
-        retry_back_off: Some(RetryBackOff { base_interval: millis(1), max_interval: millis(10) }),
-        ..RetryPolicy::default()
-    }
+/// Longer than all attempts together, each of which has a limit of its own: this one is for clients.
+fn idle_timeout(policy: &Policy) -> i64 {
+    let Timeouts { send, read } = policy.timeouts;
+    i64::from(send.max(read)) * i64::from(policy.retries.attempts.get()) + 1
 }
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU8;
+    use std::sync::Arc;
 
-    use sluice_ir::{Backend, LoadBalance, LocationId};
+    use sluice_ir::LocationId;
 
     use super::*;
 
     fn location(host: &ServerName, path: PathMatch, action: Action) -> Location {
-        Location { id: LocationId::new(host, &path), path, action }
+        Location { id: LocationId::new(host, &path), path, action, policy: Arc::default() }
     }
 
     fn with_hosts(hosts: &[&str]) -> Config {
@@ -181,23 +189,25 @@ mod tests {
     }
 
     #[test]
-    fn retries_are_the_attempts_but_one() {
+    fn what_cannot_be_repeated_without_harm_has_a_route_of_its_own() {
         let id = BackendId::new("default", "shop", 80);
-        let retries = |attempts| {
-            let attempts = NonZeroU8::new(attempts).unwrap();
-            let backend = Backend { load_balance: LoadBalance::RoundRobin, attempts, endpoints: vec![] };
-            let config = Config { backends: [(id.clone(), backend)].into(), ..Config::default() };
-            forward(&id, &config).retry_policy.map(|policy| policy.num_retries)
+        let routes =
+            routes_of(&location(&ServerName::CatchAll, PathMatch::Prefix("/".into()), Action::Forward(id)));
+        let [post, get] = routes.as_slice() else { panic!("{routes:?}") };
+        assert_eq!(post.name, get.name);
+        let retry_on = |route: &Route| match &route.action {
+            Some(RouteKind::Route(action)) => action.retry_policy.clone().unwrap().retry_on,
+            other => panic!("{other:?}"),
         };
-        assert_eq!(retries(1), None);
-        assert_eq!(retries(3), Some(number(2)));
+        assert!(retry_on(get).ends_with(",reset") && !retry_on(post).ends_with(",reset"));
+        assert_eq!(post.r#match.as_ref().unwrap().headers, [matches(":method", "POST|LOCK|PATCH")]);
     }
 
     #[test]
     fn denied_is_503_and_moved_is_301() {
         let host = ServerName::CatchAll;
         let path = || PathMatch::Exact("/a".into());
-        let action = |action| route(&location(&host, path(), action), &Config::default()).action.unwrap();
+        let action = |action| routes_of(&location(&host, path(), action)).remove(0).action.unwrap();
         let RouteKind::DirectResponse(denied) = action(Action::Denied) else { panic!("no response") };
         assert_eq!(denied.status, 503);
         let RouteKind::Redirect(moved) = action(Action::MovedPermanently { path: "/b".into() }) else {

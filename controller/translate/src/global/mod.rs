@@ -1,0 +1,110 @@
+//! The ConfigMap of the controller: what holds where no annotation says otherwise.
+
+mod keys;
+mod view;
+
+use sluice_ir::{Retries, Timeouts, Transport};
+
+use crate::annotations::{Risk, conditions, tries, value};
+use crate::{Options, Report, Resources};
+use view::View;
+
+pub use keys::{KEYS, Key};
+
+/// The ConfigMap, typed, over ingress-nginx's defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Globals {
+    pub(crate) risk: Risk,
+    pub(crate) blocked_words: Vec<String>,
+    pub(crate) transport: Transport,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) retries: Retries,
+}
+
+impl Default for Globals {
+    fn default() -> Self {
+        Globals {
+            risk: Risk::High,
+            blocked_words: Vec::new(),
+            transport: Transport::default(),
+            timeouts: Timeouts::default(),
+            retries: Retries::default(),
+        }
+    }
+}
+
+impl Globals {
+    /// Reads the ConfigMap that `--configmap` names. Without one, or where it is silent, the defaults hold.
+    pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
+        let mut globals = Globals::default();
+        if let Some(mut view) = View::of(resources, options, reports) {
+            globals.take(&mut view);
+        }
+        globals
+    }
+
+    fn take(&mut self, view: &mut View<'_, '_>) {
+        // Anything unknown is the lowest, as in ingress-nginx.
+        view.set(&mut self.risk, "annotations-risk-level", |text| Ok(Risk::parse(text).unwrap_or(Risk::Low)));
+        view.set(&mut self.blocked_words, "annotation-value-word-blocklist", |text| {
+            Ok(value::list(text).into_iter().map(str::to_owned).collect())
+        });
+        view.set(&mut self.transport.connect_timeout, "proxy-connect-timeout", value::seconds);
+        view.set(&mut self.timeouts.send, "proxy-send-timeout", value::seconds);
+        view.set(&mut self.timeouts.read, "proxy-read-timeout", value::seconds);
+        view.set(&mut self.retries.on, "proxy-next-upstream", conditions);
+        view.set(&mut self.retries.attempts, "proxy-next-upstream-tries", tries);
+        view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Object, ObjectKey};
+
+    fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
+        let mut resources = Resources::default();
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
+        resources.apply(Object::from_value(object).unwrap());
+        let options = Options { configmap: Some(ObjectKey::new("default", "c")), ..Options::default() };
+        let mut reports = Vec::new();
+        let globals = Globals::of(&resources, &options, &mut reports);
+        (globals, reports.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_read_keeps_its_default_and_the_others_hold() {
+        let (globals, reports) = read(json!({"proxy-read-timeout": "soon", "proxy-connect-timeout": "9"}));
+        assert_eq!((globals.timeouts.read, globals.transport.connect_timeout), (60, 9));
+        let expected = "ConfigMap default/c: data.proxy-read-timeout: expected seconds from 0 to 31536000, got \"soon\"; \
+                        the default holds";
+        assert_eq!(reports, [expected]);
+    }
+
+    #[test]
+    fn unknown_keys_are_named_with_the_one_that_was_meant() {
+        let (_, reports) = read(json!({"proxy-read-timeuot": "1", "nonsense": "1"}));
+        assert!(reports[0].contains("\"nonsense\""), "{reports:?}");
+        assert!(reports[1].contains("did you mean proxy-read-timeout?"), "{reports:?}");
+    }
+
+    #[test]
+    fn every_key_that_is_honoured_is_read() {
+        let honoured = KEYS.iter().filter(|key| !matches!(key.envoy, crate::Support::Reported(_)));
+        let mut reports = Vec::new();
+        let values = honoured.map(|key| (key.name, "x")).collect();
+        let mut view = View::with(values, &mut reports);
+        Globals::default().take(&mut view);
+        assert_eq!(view.unasked(), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn an_unknown_risk_level_is_the_lowest() {
+        assert_eq!(read(json!({"annotations-risk-level": "Highest"})).0.risk, Risk::Low);
+        assert_eq!(read(json!({"annotations-risk-level": "Critical"})).0.risk, Risk::Critical);
+    }
+}

@@ -7,16 +7,20 @@
 //!                                                                            \-----> docs/benchmarks.md (--write)
 //! ```
 
+mod applications;
 mod docs;
 mod endpoint_change;
 mod envoy_cpu;
 mod machine;
 mod native;
+mod pick;
 mod registry;
 mod results;
 mod row;
+mod scale;
 mod statistics;
 mod table;
+mod translate;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

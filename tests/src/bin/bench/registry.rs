@@ -5,11 +5,15 @@
 use std::fmt;
 
 use anyhow::{Result, ensure};
+use sluice_filter_config::LoadBalance;
 
 use crate::Effort;
 use crate::endpoint_change::EndpointChange;
 use crate::envoy_cpu::EnvoyCpu;
+use crate::pick::Pick;
 use crate::row::{Measured, Row};
+use crate::scale::Scale;
+use crate::translate::Translate;
 
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
@@ -17,6 +21,11 @@ fn all() -> Vec<Bench> {
         Bench::EnvoyCpu(EnvoyCpu { policy: "round_robin", annotations: &[] }),
         Bench::EndpointChange(EndpointChange::Idle),
         Bench::EndpointChange(EndpointChange::Churn(100)),
+        Bench::Pick(Pick { name: "round_robin", algorithm: LoadBalance::RoundRobin, endpoints: 1000 }),
+        Bench::Translate(Translate { ingresses: 1000 }),
+        Bench::Translate(Translate { ingresses: 5000 }),
+        Bench::Translate(Translate { ingresses: 10_000 }),
+        Bench::Scale(Scale { ingresses: 10_000 }),
     ]
 }
 
@@ -24,6 +33,9 @@ fn all() -> Vec<Bench> {
 pub(crate) enum Bench {
     EnvoyCpu(EnvoyCpu),
     EndpointChange(EndpointChange),
+    Pick(Pick),
+    Translate(Translate),
+    Scale(Scale),
 }
 
 impl Bench {
@@ -32,6 +44,9 @@ impl Bench {
         match self {
             Bench::EnvoyCpu(bench) => bench.rows(),
             Bench::EndpointChange(bench) => bench.rows().into(),
+            Bench::Pick(bench) => bench.rows(),
+            Bench::Translate(bench) => bench.rows(),
+            Bench::Scale(bench) => bench.rows().into(),
         }
     }
 
@@ -40,6 +55,9 @@ impl Bench {
         match self {
             Bench::EnvoyCpu(bench) => bench.run(effort).await,
             Bench::EndpointChange(bench) => bench.run(effort).await,
+            Bench::Pick(bench) => bench.run(effort),
+            Bench::Translate(bench) => bench.run(effort),
+            Bench::Scale(bench) => bench.run(effort).await,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How long a change of endpoints takes: from the file's change to the first request that the new pod answers.
 //!
-//! The clock starts before the new file is written and renamed into the folder. Requests come on four connections, each a
-//! millisecond after its last answer, which is how finely the end is seen. None may fail.
+//! The clock starts before the new file is written and renamed into the folder. Requests come on four connections, each
+//! a millisecond after its last answer, which is how finely the end is seen. None may fail.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -117,3 +117,49 @@ fn balanced_by_itself(mut cluster: Value, endpoints: &[Value]) -> Result<Value> 
     fields.insert("load_balancing_policy".to_owned(), fallback);
     Ok(cluster)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster(policy: &str) -> Value {
+        let fallback = json!({ "policies": ["fallback"] });
+        let config = json!({ "name": policy, "typed_config": { "fallback_policy": fallback } });
+        json!({
+            "name": "web",
+            "type": "EDS",
+            "eds_cluster_config": {},
+            "connect_timeout": "5s",
+            "load_balancing_policy": { "policies": [{ "typed_extension_config": config }] },
+        })
+    }
+
+    #[test]
+    fn a_cluster_keeps_all_but_the_choice_and_the_discovery() {
+        let endpoints = [json!({ "cluster_name": "web", "endpoints": [{ "load_balancing_weight": 0 }] })];
+        let expected = json!({
+            "name": "web",
+            "type": "STATIC",
+            "connect_timeout": "5s",
+            "load_balancing_policy": { "policies": ["fallback"] },
+            "load_assignment": { "cluster_name": "web", "endpoints": [{}] },
+        });
+        assert_eq!(balanced_by_itself(cluster(OVERRIDE_HOST), &endpoints).unwrap(), expected);
+        let error = balanced_by_itself(cluster("another"), &endpoints).unwrap_err();
+        assert!(error.to_string().contains(OVERRIDE_HOST), "{error}");
+    }
+
+    #[test]
+    fn a_connection_manager_keeps_all_but_the_filter_and_the_discovery() {
+        let rds = json!({ "route_config_name": "http" });
+        let with = |filters| json!({ "merge_slashes": true, "rds": rds, "http_filters": filters });
+        let routes = || vec![json!({ "name": "http", "virtual_hosts": [] })];
+        let mut manager = with(json!([{ "name": FILTER }, { "name": "router" }]));
+        serve_by_itself(&mut manager, routes()).unwrap();
+        let mut expected = json!({ "merge_slashes": true, "http_filters": [{ "name": "router" }] });
+        expected["route_config"] = routes()[0].clone();
+        assert_eq!(manager, expected);
+        let error = serve_by_itself(&mut with(json!([{ "name": "router" }])), routes()).unwrap_err();
+        assert!(error.to_string().contains("expected one filter sluice"), "{error}");
+    }
+}

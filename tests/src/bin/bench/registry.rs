@@ -1,6 +1,7 @@
 //! All rows there are, and what measures each.
 //!
-//! A new row of a kind that exists is a line in [`all`]; a new kind is a file with `rows` and `run`, and a variant here.
+//! A new row of a kind that exists is a line in [`all`]; a new kind is a file with `rows` and `run`, and a variant
+//! here.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
-//! A folder with very many Ingresses: how long a change of one takes to be served, and how much memory the controller has.
+//! A folder with very many Ingresses: how long a change of one takes to be served, and how much memory the controller
+//! has.
 //!
 //! A change gives one Ingress another host. The clock starts before its file is written, and ends with the first answer
-//! to the new host that is not 404, asked for every millisecond. Meanwhile a host that stays is asked for, too, and must
-//! never fail.
+//! to the new host that is not 404, asked for every millisecond. Meanwhile a host that stays is asked for, too, and
+//! must never fail.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -82,13 +82,7 @@ impl Manifests {
 
     /// Writes a Service and its EndpointSlice. All pods listen on the port of the first.
     pub fn service(&self, namespace: &str, name: &str, port: u16, pods: &[SocketAddr]) -> Result<()> {
-        let target = pods.first().map_or(port, SocketAddr::port);
-        self.object(&json!({
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": { "namespace": namespace, "name": name },
-            "spec": { "ports": [{ "name": "http", "port": port, "targetPort": target }] },
-        }))?;
+        self.object(&service(namespace, name, port, pods))?;
         self.endpoints(namespace, name, pods)
     }
 
@@ -101,6 +95,17 @@ impl Manifests {
     pub fn ingress(&self, ingress: &Ingress) -> Result<()> {
         self.object(&ingress.to_json())
     }
+}
+
+/// A Service. All pods listen on the port of the first.
+pub fn service(namespace: &str, name: &str, port: u16, pods: &[SocketAddr]) -> Value {
+    let target = pods.first().map_or(port, SocketAddr::port);
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "namespace": namespace, "name": name },
+        "spec": { "ports": [{ "name": "http", "port": port, "targetPort": target }] },
+    })
 }
 
 /// The EndpointSlice of a Service. All pods listen on the port of the first.

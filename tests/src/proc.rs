@@ -12,6 +12,16 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
     Ok(Duration::from_secs(stat.ticks) / u32::try_from(ticks_per_second).unwrap_or(100))
 }
 
+/// Memory of the process that is in RAM, in bytes.
+pub fn resident_memory(pid: u32) -> Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid}"))?;
+    let kib = || {
+        text.lines()
+            .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok())
+    };
+    Ok(kib().with_context(|| format!("VmRSS of process {pid}"))? * 1024)
+}
+
 /// The processes that `pid` started and that still run.
 pub fn children(pid: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -71,5 +81,6 @@ mod tests {
     fn this_process_runs_and_uses_cpu() {
         assert!(is_running(std::process::id()));
         assert!(cpu_time(std::process::id()).is_ok());
+        assert!(resident_memory(std::process::id()).unwrap() > 0);
     }
 }

@@ -22,7 +22,8 @@ cargo xtask <task>
                                    a change. --check: once, without waiting for Ctrl-C
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format and clippy first
-  bench [NAME...]                  measurements, all or the named ones
+  bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
+                                   --write: also the table in docs/benchmarks.md. More: bench --help
   docs                             write the pages of docs/ that come from the code
   setup                            only fetch what the other tasks need
 ";

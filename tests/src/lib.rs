@@ -11,10 +11,13 @@
 //! tests run side by side.
 
 pub mod artifacts;
+pub mod cases;
 pub mod connection;
+pub mod dial;
 pub mod echo;
 pub mod envoy;
 pub mod http;
+pub mod http2;
 pub mod latency;
 pub mod load;
 pub mod log;
@@ -25,5 +28,5 @@ pub mod process;
 pub mod script;
 pub mod sluice;
 pub mod tally;
-mod tls;
+pub mod tls;
 pub mod wait;

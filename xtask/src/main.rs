@@ -22,6 +22,8 @@ cargo xtask <task>
                                    a change. --check: once, without waiting for Ctrl-C
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format and clippy first
+  cases FILE [--only ID] [--area AREA] [--data-plane envoy]
+                                   plays a file of acceptance cases; fails when one of them does
   bench [NAME...]                  measurements, all or the named ones
   setup                            only fetch what the other tasks need
 ";
@@ -42,6 +44,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
     match task {
         "demo" => run::demo(arguments),
         "test" => run::test(arguments),
+        "cases" => run::cases(arguments),
         "bench" => run::bench(arguments),
         "setup" => setup::all().map(drop),
         "help" | "--help" | "-h" => {

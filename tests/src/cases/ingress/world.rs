@@ -1,0 +1,131 @@
+//! One case's controller, data plane, pods and objects.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::check::PublicPorts;
+use super::flags;
+use super::marker::Marker;
+use super::model::Model;
+use super::objects::{self, Places};
+use super::pods::Pods;
+use super::schema::Case;
+use super::secrets::Secrets;
+use crate::cases::Outcome;
+use crate::manifests::Manifests;
+use crate::sluice::{Options, Sluice};
+
+/// All objects are in one file, so that the controller hears of a change as a whole.
+const FILE: &str = "case.yaml";
+
+/// A cookie that was kept, and the pod that answered when it was set.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its value.
+    pub value: String,
+    /// The pod.
+    pub pod: Option<String>,
+}
+
+/// Everything that a case needs while it is played.
+pub struct World {
+    /// What there should be.
+    pub model: Model,
+    /// The pods.
+    pub pods: Pods,
+    /// Certificates and other secrets.
+    pub secrets: Secrets,
+    /// The controller.
+    pub sluice: Sluice,
+    /// How its ports look from outside.
+    pub ports: PublicPorts,
+    /// Cookies by name.
+    pub cookies: BTreeMap<String, Kept>,
+    /// The pod of the last answer.
+    pub last_pod: Option<String>,
+    manifests: Manifests,
+    marker: Option<Marker>,
+    written: Vec<Value>,
+}
+
+impl World {
+    /// Starts everything. What stands against that is an outcome of the case.
+    pub async fn start(case: &Case, data_plane: &str) -> Result<World, Outcome> {
+        let model = Model { given: case.given.clone(), missing: super::action::created_later(case) };
+        if let Some(rbac) = &model.given.rbac {
+            let reason = format!("needs a cluster that restricts the controller (rbac: {rbac})");
+            return Err(Outcome::NotApplicable(reason));
+        }
+        let flags = flags::of(&model).map_err(Outcome::failed)?;
+        let has_actions = case.checks.iter().any(|check| check.when.after.is_some());
+        let started = World::with(model, flags, data_plane, has_actions).await;
+        started.map_err(|error| Outcome::failed(format!("the world does not start: {error:#}")))
+    }
+
+    async fn with(model: Model, flags: Vec<String>, data_plane: &str, has_actions: bool) -> Result<World> {
+        let manifests = Manifests::folder()?;
+        let mut pods = Pods::new()?;
+        pods.follow(&model).await?;
+        let mut secrets = Secrets::default();
+        let marker = if has_actions { Some(Marker::start().await?) } else { None };
+        let written = all_objects(&model, &mut secrets, &pods.places(), marker.as_ref())?;
+        manifests.write(FILE, &documents(&written))?;
+        let sluice = Options::new(&manifests).data_plane(data_plane).arguments(flags).start().await?;
+        let ports = flags::public_ports(&model, sluice.http().port(), sluice.https().port());
+        let (cookies, last_pod) = (BTreeMap::new(), None);
+        Ok(World { model, pods, secrets, sluice, ports, cookies, last_pod, manifests, marker, written })
+    }
+
+    /// Makes the world follow its model, and waits until that is served.
+    pub async fn follow(&mut self) -> Result<()> {
+        let surplus = self.pods.follow(&self.model).await?;
+        let places = self.pods.places();
+        let without_marker = all_objects(&self.model, &mut self.secrets, &places, None)?;
+        let only_endpoints = differs_in_endpoints_only(&self.written, &without_marker);
+        let Some(marker) = &mut self.marker else { bail!("a world without actions does not change") };
+        marker.advance(only_endpoints);
+        self.written = without_marker;
+        let mut all = self.written.clone();
+        all.extend(marker.objects(&self.model));
+        self.manifests.write(FILE, &documents(&all))?;
+        let setting = |name: &str| self.model.given.configmap.as_ref().and_then(|map| map.get(name));
+        let proxy = setting("use-proxy-protocol").is_some_and(|value| value == "true");
+        let line = proxy.then_some("PROXY TCP4 127.0.0.1 127.0.0.1 1 1");
+        let served = marker.served(self.sluice.http(), line).await;
+        served.with_context(|| format!("the controller's log ends\n{}", self.sluice.log().tail()))?;
+        // Nobody is sent to them any more.
+        drop(surplus);
+        Ok(())
+    }
+}
+
+fn all_objects(
+    model: &Model,
+    secrets: &mut Secrets,
+    places: &Places,
+    marker: Option<&Marker>,
+) -> Result<Vec<Value>> {
+    let secrets = secrets.of(model)?;
+    let mut all = objects::objects(model, &secrets, places);
+    all.extend(marker.into_iter().flat_map(|marker| marker.objects(model)));
+    Ok(all)
+}
+
+/// JSON is YAML, and no line of it begins a new document.
+fn documents(objects: &[Value]) -> String {
+    objects.iter().map(|object| format!("---\n{object:#}\n")).collect()
+}
+
+fn differs_in_endpoints_only(before: &[Value], now: &[Value]) -> bool {
+    let others = |objects: &[Value]| -> Vec<Value> {
+        let is_other = |object: &&Value| object["kind"] != "EndpointSlice" && !is_marker(object);
+        objects.iter().filter(is_other).cloned().collect()
+    };
+    others(before) == others(now)
+}
+
+fn is_marker(object: &Value) -> bool {
+    object["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("sluice-cases-"))
+}

@@ -12,7 +12,7 @@ use crate::http::{self, Response};
 use crate::log::Log;
 use crate::manifests::Manifests;
 use crate::ports::Port;
-use crate::process::Process;
+use crate::process::{self, Process};
 use crate::{artifacts, proc, wait};
 
 /// How to start a controller.
@@ -203,6 +203,11 @@ impl Sluice {
         wait_for_status(self.http, host, target, status)
             .await
             .with_context(|| format!("the log ends\n{}", self.log().tail()))
+    }
+
+    /// Sends a signal, named as in `SIGTERM`; only the first word counts.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        process::signal_by_name(self.pid(), name.split_whitespace().next().unwrap_or_default())
     }
 
     /// Stops it in an orderly way.

@@ -6,7 +6,7 @@
 mod received;
 mod serve;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,6 +47,8 @@ pub struct Setup {
     pub tls: Option<Arc<ServerConfig>>,
     /// Whether it insists on one of plain and TLS.
     pub speaks: Speaks,
+    /// What it answers to DNS over TCP.
+    pub dns: Option<Ipv4Addr>,
     /// Answers that depend on more than the path; a script's answer to that very path comes first.
     pub reflex: Option<Reflex>,
 }

@@ -21,6 +21,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::received::{Received, Transport};
 use super::{Pod, Speaks};
+use crate::dns;
 use crate::script::Answer;
 
 /// A pod whose client says nothing is not kept waiting for ever.
@@ -28,6 +29,8 @@ const FIRST_BYTES: Duration = Duration::from_secs(10);
 /// The longest line of the PROXY protocol, version 1.
 const PROXY_LINE: usize = 107;
 const TLS_HANDSHAKE: u8 = 0x16;
+/// How a message of DNS over TCP begins, when it is shorter than 256 bytes.
+const DNS_LENGTH: u8 = 0;
 
 type Body = BoxBody<Bytes, std::convert::Infallible>;
 
@@ -61,6 +64,10 @@ async fn converse(mut stream: TcpStream, pod: Arc<Pod>) -> Result<()> {
     let mut first = [0];
     let peeked = tokio::time::timeout(FIRST_BYTES, stream.peek(&mut first)).await??;
     let wants_tls = peeked == 1 && first == [TLS_HANDSHAKE];
+    if let (Some(address), 1, [DNS_LENGTH]) = (pod.setup.dns, peeked, first) {
+        pod.hits.fetch_add(1, Ordering::Relaxed);
+        return dns::answer(stream, address).await;
+    }
     match (&pod.setup.tls, wants_tls) {
         (Some(config), true) if pod.setup.speaks != Speaks::Plain => {
             let stream = TlsAcceptor::from(Arc::clone(config)).accept(stream).await?;

@@ -13,13 +13,16 @@ use crate::artifacts;
 
 /// Where clients find a deployment.
 const PUBLIC: [(&str, &str); 2] = [("http-port", "80"), ("https-port", "443")];
+/// Further flags that are not a case's to choose: they open the listeners that the runner reserves.
+const OWN: [&str; 4] =
+    ["healthz-port", "validating-webhook", "validating-webhook-certificate", "validating-webhook-key"];
 
 /// The arguments for a case, without the listeners.
 ///
 /// # Errors
 /// The first flag that the controller does not know, and what it was for.
 pub fn of(model: &Model) -> Result<Vec<String>, String> {
-    let own = |flag: &str| PUBLIC.iter().any(|(name, _)| *name == flag);
+    let own = |flag: &str| PUBLIC.iter().any(|(name, _)| *name == flag) || OWN.contains(&flag);
     let mut flags: Vec<String> =
         model.given.flags.iter().filter(|flag| !own(name_of(flag))).map(|flag| with_dashes(flag)).collect();
     if model.given.configmap.is_some() && model.flag("configmap").is_none() {

@@ -63,7 +63,7 @@ impl Marker {
         let backend = json!({ "service": { "name": NAME, "port": { "number": port } } });
         let path = json!({ "path": self.path(), "pathType": "Exact", "backend": backend });
         let mut ingress = json!({
-            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata.clone(),
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata,
             "spec": { "rules": [{ "host": HOST, "http": { "paths": [path] } }] },
         });
         ingress["metadata"]["annotations"] = annotations;

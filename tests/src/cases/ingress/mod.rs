@@ -10,9 +10,12 @@
 //! ```
 
 mod action;
+mod asked;
 pub mod backend;
 pub mod certificates;
+mod change;
 pub mod check;
+mod control;
 pub mod expect;
 mod fixture;
 mod flags;
@@ -22,6 +25,7 @@ mod objects;
 mod perform;
 mod pods;
 mod request;
+mod requests;
 pub mod schema;
 mod secrets;
 pub mod then;

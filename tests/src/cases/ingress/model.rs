@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
+use super::action::Kind;
 use super::fixture::{self, Fixture};
 use super::schema::{Given, Port, Service};
 
@@ -61,8 +62,10 @@ pub struct Named {
 pub struct Model {
     /// The case's words, changed by actions.
     pub given: Given,
-    /// Services that were removed, or are not there yet.
-    pub missing: BTreeSet<String>,
+    /// Objects that were removed, or are not there yet.
+    pub missing: BTreeSet<(Kind, String)>,
+    /// The object that came or went last.
+    pub last: Option<(Kind, String)>,
 }
 
 impl Model {
@@ -82,6 +85,11 @@ impl Model {
         ports.into_iter().map(|(key, ports)| (key.clone(), self.named(&key, ports))).collect()
     }
 
+    /// Whether an object was removed, or is not there yet.
+    pub fn is_missing(&self, kind: Kind, name: &str) -> bool {
+        self.missing.contains(&(kind, name.to_owned()))
+    }
+
     fn named(&self, key: &Key, mut ports: BTreeSet<Port>) -> Named {
         if ports.is_empty() {
             ports.insert(Port::Number(80));
@@ -91,7 +99,7 @@ impl Model {
     }
 
     fn behind(&self, key: &Key, object: &Service) -> Behind {
-        if self.missing.contains(&key.name) {
+        if self.is_missing(Kind::Service, &key.name) {
             return Behind::Nothing;
         }
         if object.kind.as_deref() == Some("ExternalName") {
@@ -154,7 +162,7 @@ impl Model {
     /// The value of a flag.
     pub fn flag(&self, name: &str) -> Option<&str> {
         let values = self.given.flags.iter().filter_map(|flag| flag.trim_start_matches('-').split_once('='));
-        values.filter(|(flag, _)| *flag == name).map(|(_, value)| value).last()
+        values.rev().find(|(flag, _)| *flag == name).map(|(_, value)| value)
     }
 
     /// Every annotation and setting.
@@ -210,7 +218,7 @@ mod tests {
     use serde_json::json;
 
     fn model(given: serde_json::Value) -> Model {
-        Model { given: serde_json::from_value(given).unwrap(), missing: BTreeSet::new() }
+        Model { given: serde_json::from_value(given).unwrap(), ..Model::default() }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 
+use super::action::Kind;
 use super::model::{Behind, CONTROLLER_NAMESPACE, Key, Model, Named};
 use super::schema::{Ingress, IngressClass, Port, ServicePort, Target};
 use super::secrets::Data;
@@ -56,7 +57,9 @@ pub fn objects(model: &Model, secrets: &[(Key, Data)], places: &Places) -> Vec<V
         let place = places.services.get(&key).cloned().unwrap_or_default();
         all.extend(service(&key, &named, &place));
     }
-    all.extend(given.ingresses.iter().enumerate().map(|(n, one)| ingress(one, n, places)));
+    let ingresses = given.ingresses.iter().enumerate();
+    let ingresses = ingresses.filter(|(_, one)| !model.is_missing(Kind::Ingress, &one.name));
+    all.extend(ingresses.map(|(n, one)| ingress(one, n, places)));
     all
 }
 
@@ -98,7 +101,8 @@ fn config_maps(model: &Model, places: &Places) -> Vec<Value> {
         let name = model.flag("configmap").unwrap_or(CONFIGMAP);
         maps.push(config_map(&Key::parse(name, CONTROLLER_NAMESPACE), data));
     }
-    for (name, data) in &model.given.configmaps {
+    let others = model.given.configmaps.iter();
+    for (name, data) in others.filter(|(name, _)| !model.is_missing(Kind::ConfigMap, name)) {
         let namespaces = model.namespaces_of(name).into_iter();
         maps.extend(namespaces.map(|namespace| config_map(&Key::parse(name, &namespace), data)));
     }
@@ -138,7 +142,7 @@ fn service(key: &Key, named: &Named, place: &Place) -> Vec<Value> {
         }
     } else {
         spec.insert("type".to_owned(), named.object.kind.as_deref().unwrap_or("ClusterIP").into());
-        spec.insert("ports".to_owned(), ports.clone().into());
+        spec.insert("ports".to_owned(), ports.into());
         spec.insert("externalIPs".to_owned(), named.object.external_ips.clone().into());
         let given = named.object.cluster_ip.clone();
         let address = place.cluster_ip.map(|ip| ip.to_string()).or(given);

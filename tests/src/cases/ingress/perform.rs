@@ -1,36 +1,42 @@
 //! Plays one case: its checks one after the other, in one world.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::action::Action;
-use super::check::{self, Observed};
-use super::request::Surroundings;
+use super::action::{self, Action};
+use super::asked::Asked;
+use super::check::texts;
+use super::control::plane::{self, State};
 use super::schema::{Case, Check};
-use super::traffic::{self, Exchange};
-use super::world::{Kept, World};
+use super::world::World;
 use crate::cases::Outcome;
 
-/// How long a check may go wrong after an action: listeners and certificates follow routes and endpoints, and nothing
-/// tells when they have.
+/// How long something may be as it was before: listeners, certificates and logs follow routes and endpoints, and
+/// nothing tells when they have.
 const AFTERMATH: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Plays a case, as it stands in the file.
 pub async fn play(case: &Value, data_plane: &str) -> Outcome {
+    let words = words_of(case);
     let case = match Case::read(case) {
         Ok(case) => case,
         Err(error) => {
             return Outcome::NotApplicable(format!("a word that this runner does not know: {error}"));
         }
     };
+    let mut reasons = Vec::new();
+    // What cannot be done is known before anything starts.
+    for (n, (check, words)) in case.checks.iter().zip(&words).enumerate() {
+        if let Err(reason) = Asked::of(check).fits(words) {
+            return Outcome::NotApplicable(format!("check {}: {reason}", n + 1));
+        }
+    }
     let mut world = match World::start(&case, data_plane).await {
         Ok(world) => world,
         Err(outcome) => return outcome,
     };
-    let mut reasons = Vec::new();
     for (n, check) in case.checks.iter().enumerate() {
         match world.check(check).await {
             Ok(found) => reasons.extend(found.into_iter().map(|reason| format!("check {}: {reason}", n + 1))),
@@ -43,28 +49,44 @@ pub async fn play(case: &Value, data_plane: &str) -> Outcome {
     Outcome::of(reasons)
 }
 
+/// The words of each `then`.
+fn words_of(case: &Value) -> Vec<Vec<String>> {
+    let checks = case["checks"].as_array().into_iter().flatten();
+    let words = |check: &Value| check["then"].as_object().map(|then| then.keys().cloned().collect());
+    checks.map(|check| words(check).unwrap_or_default()).collect()
+}
+
 impl World {
     /// The reasons against a check.
     ///
     /// # Errors
     /// What the check asks for that cannot be done.
     async fn check(&mut self, check: &Check) -> Result<Vec<String>, String> {
-        let actions = check.when.after.iter().flat_map(|after| after.all());
-        let actions: Vec<Action> = actions.map(|text| Action::parse(text)).collect::<Result<_, _>>()?;
+        let before = match plane::is_asked_for(&check.then) {
+            true => State::of(&self.sluice).await.map(Some),
+            false => Ok(None),
+        };
+        let before = match before {
+            Ok(before) => before,
+            Err(error) => return Ok(vec![format!("the data plane's configuration: {error:#}")]),
+        };
+        let mut actions = Vec::new();
+        for text in check.when.after.iter().flat_map(|after| after.all()) {
+            actions.extend(action::parse(text)?);
+        }
         for action in &actions {
-            action.change(&mut self.model, check)?;
+            self.model.change(action, check)?;
+            if let Action::Wait(time) = action {
+                tokio::time::sleep(*time).await;
+            } else if let Err(error) = self.follow().await {
+                return Ok(vec![format!("{error:#}")]);
+            }
         }
-        if !actions.is_empty()
-            && let Err(error) = self.follow().await
-        {
-            return Ok(vec![format!("{error:#}")]);
-        }
-        let within = check.when.within_s.map(Duration::try_from_secs_f64).transpose();
-        let within = within.map_err(|error| format!("within_s: {error}"))?;
-        let patience = within.unwrap_or(if actions.is_empty() { Duration::ZERO } else { AFTERMATH });
+        let patience = patience(check, !actions.is_empty())?;
         let start = Instant::now();
         loop {
-            let reasons = self.requests(check).await?;
+            let mut reasons = self.ask(check).await?;
+            reasons.extend(self.general(check, before.as_ref()).await);
             if reasons.is_empty() || start.elapsed() >= patience {
                 return Ok(reasons);
             }
@@ -72,62 +94,71 @@ impl World {
         }
     }
 
-    async fn requests(&mut self, check: &Check) -> Result<Vec<String>, String> {
-        self.pods.begin_check();
-        let cookies: BTreeMap<String, String> =
-            self.cookies.iter().map(|(name, kept)| (name.clone(), kept.value.clone())).collect();
-        let mut surroundings = Surroundings {
-            http: self.sluice.http(),
-            https: self.sluice.https(),
-            authorities: &mut self.secrets.authorities,
-            cookies: &cookies,
-        };
-        let when = &check.when;
-        let prepared =
-            (1..=when.count()).map(|n| surroundings.prepare(when, n)).collect::<anyhow::Result<_>>();
-        let prepared = prepared.map_err(|error| format!("{error:#}"))?;
-        let (place, start) = (self.pods.journal.len(), Instant::now());
-        let exchanges = traffic::send_all(when, prepared).await.map_err(|error| format!("{error:#}"))?;
-        let elapsed = start.elapsed();
-        let reasons = self.compare(check, &exchanges, place, elapsed)?;
-        self.remember(check, &exchanges);
-        Ok(reasons)
-    }
-
-    fn compare(
-        &self,
-        check: &Check,
-        exchanges: &[Exchange],
-        place: usize,
-        elapsed: Duration,
-    ) -> Result<Vec<String>, String> {
-        let auth_services = self.model.auth_services();
-        let received = self.pods.journal.since(place);
-        let (auth, received) =
-            received.into_iter().partition(|received| auth_services.contains(&received.service));
-        let kept = check.when.use_cookie.as_ref().and_then(|name| self.cookies.get(name));
-        let before = match kept {
-            Some(kept) => kept.pod.clone(),
-            None if exchanges.len() == 1 => self.last_pod.clone(),
-            None => None,
-        };
-        let (pods, ports) = (&self.pods, &self.ports);
-        Observed { exchanges, received, auth, elapsed, before, pods, ports }.against(&check.then)
-    }
-
-    fn remember(&mut self, check: &Check, exchanges: &[Exchange]) {
-        let answers = exchanges.iter().filter_map(|exchange| exchange.answer.as_ref().ok());
-        for answer in answers {
-            self.last_pod = answer.pod().map(str::to_owned);
-            if let Some(name) = &check.when.save_cookie
-                && let Some(value) = check::find_cookie(answer, name)
-            {
-                self.cookies.insert(name.clone(), Kept { value, pod: self.last_pod.clone() });
+    async fn ask(&mut self, check: &Check) -> Result<Vec<String>, String> {
+        let Check { when, then } = check;
+        match Asked::of(check) {
+            Asked::Requests => self.requests(check).await,
+            Asked::Admission => self.admission(when, then).await,
+            Asked::Read(what) => Ok(vec![unreadable(what)]),
+            Asked::Exec(command) => self.exec(command, then),
+            Asked::Metric(name) => {
+                if let Some(request) = &when.request {
+                    self.exchanges(request).await?;
+                }
+                self.metric(name, then).await
+            }
+            Asked::Signal(signal) => {
+                let ended = self.sluice.signal(signal).map(|()| unreadable("Ingress.status"));
+                Ok(vec![ended.unwrap_or_else(|error| format!("signal {signal:?}: {error:#}"))])
+            }
+            Asked::Connection(port) => {
+                let (place, start) = (self.pods.journal.len(), Instant::now());
+                let exchange = self.connect(port, when).await;
+                self.compare(check, &[exchange], place, start.elapsed()).await
+            }
+            Asked::Dns(question) => Ok(self.ask_dns(question, when, then).await),
+            Asked::Nothing => {
+                let place = self.pods.journal.len();
+                self.compare(check, &[], place, Duration::ZERO).await
             }
         }
+    }
+
+    /// What can be expected of everything.
+    async fn general(&self, check: &Check, before: Option<&State>) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if plane::is_asked_for(&check.then) {
+            reasons.extend(self.plane(&check.then, before).await);
+        }
+        let lines = self.sluice.log().lines();
+        for text in check.then.log_contains.iter().flat_map(texts) {
+            if !lines.iter().any(|line| line.contains(&text)) {
+                let count = lines.len();
+                reasons.push(format!("log_contains: {text:?} is in none of the log's {count} lines"));
+            }
+        }
+        reasons
     }
 
     fn end(self) -> anyhow::Result<()> {
         self.sluice.stop()
     }
+}
+
+/// How long a check may go wrong.
+fn patience(check: &Check, after_action: bool) -> Result<Duration, String> {
+    if let Some(seconds) = check.when.within_s {
+        return Duration::try_from_secs_f64(seconds).map_err(|error| format!("within_s: {error}"));
+    }
+    let then = &check.then;
+    let is_slow = check.when.metric.is_some()
+        || then.log_contains.is_some()
+        || then.config_contains.is_some()
+        || then.checksum_changed == Some(true);
+    Ok(if after_action || is_slow { AFTERMATH } else { Duration::ZERO })
+}
+
+/// Objects are files here, and the controller does not write to them.
+fn unreadable(what: &str) -> String {
+    format!("{what}: a controller on a folder of manifests writes nothing back that could be read")
 }

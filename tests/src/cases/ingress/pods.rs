@@ -22,6 +22,8 @@ pub struct Pods {
     used: u16,
     services: BTreeMap<Key, Running>,
     tcp: BTreeMap<String, Port>,
+    /// What they answer to DNS over TCP.
+    dns: Option<Ipv4Addr>,
     /// What all of them received.
     pub journal: Journal,
 }
@@ -41,8 +43,9 @@ struct Running {
 
 impl Pods {
     /// None yet.
-    pub fn new() -> Result<Pods> {
+    pub fn new(dns: Option<Ipv4Addr>) -> Result<Pods> {
         Ok(Pods {
+            dns,
             network: Network::reserve()?,
             used: 0,
             services: BTreeMap::new(),
@@ -106,6 +109,7 @@ impl Pods {
             journal: Some(self.journal.clone()),
             tls: running.certificate.as_ref().map(|(config, _)| Arc::clone(config)),
             speaks: running.speaks,
+            dns: self.dns,
             reflex: Some(fixture::reflex),
         };
         let echo = Echo::start_with(addr, identity, setup).await?;

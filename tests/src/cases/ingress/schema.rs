@@ -35,7 +35,11 @@ pub struct Case {
 impl Case {
     /// Reads a case; the error names the word.
     pub fn read(case: &Value) -> Result<Case, String> {
-        serde_path_to_error::deserialize(case).map_err(|error| error.to_string())
+        let case: Case = serde_path_to_error::deserialize(case).map_err(|error| error.to_string())?;
+        let targets = case.given.ingresses.iter().flat_map(Ingress::targets);
+        // What `flatten` would let pass.
+        let unknown = targets.flat_map(|target| target.others.keys()).next().cloned();
+        unknown.map_or(Ok(case), |word| Err(format!("given.ingresses: unknown word `{word}`")))
     }
 }
 
@@ -64,6 +68,7 @@ pub struct Given {
     /// Secrets: `tls for HOST`, or the data.
     pub secrets: BTreeMap<String, Secret>,
     /// The controller's ConfigMap.
+    #[serde(deserialize_with = "some_texts")]
     pub configmap: Option<BTreeMap<String, String>>,
     /// Other ConfigMaps.
     pub configmaps: BTreeMap<String, BTreeMap<String, String>>,
@@ -90,6 +95,7 @@ pub struct Ingress {
     /// `spec.ingressClassName`.
     pub ingress_class_name: Option<String>,
     /// `metadata.annotations`.
+    #[serde(deserialize_with = "texts")]
     pub annotations: BTreeMap<String, String>,
     /// `spec.defaultBackend`.
     pub default_backend: Option<Target>,
@@ -229,7 +235,7 @@ pub struct ServicePortObject {
 }
 
 /// A Secret: in words, or the data.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged)]
 pub enum Secret {
     /// `tls for HOST`.
@@ -260,4 +266,53 @@ pub struct IngressClassObject {
     /// `spec.parameters`.
     #[serde(default)]
     pub parameters: Option<Value>,
+}
+
+/// Numbers and booleans may stand where Kubernetes has text.
+fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    let values: BTreeMap<String, Value> = BTreeMap::deserialize(deserializer)?;
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Ok(values.into_iter().map(|(name, value)| (name, text(value))).collect())
+}
+
+fn some_texts<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeMap<String, String>>, D::Error> {
+    texts(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(given: Value, when: Value, then: Value) -> Result<Case, String> {
+        let check = json!({ "when": when, "then": then });
+        Case::read(&json!({ "id": "x", "area": "a", "title": "t", "given": given, "checks": [check] }))
+    }
+
+    #[test]
+    fn an_unknown_word_is_named_wherever_it_stands() {
+        assert!(read(json!({}), json!({}), json!({})).is_ok());
+        let target = json!({ "ingresses": [{ "rules": [{ "paths": [{ "path": "/", "colour": 1 }] }] }] });
+        for (given, when, then, named) in [
+            (json!({ "colour": 1 }), json!({}), json!({}), "colour"),
+            (target, json!({}), json!({}), "colour"),
+            (json!({ "ingresses": [{ "colour": 1 }] }), json!({}), json!({}), "colour"),
+            (json!({}), json!({ "colour": 1 }), json!({}), "colour"),
+            (json!({}), json!({}), json!({ "colour": 1 }), "colour"),
+            (json!({}), json!({}), json!({ "tls": { "colour": 1 } }), "colour"),
+        ] {
+            let error = read(given, when, then).unwrap_err();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn nothing_said_and_null_are_different() {
+        let then = |then: Value| read(json!({}), json!({}), then).unwrap().checks[0].then.clone();
+        assert!(then(json!({})).set_cookie.is_none());
+        assert!(matches!(then(json!({ "set_cookie": null })).set_cookie, Some(None)));
+        assert!(matches!(then(json!({ "set_cookie": {} })).set_cookie, Some(Some(_))));
+    }
 }

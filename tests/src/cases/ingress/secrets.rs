@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 
+use super::action::Kind;
 use super::certificates::Authorities;
 use super::model::{Key, Model, PREFIX};
 use super::schema::Secret;
@@ -27,7 +28,8 @@ impl Secrets {
     /// Every Secret of a case.
     pub fn of(&mut self, model: &Model) -> Result<Vec<(Key, Data)>> {
         let mut secrets = Vec::new();
-        for (name, secret) in &model.given.secrets {
+        let listed = model.given.secrets.iter();
+        for (name, secret) in listed.filter(|(name, _)| !model.is_missing(Kind::Secret, name)) {
             let data = self.data(name, secret).with_context(|| format!("secret {name:?}"))?;
             for namespace in model.namespaces_of(name) {
                 secrets.push((Key::parse(name, &namespace), data.clone()));

@@ -91,6 +91,18 @@ pub enum OneOrMany {
     Many(Vec<String>),
 }
 
+impl When {
+    /// Whether it asks for a request at all.
+    pub fn is_request(&self) -> bool {
+        self.method.is_some()
+            || self.scheme.is_some()
+            || self.host.is_some()
+            || self.path.is_some()
+            || self.path_as_is.is_some()
+            || self.protocol.is_some()
+    }
+}
+
 impl OneOrMany {
     /// All of them.
     pub fn all(&self) -> &[String] {

@@ -1,18 +1,20 @@
 //! One case's controller, data plane, pods and objects.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::check::PublicPorts;
-use super::flags;
+use super::check::{PublicPorts, texts};
+use super::control::Listeners;
 use super::marker::Marker;
 use super::model::Model;
 use super::objects::{self, Places};
 use super::pods::Pods;
 use super::schema::Case;
 use super::secrets::Secrets;
+use super::{action, flags};
 use crate::cases::Outcome;
 use crate::manifests::Manifests;
 use crate::sluice::{Options, Sluice};
@@ -45,6 +47,8 @@ pub struct World {
     pub cookies: BTreeMap<String, Kept>,
     /// The pod of the last answer.
     pub last_pod: Option<String>,
+    /// The controller's own listeners.
+    pub listeners: Listeners,
     manifests: Manifests,
     marker: Option<Marker>,
     written: Vec<Value>,
@@ -53,20 +57,25 @@ pub struct World {
 impl World {
     /// Starts everything. What stands against that is an outcome of the case.
     pub async fn start(case: &Case, data_plane: &str) -> Result<World, Outcome> {
-        let model = Model { given: case.given.clone(), missing: super::action::created_later(case) };
+        let mut model = Model { given: case.given.clone(), missing: action::created_later(case), last: None };
+        if action::changes_settings(case) {
+            model.given.configmap.get_or_insert_default();
+        }
         if let Some(rbac) = &model.given.rbac {
             let reason = format!("needs a cluster that restricts the controller (rbac: {rbac})");
             return Err(Outcome::NotApplicable(reason));
         }
         let flags = flags::of(&model).map_err(Outcome::failed)?;
-        let has_actions = case.checks.iter().any(|check| check.when.after.is_some());
-        let started = World::with(model, flags, data_plane, has_actions).await;
+        let started = World::with(case, model, flags, data_plane).await;
         started.map_err(|error| Outcome::failed(format!("the world does not start: {error:#}")))
     }
 
-    async fn with(model: Model, flags: Vec<String>, data_plane: &str, has_actions: bool) -> Result<World> {
+    async fn with(case: &Case, model: Model, mut flags: Vec<String>, data_plane: &str) -> Result<World> {
+        let has_actions = case.checks.iter().any(|check| check.when.after.is_some());
         let manifests = Manifests::folder()?;
-        let mut pods = Pods::new()?;
+        let listeners = Listeners::for_case(case)?;
+        flags.extend(listeners.arguments());
+        let mut pods = Pods::new(dns_answer(case))?;
         pods.follow(&model).await?;
         let mut secrets = Secrets::default();
         let marker = if has_actions { Some(Marker::start().await?) } else { None };
@@ -75,7 +84,19 @@ impl World {
         let sluice = Options::new(&manifests).data_plane(data_plane).arguments(flags).start().await?;
         let ports = flags::public_ports(&model, sluice.http().port(), sluice.https().port());
         let (cookies, last_pod) = (BTreeMap::new(), None);
-        Ok(World { model, pods, secrets, sluice, ports, cookies, last_pod, manifests, marker, written })
+        Ok(World {
+            model,
+            pods,
+            secrets,
+            sluice,
+            ports,
+            cookies,
+            last_pod,
+            listeners,
+            manifests,
+            marker,
+            written,
+        })
     }
 
     /// Makes the world follow its model, and waits until that is served.
@@ -99,6 +120,12 @@ impl World {
         drop(surplus);
         Ok(())
     }
+}
+
+/// The pods answer with what the case expects; whether that arrives is the question.
+fn dns_answer(case: &Case) -> Option<Ipv4Addr> {
+    let answers = case.checks.iter().filter_map(|check| check.then.answer.as_ref());
+    answers.flat_map(texts).find_map(|answer| answer.parse().ok())
 }
 
 fn all_objects(

@@ -5,6 +5,7 @@ mod cookie;
 mod spread;
 mod upstream;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -29,6 +30,8 @@ pub struct Observed<'a> {
     pub elapsed: Duration,
     /// The pod of before: the kept cookie's, or the last one.
     pub before: Option<String>,
+    /// The pods that the data plane has as endpoints, when the check asks for them.
+    pub endpoints: BTreeSet<String>,
     /// The pods there are.
     pub pods: &'a Pods,
     /// How ports look from outside.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Observed, push_once, shown};
+use super::{Observed, plain, push_once, shown};
 use crate::cases::ingress::expect;
 use crate::cases::ingress::then::Then;
 
@@ -32,6 +32,13 @@ impl Observed<'_> {
             let of_service = by_pod.iter().filter(|(pod, _)| *pod == name || self.service_of(pod) == *name);
             let times: usize = of_service.map(|(_, times)| times).sum();
             count(&format!("distribution {name}"), &Some(expected.clone()), times, sent)?;
+        }
+        if let Some(expected) = &then.endpoints_are {
+            let name = |value: &Value| plain(value).split(':').next().unwrap_or_default().to_owned();
+            let expected: BTreeSet<String> = expected.iter().map(name).collect();
+            if expected != self.endpoints {
+                push_once(reasons, format!("endpoints_are: expected {expected:?}, got {:?}", self.endpoints));
+            }
         }
         self.backend(then, reasons);
         self.same_pod(then, &by_pod, reasons);

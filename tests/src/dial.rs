@@ -3,10 +3,11 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::openssl;
 use crate::tls::{self, ClientTls};
 
 /// How to connect.
@@ -48,6 +49,10 @@ impl Dial {
 
     /// Connects.
     pub async fn connect(&self) -> Result<Dialled> {
+        if let Some(name) = self.absolute_name() {
+            ensure!(self.proxy_line.is_none(), "an absolute server name behind a PROXY line");
+            return openssl::connect(self.addr, name).await;
+        }
         let mut stream = TcpStream::connect(self.addr).await.context("connect")?;
         stream.set_nodelay(true)?;
         if let Some(line) = &self.proxy_line {
@@ -58,5 +63,10 @@ impl Dial {
         let certificates = stream.get_ref().1.peer_certificates();
         let certificate = certificates.and_then(<[_]>::first).map(|certificate| certificate.to_vec());
         Ok(Dialled { stream: Box::new(stream), certificate })
+    }
+
+    /// A server name with a dot at its end: only [`openssl`] sends it.
+    pub fn absolute_name(&self) -> Option<&str> {
+        self.tls.as_ref()?.sni.as_deref().filter(|name| name.ends_with('.'))
     }
 }

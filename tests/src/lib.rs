@@ -23,6 +23,7 @@ pub mod latency;
 pub mod load;
 pub mod log;
 pub mod manifests;
+pub mod openssl;
 pub mod ports;
 pub mod proc;
 pub mod process;

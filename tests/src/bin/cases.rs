@@ -5,11 +5,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use sluice_tests::cases::expected::ExpectedFailures;
 use sluice_tests::cases::file::CaseFile;
 use sluice_tests::cases::{self, Selection};
 use tokio::signal::unix::{SignalKind, signal};
 
-const USAGE: &str = "cases FILE [--only ID]... [--area AREA]... [--data-plane envoy] [--jobs N]";
+const USAGE: &str = "cases FILE [--only ID]... [--area AREA]... [--data-plane envoy] [--jobs N] \
+    [--update-expected PATH]";
+
+struct Args {
+    file: PathBuf,
+    selection: Selection,
+    /// The list of expected failures that is written anew.
+    list: Option<PathBuf>,
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -26,7 +35,7 @@ async fn main() -> ExitCode {
 
 /// Whether nothing failed.
 async fn run() -> Result<bool> {
-    let (file, selection) = parse(std::env::args().skip(1))?;
+    let Args { file, selection, list } = parse(std::env::args().skip(1))?;
     let file = CaseFile::read(&file)?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -37,11 +46,16 @@ async fn run() -> Result<bool> {
         _ = terminate.recv() => bail!("terminated"),
     };
     say(&format!("\n{summary}"));
+    if let Some(list) = list {
+        let before = std::fs::read_to_string(&list).unwrap_or_default();
+        let updated = ExpectedFailures::parse(&before)?.updated(&summary);
+        std::fs::write(&list, updated).with_context(|| list.display().to_string())?;
+    }
     Ok(summary.failed() == 0)
 }
 
-fn parse(mut arguments: impl Iterator<Item = String>) -> Result<(PathBuf, Selection)> {
-    let (mut file, mut selection) = (None, Selection::default());
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Args> {
+    let (mut file, mut list, mut selection) = (None, None, Selection::default());
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().with_context(|| format!("{argument} needs a value\n{USAGE}"));
         match argument.as_str() {
@@ -49,11 +63,13 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<(PathBuf, Select
             "--area" => selection.areas.extend(value()?.split(',').map(str::to_owned)),
             "--data-plane" => selection.data_plane = value()?,
             "--jobs" => selection.jobs = value()?.parse().context("--jobs")?,
+            "--update-expected" => list = Some(PathBuf::from(value()?)),
             path if !path.starts_with('-') && file.is_none() => file = Some(PathBuf::from(path)),
             other => bail!("unexpected {other:?}\n{USAGE}"),
         }
     }
-    Ok((file.with_context(|| format!("which file?\n{USAGE}"))?, selection))
+    let file = file.with_context(|| format!("which file?\n{USAGE}"))?;
+    Ok(Args { file, selection, list })
 }
 
 fn say(text: &str) {

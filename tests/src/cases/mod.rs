@@ -9,6 +9,7 @@
 //! A case is never known by its id. What a case asks for and this runner cannot do is an outcome of its own, with the
 //! reason in words; nothing is left out in silence.
 
+pub mod expected;
 pub mod file;
 pub mod ingress;
 mod outcome;

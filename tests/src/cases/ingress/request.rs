@@ -11,6 +11,7 @@ use super::certificates::Authorities;
 use super::when::{OneOrMany, When};
 use crate::dial::Dial;
 use crate::http::Request;
+use crate::openssl;
 use crate::tls::ClientTls;
 
 /// What a request without a host says: the address, without the port that only tests have.
@@ -67,6 +68,9 @@ impl Surroundings<'_> {
         };
         let addr = if tls.is_some() { self.https } else { self.http };
         let dial = Dial { addr, proxy_line: when.proxy_header.clone(), tls };
+        if dial.absolute_name().is_some() && !openssl::is_installed() {
+            bail!("a server name with a dot at its end needs the program `openssl`");
+        }
         Ok(Prepared { dial, protocol, request: self.request(&when)? })
     }
 

@@ -12,7 +12,7 @@ use crate::cases::ingress::traffic::Exchange;
 use crate::http::Response;
 
 /// Enough of a body to see what it is.
-const BODY_SHOWN: usize = 200;
+const BODY_SHOWN: usize = 60;
 
 impl Observed<'_> {
     pub(super) fn answers(&self, then: &Then, reasons: &mut Vec<String>) -> Result<(), String> {
@@ -32,8 +32,8 @@ impl Observed<'_> {
         for (word, expected) in [("status", &then.status), ("http_status", &then.http_status)] {
             let Some(expected) = expected else { continue };
             if then.status_counts.is_empty() && !expect::status(expected, answer.status)? {
-                let body: String = answer.text().chars().take(BODY_SHOWN).collect();
-                push_once(reasons, format!("{word}: expected {expected}, got {} ({body:?})", answer.status));
+                let who = from(answer);
+                push_once(reasons, format!("{word}: expected {expected}, got {} from {who}", answer.status));
             }
         }
         self.headers(answer, then, reasons)?;
@@ -158,6 +158,15 @@ impl Observed<'_> {
                 push_once(reasons, format!("tls.terminated_by: expected {expected}, got {actual}"));
             }
         }
+    }
+}
+
+/// Who answered: a pod, or else the data plane, by the beginning of what it says.
+fn from(answer: &Response) -> String {
+    match (answer.pod(), answer.text().chars().take(BODY_SHOWN).collect::<String>()) {
+        (Some(pod), _) => pod.to_owned(),
+        (None, body) if body.is_empty() => "the data plane".to_owned(),
+        (None, body) => format!("the data plane ({:?})", body.trim()),
     }
 }
 

@@ -103,7 +103,7 @@ pub fn changes_settings(case: &Case) -> bool {
 }
 
 fn of(case: &Case) -> impl Iterator<Item = Action> {
-    let texts = case.checks.iter().flat_map(|check| &check.when.after).flat_map(|after| after.all());
+    let texts = case.checks.iter().flat_map(|check| &check.when.after.0);
     texts.filter_map(|text| parse(text).ok()).flatten()
 }
 

@@ -29,6 +29,17 @@ pub enum Asked<'a> {
 
 /// Expectations of the data plane and of the log can be had of everything.
 const GENERAL: &[&str] = &["log_contains", "config_contains", "checksum_changed", "reload"];
+/// Where `null` says something. Elsewhere it would be taken for nothing at all.
+const NULLABLE: &[&str] = &[
+    "location",
+    "backend",
+    "set_cookie",
+    "upstream_query",
+    "upstream_sni",
+    "upstream_client_cert",
+    "equals",
+    "label_host",
+];
 const VALUE: &[&str] = &["equals", "set_equals", "absent"];
 /// What cannot be expected of a request.
 const NOT_OF_REQUESTS: &[&str] =
@@ -59,11 +70,42 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether somebody looks at all of these expectations.
+    /// Whether somebody looks at all of these words of `when` and `then`.
     ///
     /// # Errors
     /// The word that nobody looks at.
-    pub fn fits(&self, words: &[String]) -> Result<(), String> {
+    pub fn fits(&self, when: &Value, then: &Value) -> Result<(), String> {
+        self.fits_when(when)?;
+        self.fits_then(then)
+    }
+
+    fn fits_when(&self, when: &Value) -> Result<(), String> {
+        let fits = |word: &str| match self {
+            Asked::Requests => !["object", "old_object", "request", "send"].contains(&word),
+            Asked::Admission => ["admission", "object", "old_object"].contains(&word),
+            Asked::Read(_) => word == "read",
+            Asked::Exec(_) => word == "exec",
+            Asked::Metric(_) => ["metric", "request"].contains(&word),
+            Asked::Signal(_) => word == "signal",
+            Asked::Connection(_) => ["tcp_connect", "send", "proxy_header"].contains(&word),
+            Asked::Dns(_) => ["dns_over_tcp", "tcp_connect"].contains(&word),
+            Asked::Nothing => false,
+        };
+        let anywhere = |word: &str| ["after", "within_s"].contains(&word);
+        let mut words = when.as_object().into_iter().flat_map(serde_json::Map::keys);
+        match words.find(|word| !fits(word) && !anywhere(word)) {
+            Some(word) => Err(format!("`{word}` is no part of this `when`")),
+            None => Ok(()),
+        }
+    }
+
+    fn fits_then(&self, then: &Value) -> Result<(), String> {
+        let words = || then.as_object().into_iter().flatten();
+        if let Some((word, _)) =
+            words().find(|(word, value)| value.is_null() && !NULLABLE.contains(&word.as_str()))
+        {
+            return Err(format!("`{word}` is null, which says nothing"));
+        }
         let fits = |word: &str| {
             let own = match self {
                 Asked::Requests | Asked::Connection(_) => !NOT_OF_REQUESTS.contains(&word),
@@ -78,9 +120,9 @@ impl<'a> Asked<'a> {
             };
             own || GENERAL.contains(&word)
         };
-        match words.iter().find(|word| !fits(word)) {
-            Some(word) => Err(format!("`{word}` cannot be expected of this `when`")),
-            None if words.is_empty() => Err("nothing is expected".to_owned()),
+        match words().find(|(word, _)| !fits(word)) {
+            Some((word, _)) => Err(format!("`{word}` cannot be expected of this `when`")),
+            None if words().next().is_none() => Err("nothing is expected".to_owned()),
             None => Ok(()),
         }
     }
@@ -92,9 +134,8 @@ mod tests {
     use serde_json::json;
 
     fn fits(when: Value, word: &str) -> bool {
-        let check = json!({ "when": when, "then": {} });
-        let check: Check = serde_json::from_value(check).unwrap();
-        Asked::of(&check).fits(&[word.to_owned()]).is_ok()
+        let check: Check = serde_json::from_value(json!({ "when": when, "then": {} })).unwrap();
+        Asked::of(&check).fits(&when, &json!({ word: 1 })).is_ok()
     }
 
     #[test]
@@ -107,6 +148,10 @@ mod tests {
         assert!(
             fits(json!({ "tcp_connect": 1 }), "status") && !fits(json!({ "dns_over_tcp": "a" }), "status")
         );
-        assert!(Asked::Requests.fits(&[]).is_err());
+        assert!(!fits(json!({ "path": "/", "send": "x" }), "status"));
+        assert!(!fits(json!({ "tcp_connect": 1, "repeat": 2 }), "status"));
+        assert!(Asked::Requests.fits_then(&json!({})).is_err());
+        assert!(Asked::Requests.fits_then(&json!({ "location": null })).is_ok());
+        assert!(Asked::Requests.fits_then(&json!({ "status": null })).is_err());
     }
 }

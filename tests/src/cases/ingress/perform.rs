@@ -18,9 +18,8 @@ const AFTERMATH: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Plays a case, as it stands in the file.
-pub async fn play(case: &Value, data_plane: &str) -> Outcome {
-    let words = words_of(case);
-    let case = match Case::read(case) {
+pub async fn play(words: &Value, data_plane: &str) -> Outcome {
+    let case = match Case::read(words) {
         Ok(case) => case,
         Err(error) => {
             return Outcome::NotApplicable(format!("a word that this runner does not know: {error}"));
@@ -28,8 +27,9 @@ pub async fn play(case: &Value, data_plane: &str) -> Outcome {
     };
     let mut reasons = Vec::new();
     // What cannot be done is known before anything starts.
-    for (n, (check, words)) in case.checks.iter().zip(&words).enumerate() {
-        if let Err(reason) = Asked::of(check).fits(words) {
+    for (n, check) in case.checks.iter().enumerate() {
+        let words = &words["checks"][n];
+        if let Err(reason) = Asked::of(check).fits(&words["when"], &words["then"]) {
             return Outcome::NotApplicable(format!("check {}: {reason}", n + 1));
         }
     }
@@ -49,13 +49,6 @@ pub async fn play(case: &Value, data_plane: &str) -> Outcome {
     Outcome::of(reasons)
 }
 
-/// The words of each `then`.
-fn words_of(case: &Value) -> Vec<Vec<String>> {
-    let checks = case["checks"].as_array().into_iter().flatten();
-    let words = |check: &Value| check["then"].as_object().map(|then| then.keys().cloned().collect());
-    checks.map(|check| words(check).unwrap_or_default()).collect()
-}
-
 impl World {
     /// The reasons against a check.
     ///
@@ -71,7 +64,7 @@ impl World {
             Err(error) => return Ok(vec![format!("the data plane's configuration: {error:#}")]),
         };
         let mut actions = Vec::new();
-        for text in check.when.after.iter().flat_map(|after| after.all()) {
+        for text in &check.when.after.0 {
             actions.extend(action::parse(text)?);
         }
         for action in &actions {
@@ -95,7 +88,7 @@ impl World {
     }
 
     async fn ask(&mut self, check: &Check) -> Result<Vec<String>, String> {
-        let Check { when, then } = check;
+        let Check { when, then, .. } = check;
         match Asked::of(check) {
             Asked::Requests => self.requests(check).await,
             Asked::Admission => self.admission(when, then).await,

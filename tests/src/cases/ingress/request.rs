@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 
 use super::certificates::Authorities;
-use super::when::{OneOrMany, When};
+use super::when::When;
 use crate::dial::Dial;
 use crate::http::Request;
 use crate::openssl;
@@ -96,7 +96,7 @@ impl Surroundings<'_> {
             if name.eq_ignore_ascii_case("host") {
                 request.headers.retain(|(name, _)| name != "host");
             }
-            for value in values.all() {
+            for value in &values.0 {
                 request = request.header(name, value);
             }
         }
@@ -186,12 +186,7 @@ impl When {
         }
         self.cookies.values_mut().for_each(put);
         self.basic.iter_mut().flatten().for_each(put);
-        for values in self.headers.values_mut() {
-            match values {
-                OneOrMany::One(one) => put(one),
-                OneOrMany::Many(many) => many.iter_mut().for_each(put),
-            }
-        }
+        self.headers.values_mut().flat_map(|values| &mut values.0).for_each(put);
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Check {
     pub when: When,
     /// The expectation.
     pub then: Then,
+    /// For readers.
+    #[serde(default, rename = "note")]
+    _note: Value,
 }
 
 /// The objects and services of a case.

@@ -15,8 +15,9 @@ pub struct Then {
     pub status: Option<Value>,
     /// How many answers had which status.
     pub status_counts: BTreeMap<String, Value>,
-    /// The header Location.
-    pub location: Option<String>,
+    /// The header Location; `null` is none.
+    #[serde(deserialize_with = "given")]
+    pub location: Option<Option<String>>,
     /// How it ends.
     pub location_suffix: Option<String>,
     /// Headers of the answer; `null` is absent.
@@ -31,9 +32,9 @@ pub struct Then {
     pub body_contains: Option<Value>,
     /// Text that is not in the body.
     pub body_not_contains: Option<Value>,
-    /// A cookie that is set, by its attributes; `null` is none.
+    /// A cookie that is set, by its attributes or just its name; `null` is none; a list: each of these.
     #[serde(deserialize_with = "given")]
-    pub set_cookie: Option<Option<BTreeMap<String, Value>>>,
+    pub set_cookie: Option<Option<Value>>,
     /// Text of a Set-Cookie header.
     pub set_cookie_raw: Option<String>,
     /// A cookie that is not set.
@@ -45,8 +46,9 @@ pub struct Then {
     /// The status, where something else is the answer proper.
     pub http_status: Option<Value>,
 
-    /// The service whose pod answered.
-    pub backend: Option<String>,
+    /// The service whose pod answered; `null` is none.
+    #[serde(deserialize_with = "given")]
+    pub backend: Option<Option<String>>,
     /// Whether a pod saw the request.
     pub proxied: Option<bool>,
     /// How many pods answered.
@@ -86,7 +88,8 @@ pub struct Then {
     #[serde(deserialize_with = "given")]
     pub upstream_sni: Option<Option<String>>,
     /// The client certificate that the pod saw: its name, or whether there was one.
-    pub upstream_client_cert: Option<Value>,
+    #[serde(deserialize_with = "given")]
+    pub upstream_client_cert: Option<Option<Value>>,
     /// What the auth service saw.
     pub auth_request: Option<BTreeMap<String, Value>>,
 
@@ -105,8 +108,9 @@ pub struct Then {
     pub json_name: Option<String>,
     /// The lines that were printed, in any order.
     pub lines: Option<Vec<String>>,
-    /// The label `host` of the metric; a list: of its series.
-    pub label_host: Option<Value>,
+    /// The label `host` of the metric; a list: of its series; `null`: none has it.
+    #[serde(deserialize_with = "given")]
+    pub label_host: Option<Option<Value>>,
     /// Text in the log.
     pub log_contains: Option<Value>,
     /// Text in the configuration of the data plane.

@@ -21,7 +21,7 @@ pub struct When {
     pub path: Option<String>,
     /// These bytes as they are: `true` for the path, or a path of its own.
     pub path_as_is: Option<Value>,
-    /// Headers; a list is several of one name.
+    /// Headers; a list is several of one name, `null` none.
     pub headers: BTreeMap<String, OneOrMany>,
     /// Cookies.
     pub cookies: BTreeMap<String, String>,
@@ -53,7 +53,7 @@ pub struct When {
     /// Sends the kept cookie.
     pub use_cookie: Option<String>,
     /// An action before the request.
-    pub after: Option<OneOrMany>,
+    pub after: OneOrMany,
 
     /// The operation of an admission review.
     pub admission: Option<String>,
@@ -81,14 +81,25 @@ pub struct When {
     pub within_s: Option<f64>,
 }
 
-/// One value or several.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum OneOrMany {
-    /// One.
-    One(String),
-    /// Several.
-    Many(Vec<String>),
+/// One value or several; `null` is none.
+#[derive(Clone, Debug, Default)]
+pub struct OneOrMany(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = |value: Value| match value {
+            Value::String(text) => Ok(text),
+            Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+            other => {
+                Err(serde::de::Error::custom(format!("expected a text or a list of texts, got {other}")))
+            }
+        };
+        match Value::deserialize(deserializer)? {
+            Value::Null => Ok(OneOrMany::default()),
+            Value::Array(many) => many.into_iter().map(text).collect::<Result<_, _>>().map(OneOrMany),
+            one => text(one).map(|one| OneOrMany(vec![one])),
+        }
+    }
 }
 
 impl When {
@@ -100,16 +111,6 @@ impl When {
             || self.path.is_some()
             || self.path_as_is.is_some()
             || self.protocol.is_some()
-    }
-}
-
-impl OneOrMany {
-    /// All of them.
-    pub fn all(&self) -> &[String] {
-        match self {
-            OneOrMany::One(one) => std::slice::from_ref(one),
-            OneOrMany::Many(many) => many,
-        }
     }
 }
 

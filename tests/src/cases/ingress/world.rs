@@ -71,7 +71,7 @@ impl World {
     }
 
     async fn with(case: &Case, model: Model, mut flags: Vec<String>, data_plane: &str) -> Result<World> {
-        let has_actions = case.checks.iter().any(|check| check.when.after.is_some());
+        let has_actions = case.checks.iter().any(|check| !check.when.after.0.is_empty());
         let manifests = Manifests::folder()?;
         let listeners = Listeners::for_case(case)?;
         flags.extend(listeners.arguments());

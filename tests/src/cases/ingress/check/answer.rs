@@ -64,8 +64,10 @@ impl Observed<'_> {
             (!values.is_empty()).then(|| self.ports.publish(&values.join(", ")))
         };
         let location = header("location");
-        if then.location.is_some() && then.location != location {
-            let (expected, actual) = (shown(then.location.as_deref()), shown(location.as_deref()));
+        if let Some(expected) = &then.location
+            && *expected != location
+        {
+            let (expected, actual) = (shown(expected.as_deref()), shown(location.as_deref()));
             push_once(reasons, format!("location: expected {expected}, got {actual}"));
         }
         if let Some(suffix) = &then.location_suffix

@@ -68,8 +68,11 @@ impl Observed<'_> {
     pub(super) fn cookies(&self, then: &Then, reasons: &mut Vec<String>) {
         for answer in self.exchanges.iter().filter_map(|exchange| exchange.answer.as_ref().ok()) {
             match &then.set_cookie {
+                Some(Some(Value::Array(all))) => {
+                    all.iter().for_each(|expected| set_cookie(answer, expected, reasons));
+                }
+                Some(None | Some(Value::Bool(false))) => not_set(answer, None, reasons),
                 Some(Some(expected)) => set_cookie(answer, expected, reasons),
-                Some(None) => not_set(answer, None, reasons),
                 None => {}
             }
             match &then.no_set_cookie {
@@ -87,15 +90,22 @@ impl Observed<'_> {
     }
 }
 
-fn set_cookie(answer: &Response, expected: &BTreeMap<String, Value>, reasons: &mut Vec<String>) {
-    let name = expected.get("name").map(plain);
+/// `true`, a name, or attributes.
+fn set_cookie(answer: &Response, expected: &Value, reasons: &mut Vec<String>) {
+    let attributes = expected.as_object();
+    let name = match attributes {
+        Some(attributes) => attributes.get("name").map(plain),
+        None => expected.as_str().map(str::to_owned),
+    };
     let mut all = cookies(answer);
     let Some(cookie) = all.find(|cookie| name.as_deref().is_none_or(|name| name == cookie.name)) else {
         let set: Vec<&str> = answer.headers("set-cookie").collect();
         let name = name.map_or_else(|| "a cookie".to_owned(), |name| format!("the cookie {name}"));
         return push_once(reasons, format!("set_cookie: expected {name}, got {set:?}"));
     };
-    for reason in expected.iter().filter_map(|(word, expected)| cookie.against(word, expected)) {
+    for reason in
+        attributes.into_iter().flatten().filter_map(|(word, expected)| cookie.against(word, expected))
+    {
         push_once(reasons, reason);
     }
 }
@@ -115,7 +125,7 @@ mod tests {
         let headers = vec![("set-cookie".to_owned(), header.to_owned())];
         let answer = Response { status: 200, headers, body: Vec::new() };
         let mut reasons = Vec::new();
-        set_cookie(&answer, &serde_json::from_value(expected).unwrap(), &mut reasons);
+        set_cookie(&answer, &expected, &mut reasons);
         reasons
     }
 
@@ -124,11 +134,14 @@ mod tests {
         let header = "route=1|2; Path=/a; Secure; HttpOnly; SameSite=None; Max-Age=5";
         for right in [
             json!({ "name": "route", "value": "1|2", "path": "/a", "secure": true, "httponly": true }),
+            json!("route"),
+            json!(true),
             json!({ "domain": null, "samesite": "none", "max_age": 5, "max-age": "5" }),
         ] {
             assert_eq!(reasons(header, right), [""; 0]);
         }
         for wrong in [
+            json!("other"),
             json!({ "name": "other" }),
             json!({ "path": "/" }),
             json!({ "secure": false }),

@@ -69,11 +69,9 @@ impl Observed<'_> {
         let Some(expected) = &then.backend else { return };
         for pod in self.answers_of_pods() {
             let service = pod.map(|pod| self.service_of(pod));
-            if service.as_ref() != Some(expected) {
-                push_once(
-                    reasons,
-                    format!("backend: expected {expected}, got {}", shown(service.as_deref())),
-                );
+            if service != *expected {
+                let (expected, actual) = (shown(expected.as_deref()), shown(service.as_deref()));
+                push_once(reasons, format!("backend: expected {expected}, got {actual}"));
             }
         }
     }

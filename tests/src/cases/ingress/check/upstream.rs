@@ -89,7 +89,7 @@ impl Observed<'_> {
             push_once(reasons, format!("upstream_sni: expected {expected}, got {actual}"));
         }
         if let Some(expected) = &then.upstream_client_cert {
-            client_certificate(seen, expected, reasons);
+            client_certificate(seen, expected.as_ref(), reasons);
         }
         self.seen_headers(seen, then, reasons)
     }
@@ -202,19 +202,19 @@ fn expects_something_of_a_request(then: &Then) -> bool {
 }
 
 /// `true`, `false`, `null`, or a name as `CN=x`.
-fn client_certificate(seen: &Received, expected: &Value, reasons: &mut Vec<String>) {
+fn client_certificate(seen: &Received, expected: Option<&Value>, reasons: &mut Vec<String>) {
     let owner = seen.connection.client_certificate.as_deref().map(Owner::of);
     let name = owner.map(|owner| owner.map_or_else(|error| error.to_string(), |owner| owner.common_name));
     let holds = match expected {
-        Value::Bool(expected) => *expected == name.is_some(),
-        Value::Null => name.is_none(),
-        expected => {
+        Some(Value::Bool(expected)) => *expected == name.is_some(),
+        None => name.is_none(),
+        Some(expected) => {
             let expected = plain(expected);
             name.as_deref() == Some(expected.strip_prefix("CN=").unwrap_or(&expected))
         }
     };
     if !holds {
         let actual = shown(name.as_deref());
-        push_once(reasons, format!("upstream_client_cert: expected {expected}, got {actual}"));
+        push_once(reasons, format!("upstream_client_cert: expected {expected:?}, got {actual}"));
     }
 }

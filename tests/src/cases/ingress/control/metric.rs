@@ -87,8 +87,7 @@ fn against(series: &[Series], then: &Then) -> Result<Vec<String>, String> {
         let label =
             |series: &Series| series.labels.iter().find(|(name, _)| name == "host").map(|(_, v)| v.clone());
         let hosts: BTreeSet<String> = series.iter().filter_map(label).collect();
-        let expected: BTreeSet<String> =
-            if expected.is_null() { BTreeSet::new() } else { texts(expected).into_iter().collect() };
+        let expected: BTreeSet<String> = expected.iter().flat_map(texts).collect();
         if hosts != expected || (series.is_empty() && !expected.is_empty()) {
             reasons.push(format!("label_host: expected {expected:?}, got {hosts:?}"));
         }

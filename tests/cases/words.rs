@@ -96,3 +96,16 @@ async fn a_feature_that_is_missing_is_a_failure() -> Result<()> {
     ensure!(matches!(outcome(given(), vec![read]).await?, Outcome::Failed(_)));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_comes_while_requests_are_under_way() -> Result<()> {
+    let mut slow = given();
+    slow["backends"]["scripted"] = json!({ "*": { "delay_s": 1 } });
+    for (status, passes) in [(200, true), (503, false)] {
+        let when = json!({ "signal": "SIGTERM to the only replica", "path": "/scripted", "host": HOST });
+        let check = json!({ "when": when, "then": { "status": status, "elapsed_s": ">=1" } });
+        let outcome = outcome(slow.clone(), vec![check]).await?;
+        ensure!((outcome == Outcome::Passed) == passes, "{status}: {outcome:?}");
+    }
+    Ok(())
+}

@@ -119,8 +119,9 @@ pub fn kill(pid: u32) {
     signal(pid, Signal::KILL);
 }
 
-/// Sends a signal to a process that this test knows by its id.
+/// Sends a signal, named as in `SIGTERM` (only the first word counts), to a process that this test knows by its id.
 pub fn signal_by_name(pid: u32, name: &str) -> Result<()> {
+    let name = name.split_whitespace().next().unwrap_or_default();
     let known = match name.trim_start_matches("SIG") {
         "TERM" => Signal::TERM,
         "INT" => Signal::INT,

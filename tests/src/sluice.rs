@@ -205,9 +205,9 @@ impl Sluice {
             .with_context(|| format!("the log ends\n{}", self.log().tail()))
     }
 
-    /// Sends a signal, named as in `SIGTERM`; only the first word counts.
+    /// Sends a signal, named as in `SIGTERM`.
     pub fn signal(&self, name: &str) -> Result<()> {
-        process::signal_by_name(self.pid(), name.split_whitespace().next().unwrap_or_default())
+        process::signal_by_name(self.pid(), name)
     }
 
     /// Stops it in an orderly way.

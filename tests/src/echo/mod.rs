@@ -170,8 +170,12 @@ impl Pod {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::ingress::certificates::{Authorities, Owner};
+    use crate::connection::Connection;
+    use crate::dial::Dial;
     use crate::http::{self, Request};
     use crate::ports::Network;
+    use crate::tls;
     use serde_json::json;
     use std::time::{Duration, Instant};
 
@@ -206,5 +210,29 @@ mod tests {
         assert_eq!(http::get(echo.addr(), "h", "/").await.unwrap().status, 404);
         echo.script(Script::hang_up());
         assert!(http::get(echo.addr(), "h", "/").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_pod_remembers_how_a_connection_began() {
+        let network = Network::reserve().unwrap();
+        let mut authorities = Authorities::default();
+        let journal = Journal::default();
+        let identity = authorities.described("a.example").unwrap().identity().unwrap();
+        let setup = Setup {
+            journal: Some(journal.clone()),
+            tls: Some(tls::server_config(identity).unwrap()),
+            ..Setup::default()
+        };
+        let echo = Echo::start_with(network.pod(0), EchoIdentity::of("web", "web-0"), setup).await.unwrap();
+        let mut dial = Dial::tls(echo.addr(), "b.example");
+        dial.proxy_line = Some("PROXY TCP4 192.0.2.1 192.0.2.2 1 2".to_owned());
+        dial.tls.as_mut().unwrap().identity = Some(authorities.client("CN=me").unwrap().identity().unwrap());
+        let mut connection = Connection::dial(&dial).await.unwrap();
+        assert_eq!(connection.send(&Request::get("h", "/")).await.unwrap().pod(), Some("web-0"));
+        assert_eq!(Owner::of(connection.certificate().unwrap()).unwrap().common_name, "a.example");
+        let seen = journal.since(0).remove(0).connection;
+        assert_eq!((seen.tls, seen.sni.as_deref()), (true, Some("b.example")));
+        assert_eq!(seen.proxy_line, dial.proxy_line);
+        assert_eq!(Owner::of(&seen.client_certificate.unwrap()).unwrap().common_name, "me");
     }
 }

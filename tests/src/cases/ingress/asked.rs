@@ -17,14 +17,23 @@ pub enum Asked<'a> {
     Exec(&'a str),
     /// A metric.
     Metric(&'a str),
-    /// A signal to the controller.
-    Signal(&'a str),
+    /// A signal to the controller, and under what.
+    Signal(Under, &'a str),
     /// A connection to a TCP service.
     Connection(u16),
     /// A question over TCP.
     Dns(&'a Value),
     /// Nothing but what the actions do.
     Nothing,
+}
+
+/// What goes on while a signal is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// Nothing.
+    Nothing,
+    /// Requests that have been sent and not yet been answered.
+    Requests,
 }
 
 /// Expectations of the data plane and of the log can be had of everything.
@@ -58,7 +67,8 @@ impl<'a> Asked<'a> {
         } else if let Some(name) = &when.metric {
             Asked::Metric(name)
         } else if let Some(signal) = &when.signal {
-            Asked::Signal(signal)
+            let under = if when.is_request() { Under::Requests } else { Under::Nothing };
+            Asked::Signal(under, signal)
         } else if let Some(question) = &when.dns_over_tcp {
             Asked::Dns(question)
         } else if let Some(port) = when.tcp_connect {
@@ -86,7 +96,8 @@ impl<'a> Asked<'a> {
             Asked::Read(_) => word == "read",
             Asked::Exec(_) => word == "exec",
             Asked::Metric(_) => ["metric", "request"].contains(&word),
-            Asked::Signal(_) => word == "signal",
+            // A signal while requests are under way.
+            Asked::Signal(..) => !["object", "old_object", "request", "send"].contains(&word),
             Asked::Connection(_) => ["tcp_connect", "send", "proxy_header"].contains(&word),
             Asked::Dns(_) => ["dns_over_tcp", "tcp_connect"].contains(&word),
             Asked::Nothing => false,
@@ -108,11 +119,13 @@ impl<'a> Asked<'a> {
         }
         let fits = |word: &str| {
             let own = match self {
-                Asked::Requests | Asked::Connection(_) => !NOT_OF_REQUESTS.contains(&word),
+                Asked::Requests | Asked::Connection(_) | Asked::Signal(Under::Requests, _) => {
+                    !NOT_OF_REQUESTS.contains(&word)
+                }
                 Asked::Admission => {
                     ["allowed", "http_status", "body_contains", "body_not_contains"].contains(&word)
                 }
-                Asked::Read(_) | Asked::Signal(_) => VALUE.contains(&word),
+                Asked::Read(_) | Asked::Signal(Under::Nothing, _) => VALUE.contains(&word),
                 Asked::Exec(_) => ["lines", "json", "json_name", "body_contains"].contains(&word),
                 Asked::Metric(_) => ["absent", "label_host", "equals", "total"].contains(&word),
                 Asked::Dns(_) => word == "answer",

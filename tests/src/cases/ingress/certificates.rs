@@ -51,6 +51,27 @@ impl Authorities {
         Ok(Pair { certificate: params.self_signed(&key)?.pem(), key: key.serialize_pem() })
     }
 
+    /// A server's certificate in words: `HOST`, `tls for HOST`, `CN=HOST`; behind it may stand who signed it, as
+    /// `signed by ca`, `signed by NAME` or `;CA=NAME`.
+    pub fn described(&mut self, words: &str) -> Result<Pair> {
+        let (hosts, signer) = match words.split_once(" signed by ").or_else(|| words.split_once(";CA=")) {
+            Some((hosts, signer)) => (hosts, Some(signer.trim())),
+            None => (words, None),
+        };
+        let hosts = hosts.trim();
+        let hosts = hosts.strip_prefix("tls for ").or(hosts.strip_prefix("CN=")).unwrap_or(hosts);
+        let hosts = hosts.replace(" and ", ",");
+        let hosts = hosts.split([',', ' ']).filter(|host| !host.is_empty()).map(str::to_owned);
+        let hosts: Vec<String> = hosts.collect();
+        let Some(signer) = signer else { return Authorities::server(&hosts) };
+        let signer = signer.strip_prefix("ca ").unwrap_or(signer);
+        let mut params = CertificateParams::new(hosts.clone())?;
+        params.distinguished_name = name(hosts.first().map_or("", String::as_str));
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.authority(signer)?.issuer)?.pem();
+        Ok(Pair { certificate, key: key.serialize_pem() })
+    }
+
     /// A client's certificate: `CN=x`, signed by the authority `ca`, or `CN=x;CA=other`.
     pub fn client(&mut self, words: &str) -> Result<Pair> {
         let part = |wanted: &str| {
@@ -131,6 +152,9 @@ mod tests {
         let server = owner(&Authorities::server(&hosts).unwrap());
         assert_eq!(server, Owner { common_name: "a.example".to_owned(), dns: hosts.to_vec() });
         let mut authorities = Authorities::default();
+        for words in ["tls for a.example, *.b.example", "a.example and *.b.example signed by ca"] {
+            assert_eq!(owner(&authorities.described(words).unwrap()), server, "{words}");
+        }
         let client = authorities.client("CN=alice;CA=other").unwrap();
         assert_eq!(owner(&client).common_name, "alice");
         assert!(authorities.client("alice").is_err());

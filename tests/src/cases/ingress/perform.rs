@@ -5,16 +5,19 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::action::{self, Action};
-use super::asked::Asked;
+use super::asked::{Asked, Under};
 use super::check::texts;
 use super::control::plane::{self, State};
 use super::schema::{Case, Check};
 use super::world::World;
 use crate::cases::Outcome;
+use crate::process;
 
 /// How long something may be as it was before: listeners, certificates and logs follow routes and endpoints, and
 /// nothing tells when they have.
 const AFTERMATH: Duration = Duration::from_secs(2);
+/// When requests have been sent, and those that are slow not yet answered.
+const UNDER_WAY: Duration = Duration::from_millis(300);
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Plays a case, as it stands in the file.
@@ -100,7 +103,16 @@ impl World {
                 }
                 self.metric(name, then).await
             }
-            Asked::Signal(signal) => {
+            Asked::Signal(Under::Requests, signal) => {
+                let process = self.sluice.pid();
+                let told = async {
+                    tokio::time::sleep(UNDER_WAY).await;
+                    process::signal_by_name(process, signal)
+                };
+                let (told, reasons) = tokio::join!(told, self.requests(check));
+                told.map_err(|error| format!("{error:#}")).and(reasons)
+            }
+            Asked::Signal(Under::Nothing, signal) => {
                 let ended = self.sluice.signal(signal).map(|()| unreadable("Ingress.status"));
                 Ok(vec![ended.unwrap_or_else(|error| format!("signal {signal:?}: {error:#}"))])
             }

@@ -55,12 +55,12 @@ impl Pods {
     }
 
     /// Starts what the model wants and is not there; gives what it does not want any more, which still runs.
-    pub async fn follow(&mut self, model: &Model) -> Result<Vec<Echo>> {
+    pub async fn follow(&mut self, model: &Model, authorities: &mut Authorities) -> Result<Vec<Echo>> {
         let mut surplus = Vec::new();
         for (key, named) in model.services() {
             let mut running = match self.services.remove(&key) {
                 Some(running) => running,
-                None => Running::new(model, &key)?,
+                None => Running::new(model, &key, authorities)?,
             };
             self.front(&mut running, &key, &named).await?;
             let wanted = match named.behind {
@@ -171,11 +171,10 @@ impl Pods {
 }
 
 impl Running {
-    fn new(model: &Model, key: &Key) -> Result<Running> {
+    fn new(model: &Model, key: &Key, authorities: &mut Authorities) -> Result<Running> {
         let backend = find(&model.given.backends, key).cloned().unwrap_or_default();
         let host = backend.cert.unwrap_or_else(|| format!("{}.{}.svc", key.name, key.namespace));
-        let host = host.strip_prefix("tls for ").or(host.strip_prefix("CN=")).unwrap_or(&host).to_owned();
-        let identity = Authorities::server(&[host])?.identity()?;
+        let identity = authorities.described(&host)?.identity()?;
         let shown = identity.chain.first().map(|certificate| certificate.to_vec()).unwrap_or_default();
         let speaks = match backend.scheme.as_deref() {
             None => Speaks::Either,

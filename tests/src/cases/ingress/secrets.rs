@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 
 use super::action::Kind;
@@ -58,7 +58,7 @@ impl Secrets {
         Ok(data)
     }
 
-    /// `tls for HOST[, HOST] [with ca [NAME]]`, `ca [NAME]`.
+    /// `tls for HOST[, HOST] [signed by NAME] [with ca [NAME]]`, `ca [NAME]`.
     fn described(&mut self, name: &str, words: &str) -> Result<Data> {
         let mut data = Data::new();
         let (tls, authority) = match words.split_once("with ca") {
@@ -66,11 +66,9 @@ impl Secrets {
             None if words.starts_with("tls for") => (Some(words), None),
             None => (None, words.strip_prefix("ca")),
         };
-        if let Some(hosts) = tls {
-            let hosts = hosts.trim().strip_prefix("tls for").context("expected `tls for HOST`")?;
-            let hosts = hosts.replace(" and ", ",");
-            let hosts = hosts.split([',', ' ']).filter(|host| !host.is_empty()).map(str::to_owned);
-            let pair = Authorities::server(&hosts.collect::<Vec<_>>())?;
+        if let Some(tls) = tls {
+            ensure!(tls.trim().starts_with("tls for "), "expected `tls for HOST`, got {tls:?}");
+            let pair = self.authorities.described(tls)?;
             data.extend([("tls.crt".to_owned(), pair.certificate), ("tls.key".to_owned(), pair.key)]);
         }
         if let Some(authority) = authority {

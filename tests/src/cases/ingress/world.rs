@@ -76,8 +76,8 @@ impl World {
         let listeners = Listeners::for_case(case)?;
         flags.extend(listeners.arguments());
         let mut pods = Pods::new(dns_answer(case))?;
-        pods.follow(&model).await?;
         let mut secrets = Secrets::default();
+        pods.follow(&model, &mut secrets.authorities).await?;
         let marker = if has_actions { Some(Marker::start().await?) } else { None };
         let written = all_objects(&model, &mut secrets, &pods.places(), marker.as_ref())?;
         manifests.write(FILE, &documents(&written))?;
@@ -101,7 +101,7 @@ impl World {
 
     /// Makes the world follow its model, and waits until that is served.
     pub async fn follow(&mut self) -> Result<()> {
-        let surplus = self.pods.follow(&self.model).await?;
+        let surplus = self.pods.follow(&self.model, &mut self.secrets.authorities).await?;
         let places = self.pods.places();
         let without_marker = all_objects(&self.model, &mut self.secrets, &places, None)?;
         let only_endpoints = differs_in_endpoints_only(&self.written, &without_marker);
@@ -124,8 +124,10 @@ impl World {
 
 /// The pods answer with what the case expects; whether that arrives is the question.
 fn dns_answer(case: &Case) -> Option<Ipv4Addr> {
+    const ANY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 53);
+    case.checks.iter().find(|check| check.when.dns_over_tcp.is_some())?;
     let answers = case.checks.iter().filter_map(|check| check.then.answer.as_ref());
-    answers.flat_map(texts).find_map(|answer| answer.parse().ok())
+    answers.flat_map(texts).find_map(|answer| answer.parse().ok()).or(Some(ANY))
 }
 
 fn all_objects(

@@ -19,6 +19,8 @@ use crate::http::{Request, Response};
 /// How long a server that says nothing is listened to.
 const PATIENCE: Duration = Duration::from_millis(500);
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// Asked for when only an answer is wanted.
+const ANY_NAME: &str = "sluice-cases.test";
 
 impl World {
     /// Connects, sends, and takes what comes back for an answer.
@@ -38,9 +40,10 @@ impl World {
     pub async fn ask_dns(&self, question: &Value, when: &When, then: &Then) -> Vec<String> {
         let asked = async {
             let first = || self.model.given.tcp.keys().next()?.parse().ok();
-            let port = when.tcp_connect.or_else(first).context("there is no TCP service")?;
-            let name =
-                question.as_str().or(question["name"].as_str()).context("dns_over_tcp needs a name")?;
+            let number = |value: &Value| value.as_u64().and_then(|port| u16::try_from(port).ok());
+            let said = number(question).or_else(|| number(&question["port"])).or(when.tcp_connect);
+            let port = said.or_else(first).context("there is no TCP service")?;
+            let name = question.as_str().or(question["name"].as_str()).unwrap_or(ANY_NAME);
             let stream = Dial::plain(self.pods.tcp(port)?).connect().await?.stream;
             dns::ask(stream, name).await
         };
@@ -48,6 +51,14 @@ impl World {
         match asked {
             Ok(addresses) => {
                 let got: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+                if let Some(Value::Bool(expected)) = then.answer {
+                    let right = expected != got.is_empty();
+                    return if right {
+                        Vec::new()
+                    } else {
+                        vec![format!("answer: expected {expected}, got {got:?}")]
+                    };
+                }
                 let missing = then.answer.iter().flat_map(texts).filter(|expected| !got.contains(expected));
                 missing.map(|expected| format!("answer: expected {expected}, got {got:?}")).collect()
             }

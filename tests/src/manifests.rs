@@ -25,14 +25,14 @@ pub struct Manifests {
 impl Manifests {
     /// A folder with nothing but the IngressClass `nginx`.
     pub fn new() -> Result<Manifests> {
-        let manifests = Manifests::empty()?;
+        let manifests = Manifests::folder()?;
         manifests.ingress_class(CLASS, "k8s.io/ingress-nginx")?;
         Ok(manifests)
     }
 
     /// A folder with a copy of all files of another.
     pub fn copy_of(folder: &Path) -> Result<Manifests> {
-        let manifests = Manifests::empty()?;
+        let manifests = Manifests::folder()?;
         for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
             let entry = entry?;
             fs::copy(entry.path(), manifests.dir.join(entry.file_name()))?;
@@ -40,7 +40,8 @@ impl Manifests {
         Ok(manifests)
     }
 
-    fn empty() -> Result<Manifests> {
+    /// A folder with nothing at all.
+    pub fn folder() -> Result<Manifests> {
         let root = tempfile::Builder::new().prefix("sluice-manifests-").tempdir()?;
         let (dir, staging) = (root.path().join("manifests"), root.path().join("staging"));
         fs::create_dir(&dir)?;

@@ -1,9 +1,29 @@
 //! One backend: its endpoints, frozen, and its balancer, live.
 
+use std::fmt;
+
 use sluice_filter_config as wire;
 
 use crate::balance::Balance;
 use crate::{Endpoints, InvalidEndpoint, Rng};
+
+/// Why a backend cannot be compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InvalidBackend {
+    /// One of its endpoints cannot be used.
+    Endpoint(InvalidEndpoint),
+    /// A policy of the schema that this build does not serve yet.
+    Unsupported,
+}
+
+impl fmt::Display for InvalidBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InvalidBackend::Endpoint(endpoint) => endpoint.fmt(f),
+            InvalidBackend::Unsupported => f.write_str("a policy that this filter does not serve"),
+        }
+    }
+}
 
 /// A service port as the filter balances it.
 #[derive(Debug)]
@@ -15,9 +35,10 @@ pub struct Backend {
 
 impl Backend {
     /// Compiles the wire form.
-    pub fn compile(backend: &wire::Backend, rng: &mut impl Rng) -> Result<Self, InvalidEndpoint> {
-        let endpoints = Endpoints::compile(&backend.endpoints)?;
+    pub fn compile(backend: &wire::Backend, rng: &mut impl Rng) -> Result<Self, InvalidBackend> {
+        let endpoints = Endpoints::compile(&backend.endpoints).map_err(InvalidBackend::Endpoint)?;
         let balance = Balance::new(&backend.load_balance, endpoints.len(), rng);
+        let balance = balance.filter(|_| backend.affinity.is_none()).ok_or(InvalidBackend::Unsupported)?;
         Ok(Backend { endpoints, attempts: usize::from(backend.attempts.get()), balance })
     }
 

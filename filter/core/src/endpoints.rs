@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn endpoint(address: &str) -> wire::Endpoint {
-        wire::Endpoint { address: address.to_owned() }
+        wire::Endpoint::at(address)
     }
 
     #[test]

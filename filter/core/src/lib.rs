@@ -24,7 +24,7 @@ mod feed;
 mod tables;
 mod time;
 
-pub use backend::Backend;
+pub use backend::{Backend, InvalidBackend};
 pub use endpoints::{EndpointIdx, Endpoints, InvalidEndpoint};
 pub use feed::{Feed, Verdict};
 pub use tables::{Decision, Refused, Reply, Tables};

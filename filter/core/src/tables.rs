@@ -5,7 +5,7 @@ use std::fmt;
 
 use sluice_filter_config::{self as wire, Version};
 
-use crate::{Backend, InvalidEndpoint, Rng};
+use crate::{Backend, InvalidBackend, Rng};
 
 /// The compiled tables of one worker.
 ///
@@ -58,7 +58,7 @@ pub enum Refused {
         /// Its id.
         backend: String,
         /// What is wrong with it.
-        cause: InvalidEndpoint,
+        cause: InvalidBackend,
     },
 }
 
@@ -172,17 +172,17 @@ mod tests {
     }
 
     fn backend(addresses: &[&str]) -> wire::Backend {
+        let endpoints = addresses.iter().map(|a| wire::Endpoint::at(*a)).collect();
         wire::Backend {
-            load_balance: wire::LoadBalance::RoundRobin,
             attempts: NonZeroU8::new(2).unwrap(),
-            endpoints: addresses.iter().map(|a| wire::Endpoint { address: (*a).to_owned() }).collect(),
+            ..wire::Backend::round_robin("n-s-80", endpoints)
         }
     }
 
     fn snapshot(content: u128, addresses: &[&str]) -> wire::Tables {
         wire::Tables::Snapshot(wire::Snapshot {
             version: Version::new(1, content),
-            locations: [("h/".to_owned(), wire::Location { backend: "n/s/80".into() })].into(),
+            locations: [("h/".to_owned(), wire::Location::to("n/s/80"))].into(),
             backends: [("n/s/80".to_owned(), backend(addresses))].into(),
         })
     }
@@ -234,7 +234,7 @@ mod tests {
         let mut tables = loaded(&["10.0.0.1:80"]);
         let mut change = delta(1, 2);
         change.backends = [("n/t/80".to_owned(), backend(&["10.0.0.9:80"]))].into();
-        change.locations = [("h/t".to_owned(), wire::Location { backend: "n/t/80".into() })].into();
+        change.locations = [("h/t".to_owned(), wire::Location::to("n/t/80"))].into();
         change.removed_locations = vec!["h/".into()];
         change.removed_backends = vec!["n/s/80".into()];
         tables.apply(wire::Tables::Delta(change), &mut Zero).unwrap();

@@ -49,12 +49,13 @@ pub enum Balance {
 }
 
 impl Balance {
-    /// The balancer for a policy, fresh.
-    pub fn new(policy: &wire::LoadBalance, endpoints: usize, rng: &mut impl Rng) -> Self {
+    /// The balancer for a policy, fresh; `None` for one that this build cannot serve.
+    pub fn new(policy: &wire::LoadBalance, endpoints: usize, rng: &mut impl Rng) -> Option<Self> {
         match policy {
             wire::LoadBalance::RoundRobin => {
-                Balance::RoundRobin(RoundRobin::starting_anywhere(endpoints, rng))
+                Some(Balance::RoundRobin(RoundRobin::starting_anywhere(endpoints, rng)))
             }
+            _ => None,
         }
     }
 

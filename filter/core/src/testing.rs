@@ -126,6 +126,13 @@ impl Ground {
         keys.into_iter().map(&mut pick).collect()
     }
 
+    /// The first candidate of a fresh balancer with this randomness.
+    pub fn picks_from(&self, seed: u64, policy: LoadBalance) -> EndpointIdx {
+        let rng = &mut Counting(seed);
+        let mut balance = Balance::new(policy, &self.endpoints, self.slow_start, rng);
+        balance.candidates(&self.field(b""), rng).iter().next().unwrap()
+    }
+
     /// How often each endpoint is the first candidate.
     pub fn hits(&self, policy: LoadBalance, requests: usize) -> Vec<usize> {
         let mut hits = vec![0; self.endpoints.len()];

@@ -89,3 +89,63 @@ impl Balancer for ChashSubset {
         candidates
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::LoadBalance;
+    use super::*;
+    use crate::testing::Ground;
+
+    fn groups(endpoints: usize) -> Vec<Vec<EndpointIdx>> {
+        let subset = ChashSubset::new(&Ground::new(&vec![1; endpoints]).endpoints, 3);
+        subset.groups().map(<[_]>::to_vec).collect()
+    }
+
+    #[test]
+    fn groups_are_filled_up_from_the_beginning() {
+        assert_eq!(groups(3), [[0, 1, 2]]);
+        assert_eq!(groups(2), [[0, 1, 0]]);
+        assert_eq!(groups(1), [[0, 0, 0]]);
+        assert_eq!(groups(7), [[0, 1, 2], [3, 4, 5], [6, 0, 1]]);
+    }
+
+    /// Measured by running ingress-nginx 1.15.1's balancer; `set1` is group 0.
+    #[test]
+    fn keys_fall_on_the_groups_where_ingress_nginx_puts_them() {
+        let subset = ChashSubset::new(&Ground::new(&[1; 7]).endpoints, 3);
+        for (key, group) in
+            [("/index.html", 1), ("/alma/armud", 0), ("user-1", 2), ("10.1.2.3", 1), ("été", 0)]
+        {
+            assert_eq!(subset.group(key.as_bytes()), Some(group), "{key}");
+        }
+    }
+
+    #[test]
+    fn all_picks_of_a_key_are_members_of_its_group_and_every_member_is_picked() {
+        let picks = Ground::new(&[1; 9])
+            .picks(LoadBalance::ChashSubset(3), (0..300).map(|_| "/alma/armud".to_owned()));
+        let mut hits = [0; 9];
+        picks.iter().for_each(|picks| hits[picks[0]] += 1);
+        let used: Vec<_> =
+            hits.iter().enumerate().filter(|(_, hits)| **hits > 50).map(|(idx, _)| idx / 3).collect();
+        assert!(used.len() == 3 && used[0] == used[2], "{hits:?}");
+    }
+
+    #[test]
+    fn a_retry_does_not_draw_the_failed_member_again() {
+        let ground = Ground { attempts: 4, ..Ground::new(&[1; 9]) };
+        for picks in ground.picks(LoadBalance::ChashSubset(3), (0..200).map(|n| format!("{n}"))) {
+            let mut group: Vec<_> = picks[..3].iter().map(|idx| idx / 3).collect();
+            group.dedup();
+            assert_eq!(group.len(), 1, "the group first: {picks:?}");
+            assert!((1..4).all(|n| !picks[..n].contains(&picks[n])), "{picks:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_of_ejected_endpoints_leaves_its_keys_to_the_next() {
+        let hits = Ground::new(&[1; 9]).without(&[3, 4, 5]).hits(LoadBalance::ChashSubset(3), 3_000);
+        assert_eq!(hits[3] + hits[4] + hits[5], 0);
+        assert_eq!(hits.iter().sum::<usize>(), 3_000);
+    }
+}

@@ -58,3 +58,77 @@ pub fn decay(known: Latency, response_time: f64, now: Timestamp) -> f64 {
     let weight = (-now.since(known.touched).as_secs_f64() / DECAY_SECONDS).exp();
     known.average * weight + response_time * (1.0 - weight)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::LoadBalance;
+    use super::*;
+    use crate::testing::Ground;
+
+    /// The clock of the reference vectors (ingress-nginx's `ewma_test.lua`).
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_nanos((1_543_238_266 - seconds) * 1_000_000_000)
+    }
+
+    fn reference() -> Ground {
+        let mut ground = Ground { attempts: 3, ..Ground::new(&[1; 3]) };
+        for (vitals, (average, ago)) in ground.vitals.iter_mut().zip([(0.2, 1), (0.3, 5), (1.2, 20)]) {
+            vitals.latency = Some(Latency { average, touched: at(ago) });
+        }
+        ground
+    }
+
+    fn picks(ground: &Ground) -> Vec<Vec<usize>> {
+        ground.picks(LoadBalance::Ewma, (0..100).map(|_| String::new()))
+    }
+
+    #[test]
+    fn scores_and_averages_are_those_of_the_reference() {
+        let ground = reference();
+        let score = |idx: usize| score(ground.vitals[idx].latency, at(0));
+        assert!((score(2) - 0.162_402_339_883_935_23).abs() < 1e-15);
+        assert!((score(0) - 0.2 * (-0.1f64).exp()).abs() < 1e-15);
+        let mut second = ground.vitals[1].latency;
+        Ewma::observe(&mut second, 0.02 + 0.1, at(0));
+        let updated = second.unwrap();
+        assert!((updated.average - 0.229_175_518_748_274_02).abs() < 1e-15);
+        assert_eq!(updated.touched, at(0));
+    }
+
+    #[test]
+    fn of_two_the_better_score_is_taken_and_the_other_is_next() {
+        let ground = reference().without(&[1]);
+        assert!(picks(&ground).iter().all(|picks| picks[..2] == [2, 0]));
+    }
+
+    #[test]
+    fn an_endpoint_without_an_average_is_tried_first_and_takes_over_its_first_response_time() {
+        let mut ground = reference().without(&[1]);
+        ground.vitals[0].latency = None;
+        assert!(picks(&ground).iter().all(|picks| picks[0] == 0));
+        let mut latency = None;
+        Ewma::observe(&mut latency, 0.5, at(0));
+        assert_eq!(latency.unwrap().average, 0.5);
+    }
+
+    #[test]
+    fn the_worst_of_three_is_never_the_first_choice() {
+        assert!(picks(&reference()).iter().all(|picks| picks[0] != 1 && picks.len() == 3));
+    }
+
+    #[test]
+    fn those_that_join_begin_at_the_mean_of_the_stored_averages() {
+        let mut ground = Ground::new(&[1; 5]);
+        for (idx, average) in [(0, 0.2), (2, 1.2)] {
+            ground.vitals[idx].latency = Some(Latency { average, touched: at(9) });
+        }
+        for idx in [1, 3] {
+            ground.vitals[idx].joined = at(0);
+        }
+        Ewma::welcome(&mut ground.vitals, at(0));
+        let average = |idx: usize| ground.vitals[idx].latency.map(|latency| latency.average);
+        assert_eq!([average(1), average(3)], [Some(0.7), Some(0.7)]);
+        assert_eq!(average(4), None, "it did not join now");
+        assert_eq!(average(0), Some(0.2));
+    }
+}

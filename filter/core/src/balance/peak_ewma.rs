@@ -44,3 +44,61 @@ impl PeakEwma {
         *latency = Some(Latency { average, touched: now });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::LoadBalance;
+    use super::*;
+    use crate::testing::Ground;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_nanos(1_543_238_266_000_000_000).after(Duration::from_secs(seconds))
+    }
+
+    fn after(observations: &[(f64, bool, u64)]) -> f64 {
+        let mut latency = None;
+        for (response_time, failed, seconds) in observations {
+            PeakEwma::observe(&mut latency, *response_time, *failed, at(*seconds));
+        }
+        latency.unwrap().average
+    }
+
+    #[test]
+    fn a_peak_counts_at_once_and_is_forgotten_slowly() {
+        assert_eq!(after(&[(0.1, false, 0), (2.0, false, 1)]), 2.0);
+        let later = after(&[(2.0, false, 0), (0.1, false, 1)]);
+        assert!(later > 1.8 && later < 2.0, "{later}");
+    }
+
+    #[test]
+    fn a_fast_failure_is_no_good_news() {
+        assert_eq!(after(&[(0.5, false, 0), (0.001, true, 1)]), 0.5);
+        assert_eq!(after(&[(0.001, true, 0)]), 1.0);
+    }
+
+    #[test]
+    fn what_is_in_flight_multiplies_the_cost() {
+        let mut ground = Ground { attempts: 2, ..Ground::new(&[1; 2]) };
+        for (vitals, average) in ground.vitals.iter_mut().zip([0.1, 0.3]) {
+            vitals.latency = Some(Latency { average, touched: ground.now });
+        }
+        let firsts = |ground: &Ground| {
+            let picks = ground.picks(LoadBalance::PeakEwma, (0..20).map(|_| String::new()));
+            picks.iter().map(|picks| picks[0]).sum::<usize>()
+        };
+        assert_eq!(firsts(&ground), 0);
+        ground.vitals[0].in_flight = 3;
+        assert_eq!(firsts(&ground), 20);
+    }
+
+    #[test]
+    fn an_unknown_endpoint_gets_one_request_to_find_out() {
+        let mut ground = Ground { attempts: 1, ..Ground::new(&[1; 2]) };
+        ground.vitals[0].latency = Some(Latency { average: 0.1, touched: ground.now });
+        assert_eq!(ground.picks_from(0, LoadBalance::PeakEwma), 1);
+        ground.vitals[1].in_flight = 1;
+        assert_eq!(ground.picks_from(0, LoadBalance::PeakEwma), 0);
+    }
+}

@@ -70,10 +70,10 @@ impl Tables {
         if primary.endpoints().is_empty() {
             return Decision::Reply(Reply::NO_ENDPOINTS);
         }
-        let (id, affinity) = desk.route(location, request, rng);
+        let Route { id, affinity, session_path } = desk.route(location, request, rng);
         let Some(backend) = desk.backends.get_mut(id) else { return Decision::Unknown };
         let (candidates, session) = match affinity {
-            Some(affinity) => place(backend, affinity, location, request, now, rng),
+            Some(affinity) => place(backend, affinity, session_path, request, now, rng),
             None => (backend.balance(request, desk.key, now, rng), None),
         };
         write(&mut self.list, backend, &candidates);
@@ -116,29 +116,37 @@ impl Tables {
     }
 }
 
+/// Where a request goes, and what sessions mean there.
+struct Route<'l> {
+    id: &'l Rc<str>,
+    affinity: Option<Rc<Affinity>>,
+    session_path: Option<&'l Rc<str>>,
+}
+
 impl Desk<'_> {
-    /// The backend of a request, and the affinity that it has there.
-    fn route<'l>(
-        &mut self,
-        location: &'l Location,
-        request: &impl Request,
-        rng: &mut impl Rng,
-    ) -> (&'l Rc<str>, Option<Rc<Affinity>>) {
+    /// The backend of a request.
+    fn route<'l>(&mut self, location: &'l Location, request: &impl Request, rng: &mut impl Rng) -> Route<'l> {
         let primary = self.backends.get(&location.backend);
         let affinity = primary.and_then(Backend::affinity).cloned();
         let session = affinity.as_deref().map_or(0, headers);
         request.expect(location.headers + session + primary.map_or(0, Backend::headers));
-        if location.canaries.is_empty() {
-            return (&location.backend, affinity);
-        }
-        match self.canary(location, affinity.as_deref(), request, rng) {
-            Some(canary) if canary.shares_sessions => (&canary.backend, affinity),
+        let session_path = location.session_path.as_ref();
+        let canary = match location.canaries.is_empty() {
+            true => None,
+            false => self.canary(location, affinity.as_deref(), request, rng),
+        };
+        match canary {
+            Some(canary) if canary.shares_sessions => Route { id: &canary.backend, affinity, session_path },
+            // ingress-nginx lists no location for such a canary, so that no session begins on it.
             Some(canary) => {
-                let own = self.backends.get(&canary.backend).and_then(Backend::affinity).cloned();
-                (&canary.backend, own)
+                Route { id: &canary.backend, affinity: self.affinity(&canary.backend), session_path: None }
             }
-            None => (&location.backend, affinity),
+            None => Route { id: &location.backend, affinity, session_path },
         }
+    }
+
+    fn affinity(&self, backend: &Rc<str>) -> Option<Rc<Affinity>> {
+        self.backends.get(backend).and_then(Backend::affinity).cloned()
     }
 
     fn canary<'l>(
@@ -152,7 +160,7 @@ impl Desk<'_> {
             return None;
         }
         for canary in &location.canaries {
-            let own = self.backends.get(&canary.backend).and_then(Backend::affinity).cloned();
+            let own = self.affinity(&canary.backend);
             let affinity = if canary.shares_sessions { affinity } else { own.as_deref() };
             if affinity.is_some_and(|affinity| self.has_session(&canary.backend, affinity, request)) {
                 return Some(canary);
@@ -184,14 +192,14 @@ fn headers(affinity: &Affinity) -> usize {
 fn place(
     backend: &mut Backend,
     affinity: Rc<Affinity>,
-    location: &Location,
+    session_path: Option<&Rc<str>>,
     request: &impl Request,
     now: Timestamp,
     rng: &mut impl Rng,
 ) -> (Candidates, Option<NewSession>) {
     let cookies = request.header("cookie");
     let Placement { candidates, beginning } = backend.place(&affinity, cookies.as_deref(), now, rng);
-    let session = beginning.zip(location.session_path.clone()).map(|(beginning, path)| {
+    let session = beginning.zip(session_path.cloned()).map(|(beginning, path)| {
         let asks = affinity.cookie.conditional_same_site_none;
         let user_agent = asks.then(|| request.header("user-agent")).flatten();
         NewSession {

@@ -12,7 +12,9 @@
 
 mod backend;
 mod cidr;
+mod path;
 mod policy;
+mod redirect;
 mod server;
 mod transport;
 
@@ -22,10 +24,17 @@ use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint, LoadBalance};
 pub use cidr::Cidr;
+pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{Policy, Retries, RetryOn, Timeouts};
-pub use server::{Action, Hostname, InvalidHostname, Location, LocationId, PathMatch, Server, ServerName};
+pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
+pub use server::{Action, Hostname, InvalidHostname, Location, LocationId, Server, ServerName};
 
 pub use transport::Transport;
+
+/// What is as usual is not shown: golden files show what is not.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 /// Everything there is to serve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

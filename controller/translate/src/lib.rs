@@ -22,9 +22,11 @@ pub mod global;
 mod object;
 mod options;
 mod path;
+mod regex;
 mod report;
 mod resources;
 mod servers;
+mod template;
 mod translation;
 
 pub use annotations::Support;

@@ -1,8 +1,28 @@
-//! Request headers that are taken away.
+//! Headers that are set and taken away.
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::header_mutation::Action;
+use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
+use envoy_types::pb::envoy::config::core::v3::{HeaderValue, HeaderValueOption};
 
 pub(super) fn remove(header: &str) -> HeaderMutation {
     HeaderMutation { action: Some(Action::Remove(header.to_owned())) }
+}
+
+/// Replaces what is there. The value is a format: what is data goes through [`literal`].
+pub(super) fn set(header: &str, format: &str) -> HeaderValueOption {
+    HeaderValueOption {
+        header: Some(HeaderValue {
+            key: header.to_owned(),
+            value: format.to_owned(),
+            ..HeaderValue::default()
+        }),
+        append_action: HeaderAppendAction::OverwriteIfExistsOrAdd.into(),
+        ..HeaderValueOption::default()
+    }
+}
+
+/// In a format, a text that means itself.
+pub(super) fn literal(text: &str) -> String {
+    text.replace('%', "%%")
 }

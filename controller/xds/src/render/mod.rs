@@ -12,7 +12,6 @@ mod endpoints;
 mod filter;
 mod header;
 mod listener;
-mod retry;
 mod route;
 mod tls;
 mod wire;

@@ -12,6 +12,8 @@
 
 mod backend;
 mod cidr;
+mod edge;
+mod expression;
 mod path;
 mod policy;
 mod redirect;
@@ -24,6 +26,8 @@ use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint, LoadBalance};
 pub use cidr::Cidr;
+pub use edge::{Edge, Forwarded, Header, Hsts, Http};
+pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{Policy, Retries, RetryOn, Timeouts};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
@@ -39,6 +43,9 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// Everything there is to serve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Config {
+    /// What holds for all of it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub edge: Edge,
     /// By name; the catch-all server is always there.
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.

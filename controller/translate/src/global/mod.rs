@@ -1,11 +1,13 @@
 //! The ConfigMap of the controller: what holds where no annotation says otherwise.
 
+mod edge;
 mod keys;
 mod view;
 
-use sluice_ir::{Retries, Timeouts, Transport};
+use sluice_ir::{Edge, Retries, Timeouts, Transport};
 
 use crate::annotations::{Parsed, Risk, ToHttps, conditions, tries, value};
+use crate::references::References;
 use crate::{Options, Report, Resources};
 use view::View;
 
@@ -25,6 +27,9 @@ pub(crate) struct Globals {
     /// `no-tls-redirect-locations`: prefixes of paths that are served over plain http.
     pub(crate) plain_http: Vec<String>,
     pub(crate) relative_redirects: bool,
+    /// `allow-cross-namespace-resources`
+    pub(crate) across_namespaces: bool,
+    pub(crate) edge: Edge,
 }
 
 impl Default for Globals {
@@ -39,6 +44,8 @@ impl Default for Globals {
             redirect_status: 308,
             plain_http: vec!["/.well-known/acme-challenge".to_owned()],
             relative_redirects: false,
+            across_namespaces: false,
+            edge: Edge::default(),
         }
     }
 }
@@ -48,12 +55,12 @@ impl Globals {
     pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
         let mut globals = Globals::default();
         if let Some(mut view) = View::of(resources, options, reports) {
-            globals.take(&mut view);
+            globals.take(&mut view, References { resources, across_namespaces: true });
         }
         globals
     }
 
-    fn take(&mut self, view: &mut View<'_, '_>) {
+    fn take(&mut self, view: &mut View<'_, '_>, references: References<'_>) {
         // Anything unknown is the lowest, as in ingress-nginx.
         view.set(&mut self.risk, "annotations-risk-level", |text| Ok(Risk::parse(text).unwrap_or(Risk::Low)));
         view.set(&mut self.blocked_words, "annotation-value-word-blocklist", |text| Ok(owned(text)));
@@ -63,7 +70,9 @@ impl Globals {
         view.set(&mut self.retries.on, "proxy-next-upstream", conditions);
         view.set(&mut self.retries.attempts, "proxy-next-upstream-tries", tries);
         view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
+        view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
         self.take_redirects(view);
+        edge::take(&mut self.edge, view, references);
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {
@@ -129,7 +138,8 @@ mod tests {
         let mut reports = Vec::new();
         let values = honoured.map(|key| (key.name, "x")).collect();
         let mut view = View::with(values, &mut reports);
-        Globals::default().take(&mut view);
+        let references = References { resources: &Resources::default(), across_namespaces: true };
+        Globals::default().take(&mut view, references);
         assert_eq!(view.unasked(), Vec::<&str>::new());
     }
 

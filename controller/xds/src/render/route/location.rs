@@ -1,16 +1,17 @@
 //! One location: the routes that Envoy needs for it. The first that matches is taken, and all have the location's name.
 
 use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
-use envoy_types::pb::envoy::config::route::v3::route_action::ClusterSpecifier;
+use envoy_types::pb::envoy::config::route::v3::route_action::{ClusterSpecifier, HostRewriteSpecifier};
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
-use sluice_ir::{Action, BackendId, Location, Policy, ServerName, Timeouts};
+use sluice_ir::{Action, BackendId, Edge, Location, Policy, ServerName, Timeouts};
 
 use super::matching::{match_of, matches, only_for};
 use super::{redirect, retry};
+use crate::render::forwarded::BELIEVED_HOST;
 use crate::render::header::{literal, set};
 use crate::render::wire::seconds;
 
-pub(super) fn routes(location: &Location, server: &ServerName) -> Vec<Route> {
+pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
@@ -19,7 +20,7 @@ pub(super) fn routes(location: &Location, server: &ServerName) -> Vec<Route> {
     match &location.action {
         Action::Forward(backend) => {
             let https = location.https.iter().flat_map(|https| redirect::to_https(&route, https, server));
-            https.chain(forwarding(&route, location, backend)).collect()
+            https.chain(forwarding(&route, location, backend, edge)).collect()
         }
         Action::Denied => {
             let denied = DirectResponseAction { status: 503, ..DirectResponseAction::default() };
@@ -29,9 +30,10 @@ pub(super) fn routes(location: &Location, server: &ServerName) -> Vec<Route> {
     }
 }
 
-fn forwarding(route: &Route, location: &Location, backend: &BackendId) -> Vec<Route> {
+fn forwarding(route: &Route, location: &Location, backend: &BackendId, edge: &Edge) -> Vec<Route> {
     let forwarding = |idempotent| {
         let mut action = forward(backend, &location.policy, idempotent);
+        action.host_rewrite_specifier = host(edge);
         let mut route = route.clone();
         if let Some(template) = &location.rewrite {
             action.regex_rewrite = redirect::substitution(&location.path, template);
@@ -48,6 +50,11 @@ fn forwarding(route: &Route, location: &Location, backend: &BackendId) -> Vec<Ro
     } else {
         vec![forwarding(true)]
     }
+}
+
+/// The `Host` that pods see: what is in front may say another one than the one that was asked for.
+fn host(edge: &Edge) -> Option<HostRewriteSpecifier> {
+    edge.forwarded.origin.then(|| HostRewriteSpecifier::HostRewrite(BELIEVED_HOST.to_owned()))
 }
 
 fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
@@ -77,7 +84,11 @@ mod tests {
 
     fn routes_for(action: Action) -> Vec<Route> {
         let path = PathMatch::Prefix("/".to_owned());
-        routes(&Location::new(&ServerName::CatchAll, path, action, Arc::default()), &ServerName::CatchAll)
+        routes(
+            &Location::new(&ServerName::CatchAll, path, action, Arc::default()),
+            &ServerName::CatchAll,
+            &Edge::default(),
+        )
     }
 
     #[test]

@@ -9,11 +9,14 @@ mod matching;
 mod redirect;
 mod retry;
 
+use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{Route, RouteConfiguration, RouteMatch, VirtualHost};
-use sluice_ir::{Config, Server, ServerName};
+use sluice_ir::{Config, Edge, Header, Server, ServerName};
 
-use super::HTTP;
+use super::format::format;
+use super::header::set;
+use super::{HTTP, forwarded};
 use matching::{one_label_and, only_for};
 
 /// All routes of the listeners.
@@ -27,12 +30,25 @@ pub fn routes(config: &Config) -> RouteConfiguration {
         name: HTTP.to_owned(),
         virtual_hosts: hosts.collect(),
         ignore_port_in_host_matching: true,
+        request_headers_to_add: request_headers(&config.edge),
+        request_headers_to_remove: forwarded::ENVOYS_OWN.map(str::to_owned).into(),
+        response_headers_to_add: config.edge.response_headers.iter().map(header).collect(),
+        response_headers_to_remove: config.edge.hidden_headers.clone(),
         ..RouteConfiguration::default()
     }
 }
 
+fn request_headers(edge: &Edge) -> Vec<HeaderValueOption> {
+    let own = forwarded::told(&edge.forwarded).into_iter();
+    own.chain(edge.request_headers.iter().map(header)).collect()
+}
+
+fn header(header: &Header) -> HeaderValueOption {
+    set(&header.name, &format(&header.value))
+}
+
 fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
-    let routes = server_routes(name, server);
+    let routes = server_routes(name, server, &config.edge);
     let (domain, routes) = match name {
         ServerName::CatchAll => ("*".to_owned(), routes.collect()),
         ServerName::Exact(name) => (name.as_str().to_owned(), routes.collect()),
@@ -44,7 +60,11 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
     VirtualHost { name: name.to_string(), domains: vec![domain], routes, ..VirtualHost::default() }
 }
 
-fn server_routes<'a>(name: &'a ServerName, server: &'a Server) -> impl Iterator<Item = Route> + use<'a> {
+fn server_routes<'a>(
+    name: &'a ServerName,
+    server: &'a Server,
+    edge: &'a Edge,
+) -> impl Iterator<Item = Route> + use<'a> {
     let app_root = server.app_root.iter().map(move |path| Route {
         name: format!("{name}={path}"),
         r#match: Some(RouteMatch {
@@ -54,12 +74,12 @@ fn server_routes<'a>(name: &'a ServerName, server: &'a Server) -> impl Iterator<
         action: Some(redirect::app_root(path)),
         ..Route::default()
     });
-    app_root.chain(server.locations.iter().flat_map(move |location| location::routes(location, name)))
+    app_root.chain(server.locations.iter().flat_map(move |location| location::routes(location, name, edge)))
 }
 
 fn unmatched(config: &Config) -> impl Iterator<Item = Route> {
     let catch_all = config.servers.get(&ServerName::CatchAll);
-    catch_all.into_iter().flat_map(|server| server_routes(&ServerName::CatchAll, server))
+    catch_all.into_iter().flat_map(|server| server_routes(&ServerName::CatchAll, server, &config.edge))
 }
 
 #[cfg(test)]

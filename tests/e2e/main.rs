@@ -4,6 +4,7 @@
 mod bad_manifest;
 mod controller_restart;
 mod demo;
+mod drop_in;
 mod endpoint_change;
 mod envoy_restart;
 mod filter_panic;

@@ -3,6 +3,7 @@
 
 mod bad_manifest;
 mod controller_restart;
+mod data_plane;
 mod demo;
 mod drop_in;
 mod endpoint_change;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
 
 use crate::http::{self, Response};
@@ -31,7 +31,7 @@ pub struct Identity {
 impl Authority {
     /// A fresh one.
     pub fn new() -> Result<Authority> {
-        let mut params = CertificateParams::new(Vec::new())?;
+        let mut params = named("authority", Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Ok(Authority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
     }
@@ -46,7 +46,7 @@ impl Authority {
     /// Replaces the certificate of an identity, and its CA by this one. Each file changes by a rename.
     pub fn renew(&self, identity: &Identity, name: &str) -> Result<()> {
         let key = KeyPair::generate()?;
-        let certificate = CertificateParams::new(vec![name.to_owned()])?.signed_by(&key, &self.issuer)?;
+        let certificate = named(name, vec![name.to_owned()])?.signed_by(&key, &self.issuer)?;
         for (file, text) in
             [("tls.key", key.serialize_pem()), ("tls.crt", certificate.pem()), ("ca.crt", self.issuer.pem())]
         {
@@ -56,6 +56,13 @@ impl Authority {
         }
         Ok(())
     }
+}
+
+/// A certificate whose subject is its issuer's counts as signed by itself.
+fn named(name: &str, names: Vec<String>) -> Result<CertificateParams> {
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, name);
+    Ok(params)
 }
 
 impl Identity {

@@ -60,6 +60,9 @@ impl MutualTls {
     }
 
     pub(crate) fn transport_socket(&self) -> Value {
+        // As a client, Envoy would speak 1.2 at most.
+        let versions =
+            json!({"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"});
         let name = json!({"san_type": "DNS", "matcher": {"exact": self.server_name}});
         json!({
             "name": "envoy.transport_sockets.tls",
@@ -67,7 +70,7 @@ impl MutualTls {
                 "@type": format!("{TYPES}.UpstreamTlsContext"),
                 "sni": self.server_name,
                 "common_tls_context": {
-                    "tls_params": {"tls_minimum_protocol_version": "TLSv1_3"},
+                    "tls_params": versions,
                     "tls_certificate_sds_secret_configs": [self.sds_config(IDENTITY)],
                     "combined_validation_context": {
                         "default_validation_context": {"match_typed_subject_alt_names": [name]},

@@ -11,7 +11,6 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "sluice.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- define "sluice.controller.image" -}}

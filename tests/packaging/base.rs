@@ -14,19 +14,30 @@ const FOLDER: &str = "controller/deploy/kustomize";
 /// Parts of the deployment by their folder, and the values that make them. A component holds what is not in the base.
 fn parts() -> Vec<(&'static str, Value)> {
     vec![
-        ("base", json!({})),
-        ("components/autoscaling", json!({"dataPlane": {"autoscaling": {"enabled": true}}})),
-        ("components/cert-manager", json!({"xds": {"certManager": true}})),
+        ("base", base()),
+        (
+            "components/autoscaling",
+            json!({"xds": {"certificates": "existing"}, "dataPlane": {"autoscaling": {"enabled": true}}}),
+        ),
+        ("components/cert-manager", json!({"xds": {"certificates": "cert-manager"}})),
         (
             "components/monitoring",
-            json!({"metrics": {"serviceMonitor": {"enabled": true}, "dashboard": {"enabled": true}}}),
+            json!({
+                "xds": {"certificates": "existing"},
+                "metrics": {"serviceMonitor": {"enabled": true}, "dashboard": {"enabled": true}},
+            }),
         ),
     ]
 }
 
+/// Certificates are no files to check in: they are there before, or cert-manager's.
+fn base() -> Value {
+    json!({"xds": {"certificates": "existing"}})
+}
+
 /// The files of a part: `data-plane/service.yaml` becomes `data-plane-service.yaml`.
 fn files(part: &str, values: &Value) -> Result<BTreeMap<String, String>> {
-    let base = render(&json!({}))?;
+    let base = render(&base())?;
     let is_new = |name: &String| part == "base" || !base.contains_key(name);
     let files = render(values)?.into_iter().filter(|(name, _)| is_new(name));
     Ok(files.map(|(name, text)| (name.replace('/', "-"), without_helm(&text))).collect())

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::functions;
 use anyhow::{Context, Result, anyhow};
 use gotmpl::{MissingKey, Template, Value as Item, to_value};
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ fn everything() -> Value {
             "defaultBackendService": "default/fallback",
         },
         "dataPlane": {"autoscaling": {"enabled": true}, "service": {"loadBalancerClass": "example.com/lb"}},
-        "xds": {"certManager": true},
+        "xds": {"certificates": "cert-manager"},
         "networkPolicy": {"metricsFrom": [{"namespaceSelector": {}}]},
         "metrics": {"serviceMonitor": {"enabled": true}, "dashboard": {"enabled": true}},
     })
@@ -144,56 +145,14 @@ fn engine(source: &str) -> Result<Template> {
     let templates = Arc::clone(&included);
     // `.Files.Get` is a method, which only Go has.
     let source = source.replace(".Files.Get", "readFile");
-    let engine = Template::new("chart")
-        .missing_key(MissingKey::Error)
+    let engine = functions::all(Template::new("chart").missing_key(MissingKey::Error))
         .func("include", move |args| match (args, templates.get()) {
             ([Item::String(name), data], Some(templates)) => {
                 templates.execute_template_to_string(name, data).map(|text| Item::String(text.into()))
             }
             _ => Ok(Item::Nil),
         })
-        .func("readFile", |args| Ok(Item::String(read_file(&text(args.first())).into())))
-        .func("toYaml", |args| Ok(Item::String(to_yaml(args.first()).into())))
-        .func("nindent", |args| Ok(Item::String(nindent(args).into())))
-        .func("quote", |args| Ok(Item::String(format!("{:?}", text(args.first())).into())))
-        .func("default", |args| {
-            let given = args.get(1).filter(|given| given.is_truthy());
-            Ok(given.or(args.first()).cloned().unwrap_or(Item::Nil))
-        })
         .parse(&source)?;
     included.set(engine.clone()).map_err(|_| anyhow!("the engine was set twice"))?;
     Ok(engine)
-}
-
-fn text(item: Option<&Item>) -> String {
-    item.map(ToString::to_string).unwrap_or_default()
-}
-
-fn read_file(path: &str) -> String {
-    fs::read_to_string(folder().join(path)).unwrap_or_default()
-}
-
-fn nindent(args: &[Item]) -> String {
-    let width = args.first().and_then(Item::as_int).and_then(|width| usize::try_from(width).ok());
-    let indent = " ".repeat(width.unwrap_or_default());
-    let text = text(args.get(1));
-    format!("\n{indent}{}", text.replace('\n', &format!("\n{indent}")))
-}
-
-fn to_yaml(item: Option<&Item>) -> String {
-    let yaml = serde_saphyr::to_string(&item.map_or(Value::Null, to_json)).unwrap_or_default();
-    yaml.trim_end().to_owned()
-}
-
-fn to_json(item: &Item) -> Value {
-    match item {
-        Item::Bool(value) => json!(value),
-        Item::Int(value) => json!(value),
-        Item::Uint(value) => json!(value),
-        Item::Float(value) => json!(value),
-        Item::String(value) => json!(value.as_ref()),
-        Item::List(values) => values.iter().map(to_json).collect(),
-        Item::Map(values) => values.iter().map(|(key, value)| (key.to_string(), to_json(value))).collect(),
-        _ => Value::Null,
-    }
 }

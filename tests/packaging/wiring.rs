@@ -133,6 +133,43 @@ fn the_data_plane_finds_the_controller() -> Result<()> {
 }
 
 #[test]
+fn made_certificates_are_for_the_names_that_are_used() -> Result<()> {
+    let objects = objects(&json!({}))?;
+    let secrets = objects.iter().filter(|object| object["kind"] == "Secret");
+    let data: Vec<(&Value, &Value)> =
+        secrets.map(|secret| (&secret["metadata"]["name"], &secret["data"])).collect();
+    let [(controller, of_controller), (data_plane, of_data_plane)] = data[..] else {
+        anyhow::bail!("expected two Secrets, got {data:?}")
+    };
+    ensure!(controller == "sluice-xds-controller" && data_plane == "sluice-xds-data-plane");
+    ensure!(of_controller["ca.crt"] == of_data_plane["ca.crt"], "not of the same CA");
+    for (data, name) in [
+        (of_controller, format!("sluice-controller.{NAMESPACE}.svc")),
+        (of_data_plane, "data-plane".to_owned()),
+    ] {
+        let certificate = data["tls.crt"].as_str().context("no certificate")?;
+        ensure!(certificate.contains(&format!("[{name}] signed by sluice-xds-authority")), "{certificate}");
+        ensure!(data["tls.key"] == format!("base64 of key of [{name}]"), "{}", data["tls.key"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn certificates_that_are_there_stay_but_never_one_without_the_other() -> Result<()> {
+    let data = |controller: &str, data_plane: &str| -> Result<Vec<Value>> {
+        let names = json!({"xds": {"controllerSecret": controller, "dataPlaneSecret": data_plane}});
+        let objects = objects(&names)?;
+        let secrets = objects.iter().filter(|object| object["kind"] == "Secret");
+        Ok(secrets.map(|secret| secret["data"]["tls.crt"].clone()).collect())
+    };
+    ensure!(data("kept-a", "kept-b")? == ["of kept-a", "of kept-b"]);
+    for crt in data("kept-a", "lost")?.into_iter().chain(data("lost", "kept-b")?) {
+        ensure!(crt.as_str().is_some_and(|crt| crt.contains("signed by")), "{crt}");
+    }
+    Ok(())
+}
+
+#[test]
 fn every_object_says_where_it_belongs() -> Result<()> {
     let cluster = ["ClusterRole", "ClusterRoleBinding", "IngressClass", "ValidatingWebhookConfiguration"];
     for (case, values) in cases() {

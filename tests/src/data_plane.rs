@@ -85,7 +85,9 @@ impl DataPlane {
         let health = Port::reserve()?;
         let run_dir = tempfile::Builder::new().prefix("sluice-data-plane-").tempdir()?;
         let mut command = Command::new(artifacts::sluice()?);
-        command.args(["envoy", "--xds-address", &xds.to_string(), "--xds-server-name", CONTROLLER]);
+        // By name, as in a cluster.
+        let xds = format!("localhost:{}", xds.port());
+        command.args(["envoy", "--xds-address", &xds, "--xds-server-name", CONTROLLER]);
         command.arg("--xds-certificates").arg(identity.folder());
         command.arg("--envoy-binary").arg(artifacts::envoy()?).args(["--envoy-concurrency", "1"]);
         command.arg("--run-dir").arg(run_dir.path());

@@ -103,6 +103,8 @@ fn cluster(name: &str, protocol: Value, controller: &ControllerAddress) -> Value
         });
         if host.parse::<IpAddr>().is_err() {
             cluster["type"] = "STRICT_DNS".into();
+            // Both, and whichever answers: a name with an IPv6 address says nothing about who listens there.
+            cluster["dns_lookup_family"] = "ALL".into();
         }
         if let Some(tls) = tls {
             cluster["transport_socket"] = tls.transport_socket();

@@ -4,6 +4,8 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sluice_tests::artifacts::repository;
 use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane, Identity};
 use sluice_tests::http;
 use sluice_tests::ports::Port;
@@ -63,6 +65,37 @@ async fn a_data_plane_with_a_certificate_serves_and_follows() -> Result<()> {
     let polls = metrics.lines().find(polls).context("no count of the filter's polls")?;
     ensure!(!polls.ends_with(" 0"), "the filter's log does not come over TLS: {polls}");
     data_plane.stop()
+}
+
+/// A graph of a metric that does not exist is empty, and nobody notices before they need it.
+#[tokio::test]
+async fn the_dashboard_shows_what_the_data_plane_says() -> Result<()> {
+    let cluster = Cluster::start(1).await?;
+    let identity = cluster.authority.identity("data-plane")?;
+    let data_plane = cluster.data_plane(&identity).await?;
+    data_plane.ready().await?;
+    sluice::wait_for_status(cluster.http.addr(), HOST, "/", 200).await?;
+
+    let path = repository().join("controller/deploy/helm/sluice/dashboards/sluice.json");
+    let dashboard: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    let panels = dashboard["panels"].as_array().context("no panels")?;
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let words = targets
+        .filter_map(|target| target["expr"].as_str())
+        .flat_map(|expr| expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    // Labels start with `envoy_` too, and stand before an `=` or in a `by`.
+    let is_label =
+        |word: &&str| ["cluster_name", "code_class", "manager_prefix"].iter().any(|end| word.ends_with(end));
+    let mut metrics: Vec<&str> = words.filter(|word| word.starts_with("envoy_") && !is_label(word)).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    ensure!(metrics.len() > 8, "{metrics:?}");
+    let page = data_plane.page("/metrics").await?.text();
+    for metric in metrics {
+        let has = |line: &str| line.strip_prefix(metric).is_some_and(|rest| rest.starts_with(['{', ' ']));
+        ensure!(page.lines().any(has), "the dashboard shows {metric}, which no data plane has");
+    }
+    Ok(())
 }
 
 #[tokio::test]

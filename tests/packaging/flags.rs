@@ -73,7 +73,11 @@ fn the_values_are_the_defaults_of_the_flags() -> Result<()> {
         for container in pod.containers() {
             let mut ports = container["ports"].as_array().into_iter().flatten();
             let port = ports.find(|port| port["name"] == "metrics").context("no metrics port")?;
-            ensure!(port["containerPort"].to_string() == metrics, "{}: {port}", pod.name);
+            ensure!(
+                port["containerPort"].as_u64().map(|port| port.to_string()) == Some(metrics.clone()),
+                "{}: {port}",
+                pod.name
+            );
         }
     }
     Ok(())

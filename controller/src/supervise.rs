@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use hyper::Method;
+use rustix::process::{Pid, Signal, kill_process};
 use sluice_xds::{BootstrapSettings, ControllerAddress};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
@@ -21,8 +22,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How often the admin interface is asked while something is awaited.
 const ASK: Duration = Duration::from_millis(20);
-/// Time for Envoy to end after it was told to, before it is killed.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// Time for Envoy to end after it was told to, before it is killed: by then it has nothing left to do.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How to start Envoy.
 #[derive(Clone, Debug)]
@@ -159,7 +160,7 @@ impl Envoy {
         if tokio::time::timeout(self.drain_timeout, drained).await.is_err() {
             warn!("requests are still open after {:?}; ending envoy all the same", self.drain_timeout);
         }
-        admin::call(&self.admin_socket, Method::POST, "/quitquitquit").await.ok();
+        terminate(&child);
         if tokio::time::timeout(LAST_WORDS, child.wait()).await.is_err() {
             warn!("envoy did not end in {LAST_WORDS:?}; killing it");
             child.kill().await.ok();
@@ -174,6 +175,14 @@ impl Envoy {
         let values =
             stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
         Some(values.filter_map(|line| line.rsplit(": ").next()?.parse::<u64>().ok()).sum())
+    }
+}
+
+/// SIGTERM works from the first moment on, also when there is no admin interface yet or its thread is busy.
+fn terminate(child: &Child) {
+    let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    if let Some(Err(error)) = pid.map(|pid| kill_process(pid, Signal::TERM)) {
+        warn!("cannot end envoy: {error}");
     }
 }
 

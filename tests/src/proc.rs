@@ -64,10 +64,7 @@ impl Stat {
     fn parse(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        Some(Stat {
-            state: (*fields.first()?).to_owned(),
-            ticks: number(11)? + number(12)?,
-        })
+        Some(Stat { state: (*fields.first()?).to_owned(), ticks: number(11)? + number(12)? })
     }
 }
 

@@ -171,14 +171,18 @@ impl Filter {
 
     /// A request that stays open.
     pub fn open(&mut self, location: Option<&str>, headers: &[(&str, &str)]) -> (ContextId, Outcome) {
+        let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        let headers = headers.iter().map(pair).collect();
+        self.open_request(location, Request { headers, ..Request::default() })
+    }
+
+    /// The same for a request with whatever the host knows of it.
+    pub fn open_request(&mut self, location: Option<&str>, mut request: Request) -> (ContextId, Outcome) {
         let context = self.vm.create_http(&self.root).unwrap();
         let id = context.id();
-        let mut request = Request::default();
         if let Some(location) = location {
             request.properties.insert(self.host().location_property(), location.as_bytes().to_vec());
         }
-        request.headers =
-            headers.iter().map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect();
         self.vm.env_mut().requests.insert(id, request);
         let action = self.vm.on_request_headers(&context, 1, true).unwrap();
         let outcome = self.outcome(id, action);

@@ -17,6 +17,7 @@ mod cookie;
 mod diff;
 mod elsewhere;
 mod endpoint;
+mod ewma;
 mod log;
 mod original;
 mod round_robin;
@@ -57,6 +58,7 @@ fn player(area: &str) -> fn(&Case) -> Play {
         "chash" => chash::play,
         "chashsubset" => chash_subset::play,
         "endpoint-diff" => diff::play,
+        "ewma" => ewma::play,
         "hash-by-template" => template::play,
         "nodemap" => vectors::nodemap,
         "round_robin" => round_robin::play,

@@ -36,7 +36,7 @@ pub(crate) fn translation(
 
 /// The settings of a managed Envoy.
 pub(crate) fn envoy(listeners: &Listeners, filter: FilterCode, default_certificate: Certificate) -> Settings {
-    let checkpoint = sluice_plugin::checkpoint(Host::Envoy, CONTROLLER_CLUSTER, "sluice").to_json();
+    let checkpoint = sluice_plugin::checkpoint(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
     let at = |port| SocketAddr::new(listeners.bind_address, port);
     let https = Https { address: at(listeners.https_port), default_certificate };
     Settings { http: vec![at(listeners.http_port)], https: Some(https), ..Settings::new(filter, checkpoint) }

@@ -149,7 +149,7 @@ impl Publisher {
         let translation = translate(&self.resources, &self.options);
         let before = std::mem::replace(&mut self.translation, translation);
         let config = self.translation.config();
-        self.announce(Update::arrivals(before.config(), config, &self.settings)).await;
+        self.announce(Update::arrivals(before.config(), config)).await;
         let config = self.translation.config();
         self.log.publish(|log| log.replace(config));
         self.store.apply(Update::routing(config, &self.settings));

@@ -44,6 +44,12 @@ pub(crate) fn demo(arguments: &[String]) -> Result<()> {
     become_program(&mut prepared.program("sluice-demo", arguments))
 }
 
+/// `cargo xtask cases`.
+pub(crate) fn cases(arguments: &[String]) -> Result<()> {
+    let prepared = Prepared::new(Profile::Dev)?;
+    become_program(&mut prepared.program("sluice-cases", arguments))
+}
+
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     let prepared = Prepared::new(Profile::Release)?;

@@ -67,7 +67,7 @@ impl Log {
         let mut touched = BTreeSet::new();
         for id in backends {
             let backend = config.backends.get(id).filter(|backend| backend.outside.is_none());
-            let backend = backend.map(convert::backend);
+            let backend = backend.map(|backend| convert::backend(id, backend));
             if self.backends.set(id.as_str(), backend) {
                 touched.insert(id.to_string());
             }

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// The request header with the endpoints that the filter chose: `ip:port`, a comma, the next.
-pub const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
-/// The request header with the cluster of a route that has several. No route reads it yet; it is reserved.
-pub const CLUSTER_HEADER: &str = "x-sluice-cluster";
+///
+/// The colon hides it on both sides: Envoy's codecs accept no such name from a client and write none to an HTTP/1
+/// pod. Taking an ordinary header away early and late again costs more than the choice itself.
+pub const ENDPOINT_HEADER: &str = ":sluice-endpoint";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 
@@ -24,15 +25,13 @@ pub struct Settings {
     pub checkpoint: Vec<u8>,
     /// Whether each request is written to Envoy's standard output.
     pub access_log: bool,
-    /// Whether [`ENDPOINT_HEADER`] is taken away before a pod sees it. It costs a filter in each upstream request.
-    pub hide_endpoint: bool,
 }
 
 impl Settings {
-    /// The defaults: no listener, no access log, pods do not see the filter's choice.
+    /// The defaults: no listener, no access log.
     #[must_use]
     pub fn new(filter: FilterCode, checkpoint: Vec<u8>) -> Self {
-        Settings { http: Vec::new(), https: None, filter, checkpoint, access_log: false, hide_endpoint: true }
+        Settings { http: Vec::new(), https: None, filter, checkpoint, access_log: false }
     }
 }
 

@@ -16,7 +16,7 @@ impl Resources {
     /// Renders all of them: what is published when there was nothing before.
     #[must_use]
     pub fn of(config: &Config, settings: &Settings) -> Self {
-        let mut update = Update::arrivals(&Config::default(), config, settings);
+        let mut update = Update::arrivals(&Config::default(), config);
         update.merge(Update::routing(config, settings));
         let set = update.changes.into_iter().filter_map(|(key, change)| match change {
             Change::Set(bytes) => Some((key, bytes)),

@@ -34,7 +34,7 @@ impl Update {
     /// What must be there before the routes of `now` are: its new clusters, and for the changed ones the endpoints of
     /// both configurations, because the filter goes on choosing the old ones for a while.
     #[must_use]
-    pub fn arrivals(before: &Config, now: &Config, settings: &Settings) -> Self {
+    pub fn arrivals(before: &Config, now: &Config) -> Self {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
         for (id, value) in now.secrets.iter().filter(|(id, value)| before.secrets.get(id) != Some(value)) {
             update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id, value));
@@ -44,7 +44,7 @@ impl Update {
             if old == Some(backend) {
                 continue;
             }
-            let cluster = render::cluster(id, backend, settings);
+            let cluster = render::cluster(id, backend);
             update.put(ResourceType::Cluster, id.as_str(), &cluster);
             let both = old.map(|old| old.with_endpoints_of(backend));
             update.endpoints(id, both.as_ref().unwrap_or(backend));
@@ -144,7 +144,6 @@ mod tests {
     use sluice_ir::Endpoint;
 
     use super::*;
-    use crate::FilterCode;
 
     fn config(backends: &[(&str, &[&str])]) -> Config {
         let backend = |endpoints: &[&str]| Backend {
@@ -157,7 +156,7 @@ mod tests {
     }
 
     fn arrivals(before: &Config, now: &Config) -> Update {
-        Update::arrivals(before, now, &Settings::new(FilterCode::Inline(vec![]), vec![]))
+        Update::arrivals(before, now)
     }
 
     fn names(update: &Update) -> Vec<String> {

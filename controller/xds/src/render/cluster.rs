@@ -11,10 +11,6 @@ use envoy_types::pb::envoy::config::cluster::v3::{CircuitBreakers, Cluster, Load
 use envoy_types::pb::envoy::config::core::v3::{
     Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions as CommonOptions, TypedExtensionConfig,
 };
-use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
-use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
-use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
-use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::override_host::OverrideHostSource;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
@@ -24,21 +20,20 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
     ExplicitHttpConfig, UpstreamProtocolOptions,
 };
 use envoy_types::pb::google::protobuf::Any;
-use prost::{Message, Name};
+use prost::Name;
 use sluice_ir::{Backend, BackendId, Protocol, Transport};
 
 use super::endpoints::named;
-use super::header::remove;
 use super::upstream_tls;
-use super::wire::{ads, any, extension, number, seconds};
-use crate::{ENDPOINT_HEADER, Settings};
+use super::wire::{ads, extension, number, seconds};
+use crate::ENDPOINT_HEADER;
 
 /// nginx: `keepalive_timeout` of an upstream.
 const KEEPALIVE: i64 = 60;
 
 /// The cluster of one backend. Its endpoints are a resource of their own.
 #[must_use]
-pub fn cluster(id: &BackendId, backend: &Backend, settings: &Settings) -> Cluster {
+pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
     let protocol = HttpProtocolOptions::type_url().trim_start_matches("type.googleapis.com/").to_owned();
     let transport = &backend.transport;
     Cluster {
@@ -47,7 +42,7 @@ pub fn cluster(id: &BackendId, backend: &Backend, settings: &Settings) -> Cluste
         connect_timeout: seconds(transport.connect_timeout.max(1).into()),
         transport_socket: transport.tls.as_ref().map(|tls| upstream_tls::socket(tls, transport.protocol)),
         circuit_breakers: Some(no_limits()),
-        typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(transport, settings))]),
+        typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(transport))]),
         ignore_health_on_host_removal: true,
         ..discovered(id, backend)
     }
@@ -109,7 +104,7 @@ fn no_limits() -> CircuitBreakers {
     CircuitBreakers { thresholds: vec![thresholds], ..CircuitBreakers::default() }
 }
 
-fn protocol_options(transport: &Transport, settings: &Settings) -> Any {
+fn protocol_options(transport: &Transport) -> Any {
     let spoken = match transport.protocol {
         Protocol::Http1 => ProtocolConfig::HttpProtocolOptions(Http1ProtocolOptions::default()),
         Protocol::Http2 => ProtocolConfig::Http2ProtocolOptions(Http2ProtocolOptions::default()),
@@ -119,27 +114,8 @@ fn protocol_options(transport: &Transport, settings: &Settings) -> Any {
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
-        http_filters: if settings.hide_endpoint { hide_endpoint() } else { Vec::new() },
         ..HttpProtocolOptions::default()
     })
-}
-
-/// After the choice, where it does no harm: on the route the header would be gone before the choice is made.
-fn hide_endpoint() -> Vec<HttpFilter> {
-    let mutations = Mutations { request_mutations: vec![remove(ENDPOINT_HEADER)], ..Mutations::default() };
-    let hide = HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() };
-    vec![
-        upstream_filter("envoy.filters.http.header_mutation", hide),
-        upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
-    ]
-}
-
-fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
-    HttpFilter {
-        name: name.to_owned(),
-        config_type: any(config).map(ConfigType::TypedConfig),
-        ..HttpFilter::default()
-    }
 }
 
 #[cfg(test)]
@@ -147,36 +123,22 @@ mod tests {
     use std::num::NonZeroU8;
 
     use super::*;
-    use crate::FilterCode;
 
-    fn rendered(hide_endpoint: bool) -> (Cluster, HttpProtocolOptions) {
+    fn rendered() -> Cluster {
         let backend = Backend { attempts: NonZeroU8::MIN, ..Backend::default() };
-        let settings = Settings { hide_endpoint, ..Settings::new(FilterCode::Inline(vec![]), vec![]) };
-        let cluster = cluster(&BackendId::new("default", "shop", 80), &backend, &settings);
-        let options = cluster.typed_extension_protocol_options.values().next().unwrap();
-        let options = HttpProtocolOptions::decode(options.value.as_slice()).unwrap();
-        (cluster, options)
+        cluster(&BackendId::new("default", "shop", 80), &backend)
     }
 
     #[test]
     fn the_options_are_keyed_by_their_type() {
-        let (cluster, _) = rendered(true);
+        let cluster = rendered();
         let keys: Vec<_> = cluster.typed_extension_protocol_options.keys().collect();
         assert_eq!(keys, ["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]);
     }
 
     #[test]
-    fn the_codec_follows_the_filter_that_hides_the_endpoint() {
-        let names =
-            |hide| rendered(hide).1.http_filters.into_iter().map(|filter| filter.name).collect::<Vec<_>>();
-        let hiding = ["envoy.filters.http.header_mutation", "envoy.filters.http.upstream_codec"];
-        assert_eq!(names(true), hiding);
-        assert!(names(false).is_empty());
-    }
-
-    #[test]
     fn nothing_is_limited() {
-        let (cluster, _) = rendered(true);
+        let cluster = rendered();
         let limits = &cluster.circuit_breakers.unwrap().thresholds[0];
         for limit in
             [limits.max_connections, limits.max_pending_requests, limits.max_requests, limits.max_retries]

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::http::{Answer, exchange};
+use crate::http2;
 
 pub(crate) struct Envoy {
     child: Child,
@@ -48,6 +49,13 @@ impl Envoy {
         match TcpStream::connect(self.http).await {
             Ok(stream) => exchange(stream, host, path, headers).await,
             Err(_) => Answer::default(),
+        }
+    }
+
+    pub(crate) async fn send_http2(&self, headers: &[(&str, &str)], done: &str) -> String {
+        match TcpStream::connect(self.http).await {
+            Ok(stream) => http2::exchange(stream, headers, done).await,
+            Err(_) => String::new(),
         }
     }
 

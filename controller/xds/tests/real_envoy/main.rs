@@ -2,6 +2,7 @@
 
 mod envoy;
 mod http;
+mod http2;
 mod pod;
 mod server;
 
@@ -55,9 +56,18 @@ fn site(pods: &[&Pod]) -> Config {
 
 /// As the publisher does, but all at once.
 fn publish(server: &Server, before: &Config, now: &Config, settings: &Settings) -> sluice_xds::Generation {
-    server.store.apply(Update::arrivals(before, now, settings));
+    server.store.apply(Update::arrivals(before, now));
     server.store.apply(Update::routing(now, settings));
     server.store.apply(Update::farewells(before, now))
+}
+
+/// As a new policy of every backend would.
+fn change_every_cluster(update: &mut Update, now: &Config) {
+    for (id, backend) in &now.backends {
+        let mut cluster = render::cluster(id, backend);
+        cluster.connect_timeout = Some(Span { seconds: 7, nanos: 0 });
+        update.set(ResourceType::Cluster, id.as_str(), cluster.encode_to_vec());
+    }
 }
 
 async fn until(what: &str, mut ready: impl AsyncFnMut() -> bool) {
@@ -92,7 +102,7 @@ async fn the_real_envoy_follows() {
     endpoints_change(&server, &envoy, &pods, &now).await;
     a_bad_resource_keeps_no_other_back(&server, &envoy).await;
     let now = a_cluster_arrives_with_its_route(&server, &envoy, &pods, &now, &settings).await;
-    a_changed_cluster_gets_its_endpoints_again(&server, &envoy, &now, &settings).await;
+    a_changed_cluster_gets_its_endpoints_again(&server, &envoy, &now).await;
     let now = a_cluster_leaves(&server, &envoy, &now, &settings).await;
     the_server_restarts(server, &envoy, &pods, &now, &settings).await;
 }
@@ -120,14 +130,28 @@ async fn routes_hosts_and_paths(envoy: &Envoy) {
 }
 
 async fn a_client_cannot_steer(envoy: &Envoy, other: &Pod) {
-    let ours = format!("x-sluice-endpoint: {}\r\nx-sluice-cluster: x\r\n", other.address);
     let envoys = "x-envoy-max-retries: 9\r\nx-envoy-upstream-rq-timeout-ms: 1\r\n";
-    let Answer { status, body, .. } = envoy.send("shop.test", "/api", &(ours + envoys)).await;
+    let ordinary = format!("x-sluice-endpoint: {}\r\n", other.address);
+    let Answer { status, body, .. } = envoy.send("shop.test", "/api", &(ordinary + envoys)).await;
     assert_eq!(status, 200);
     assert!(body.starts_with("one"), "{body}");
-    for header in ["x-sluice", "x-envoy-max-retries", "x-envoy-upstream", "x-envoy-internal"] {
+    for header in [":sluice", "x-envoy-max-retries", "x-envoy-upstream", "x-envoy-internal"] {
         assert!(!body.contains(header), "{header}: {body}");
     }
+    // Envoy reads the choice from this one, and no parser lets a client say it.
+    for spelling in [":sluice-endpoint", ": sluice-endpoint", " :sluice-endpoint"] {
+        let steering = format!("{spelling}: {}\r\n", other.address);
+        let Answer { status, body, .. } = envoy.send("shop.test", "/api", &steering).await;
+        assert!(status == 400 || body.starts_with("one"), "{spelling}: {status} {body}");
+        assert!(!body.starts_with("two"), "{spelling}: {body}");
+    }
+    let address = other.address.to_string();
+    let request = [(":method", "GET"), (":scheme", "http"), (":authority", "shop.test"), (":path", "/api")];
+    let steering = [&request[..], &[(":sluice-endpoint", address.as_str())]].concat();
+    let answer = envoy.send_http2(&request, "\nGET ").await;
+    assert!(answer.contains("one\nGET "), "{answer}");
+    let answer = envoy.send_http2(&steering, "\nGET ").await;
+    assert!(!answer.contains("\nGET "), "a pod saw it: {answer}");
 }
 
 async fn endpoints_change(server: &Server, envoy: &Envoy, pods: &[Pod; 2], now: &Config) {
@@ -144,12 +168,12 @@ async fn endpoints_change(server: &Server, envoy: &Envoy, pods: &[Pod; 2], now: 
 
 /// All come in one response, and Envoy refuses a timeout below zero.
 async fn a_bad_resource_keeps_no_other_back(server: &Server, envoy: &Envoy) {
-    let (mut config, settings) = (Config::default(), settings());
+    let mut config = Config::default();
     for service in ["good", "fine"] {
         backend(&mut config, service, &[]);
     }
-    let mut update = Update::arrivals(&Config::default(), &config, &settings);
-    let mut bad = render::cluster(&id("bad"), &config.backends[&id("good")], &settings);
+    let mut update = Update::arrivals(&Config::default(), &config);
+    let mut bad = render::cluster(&id("bad"), &config.backends[&id("good")]);
     bad.connect_timeout = Some(Span { seconds: -1, nanos: 0 });
     update.set(ResourceType::Cluster, "default/bad/80", bad.encode_to_vec());
     let generation = server.store.apply(update);
@@ -194,14 +218,10 @@ async fn a_cluster_arrives_with_its_route(
     now
 }
 
-async fn a_changed_cluster_gets_its_endpoints_again(
-    server: &Server,
-    envoy: &Envoy,
-    now: &Config,
-    settings: &Settings,
-) {
-    let changed = Settings { hide_endpoint: !settings.hide_endpoint, ..settings.clone() };
-    let generation = server.store.apply(Update::arrivals(&Config::default(), now, &changed));
+async fn a_changed_cluster_gets_its_endpoints_again(server: &Server, envoy: &Envoy, now: &Config) {
+    let mut update = Update::arrivals(&Config::default(), now);
+    change_every_cluster(&mut update, now);
+    let generation = server.store.apply(update);
     assert!(server.store.acked(generation, Duration::from_secs(5)).await);
     until("warm clusters", async || {
         envoy.admin("/stats?filter=cluster_manager.warming_clusters").await.body.ends_with(": 0\n")
@@ -242,8 +262,11 @@ async fn the_server_restarts(
     later.backends.remove(&id("late-1"));
     later.servers.remove(&ServerName::parse("late-1.test").unwrap());
     backend(&mut later, "late-3", &[&pods[1]]);
-    let changed = Settings { hide_endpoint: !settings.hide_endpoint, ..settings.clone() };
-    let generation = publish(&server, &Config::default(), &later, &changed);
+    let mut update = Update::arrivals(&Config::default(), &later);
+    change_every_cluster(&mut update, &later);
+    server.store.apply(update);
+    server.store.apply(Update::routing(&later, settings));
+    let generation = server.store.apply(Update::farewells(&Config::default(), &later));
     assert!(server.store.acked(generation, Duration::from_secs(5)).await);
     until("the other pod", async || envoy.get("late-3.test", "/").await.body.starts_with("two")).await;
     until("the removal", async || !lists(envoy, "default/late-1/80::").await).await;

@@ -1,6 +1,8 @@
 //! Requests of one client.
 
-use envoy_types::pb::envoy::config::core::v3::{RuntimeFractionalPercent, TypedExtensionConfig};
+use envoy_types::pb::envoy::config::core::v3::{
+    self as envoy, RuntimeFractionalPercent, TypedExtensionConfig,
+};
 use envoy_types::pb::envoy::config::route::v3::RateLimit;
 use envoy_types::pb::envoy::config::route::v3::rate_limit::Action;
 use envoy_types::pb::envoy::config::route::v3::rate_limit::action::{
@@ -11,7 +13,8 @@ use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descri
 use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::LocalRateLimit;
 use envoy_types::pb::envoy::r#type::matcher::v3::AddressMatcher;
 use envoy_types::pb::envoy::r#type::v3::{FractionalPercent, HttpStatus, TokenBucket};
-use sluice_ir::{Limits, Rate};
+use envoy_types::pb::xds::core::v3::CidrRange;
+use sluice_ir::{Cidr, Limits, Rate};
 
 use crate::render::forwarded::range;
 use crate::render::wire::{extension, number, seconds};
@@ -46,7 +49,7 @@ fn counted(name: &str, limits: &Limits) -> RateLimit {
         ..GenericKey::default()
     };
     let others =
-        AddressMatcher { ranges: limits.exempt.iter().copied().map(range).collect(), invert_match: true };
+        AddressMatcher { ranges: limits.exempt.iter().copied().map(exempt).collect(), invert_match: true };
     let client = RemoteAddressMatch {
         descriptor_key: "client".to_owned(),
         descriptor_value: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%".to_owned(),
@@ -56,6 +59,12 @@ fn counted(name: &str, limits: &Limits) -> RateLimit {
     let actions = [ActionSpecifier::GenericKey(kind), ActionSpecifier::RemoteAddressMatch(client)];
     let actions = actions.map(|action| Action { action_specifier: Some(action) }).into();
     RateLimit { actions, ..RateLimit::default() }
+}
+
+/// The same message as [`range`]'s under another name.
+fn exempt(cidr: Cidr) -> CidrRange {
+    let envoy::CidrRange { address_prefix, prefix_len } = range(cidr);
+    CidrRange { address_prefix, prefix_len }
 }
 
 fn bucket(name: &str, period: i64, rate: Rate) -> LocalRateLimitDescriptor {

@@ -1,28 +1,24 @@
 //! Pods on loopback that answer with what they received.
 //!
-//! HTTP/1.1 and HTTP/2 without TLS on one port. A pod is one listener and one task, so a test starts hundreds of them.
+//! HTTP/1.1 and HTTP/2 on one port, and TLS where a certificate was given. A pod is one listener and one task, so a
+//! test starts hundreds of them.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
+mod received;
+mod serve;
+
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Context, Result, anyhow};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HOST};
-use hyper::http::request::Parts;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
-use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
+use anyhow::{Context, Result};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_rustls::rustls::ServerConfig;
 
 use crate::script::{Answer, Script};
+
+pub use received::{Journal, Received, Transport};
 
 /// Who a pod says it is.
 #[derive(Clone, Debug)]
@@ -42,6 +38,36 @@ impl EchoIdentity {
     }
 }
 
+/// What a pod has beside its identity; the default is a plain one that remembers nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Where it writes down what it receives.
+    pub journal: Option<Journal>,
+    /// Its side of TLS.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// Whether it insists on one of plain and TLS.
+    pub speaks: Speaks,
+    /// What it answers to DNS over TCP.
+    pub dns: Option<Ipv4Addr>,
+    /// Answers that depend on more than the path; a script's answer to that very path comes first.
+    pub reflex: Option<Reflex>,
+}
+
+/// What a pod answers to a request that has no answer of its own in the script.
+pub type Reflex = fn(&Received) -> Option<Answer>;
+
+/// What a pod takes on its port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speaks {
+    /// What the client begins with.
+    #[default]
+    Either,
+    /// Only plain HTTP.
+    Plain,
+    /// Only TLS.
+    Tls,
+}
+
 /// A pod; it ends when this is dropped.
 pub struct Echo {
     addr: SocketAddr,
@@ -57,6 +83,7 @@ struct Serving {
 
 struct Pod {
     identity: EchoIdentity,
+    setup: Setup,
     hits: AtomicU64,
     behaviour: Mutex<Arc<Behaviour>>,
 }
@@ -71,7 +98,12 @@ struct Behaviour {
 impl Echo {
     /// Listens and echoes.
     pub async fn start(addr: SocketAddr, identity: EchoIdentity) -> Result<Echo> {
-        let pod = Arc::new(Pod { identity, hits: AtomicU64::new(0), behaviour: Mutex::default() });
+        Echo::start_with(addr, identity, Setup::default()).await
+    }
+
+    /// The same, with more.
+    pub async fn start_with(addr: SocketAddr, identity: EchoIdentity, setup: Setup) -> Result<Echo> {
+        let pod = Arc::new(Pod { identity, setup, hits: AtomicU64::new(0), behaviour: Mutex::default() });
         let mut echo = Echo { addr, pod, serving: None };
         echo.start_again().await?;
         Ok(echo)
@@ -122,7 +154,7 @@ impl Echo {
             let listener = TcpListener::bind(self.addr).await;
             let listener = listener.with_context(|| format!("pod {} on {}", self.name(), self.addr))?;
             let (stop, stopped) = watch::channel(());
-            let task = tokio::spawn(accept(listener, Arc::clone(&self.pod), stopped));
+            let task = tokio::spawn(serve::accept(listener, Arc::clone(&self.pod), stopped));
             self.serving = Some(Serving { stop, task });
         }
         Ok(())
@@ -135,107 +167,16 @@ impl Pod {
     }
 }
 
-async fn accept(listener: TcpListener, pod: Arc<Pod>, mut stopped: watch::Receiver<()>) {
-    loop {
-        tokio::select! {
-            _ = stopped.changed() => return,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    tokio::spawn(serve(stream, Arc::clone(&pod), stopped.clone()));
-                }
-                // Out of file descriptors; the clients see it, and it may pass.
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
-            },
-        }
-    }
-}
-
-async fn serve(stream: TcpStream, pod: Arc<Pod>, mut stopped: watch::Receiver<()>) {
-    // Without it, small answers wait for the client's delayed acknowledgement; a failure costs only time.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| answer(request, Arc::clone(&pod)));
-    let server = auto::Builder::new(TokioExecutor::new());
-    let connection = server.serve_connection(TokioIo::new(stream), service);
-    tokio::select! {
-        _ = stopped.changed() => {}
-        // A client that hangs up, or a script that does, ends the connection with an error; nobody needs it.
-        _ = connection => {}
-    }
-}
-
-async fn answer(request: Request<Incoming>, pod: Arc<Pod>) -> Result<Response<Full<Bytes>>> {
-    pod.hits.fetch_add(1, Ordering::Relaxed);
-    let behaviour = Arc::clone(&pod.behaviour());
-    let (parts, body) = request.into_parts();
-    let body_bytes = count(body).await?;
-    let n = behaviour.requests.fetch_add(1, Ordering::Relaxed);
-    let answer = behaviour.script.answer_to(n, parts.uri.path());
-    let delay = behaviour.script.delay + answer.delay;
-    if !delay.is_zero() {
-        tokio::time::sleep(delay).await;
-    }
-    if behaviour.script.hang_up {
-        return Err(anyhow!("the script hangs up"));
-    }
-    response(answer, &pod.identity, &parts, body_bytes)
-}
-
-async fn count(mut body: Incoming) -> Result<usize> {
-    let mut bytes = 0;
-    while let Some(frame) = body.frame().await {
-        bytes += frame?.data_ref().map_or(0, Bytes::len);
-    }
-    Ok(bytes)
-}
-
-fn response(
-    answer: Answer,
-    identity: &EchoIdentity,
-    parts: &Parts,
-    body_bytes: usize,
-) -> Result<Response<Full<Bytes>>> {
-    let mut builder = Response::builder().status(answer.status).header("x-pod", &identity.pod);
-    for (name, value) in &answer.headers {
-        builder = builder.header(name, value);
-    }
-    let body = match answer.body {
-        Some(body) => Bytes::from(body),
-        None => {
-            builder = builder.header(CONTENT_TYPE, "application/json");
-            Bytes::from(received(identity, parts, body_bytes).to_string())
-        }
-    };
-    Ok(builder.body(Full::new(body))?)
-}
-
-/// What the pod saw.
-fn received(identity: &EchoIdentity, parts: &Parts, body_bytes: usize) -> Value {
-    let mut headers: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (name, value) in &parts.headers {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        headers.entry(name.as_str()).or_default().push(value);
-    }
-    let authority = parts.uri.authority().map(|authority| authority.as_str().to_owned());
-    let host = parts.headers.get(HOST).map(|host| String::from_utf8_lossy(host.as_bytes()).into_owned());
-    json!({
-        "pod": identity.pod,
-        "service": identity.service,
-        "namespace": identity.namespace,
-        "method": parts.method.as_str(),
-        "path": parts.uri.path(),
-        "query": parts.uri.query(),
-        "headers": headers,
-        "host": authority.or(host),
-        "http": format!("{:?}", parts.version),
-        "body_bytes": body_bytes,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::ingress::certificates::{Authorities, Owner};
+    use crate::connection::Connection;
+    use crate::dial::Dial;
     use crate::http::{self, Request};
     use crate::ports::Network;
+    use crate::tls;
+    use serde_json::json;
     use std::time::{Duration, Instant};
 
     async fn pod() -> (Network, Echo) {
@@ -269,5 +210,29 @@ mod tests {
         assert_eq!(http::get(echo.addr(), "h", "/").await.unwrap().status, 404);
         echo.script(Script::hang_up());
         assert!(http::get(echo.addr(), "h", "/").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_pod_remembers_how_a_connection_began() {
+        let network = Network::reserve().unwrap();
+        let mut authorities = Authorities::default();
+        let journal = Journal::default();
+        let identity = authorities.described("a.example").unwrap().identity().unwrap();
+        let setup = Setup {
+            journal: Some(journal.clone()),
+            tls: Some(tls::server_config(identity).unwrap()),
+            ..Setup::default()
+        };
+        let echo = Echo::start_with(network.pod(0), EchoIdentity::of("web", "web-0"), setup).await.unwrap();
+        let mut dial = Dial::tls(echo.addr(), "b.example");
+        dial.proxy_line = Some("PROXY TCP4 192.0.2.1 192.0.2.2 1 2".to_owned());
+        dial.tls.as_mut().unwrap().identity = Some(authorities.client("CN=me").unwrap().identity().unwrap());
+        let mut connection = Connection::dial(&dial).await.unwrap();
+        assert_eq!(connection.send(&Request::get("h", "/")).await.unwrap().pod(), Some("web-0"));
+        assert_eq!(Owner::of(connection.certificate().unwrap()).unwrap().common_name, "a.example");
+        let seen = journal.since(0).remove(0).connection;
+        assert_eq!((seen.tls, seen.sni.as_deref()), (true, Some("b.example")));
+        assert_eq!(seen.proxy_line, dial.proxy_line);
+        assert_eq!(Owner::of(&seen.client_certificate.unwrap()).unwrap().common_name, "me");
     }
 }

@@ -51,3 +51,20 @@ fn texts(value: &Value, out: &mut Vec<String>) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_of_the_level_must_name_what_the_case_names() {
+        let given = json!({ "sequence": [{ "load-balance": "round_robin" }, { "load-balance": "ewma" }] });
+        let line: Line =
+            serde_json::from_value(json!({ "level": "info", "equals": "from round_robin to ewma" })).unwrap();
+        let missing = |text: &str| line.missing(&[text.to_owned()], &given).unwrap().is_some();
+        assert!(!missing("Info round_robin is now ewma"));
+        assert!(missing("Warn round_robin is now ewma") && missing("Info it is now ewma"));
+        assert!(line.missing(&[], &given).unwrap().is_some());
+    }
+}

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
-use sluice_filter_config::{LoadBalance, Location};
+use sluice_filter_config::{self as wire, LoadBalance, Location};
 
 use super::case::{Cannot, Case, Findings, Play, differs, in_both, read, some};
 use super::log::Line;
 use super::original::Backend;
 use super::site::{PRIMARY, Site, backend, request};
-use crate::fake::{LOCATION, Personality};
+use crate::fake::{Filter, Outcome, Personality};
 
 const NEW_EWMA: &str = "a new ewma instance is created exactly once; no round_robin instance is created";
 const IN_PLACE: &str = "existing instance is updated in place, not recreated";
@@ -24,7 +24,7 @@ struct Given {
     dns: Option<Value>,
     #[serde(default)]
     sequence: Vec<Value>,
-    shared_store: Option<Value>,
+    shared_store: Option<Store>,
     previous: Option<Vec<String>>,
     payload: Option<String>,
 }
@@ -64,7 +64,7 @@ pub(super) fn play(case: &Case) -> Play {
             switched(personality, sequence, &then, &case.given)
         }
         ("full lists synced in order", Given { sequence, .. }) => lists(personality, sequence, &then),
-        ("a worker starts", Given { shared_store: Some(_), .. }) => starts(personality, &then),
+        ("a worker starts", Given { shared_store: Some(store), .. }) => starts(personality, store, &then),
         _ => Err(case.unknown_action()),
     })
 }
@@ -119,10 +119,10 @@ fn switched(personality: Personality, sequence: &[Value], then: &Then, given: &V
         sequence.iter().map(|backend| read("given.sequence", backend)).collect::<Result<_, _>>()?;
     let mut wires = backends.iter().map(Backend::on_the_wire);
     let first = wires.next().ok_or_else(|| Cannot("given.sequence: empty".into()))??;
-    let mut site = Site::new(personality, super::site::backend(&first.name, &two()));
+    let mut site = Site::new(personality, backend(&first.name, &two()));
     site.backends.insert(
         PRIMARY.into(),
-        sluice_filter_config::Backend { endpoints: site.backends[PRIMARY].endpoints.clone(), ..first },
+        wire::Backend { endpoints: site.backends[PRIMARY].endpoints.clone(), ..first },
     );
     site.publish();
     let before = site.filter.host().log.len();
@@ -131,7 +131,7 @@ fn switched(personality: Personality, sequence: &[Value], then: &Then, given: &V
         let wire = wire?;
         last = wire.load_balance.clone();
         let endpoints = site.backends[PRIMARY].endpoints.clone();
-        site.backends.insert(PRIMARY.into(), sluice_filter_config::Backend { endpoints, ..wire });
+        site.backends.insert(PRIMARY.into(), wire::Backend { endpoints, ..wire });
         site.publish();
     }
     let mut findings = Findings::new();
@@ -227,13 +227,39 @@ fn unreadable(personality: Personality, names: &[String], payload: &str, then: &
 }
 
 /// The tables come with the checkpoint; no tick and no answer before the request.
-fn starts(personality: Personality, then: &Then) -> Play {
+fn starts(personality: Personality, store: &Store, then: &Then) -> Play {
     if then.is.as_deref() != Some(AT_ONCE) {
         return Err(Cannot(format!("then.is: expected {AT_ONCE:?}, got {:?}", then.is)));
     }
-    let name = then.balancer_for.as_deref().ok_or_else(|| Cannot("then: expected `balancer_for`".into()))?;
-    let mut filter = crate::fake::Filter::with(personality, crate::fake::tables(1, &["10.0.0.1:80"]));
-    let (id, outcome) = filter.request(Some(LOCATION));
-    let served = filter.host().choice(id).is_some();
-    Ok((!served).then(|| format!("expected {name} to be served, got {outcome:?}")).into_iter().collect())
+    let expected =
+        then.balancer_for.as_deref().ok_or_else(|| Cannot("then: expected `balancer_for`".into()))?;
+    let (name, count) = store.backend()?;
+    let addresses: Vec<String> = (1..=count).map(|n| format!("10.0.0.{n}:80")).collect();
+    let tables = wire::Tables::Snapshot(wire::Snapshot {
+        version: wire::Version::new(1, 1),
+        locations: [(name.clone(), Location::to(name.as_str()))].into(),
+        backends: [(name.clone(), backend(&name, &addresses))].into(),
+    });
+    let mut filter = Filter::with(personality, tables);
+    let (_, outcome) = filter.request(Some(expected));
+    let served = matches!(outcome, Outcome::Forwarded(_));
+    Ok((!served).then(|| format!("expected {expected} to be served, got {outcome:?}")).into_iter().collect())
+}
+
+/// `[NAME with N endpoints]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Store {
+    backends: String,
+}
+
+impl Store {
+    fn backend(&self) -> Result<(String, u8), Cannot> {
+        let text = self.backends.strip_prefix('[').and_then(|text| text.strip_suffix(" endpoints]"));
+        let parts = text.and_then(|text| text.split_once(" with "));
+        let parts = parts.and_then(|(name, count)| Some((name.to_owned(), count.parse().ok()?)));
+        parts.ok_or_else(|| {
+            Cannot(format!("given.shared_store.backends: unknown sentence {:?}", self.backends))
+        })
+    }
 }

@@ -92,12 +92,12 @@ impl Given {
 impl Stat {
     /// What it has become at a later time.
     pub(super) fn score(self, now: f64) -> f64 {
-        self.ewma * (-(now - self.touched).max(0.0) / DECAY_SECONDS).exp()
+        self.ewma * ((self.touched - now) / DECAY_SECONDS).exp()
     }
 
     /// The same after one more response time.
     pub(super) fn after(self, rtt: f64, now: f64) -> Stat {
-        let weight = (-(now - self.touched).max(0.0) / DECAY_SECONDS).exp();
+        let weight = ((self.touched - now) / DECAY_SECONDS).exp();
         Stat { ewma: self.ewma * weight + rtt * (1.0 - weight), touched: now }
     }
 }

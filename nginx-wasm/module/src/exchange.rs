@@ -14,7 +14,7 @@ pub type Exchange = RefCell<Option<Context>>;
 
 /// How long a request may be paused. Longer than the filter itself waits for anything; it ends requests that the
 /// filter has forgotten.
-pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// For what the filter should have decided and did not.
 pub(crate) const FAILED: Step = Step::Fail(500);
 

@@ -35,6 +35,8 @@ use exchange::Exchange;
 
 /// The variable that the filter leaves its candidates in.
 const ENDPOINT: &str = "sluice_endpoint";
+/// The variable that names the location; the configuration sets it.
+const LOCATION: &str = "sluice_location";
 
 /// The module.
 pub struct Sluice;
@@ -55,7 +57,7 @@ impl Module for Sluice {
         },
         Directive { name: c"sluice_peer", arguments: Arguments::None, set: Set::Peer(ENDPOINT) },
     ];
-    const VARIABLES: &'static [&'static str] = &[ENDPOINT];
+    const VARIABLES: &'static [&'static str] = &[ENDPOINT, LOCATION];
 
     fn inherit(outer: &Location, location: &mut Location) {
         location.inherit(outer);

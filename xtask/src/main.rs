@@ -43,7 +43,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "demo" => run::demo(arguments),
         "test" => run::test(arguments),
         "bench" => run::bench(arguments),
-        "setup" => setup::all().map(drop),
+        "setup" => setup::all(),
         "help" | "--help" | "-h" => {
             step::say(HELP);
             Ok(())

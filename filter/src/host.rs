@@ -247,15 +247,14 @@ pub(crate) fn count(id: u32) {
     unsafe { proxy_increment_metric(id, 1) };
 }
 
-/// Whether the request asks for the panic that one end-to-end test needs.
+/// Whether the request has the header by which an end-to-end test asks for a fault.
 #[cfg(feature = "fault-injection")]
-pub(crate) fn asks_for_a_panic() -> bool {
-    const HEADER: &str = "x-sluice-test-panic";
+pub(crate) fn asks_for(header: &str) -> bool {
     let mut value = Returned::NOTHING;
     // SAFETY: the key outlives the call and the host writes the two out-parameters only.
     let status = unsafe {
         let map = MapType::HttpRequestHeaders as u32;
-        proxy_get_header_map_value(map, HEADER.as_ptr(), HEADER.len(), &mut value.data, &mut value.len)
+        proxy_get_header_map_value(map, header.as_ptr(), header.len(), &mut value.data, &mut value.len)
     };
     value.bytes(status).is_some()
 }

@@ -6,6 +6,8 @@ use std::rc::Rc;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 
+#[cfg(feature = "fault-injection")]
+use crate::host;
 use crate::worker::{Fate, Worker};
 
 /// Lives as long as the host's request.
@@ -25,13 +27,23 @@ impl Context for Request {}
 impl HttpContext for Request {
     fn on_http_request_headers(&mut self, _headers: usize, _end_of_stream: bool) -> Action {
         #[cfg(feature = "fault-injection")]
-        #[allow(clippy::panic, reason = "this is the fault")]
-        if crate::host::asks_for_a_panic() {
-            panic!("asked for by the test");
-        }
+        fail_if_asked();
         match self.worker.borrow_mut().handle(self.id) {
             Fate::GoesOn => Action::Continue,
             Fate::Answered | Fate::Waits => Action::Pause,
+        }
+    }
+}
+
+#[cfg(feature = "fault-injection")]
+#[allow(clippy::panic, reason = "this is the fault")]
+fn fail_if_asked() {
+    if host::asks_for("x-sluice-test-panic") {
+        panic!("asked for by the test");
+    }
+    if host::asks_for("x-sluice-test-loop") {
+        loop {
+            std::hint::spin_loop();
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod latency;
 pub mod load;
 pub mod log;
 pub mod manifests;
+pub mod nginx;
 pub mod ports;
 pub mod proc;
 pub mod process;

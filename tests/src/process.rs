@@ -65,6 +65,11 @@ impl Process {
         Ok(())
     }
 
+    /// SIGHUP, which asks some programs to read their configuration again.
+    pub fn hang_up(&self) {
+        signal(self.pid(), Signal::HUP);
+    }
+
     /// SIGTERM, then wait; SIGKILL when it takes too long. Blocks the thread: where pods must go on answering
     /// meanwhile, the test needs a multi-threaded runtime.
     pub fn stop(&mut self) -> Result<ExitStatus> {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use std::task::{Context as TaskContext, Poll};
 
 use anyhow::{Context, Result, ensure};
@@ -43,7 +44,8 @@ async fn bodies_of_all_sizes_pass_both_ways() -> Result<()> {
     Ok(())
 }
 
-/// A pod that sends back what it gets, with the framing that it came with.
+/// A pod that takes a whole body, then answers with the like of it, framed in the same way. (nginx stops sending once an
+/// answer has begun.)
 struct Mirror {
     addr: SocketAddr,
     task: JoinHandle<()>,
@@ -54,14 +56,30 @@ impl Mirror {
         let listener = TcpListener::bind(addr).await?;
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let service = service_fn(async |request: Request<Incoming>| {
-                    Ok::<_, Infallible>(Response::new(request.into_body()))
-                });
-                tokio::spawn(server::Builder::new().serve_connection(TokioIo::new(stream), service));
+                let connection =
+                    server::Builder::new().serve_connection(TokioIo::new(stream), service_fn(mirror));
+                tokio::spawn(connection);
             }
         });
         Ok(Mirror { addr, task })
     }
+}
+
+async fn mirror(request: Request<Incoming>) -> Result<Response<Pattern>> {
+    let chunked = !request.headers().contains_key("content-length") && !request.body().is_end_stream();
+    let size = check(request.into_body()).await?;
+    Ok(Response::new(Pattern { at: 0, size, chunked }))
+}
+
+/// The length of a body that is the pattern, and nothing but the pattern.
+async fn check(mut body: Incoming) -> Result<usize> {
+    let mut at = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        ensure!(data == Pattern::bytes(at, data.len()), "the body differs after {at} bytes");
+        at += data.len();
+    }
+    Ok(at)
 }
 
 impl Drop for Mirror {
@@ -77,14 +95,8 @@ async fn there_and_back(addr: SocketAddr, size: usize, chunked: bool) -> Result<
     let request = Request::post("/").header("host", HOST).body(body)?;
     let response = sender.send_request(request).await?;
     ensure!(response.status() == 200, "status {}", response.status());
-    let mut body = response.into_body();
-    let mut at = 0;
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame?.into_data() else { continue };
-        ensure!(data == Pattern::bytes(at, data.len()), "the body differs after {at} bytes");
-        at += data.len();
-    }
-    ensure!(at == size, "{at} bytes came back");
+    let back = check(response.into_body()).await?;
+    ensure!(back == size, "{back} bytes came back");
     Ok(())
 }
 
@@ -97,10 +109,15 @@ struct Pattern {
 
 impl Pattern {
     const PIECE: usize = 61_000;
+    /// A prime, so that a block that is lost or doubled shows.
+    const PERIOD: usize = 251;
 
+    /// The bytes from `at`, at most some megabytes of them.
     fn bytes(at: usize, length: usize) -> Bytes {
-        // A prime, so that a block that is lost or doubled shows.
-        (at..at + length).map(|n| u8::try_from(n % 251).unwrap_or_default()).collect()
+        static REPEATED: LazyLock<Bytes> =
+            LazyLock::new(|| (0..=250).cycle().take(16 << 20).collect::<Vec<u8>>().into());
+        let start = at % Pattern::PERIOD;
+        REPEATED.slice(start..start + length)
     }
 }
 

@@ -16,17 +16,25 @@ pub struct Main {
     wasm: Option<PathBuf>,
     /// Each is a root context; locations that say the same share one.
     configurations: Vec<Rc<[u8]>>,
-    plugin: Option<(Engine, Plugin<Nginx>)>,
+    filter: Option<Filter>,
+}
+
+/// A filter that is loaded and was tried, ready for the workers.
+#[derive(Clone)]
+pub(crate) struct Filter {
+    pub(crate) engine: Engine,
+    pub(crate) plugin: Plugin<Nginx>,
+    pub(crate) configurations: Rc<[Rc<[u8]>]>,
 }
 
 /// `location {}`.
 #[derive(Default)]
 pub struct Location {
-    filter: Filter,
+    filtering: Filtering,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Filter {
+enum Filtering {
     #[default]
     Inherited,
     Off,
@@ -52,11 +60,11 @@ pub(crate) fn wasm(conf: &Conf<'_>, main: &mut Main) -> Result<(), String> {
 
 /// `sluice_filter CONFIG...;`, `sluice_filter off;`
 pub(crate) fn filter(conf: &Conf<'_>, main: &mut Main, location: &mut Location) -> Result<(), String> {
-    if location.filter != Filter::Inherited {
+    if location.filtering != Filtering::Inherited {
         return Err("is duplicate".to_owned());
     }
     let text: Vec<u8> = conf.arguments().flatten().copied().collect();
-    location.filter = if text == b"off" { Filter::Off } else { Filter::On(main.root(&text)) };
+    location.filtering = if text == b"off" { Filtering::Off } else { Filtering::On(main.root(&text)) };
     Ok(())
 }
 
@@ -88,30 +96,31 @@ impl Main {
         };
         let failed = |reason: String| format!("{}: {reason}", file.display());
         let plugin = Plugin::new(&module, options).map_err(|trap| failed(trap.to_string()))?;
-        Instance::new(&plugin, Nginx::on_trial(), &self.configurations).map_err(failed)?;
-        self.plugin = Some((engine, plugin));
+        let configurations = self.configurations.as_slice().into();
+        let filter = Filter { engine, plugin, configurations };
+        Instance::new(&filter, Nginx::on_trial()).map_err(failed)?;
+        self.filter = Some(filter);
         Ok(!self.configurations.is_empty())
     }
 
-    /// What a worker starts with; `None` where there is no filter.
-    pub(crate) fn plugin(&self) -> Option<(&Engine, &Plugin<Nginx>, &[Rc<[u8]>])> {
-        let (engine, plugin) = self.plugin.as_ref()?;
-        (!self.configurations.is_empty()).then_some((engine, plugin, &self.configurations))
+    /// What a worker starts with; `None` where nothing is filtered.
+    pub(crate) fn filter(&self) -> Option<&Filter> {
+        self.filter.as_ref().filter(|filter| !filter.configurations.is_empty())
     }
 }
 
 impl Location {
     pub(crate) fn inherit(&mut self, outer: &Location) {
-        if self.filter == Filter::Inherited {
-            self.filter = outer.filter;
+        if self.filtering == Filtering::Inherited {
+            self.filtering = outer.filtering;
         }
     }
 
     /// The number of the configuration that filters here.
     pub(crate) fn root(&self) -> Option<usize> {
-        match self.filter {
-            Filter::On(root) => Some(root),
-            Filter::Inherited | Filter::Off => None,
+        match self.filtering {
+            Filtering::On(root) => Some(root),
+            Filtering::Inherited | Filtering::Off => None,
         }
     }
 }

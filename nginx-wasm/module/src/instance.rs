@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use sluice_ngxsafe::{Answer, Level, Request, log};
-use sluice_pwhost::{Action, Context, ContextId, Plugin, Trap, Vm};
+use sluice_pwhost::{Action, Context, ContextId, Trap, Vm};
 
 use crate::Sluice;
+use crate::configuration::Filter;
 use crate::nginx::Nginx;
 
 /// An instance with its root contexts, one for each configuration.
@@ -16,28 +17,24 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// Starts an instance and configures it.
-    pub(crate) fn new(
-        plugin: &Plugin<Nginx>,
-        host: Nginx,
-        configurations: &[Rc<[u8]>],
-    ) -> Result<Self, String> {
-        let vm = Vm::new(plugin, host).map_err(|trap| trap.to_string())?;
-        Self::configured(vm, configurations)
+    pub(crate) fn new(filter: &Filter, host: Nginx) -> Result<Self, String> {
+        let vm = Vm::new(&filter.plugin, host).map_err(|trap| trap.to_string())?;
+        Self::configured(vm, filter)
     }
 
     /// A new one in its place, after a trap.
-    pub(crate) fn restart(self, configurations: &[Rc<[u8]>]) -> Result<Self, String> {
+    pub(crate) fn restart(self, filter: &Filter) -> Result<Self, String> {
         let mut vm = self.vm;
         vm.env_mut().forget();
-        Self::configured(vm.restart(), configurations)
+        Self::configured(vm.restart(), filter)
     }
 
-    fn configured(mut vm: Vm<Nginx>, configurations: &[Rc<[u8]>]) -> Result<Self, String> {
+    fn configured(mut vm: Vm<Nginx>, filter: &Filter) -> Result<Self, String> {
         if let Some(trap) = vm.trap() {
             return Err(trap.to_string());
         }
         let mut roots = Vec::new();
-        for configuration in configurations {
+        for configuration in &*filter.configurations {
             roots.push(root(&mut vm, configuration, roots.is_empty())?);
         }
         Ok(Self { vm, roots })

@@ -136,7 +136,10 @@ impl Env for Nginx {
 
     fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
         let name = variable(path).ok_or(Status::NotFound)?;
-        self.copied(|view, out| Some(out.extend_from_slice(view.variable(name)?)))
+        self.copied(|view, out| {
+            out.extend_from_slice(view.variable(name)?);
+            Some(())
+        })
     }
 
     fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {

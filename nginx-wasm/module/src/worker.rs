@@ -1,24 +1,22 @@
 //! A worker process: its instance of the filter, and a new one after a trap.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use sluice_ngxsafe::{Answer, Level, Request, Step, log, process};
 use sluice_pwhost::wasmtime::Engine;
-use sluice_pwhost::{Action, ContextId, Plugin, Trap};
+use sluice_pwhost::{Action, ContextId, Trap};
 
 use crate::Sluice;
-use crate::configuration::Main;
+use crate::configuration::{Filter, Main};
 use crate::exchange::{FAILED, LONGEST_PAUSE};
 use crate::instance::Instance;
 use crate::nginx::Nginx;
 
 /// What a worker process has.
 pub(crate) struct Worker {
-    plugin: Plugin<Nginx>,
-    configurations: Vec<Rc<[u8]>>,
+    filter: Filter,
     /// `None` after a trap, when no new one would start.
     instance: Option<Instance>,
     started: Instant,
@@ -35,14 +33,9 @@ const NEXT_START: Duration = Duration::from_secs(1);
 
 /// Starts the filter in this process.
 pub(crate) fn start(main: &Main) {
-    let Some((engine, plugin, configurations)) = main.plugin() else { return };
-    start_clock(engine.clone());
-    let mut worker = Worker {
-        plugin: plugin.clone(),
-        configurations: configurations.to_vec(),
-        instance: None,
-        started: Instant::now(),
-    };
+    let Some(filter) = main.filter() else { return };
+    start_clock(filter.engine.clone());
+    let mut worker = Worker { filter: filter.clone(), instance: None, started: Instant::now() };
     worker.start_instance();
     WORKER.with_borrow_mut(|slot| *slot = Some(worker));
 }
@@ -140,19 +133,21 @@ impl Worker {
         log(Level::Error, format!("sluice: the filter trapped and starts again: {trap}").as_bytes());
         self.started = Instant::now();
         let Some(instance) = self.instance.take() else { return };
-        self.started(instance.restart(&self.configurations));
+        let started = instance.restart(&self.filter);
+        self.keep(started);
     }
 
     fn start_instance(&mut self) {
         self.started = Instant::now();
-        self.started(Instance::new(&self.plugin, Nginx::of_a_worker(), &self.configurations));
+        let started = Instance::new(&self.filter, Nginx::of_a_worker());
+        self.keep(started);
     }
 
-    fn started(&mut self, instance: Result<Instance, String>) {
+    fn keep(&mut self, instance: Result<Instance, String>) {
         match instance {
             Ok(instance) => self.instance = Some(instance),
             Err(reason) => {
-                log(Level::Crit, format!("sluice: the filter does not start: {reason}").as_bytes())
+                log(Level::Crit, format!("sluice: the filter does not start: {reason}").as_bytes());
             }
         }
     }

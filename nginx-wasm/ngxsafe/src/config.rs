@@ -8,8 +8,8 @@ use std::ptr::{NonNull, null_mut};
 
 use nginx_sys::{
     NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_LOG_EMERG, NGX_OK, ngx_command_t, ngx_conf_full_name,
-    ngx_conf_log_error, ngx_conf_t, ngx_http_add_variable, ngx_http_conf_ctx_t, ngx_http_request_t,
-    ngx_http_variable_value_t, ngx_int_t, ngx_str_t, ngx_uint_t,
+    ngx_conf_log_error, ngx_conf_t, ngx_http_add_variable, ngx_http_conf_ctx_t, ngx_http_core_main_conf_t,
+    ngx_http_core_module, ngx_http_request_t, ngx_http_variable_value_t, ngx_int_t, ngx_str_t, ngx_uint_t,
 };
 
 use crate::module::{Directive, Registered, Set};
@@ -152,8 +152,18 @@ pub(crate) unsafe fn main<M: Registered>(cf: *mut ngx_conf_t) -> *mut M::Main {
     // SAFETY: inside of `http {}` the context is this struct, and our index is within its arrays.
     unsafe {
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
-        (*(*context).main_conf.add(M::table().index())).cast()
+        (*(*context).main_conf.add(M::table().ctx_index())).cast()
     }
+}
+
+/// The core module's main configuration, from those of all modules.
+///
+/// # Safety
+///
+/// The array is of a request, or of the context of `http {}`.
+pub(crate) unsafe fn core_main(all: *mut *mut c_void) -> *mut ngx_http_core_main_conf_t {
+    // SAFETY: by contract the core module's index is within it.
+    unsafe { (*all.add(ngx_http_core_module.ctx_index)).cast() }
 }
 
 /// Says why the configuration is refused, with file and line.

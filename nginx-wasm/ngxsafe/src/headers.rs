@@ -7,11 +7,11 @@
 use std::ptr::null_mut;
 
 use nginx_sys::{
-    NGX_HTTP_HEAD, ngx_hash_find, ngx_hash_strlow, ngx_http_core_main_conf_t, ngx_http_core_module,
-    ngx_http_header_t, ngx_http_request_t, ngx_list_push, ngx_list_t, ngx_pnalloc, ngx_str_t,
-    ngx_table_elt_t,
+    NGX_HTTP_HEAD, ngx_hash_find, ngx_hash_strlow, ngx_http_header_t, ngx_http_request_t, ngx_list_push,
+    ngx_list_t, ngx_pnalloc, ngx_str_t, ngx_table_elt_t,
 };
 
+use crate::config;
 use crate::list::{self, Elements};
 use crate::pool::{self, OutOfMemory};
 use crate::view::View;
@@ -333,8 +333,7 @@ unsafe fn push(
 unsafe fn request_field(r: *mut ngx_http_request_t, element: *mut ngx_table_elt_t) -> Option<known::Field> {
     // SAFETY: by contract; the core module's hash gives a header's description, whose offset is one of `headers_in`.
     unsafe {
-        let index = (*(&raw const ngx_http_core_module)).ctx_index;
-        let core: *mut ngx_http_core_main_conf_t = (*(*r).main_conf.add(index)).cast();
+        let core = config::core_main((*r).main_conf);
         let (hash, name, length) = ((*element).hash, (*element).lowcase_key, (*element).key.len);
         let header: *mut ngx_http_header_t =
             ngx_hash_find(&raw mut (*core).headers_in_hash, hash, name, length).cast();

@@ -95,12 +95,18 @@ pub enum Arguments {
 /// Where a directive stands and what it does. An error is a text without the directive's name, which the log has.
 pub enum Set<M: Module> {
     /// In `http {}`.
-    Main(fn(&Conf<'_>, &mut M::Main) -> Result<(), String>),
+    Main(SetMain<M>),
     /// In `http {}`, `server {}` and `location {}`.
-    Location(fn(&Conf<'_>, &mut M::Main, &mut M::Location) -> Result<(), String>),
+    Location(SetLocation<M>),
     /// In `upstream {}`: the candidates are the value of this variable (see `peer`).
     Peer(&'static str),
 }
+
+/// What a directive of `http {}` does.
+pub type SetMain<M> = fn(&Conf<'_>, &mut <M as Module>::Main) -> Result<(), String>;
+/// What a directive of a location does.
+pub type SetLocation<M> =
+    fn(&Conf<'_>, &mut <M as Module>::Main, &mut <M as Module>::Location) -> Result<(), String>;
 
 /// A module that [`module!`](crate::module!) has made tables for.
 pub trait Registered: Module {
@@ -138,7 +144,7 @@ impl Table {
     }
 
     /// The index of the module's configurations and contexts among those of all HTTP modules.
-    pub(crate) fn index(&'static self) -> usize {
+    pub(crate) fn ctx_index(&'static self) -> usize {
         // SAFETY: nginx wrote it when it loaded the module, before it called any function of it.
         unsafe { (*self.nginx.get()).ctx_index }
     }

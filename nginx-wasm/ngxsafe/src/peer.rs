@@ -59,7 +59,7 @@ pub(crate) unsafe fn configure<M: Registered>(
             return Err("out of memory".to_owned());
         }
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
-        let index = (*(&raw const ngx_http_upstream_module)).ctx_index;
+        let index = ngx_http_upstream_module.ctx_index;
         let conf: *mut ngx_http_upstream_srv_conf_t = (*(*context).srv_conf.add(index)).cast();
         upstream.init = (*conf).peer.init_upstream.or(Some(ngx_http_upstream_init_round_robin));
         (*conf).peer.init_upstream = Some(init_upstream::<M>);
@@ -69,7 +69,7 @@ pub(crate) unsafe fn configure<M: Registered>(
 
 unsafe fn upstream<M: Registered>(conf: *mut ngx_http_upstream_srv_conf_t) -> *mut Upstream {
     // SAFETY: every upstream has one configuration of each module, ours made by `create::<Upstream>`.
-    unsafe { (*(*conf).srv_conf.add(M::table().index())).cast() }
+    unsafe { (*(*conf).srv_conf.add(M::table().ctx_index())).cast() }
 }
 
 unsafe extern "C" fn init_upstream<M: Registered>(

@@ -5,10 +5,9 @@ use std::ptr::NonNull;
 
 use nginx_sys::{
     NGX_AGAIN, NGX_DECLINED, NGX_DONE, NGX_ERROR, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_array_push,
-    ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_core_main_conf_t, ngx_http_core_module,
-    ngx_http_filter_finalize_request, ngx_http_handler_pt, ngx_http_output_header_filter_pt,
-    ngx_http_phases_NGX_HTTP_LOG_PHASE, ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_request_t,
-    ngx_http_top_header_filter, ngx_int_t,
+    ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_filter_finalize_request, ngx_http_handler_pt,
+    ngx_http_output_header_filter_pt, ngx_http_phases_NGX_HTTP_LOG_PHASE,
+    ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_request_t, ngx_http_top_header_filter, ngx_int_t,
 };
 
 use crate::config;
@@ -56,8 +55,7 @@ unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
     // SAFETY: `cf` is in `http {}`, whose core module has its main configuration; a pushed element is a handler.
     unsafe {
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
-        let index = (*(&raw const ngx_http_core_module)).ctx_index;
-        let core: *mut ngx_http_core_main_conf_t = (*(*context).main_conf.add(index)).cast();
+        let core = config::core_main((*context).main_conf);
         for (phase, handler) in handlers {
             let pushed: *mut ngx_http_handler_pt =
                 ngx_array_push(&raw mut (*core).phases[phase as usize].handlers).cast();
@@ -76,7 +74,7 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
     // SAFETY: nginx calls this with a live request, whose location has a configuration that `create` made.
     unsafe {
         let Some(live) = NonNull::new(r).filter(|_| r == (*r).main) else { return DECLINED };
-        let location = &*(*(*r).loc_conf.add(M::table().index())).cast::<M::Location>();
+        let location = &*(*(*r).loc_conf.add(M::table().ctx_index())).cast::<M::Location>();
         let current = Request::<M>::current(r);
         if let Some(request) = &current {
             match request.live().state.get() {

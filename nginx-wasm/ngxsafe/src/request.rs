@@ -184,7 +184,7 @@ impl<M: Registered> Request<M> {
     pub(crate) unsafe fn current(r: *mut ngx_http_request_t) -> Option<Self> {
         // SAFETY: `r` is live, and our slot of its contexts is null or what `set_current` wrote.
         unsafe {
-            let live: *const Live<M> = (*(*r).ctx.add(M::table().index())).cast();
+            let live: *const Live<M> = (*(*r).ctx.add(M::table().ctx_index())).cast();
             (!live.is_null()).then(|| Self::borrowed(live))
         }
     }
@@ -230,7 +230,7 @@ impl<M: Registered> Request<M> {
     /// `r` is the live request of this handle.
     pub(crate) unsafe fn set_current(&self, r: *mut ngx_http_request_t) {
         // SAFETY: our index is within the contexts. The pointer is not counted, but its cleanup's count outlives it.
-        unsafe { *(*r).ctx.add(M::table().index()) = Rc::as_ptr(&self.0).cast_mut().cast() };
+        unsafe { *(*r).ctx.add(M::table().ctx_index()) = Rc::as_ptr(&self.0).cast_mut().cast() };
     }
 
     /// # Safety

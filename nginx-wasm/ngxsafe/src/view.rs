@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use nginx_sys::{
-    NGX_HTTP_VAR_CHANGEABLE, NGX_HTTP_VAR_INDEXED, ngx_hash_find, ngx_hash_strlow, ngx_http_core_main_conf_t,
-    ngx_http_core_module, ngx_http_get_variable, ngx_http_request_t, ngx_http_variable_t,
-    ngx_http_variable_value_t, ngx_str_t, ngx_uint_t,
+    NGX_HTTP_VAR_CHANGEABLE, NGX_HTTP_VAR_INDEXED, ngx_hash_find, ngx_hash_strlow, ngx_http_get_variable,
+    ngx_http_request_t, ngx_http_variable_t, ngx_http_variable_value_t, ngx_str_t, ngx_uint_t,
 };
 
+use crate::config;
 use crate::log::{self, Level};
 use crate::pool;
 
@@ -70,8 +70,7 @@ impl View<'_> {
         // and a variable with the flag `INDEXED` an index within the request's. The value is a copy in the
         // request's pool, of a length that fits nginx's 28 bits.
         unsafe {
-            let index = (*(&raw const ngx_http_core_module)).ctx_index;
-            let core: *mut ngx_http_core_main_conf_t = (*(*r).main_conf.add(index)).cast();
+            let core = config::core_main((*r).main_conf);
             let found = ngx_hash_find(&raw mut (*core).variables_hash, key, name.data, name.len);
             let variable = found.cast::<ngx_http_variable_t>().as_ref().ok_or(NotSet::Unknown)?;
             if variable.flags & NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t == 0 {

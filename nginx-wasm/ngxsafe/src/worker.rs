@@ -19,10 +19,10 @@ pub(crate) unsafe extern "C" fn init_process<M: Registered>(cycle: *mut ngx_cycl
         let process = ngx_process;
         let serves =
             [NGX_PROCESS_WORKER, NGX_PROCESS_SINGLE].map(|kind| kind as ngx_uint_t).contains(&process);
-        let http = (*(&raw const ngx_http_module)).index;
+        let http = ngx_http_module.index;
         let context: *mut ngx_http_conf_ctx_t = (*(*cycle).conf_ctx.add(http)).cast();
         if serves && !context.is_null() {
-            M::start_worker(&*(*(*context).main_conf.add(M::table().index())).cast::<M::Main>());
+            M::start_worker(&*(*(*context).main_conf.add(M::table().ctx_index())).cast::<M::Main>());
         }
     }
     NGX_OK as ngx_int_t

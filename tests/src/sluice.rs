@@ -12,13 +12,15 @@ use crate::http::{self, Response};
 use crate::log::Log;
 use crate::manifests::Manifests;
 use crate::ports::Port;
-use crate::process::Process;
+use crate::process::{self, Process};
 use crate::{artifacts, proc, wait};
 
 /// How to start a controller.
 pub struct Options {
     manifests: PathBuf,
     own_envoy: bool,
+    data_plane: String,
+    arguments: Vec<String>,
     http: Option<SocketAddr>,
     xds: Option<SocketAddr>,
     filter: Option<PathBuf>,
@@ -28,13 +30,35 @@ impl Options {
     /// On these manifests, with an Envoy as its child, on free ports.
     pub fn new(manifests: &Manifests) -> Options {
         let manifests = manifests.dir().to_owned();
-        Options { manifests, own_envoy: true, http: None, xds: None, filter: None }
+        Options {
+            manifests,
+            own_envoy: true,
+            data_plane: "envoy".to_owned(),
+            arguments: Vec::new(),
+            http: None,
+            xds: None,
+            filter: None,
+        }
     }
 
     /// Without an Envoy: somebody else runs those.
     #[must_use]
     pub fn without_data_plane(mut self) -> Options {
         self.own_envoy = false;
+        self
+    }
+
+    /// Another data plane than Envoy.
+    #[must_use]
+    pub fn data_plane(mut self, name: &str) -> Options {
+        self.data_plane = name.to_owned();
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn arguments(mut self, arguments: Vec<String>) -> Options {
+        self.arguments.extend(arguments);
         self
     }
 
@@ -68,7 +92,7 @@ impl Options {
         let https = SocketAddr::new(http.ip(), ports[2].number());
         let command = self.command(http, https, xds, run_dir.path())?;
         let process = Process::spawn(command)?;
-        let mut sluice = Sluice { process, http, https, xds, _ports: ports, _run_dir: run_dir };
+        let mut sluice = Sluice { process, http, https, xds, _ports: ports, run_dir };
         sluice.ready(self.own_envoy).await?;
         Ok(sluice)
     }
@@ -91,11 +115,12 @@ impl Options {
         let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
         command.arg("--filter-wasm").arg(filter);
         if self.own_envoy {
-            command.args(["--data-plane", "envoy", "--envoy-concurrency", "1"]);
+            command.args(["--data-plane", &self.data_plane, "--envoy-concurrency", "1"]);
             command.arg("--envoy-binary").arg(artifacts::envoy()?);
         } else {
             command.args(["--data-plane", "none"]);
         }
+        command.args(&self.arguments);
         Ok(command)
     }
 }
@@ -107,7 +132,7 @@ pub struct Sluice {
     https: SocketAddr,
     xds: SocketAddr,
     _ports: [Port; 3],
-    _run_dir: TempDir,
+    run_dir: TempDir,
 }
 
 impl Sluice {
@@ -146,6 +171,11 @@ impl Sluice {
         self.xds
     }
 
+    /// Its folder for sockets.
+    pub fn run_dir(&self) -> &Path {
+        self.run_dir.path()
+    }
+
     /// The process id.
     pub fn pid(&self) -> u32 {
         self.process.pid()
@@ -173,6 +203,11 @@ impl Sluice {
         wait_for_status(self.http, host, target, status)
             .await
             .with_context(|| format!("the log ends\n{}", self.log().tail()))
+    }
+
+    /// Sends a signal, named as in `SIGTERM`.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        process::signal_by_name(self.pid(), name)
     }
 
     /// Stops it in an orderly way.

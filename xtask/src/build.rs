@@ -41,6 +41,14 @@ pub(crate) fn cargo() -> Command {
     command.current_dir(repository());
     // For the crates below nginx-wasm/ that bind nginx; the others do not look at it.
     command.env("NGINX_BUILD_DIR", nginx_source().join("objs"));
+    // What `cargo run` tells about this package, ring's build script takes for its own: a build from here and one from a
+    // shell would each throw away the other's.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 

@@ -14,18 +14,24 @@
 //!
 //! Absent on purpose: clocks, I/O, errors that stop a translation.
 
-mod annotations;
+pub mod annotations;
 mod backends;
 mod class;
 mod endpoints;
+mod expression;
+pub mod global;
 mod object;
 mod options;
 mod path;
+mod references;
+mod regex;
 mod report;
 mod resources;
 mod servers;
+mod template;
 mod translation;
 
+pub use annotations::Support;
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use report::{Report, Severity};

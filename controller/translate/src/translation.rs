@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_ir::{BackendId, Config};
 
 use crate::backends::{Registry, resolve};
+use crate::global::Globals;
 use crate::servers;
 use crate::{ObjectKey, Options, Report, Resources};
 
@@ -23,7 +24,9 @@ pub struct Translation {
 pub fn translate(resources: &Resources, options: &Options) -> Translation {
     let mut translation = Translation::default();
     let Translation { config, routing_reports, registry, .. } = &mut translation;
-    config.servers = servers::assemble(resources, options, registry, routing_reports);
+    let globals = Globals::of(resources, options, routing_reports);
+    config.edge = globals.edge.clone();
+    config.servers = servers::assemble(resources, options, &globals, registry, routing_reports);
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
     for id in all {

@@ -95,7 +95,7 @@ impl<M: Registered> Request<M> {
     /// # Safety
     ///
     /// `live` came from `Rc::into_raw` and its count is at least one.
-    unsafe fn borrowed(live: *const Live<M>) -> Self {
+    pub(super) unsafe fn borrowed(live: *const Live<M>) -> Self {
         // SAFETY: by contract.
         unsafe {
             Rc::increment_strong_count(live);

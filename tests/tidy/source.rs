@@ -41,7 +41,9 @@ fn only_host_rs_calls_the_host() {
     let mut others = sources("filter");
     let host = others.extract_if(.., |source| source.path == "filter/src/host.rs").count();
     assert_eq!(host, 1, "filter/src/host.rs is where the host is called from; adapt this test if it moved");
-    none_uses(others, &["hostcalls", "extern \"C\"", "unsafe {"], "call the host in filter/src/host.rs");
+    // In pieces, because this file is searched too.
+    let words = ["hostcalls", "extern \"C\"", concat!("unsafe", " {")];
+    none_uses(others, &words, "call the host in filter/src/host.rs");
 }
 
 /// Two foreign interfaces, and a home for each.

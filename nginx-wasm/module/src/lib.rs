@@ -37,6 +37,8 @@ use exchange::Exchange;
 const ENDPOINT: &str = "sluice_endpoint";
 /// The variable that names the location; the configuration sets it.
 const LOCATION: &str = "sluice_location";
+/// The variable that the filter leaves the backend in, where the location leaves that open: a canary's.
+const BACKEND: &str = "sluice_backend";
 
 /// The module.
 pub struct Sluice;
@@ -57,7 +59,7 @@ impl Module for Sluice {
         },
         Directive { name: c"sluice_peer", arguments: Arguments::None, set: Set::Peer(ENDPOINT) },
     ];
-    const VARIABLES: &'static [&'static str] = &[ENDPOINT, LOCATION];
+    const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, LOCATION];
 
     fn inherit(outer: &Location, location: &mut Location) {
         location.inherit(outer);

@@ -25,6 +25,7 @@ pub mod latency;
 pub mod load;
 pub mod log;
 pub mod manifests;
+pub mod nginx;
 pub mod openssl;
 pub mod ports;
 pub mod proc;

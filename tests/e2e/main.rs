@@ -1,16 +1,20 @@
 //! End to end: the controller and the filter as they are built, a real Envoy, real pods. Nothing is skipped: without
 //! an Envoy these tests fail and say what to run.
 
+mod algorithm;
 mod bad_manifest;
+mod canary;
 mod controller_restart;
 mod data_plane;
 mod demo;
 mod drop_in;
 mod endpoint_change;
 mod envoy_restart;
+mod failover;
 mod filter_panic;
 mod https;
 mod routing;
 mod shutdown;
 mod site;
+mod sticky;
 mod two_envoys;

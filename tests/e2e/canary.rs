@@ -22,7 +22,8 @@ async fn with_canary(canary: impl FnOnce(Ingress) -> Ingress) -> Result<(Site, V
     let new = Echo::start_all("new", &network.pods(1)).await?;
     let addrs: Vec<SocketAddr> = new.iter().map(Echo::addr).collect();
     site.manifests.service("default", "new", 80, &addrs)?;
-    let ingress = Ingress::new("default", "canary").host(HOST).path("/", "new", 80).annotation("canary", "true");
+    let ingress =
+        Ingress::new("default", "canary").host(HOST).path("/", "new", 80).annotation("canary", "true");
     site.manifests.ingress(&canary(ingress))?;
     Ok((site, new, network))
 }
@@ -44,7 +45,8 @@ async fn a_canary_gets_its_weight_of_the_requests() -> Result<()> {
 #[tokio::test]
 async fn header_and_cookie_decide_before_the_weight() -> Result<()> {
     let rules = |ingress: Ingress| {
-        let ingress = ingress.annotation("canary-by-header", "X-Canary").annotation("canary-by-cookie", "beta");
+        let ingress =
+            ingress.annotation("canary-by-header", "X-Canary").annotation("canary-by-cookie", "beta");
         ingress.annotation("canary-weight", "0")
     };
     let (site, _new, _network) = with_canary(rules).await?;

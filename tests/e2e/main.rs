@@ -4,6 +4,7 @@
 mod algorithm;
 mod bad_manifest;
 mod canary;
+mod care;
 mod controller_restart;
 mod data_plane;
 mod demo;

@@ -77,8 +77,10 @@ pub(crate) fn follow(controller: &str) -> String {
 /// `sluice_filter` with tables that do not change: this location leads to these pods.
 pub(crate) fn fixed(location: &str, pods: &[SocketAddr]) -> String {
     let endpoints: Vec<String> = pods.iter().map(|pod| format!(r#"{{"address":"{pod}"}}"#)).collect();
-    let backend =
-        format!(r#""b":{{"name":"b","load_balance":"round_robin","attempts":3,"endpoints":[{}]}}"#, endpoints.join(","));
+    let backend = format!(
+        r#""b":{{"name":"b","load_balance":"round_robin","attempts":3,"endpoints":[{}]}}"#,
+        endpoints.join(",")
+    );
     let tables = format!(
         r#""version":"1-{:032x}","locations":{{"{location}":{{"backend":"b"}}}},"backends":{{{backend}}}"#,
         1

@@ -4,6 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod cluster;
+
+pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
@@ -58,7 +62,7 @@ pub(crate) struct Translation {
     pub(crate) disable_catch_all: bool,
 }
 
-fn object_key(text: &str) -> Result<ObjectKey, String> {
+pub(super) fn object_key(text: &str) -> Result<ObjectKey, String> {
     ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
 }
 
@@ -87,9 +91,10 @@ pub(crate) enum DataPlane {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
-    /// Folder of YAML manifests to follow.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) manifests: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]

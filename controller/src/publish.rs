@@ -92,6 +92,10 @@ impl Publisher {
             let change = match event {
                 Event::Apply(object) => self.resources.apply(*object),
                 Event::Delete(kind, key) => self.resources.delete(kind, &key),
+                Event::IngressClassesForbidden => {
+                    self.resources.forbid_ingress_classes();
+                    Change::Everything
+                }
                 Event::Problem(problem) => {
                     tell(&problem);
                     Change::Nothing

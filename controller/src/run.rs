@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use sluice_translate::Options;
 use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
-use crate::args::{DataPlane, Run};
+use crate::args::{DataPlane, Origin, Run};
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
 use crate::serve::{self, Address};
-use crate::source::Files;
+use crate::source::{Event, Files, kube};
 use crate::supervise::{self, Envoy};
-use crate::{certificate, log, options};
+use crate::{certificate, cluster, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -28,14 +30,20 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
 
 /// What can be known to go wrong is said before anything starts.
 fn check(args: &Run) -> anyhow::Result<()> {
-    if !args.manifests.is_dir() {
-        bail!("--manifests {}: no such folder", args.manifests.display());
+    if let Origin::Files(folder) = origin(args)?
+        && !folder.is_dir()
+    {
+        bail!("--manifests {}: no such folder", folder.display());
     }
     if args.data_plane == DataPlane::Envoy {
         check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
         check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")?;
     }
     Ok(())
+}
+
+fn origin(args: &Run) -> anyhow::Result<Origin> {
+    args.source.origin(cluster::is_in_cluster())
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
@@ -71,7 +79,9 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let run_dir = RunDir::new(args.run_dir.as_deref())?;
     let filter = filter_wasm(args.filter_wasm.as_deref())?;
     let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let class_is_implied = matches!(origin(args)?, Origin::Files(_));
     let options = options::translation(&args.translation, &args.listeners, others);
+    let options = Options { class_is_implied, ..options };
     let code = match args.data_plane {
         DataPlane::Envoy => FilterCode::File(filter),
         DataPlane::None => {
@@ -88,7 +98,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let store = sluice_xds::Store::new();
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let _files = Files::follow(&args.manifests, sender)?;
+    let _source = follow(args, &options, sender).await?;
     let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store).run(events));
 
     let (stop, stopped) = watch::channel(false);
@@ -107,6 +117,33 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     }
     publisher.abort();
     Ok(())
+}
+
+/// What must stay for the source to be followed.
+enum Source {
+    Files(Files),
+    Kube,
+}
+
+async fn follow(
+    args: &Run,
+    options: &Options,
+    events: UnboundedSender<Vec<Event>>,
+) -> anyhow::Result<Source> {
+    match origin(args)? {
+        Origin::Files(folder) => Ok(Source::Files(Files::follow(&folder, events)?)),
+        Origin::Kube => {
+            let client = cluster::connect(&args.source).await?;
+            let (sightings, _) = mpsc::unbounded_channel();
+            let settings = kube::Settings {
+                options: options.clone(),
+                namespace_selector: args.source.watch_namespace_selector.clone(),
+                always: Vec::new(),
+            };
+            kube::follow(client, settings, kube::Listeners { events, sightings }).await?;
+            Ok(Source::Kube)
+        }
+    }
 }
 
 fn start_envoy(

@@ -6,10 +6,11 @@
 //!                   sluice <--- watches --- manifests ---------+ names them
 //! ```
 //!
-//! Nothing here is a mock: the binaries are the ones that are shipped, the pods are real servers on addresses of
+//! Nothing here is a mock, with one exception that says so in its name, the fake API server (`apiserver`): the binaries are the ones that are shipped, the pods are real servers on addresses of
 //! their own in 127.0.0.0/8, and everything that takes a port or an address reserves it first (`ports`), so that
 //! tests run side by side.
 
+pub mod apiserver;
 pub mod artifacts;
 pub mod cases;
 pub mod connection;

@@ -14,8 +14,10 @@ use tokio::sync::{mpsc, watch};
 use tracing::info;
 
 use crate::args::{DataPlane, Origin, Run};
+use crate::cluster::{Cluster, Inbox};
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
+use crate::reports::{News, Told};
 use crate::serve::{self, Address};
 use crate::source::{Event, Files, kube};
 use crate::supervise::{self, Envoy};
@@ -98,8 +100,9 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let store = sluice_xds::Store::new();
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let _source = follow(args, &options, sender).await?;
-    let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store).run(events));
+    let source = follow(args, &options, sender).await?;
+    let told = Told::also_to(source.news.clone());
+    let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store, told).run(events));
 
     let (stop, stopped) = watch::channel(false);
     let data_plane = match args.data_plane {
@@ -112,17 +115,28 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     signals.wait().await;
     tokio::time::sleep(Duration::from_secs(args.shutdown_grace_period)).await;
     stop.send(true).ok();
-    if let Some(data_plane) = data_plane {
-        data_plane.await.context("supervisor")?;
-    }
+    // Addresses go out of the status while open requests end: neither waits for the other.
+    let leave = async {
+        if let Some(cluster) = source.cluster {
+            cluster.leave().await;
+        }
+    };
+    let drain = async {
+        match data_plane {
+            Some(data_plane) => data_plane.await.context("supervisor"),
+            None => Ok(()),
+        }
+    };
+    let ((), drained) = tokio::join!(leave, drain);
     publisher.abort();
-    Ok(())
+    drained
 }
 
-/// What must stay for the source to be followed.
-enum Source {
-    Files(Files),
-    Kube,
+/// What must stay for the source to be followed, and who wants to hear of reports.
+struct Source {
+    _files: Option<Files>,
+    cluster: Option<Cluster>,
+    news: Option<UnboundedSender<Vec<News>>>,
 }
 
 async fn follow(
@@ -130,20 +144,31 @@ async fn follow(
     options: &Options,
     events: UnboundedSender<Vec<Event>>,
 ) -> anyhow::Result<Source> {
-    match origin(args)? {
-        Origin::Files(folder) => Ok(Source::Files(Files::follow(&folder, events)?)),
-        Origin::Kube => {
-            let client = cluster::connect(&args.source).await?;
-            let (sightings, _) = mpsc::unbounded_channel();
-            let settings = kube::Settings {
-                options: options.clone(),
-                namespace_selector: args.source.watch_namespace_selector.clone(),
-                always: Vec::new(),
-            };
-            kube::follow(client, settings, kube::Listeners { events, sightings }).await?;
-            Ok(Source::Kube)
-        }
-    }
+    let folder = match origin(args)? {
+        Origin::Files(folder) => folder,
+        Origin::Kube => return follow_cluster(args, options, events).await,
+    };
+    Ok(Source { _files: Some(Files::follow(&folder, events)?), cluster: None, news: None })
+}
+
+async fn follow_cluster(
+    args: &Run,
+    options: &Options,
+    events: UnboundedSender<Vec<Event>>,
+) -> anyhow::Result<Source> {
+    let client = cluster::connect(&args.source).await?;
+    let (sightings, sighted) = mpsc::unbounded_channel();
+    let (news, heard) = mpsc::unbounded_channel();
+    let inbox = Inbox { sightings: sighted, news: heard };
+    let cluster = Cluster::start(&client, &args.cluster, inbox)?;
+    let settings = kube::Settings {
+        options: options.clone(),
+        namespace_selector: args.source.watch_namespace_selector.clone(),
+        always: Vec::new(),
+    };
+    let listeners = kube::Listeners { events, sightings, news: news.clone() };
+    kube::follow(client, settings, listeners).await?;
+    Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
 }
 
 fn start_envoy(

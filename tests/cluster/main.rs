@@ -2,4 +2,4 @@
 //! KUBECONFIG set, every test runs a second time, against the API server that it names. Each says which of the two ran.
 
 mod everywhere;
-mod watching;
+mod fake_apiserver;

@@ -1,9 +1,11 @@
 //! Flags about where objects come from, and about the cluster they come from.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::{ArgAction, Args as ClapArgs, ValueEnum};
+use k8s_openapi::jiff::SignedDuration;
 use sluice_translate::ObjectKey;
 
 use super::object_key;
@@ -70,9 +72,52 @@ impl SourceArgs {
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct ClusterArgs {
-    /// Service whose addresses Ingresses get as their status.
-    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key, conflicts_with = "publish_status_address")]
+    /// Whether Ingresses get the addresses that they are served at as their status.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) update_status: bool,
+    /// Whether the last controller to stop takes the addresses away.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) update_status_on_shutdown: bool,
+    /// Time between two looks at the addresses, in seconds, at least 5.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    pub(crate) status_update_interval: u64,
+    /// Addresses for the status, IP addresses or names.
+    #[arg(long, value_delimiter = ',', value_name = "ADDRESS,...", conflicts_with = "publish_service")]
+    pub(crate) publish_status_address: Vec<String>,
+    /// Service whose addresses are those for the status.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) publish_service: Option<ObjectKey>,
+    /// Labels of the pods that carry the traffic; the addresses of their nodes are those for the status when there are
+    /// no others [default: those of our own pod].
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) publish_pods: Option<String>,
+    /// Use internal addresses of nodes even where there are external ones.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) report_node_internal_ip_address: bool,
+    /// Name of the Lease that the leader holds.
+    #[arg(long, default_value = "ingress-controller-leader", value_name = "NAME")]
+    pub(crate) election_id: String,
+    /// How long a leader that is silent goes on being the leader.
+    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = duration)]
+    pub(crate) election_ttl: Duration,
+    /// No leader election: no status is written then.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) disable_leader_election: bool,
+}
+
+impl ClusterArgs {
+    /// As ingress-nginx, not more often than every five seconds.
+    pub(crate) fn status_update_interval(&self) -> Duration {
+        Duration::from_secs(self.status_update_interval.max(5))
+    }
+}
+
+/// `30s`, `1m30s`; nothing and less become the default, as in ingress-nginx.
+fn duration(text: &str) -> Result<Duration, String> {
+    const DEFAULT: Duration = Duration::from_secs(30);
+    let parsed: SignedDuration =
+        text.parse().map_err(|error| format!("expected a duration like 30s: {error}"))?;
+    Ok(Duration::try_from(parsed).ok().filter(|duration| !duration.is_zero()).unwrap_or(DEFAULT))
 }
 
 #[cfg(test)]

@@ -65,6 +65,8 @@ fn leaves(value: &Value, pointer: String, found: &mut BTreeMap<String, Value>) {
                 leaves(value, format!("{pointer}/{name}"), found);
             }
         }
+        // An object without fields says nothing.
+        Some(_) if pointer.is_empty() => {}
         _ => drop(found.insert(pointer, value.clone())),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kube::Client;
-use sluice_translate::{Kind, Object, ObjectKey, Options};
+use sluice_translate::{Kind, Object, ObjectKey, ObjectRef, Options};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -11,7 +11,8 @@ use super::fetch::{Fetched, Fetcher};
 use super::ingresses::{Consequences, Ingresses, Standing};
 use super::named::{Named, Step, described};
 use super::raw::Whole;
-use super::scopes::{Heard, Scopes, WatchId};
+use super::scopes::{Heard, Scopes};
+use super::unreadable::Unreadable;
 use super::watch::News;
 use super::{Listeners, Sighting};
 use crate::source::{Event, Problem};
@@ -25,6 +26,7 @@ pub(super) struct Collector {
     fetcher: Fetcher,
     ingresses: Ingresses,
     named: Named,
+    unreadable: Unreadable,
     listeners: Listeners,
     events: Vec<Event>,
     sightings: Vec<Sighting>,
@@ -45,6 +47,7 @@ impl Collector {
             fetcher: Fetcher::new(client, sender),
             ingresses: Ingresses::new(options),
             named: Named::default(),
+            unreadable: Unreadable::default(),
             listeners,
             events: Vec::new(),
             sightings: Vec::new(),
@@ -105,17 +108,13 @@ impl Collector {
                 let step = self.named.gone(&(kind, key));
                 self.take(step);
             }
-            Heard::Whole(id, _, News::Listed) | Heard::Head(id, _, News::Listed) => self.listed(id),
+            Heard::Whole(id, _, News::Listed) | Heard::Head(id, _, News::Listed) => self.scopes.listed(id),
             Heard::Fetched(fetched) => self.fetched(fetched),
         }
         if !self.is_ready && self.scopes.are_listed() && self.named.is_settled() {
             self.is_ready = true;
             self.events.push(Event::Ready);
         }
-    }
-
-    fn listed(&mut self, id: WatchId) {
-        self.scopes.listed(id);
     }
 
     fn see(&mut self, kind: Kind, object: Whole) {
@@ -132,12 +131,13 @@ impl Collector {
                 };
                 self.events.push(Event::Apply(Box::new(object)));
                 self.follow_up(consequences);
+                self.unreadable.clear(&(kind, key), &self.listeners.news);
             }
             // What was read before is still served: nobody said that it is gone.
             Err(error) => {
-                let place = "API server".to_owned();
-                let problem = Problem { place, reason: error.to_string(), harmless: false };
-                self.events.push(Event::Problem(problem));
+                let (place, reason) = ("API server".to_owned(), error.to_string());
+                self.events.push(Event::Problem(Problem { place, reason, harmless: false }));
+                self.unreadable.tell(ObjectRef { kind, key }, error, &self.listeners.news);
             }
         }
     }
@@ -148,6 +148,7 @@ impl Collector {
             Kind::IngressClass => self.ingresses.forget_class(&key),
             _ => Consequences::default(),
         };
+        self.unreadable.clear(&(kind, key.clone()), &self.listeners.news);
         self.events.push(Event::Delete(kind, key));
         self.follow_up(consequences);
     }

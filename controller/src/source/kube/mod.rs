@@ -18,6 +18,7 @@ mod named;
 mod raw;
 mod references;
 mod scopes;
+mod unreadable;
 mod watch;
 
 use anyhow::Context;
@@ -27,12 +28,12 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tracing::warn;
 
 use super::Event;
+use crate::reports::News;
 use collector::Collector;
-use raw::Head;
 use scopes::Scopes;
 
 pub(crate) use ingresses::{Sighting, Standing};
-pub(crate) use raw::{Whole, resource};
+pub(crate) use raw::{Head, resource};
 
 /// What is followed.
 #[derive(Clone, Debug)]
@@ -52,6 +53,8 @@ pub(crate) struct Listeners {
     pub(crate) events: UnboundedSender<Vec<Event>>,
     /// The writer of status.
     pub(crate) sightings: UnboundedSender<Vec<Sighting>>,
+    /// The writer of Events, for what cannot be read.
+    pub(crate) news: UnboundedSender<Vec<News>>,
 }
 
 /// Follows a cluster until the runtime ends. Fails when it cannot be asked at all.

@@ -1,0 +1,3 @@
+//! The tests. Their names say that it is a fake that they run against; what else they ran against is in their output.
+
+mod watching;

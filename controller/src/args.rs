@@ -1,5 +1,7 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
+mod envoy;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +12,8 @@ pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
+
+pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -25,6 +29,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
     Render(Render),
+    /// Run Envoy for a controller elsewhere: the data plane of a cluster. It needs no access to the Kubernetes API.
+    Envoy(RunEnvoy),
     /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
     Bootstrap(Bootstrap),
 }
@@ -102,28 +108,21 @@ pub(crate) struct Run {
     /// What to drive.
     #[arg(long, value_enum, default_value_t = DataPlane::Envoy, help_heading = "Data plane")]
     pub(crate) data_plane: DataPlane,
-    /// The envoy binary [default: `envoy` in PATH].
-    #[arg(long, env = "ENVOY_BINARY", value_name = "PATH", help_heading = "Data plane")]
-    pub(crate) envoy_binary: Option<PathBuf>,
-    /// Worker threads of Envoy [default: one per core].
-    #[arg(long, value_name = "N", help_heading = "Data plane")]
-    pub(crate) envoy_concurrency: Option<u32>,
+    #[command(flatten)]
+    pub(crate) child: Child,
     /// The filter [default: `sluice_filter.wasm` beside this program].
     #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
     pub(crate) filter_wasm: Option<PathBuf>,
-    /// Address for xDS and the filter's log, with --data-plane none. Nothing authenticates here: keep it on loopback
-    /// or behind something that does.
+    /// Address for xDS and the filter's log, with --data-plane none. Certificates and their keys are served here: without
+    /// --xds-certificates only on loopback.
     #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT", help_heading = "Data plane")]
     pub(crate) xds_address: SocketAddr,
-    /// Folder for sockets and the bootstrap [default: a fresh temporary one].
+    /// Folder with the controller's certificate (`tls.crt`, `tls.key`) and the CA of the data planes (`ca.crt`), followed
+    /// when they change.
     #[arg(long, value_name = "DIR", help_heading = "Data plane")]
-    pub(crate) run_dir: Option<PathBuf>,
-    /// Seconds to go on serving after SIGTERM, before draining.
-    #[arg(long, default_value_t = 0, value_name = "SECONDS", help_heading = "Shutdown")]
-    pub(crate) shutdown_grace_period: u64,
-    /// Longest time to wait for open requests after that.
-    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds, help_heading = "Shutdown")]
-    pub(crate) drain_timeout: Duration,
+    pub(crate) xds_certificates: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shutdown: Shutdown,
 }
 
 fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
@@ -147,8 +146,8 @@ pub(crate) struct Render {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Bootstrap {
     /// Where the controller serves xDS.
-    #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT")]
-    pub(crate) xds_address: SocketAddr,
+    #[arg(long, default_value = "127.0.0.1:18000", value_name = "HOST:PORT")]
+    pub(crate) xds_address: HostPort,
     /// Unix socket for Envoy's admin interface.
     #[arg(long, value_name = "PATH")]
     pub(crate) admin_socket: PathBuf,

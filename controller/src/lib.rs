@@ -7,6 +7,8 @@
 //!                               +--> reports, one log line each           supervise: Envoy as a child --+
 //! ```
 //!
+//! In a cluster the last arrow crosses machines: `serve` asks for a certificate (`tls`), and `envoy` supervises there.
+//!
 //! What is decided here: when to translate, in which order to publish, how long to wait. What is served is decided
 //! by the crates below: `translate`, `plugin` and `xds`.
 
@@ -14,6 +16,7 @@ mod admin;
 mod args;
 mod certificate;
 mod cluster;
+mod envoy;
 mod log;
 mod options;
 mod poll;
@@ -24,6 +27,7 @@ mod run;
 mod serve;
 mod source;
 mod supervise;
+mod tls;
 
 pub use args::Args;
 
@@ -34,6 +38,7 @@ pub fn main(args: Args) -> anyhow::Result<()> {
     match args.command {
         Command::Run(run) => run::run(&run),
         Command::Render(render) => render::render(&render),
+        Command::Envoy(envoy) => envoy::run(&envoy),
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap),
     }
 }

@@ -164,7 +164,7 @@ impl Publisher {
         self.store.apply(Update::routing(config, &self.settings));
         let farewell = Update::farewells(before.config(), config);
         self.schedule(farewell);
-        let Config { servers, backends } = self.translation.config();
+        let Config { servers, backends, edge: _ } = self.translation.config();
         info!("published {} hosts, {} backends", servers.len(), backends.len());
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sluice_translate::Options;
-use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode};
+use sluice_xds::{ControllerAddress, FilterCode};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{mpsc, watch};
@@ -20,7 +20,8 @@ use crate::publish::Publisher;
 use crate::reports::{News, Told};
 use crate::serve::{self, Address};
 use crate::source::{Event, Files, kube};
-use crate::supervise::{self, Envoy};
+use crate::supervise::Envoy;
+use crate::tls::ServerTls;
 use crate::{certificate, cluster, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
@@ -37,11 +38,18 @@ fn check(args: &Run) -> anyhow::Result<()> {
     {
         bail!("--manifests {}: no such folder", folder.display());
     }
-    if args.data_plane == DataPlane::Envoy {
-        check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
-        check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")?;
+    match args.data_plane {
+        DataPlane::Envoy => {
+            check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
+            check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")
+        }
+        // Whoever can connect gets the private keys of all hosts.
+        DataPlane::None if args.xds_certificates.is_none() && !args.xds_address.ip().is_loopback() => bail!(
+            "--xds-address {}: private keys are served here; give --xds-certificates or listen on loopback",
+            args.xds_address
+        ),
+        DataPlane::None => Ok(()),
     }
-    Ok(())
 }
 
 fn origin(args: &Run) -> anyhow::Result<Origin> {
@@ -59,13 +67,13 @@ fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
 }
 
 /// The folder for sockets and the bootstrap: the operator's, or a temporary one that goes when we do.
-struct RunDir {
-    path: PathBuf,
+pub(crate) struct RunDir {
+    pub(crate) path: PathBuf,
     _temporary: Option<tempfile::TempDir>,
 }
 
 impl RunDir {
-    fn new(given: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn new(given: Option<&Path>) -> anyhow::Result<Self> {
         if let Some(path) = given {
             std::fs::create_dir_all(path).with_context(|| format!("--run-dir {}", path.display()))?;
             return Ok(RunDir { path: path.to_owned(), _temporary: None });
@@ -78,7 +86,7 @@ impl RunDir {
 
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let signals = Signals::listen()?;
-    let run_dir = RunDir::new(args.run_dir.as_deref())?;
+    let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let filter = filter_wasm(args.filter_wasm.as_deref())?;
     let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
     let class_is_implied = matches!(origin(args)?, Origin::Files(_));
@@ -93,7 +101,10 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let settings = options::envoy(&args.listeners, code, certificate::self_signed()?);
     let address = match args.data_plane {
         DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
-        DataPlane::None => Address::Tcp(args.xds_address),
+        DataPlane::None => match &args.xds_certificates {
+            Some(folder) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
+            None => Address::Tcp(args.xds_address),
+        },
     };
 
     let shared_log = SharedLog::new();
@@ -105,15 +116,15 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store, told).run(events));
 
     let (stop, stopped) = watch::channel(false);
-    let data_plane = match args.data_plane {
-        DataPlane::Envoy => Some(tokio::spawn(start_envoy(args, &run_dir.path, &address, stopped)?)),
-        DataPlane::None => {
+    let data_plane = match address {
+        Address::Unix(socket) => Some(tokio::spawn(start_envoy(args, &run_dir.path, socket, stopped)?)),
+        Address::Tcp(_) | Address::Tls(..) => {
             info!("serving xds on {}", args.xds_address);
             None
         }
     };
     signals.wait().await;
-    tokio::time::sleep(Duration::from_secs(args.shutdown_grace_period)).await;
+    tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
     // Addresses go out of the status while open requests end: neither waits for the other.
     let leave = async {
@@ -174,26 +185,11 @@ async fn follow_cluster(
 fn start_envoy(
     args: &Run,
     run_dir: &Path,
-    controller: &Address,
+    socket: PathBuf,
     stopped: watch::Receiver<bool>,
 ) -> anyhow::Result<impl Future<Output = ()> + use<>> {
-    let admin_socket = run_dir.join("envoy-admin.sock");
-    let bootstrap = run_dir.join("bootstrap.json");
-    let controller = match controller {
-        Address::Unix(path) => ControllerAddress::Unix(path.clone()),
-        Address::Tcp(address) => ControllerAddress::Tcp(*address),
-    };
-    let settings =
-        BootstrapSettings { node_id: "envoy".to_owned(), admin_socket: admin_socket.clone(), controller };
-    let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
-    std::fs::write(&bootstrap, text).with_context(|| bootstrap.display().to_string())?;
-    let envoy = Envoy {
-        binary: supervise::find_binary(args.envoy_binary.as_deref())?,
-        bootstrap,
-        admin_socket,
-        concurrency: args.envoy_concurrency,
-        drain_timeout: args.drain_timeout,
-    };
+    let controller = ControllerAddress::Unix(socket);
+    let envoy = Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller)?;
     let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
     let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
     Ok(envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}")))
@@ -208,14 +204,14 @@ fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     })
 }
 
-struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
 impl Signals {
-    fn listen() -> anyhow::Result<Self> {
+    pub(crate) fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Signals {
             terminate: listen(SignalKind::terminate())?,
@@ -224,7 +220,7 @@ impl Signals {
         })
     }
 
-    async fn wait(mut self) {
+    pub(crate) async fn wait(mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

@@ -3,7 +3,9 @@
 
 mod bad_manifest;
 mod controller_restart;
+mod data_plane;
 mod demo;
+mod drop_in;
 mod endpoint_change;
 mod envoy_restart;
 mod filter_panic;

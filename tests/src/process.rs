@@ -65,6 +65,11 @@ impl Process {
         Ok(())
     }
 
+    /// SIGTERM, and nothing else.
+    pub fn terminate(&self) {
+        signal(self.pid(), Signal::TERM);
+    }
+
     /// SIGTERM, then wait; SIGKILL when it takes too long. Blocks the thread: where pods must go on answering
     /// meanwhile, the test needs a multi-threaded runtime.
     pub fn stop(&mut self) -> Result<ExitStatus> {

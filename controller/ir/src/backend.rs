@@ -6,7 +6,7 @@ use std::num::NonZeroU8;
 
 use serde::Serialize;
 
-use crate::Transport;
+use crate::{Transport, is_default};
 
 /// Names a backend: `namespace/service/port`, and a fourth part when its pods are not spoken to as usual.
 ///
@@ -48,6 +48,7 @@ impl fmt::Display for BackendId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
     /// How its pods are spoken to.
+    #[serde(skip_serializing_if = "is_default")]
     pub transport: Transport,
     /// The algorithm.
     pub load_balance: LoadBalance,

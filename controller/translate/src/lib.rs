@@ -18,13 +18,17 @@ pub mod annotations;
 mod backends;
 mod class;
 mod endpoints;
+mod expression;
 pub mod global;
 mod object;
 mod options;
 mod path;
+mod references;
+mod regex;
 mod report;
 mod resources;
 mod servers;
+mod template;
 mod translation;
 
 <<<<<<< HEAD

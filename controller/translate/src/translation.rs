@@ -25,6 +25,7 @@ pub fn translate(resources: &Resources, options: &Options) -> Translation {
     let mut translation = Translation::default();
     let Translation { config, routing_reports, registry, .. } = &mut translation;
     let globals = Globals::of(resources, options, routing_reports);
+    config.edge = globals.edge.clone();
     config.servers = servers::assemble(resources, options, &globals, registry, routing_reports);
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();

@@ -55,11 +55,11 @@ impl Update {
         let types =
             [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
         let mut update = Update::complete_for(types);
-        match render::listener(settings) {
+        match render::listener(&config.edge, settings) {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
             None => update.remove(ResourceType::Listener, HTTP),
         }
-        match render::tls_listener(settings) {
+        match render::tls_listener(&config.edge, settings) {
             Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
             None => update.remove(ResourceType::Listener, HTTPS),
         }

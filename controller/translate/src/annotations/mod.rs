@@ -36,7 +36,7 @@ mod waf;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Policy, Transport};
+use sluice_ir::{Policy, Redirect, ServerName, Transport};
 
 use crate::Options;
 use crate::global::Globals;
@@ -46,7 +46,9 @@ use view::{Rules, View};
 pub(crate) use catalogue::alike;
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value};
 pub(crate) use proxy::{conditions, tries};
-pub(crate) use value::Parsed;
+pub(crate) use rewrite::Paths;
+pub(crate) use tls_redirect::ToHttps;
+pub(crate) use value::{Expected, Parsed};
 
 /// What the annotations of one Ingress come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,10 +59,27 @@ pub(crate) struct Annotations {
     pub(crate) denied: bool,
     /// The paths mean something that cannot be expressed: they are not served.
     pub(crate) paths_unreadable: bool,
+    /// What its paths mean.
+    pub(crate) paths: Paths,
+    /// Where all requests are sent, whatever the backend.
+    pub(crate) redirect: Option<Redirect>,
+    /// When plain http is redirected.
+    pub(crate) to_https: ToHttps,
+    /// Of its hosts.
+    pub(crate) host: Host,
     /// What holds for every location of the Ingress.
     pub(crate) policy: Arc<Policy>,
     /// How its pods are spoken to.
     pub(crate) transport: Transport,
+}
+
+/// What the annotations of an Ingress say about its hosts as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Host {
+    pub(crate) aliases: Vec<ServerName>,
+    pub(crate) app_root: Option<String>,
+    /// Whether `www.` and the name without it lead to the host.
+    pub(crate) from_to_www: bool,
 }
 
 impl Annotations {
@@ -79,16 +98,35 @@ impl Annotations {
     }
 
     fn gather(view: &mut View<'_, '_>, globals: &Globals) -> Self {
+        let host = Host {
+            aliases: server::aliases(view),
+            app_root: rewrite::app_root(view),
+            from_to_www: redirect::from_to_www(view),
+        };
+        let paths = rewrite::paths(view);
+        let redirect = redirect::redirect(view, globals);
+        let to_https = tls_redirect::to_https(view, globals);
         let transport = Transport { connect_timeout: proxy::connect_timeout(view, globals) };
-        let policy =
-            Policy { timeouts: proxy::timeouts(view, globals), retries: proxy::retries(view, globals) };
+        let policy = policy(view, globals);
         Annotations {
             refused: view.blocked,
             denied: view.denied,
             paths_unreadable: view.paths_unreadable,
+            paths,
+            redirect,
+            to_https,
+            host,
             policy: Arc::new(policy),
             transport,
         }
+    }
+}
+
+fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
+    Policy {
+        timeouts: proxy::timeouts(view, globals),
+        retries: proxy::retries(view, globals),
+        forwarded_prefix: rewrite::forwarded_prefix(view),
     }
 }
 

@@ -75,6 +75,22 @@ pub(crate) fn size(text: &str) -> Parsed<u64> {
     digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(expected)
 }
 
+/// A URL or a path, without variables of nginx.
+pub(crate) fn url(text: &str) -> Parsed<String> {
+    const LONGEST: usize = 2000;
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%".contains(letter);
+    let valid = text.len() <= LONGEST && text.chars().all(allowed);
+    if valid { Ok(text.to_owned()) } else { Err("a URL without variables".into()) }
+}
+
+/// A path with what may not stand in one written as `%XX`.
+pub(crate) fn percent_encoded(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:@!$&'()*+,;=".contains(&byte);
+    path.bytes().fold(String::new(), |path, byte| {
+        if is_plain(byte) { path + &char::from(byte).to_string() } else { path + &format!("%{byte:02X}") }
+    })
+}
+
 /// Parts between commas, trimmed, without empty ones.
 pub(crate) fn list(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()

@@ -1,11 +1,13 @@
 //! The ConfigMap of the controller: what holds where no annotation says otherwise.
 
+mod edge;
 mod keys;
 mod view;
 
-use sluice_ir::{Retries, Timeouts, Transport};
+use sluice_ir::{Edge, Retries, Timeouts, Transport};
 
-use crate::annotations::{Risk, conditions, tries, value};
+use crate::annotations::{Parsed, Risk, ToHttps, conditions, tries, value};
+use crate::references::References;
 use crate::{Options, Report, Resources};
 use view::View;
 
@@ -19,6 +21,15 @@ pub(crate) struct Globals {
     pub(crate) transport: Transport,
     pub(crate) timeouts: Timeouts,
     pub(crate) retries: Retries,
+    pub(crate) to_https: ToHttps,
+    /// `http-redirect-code`: of redirects to https and from www.
+    pub(crate) redirect_status: u16,
+    /// `no-tls-redirect-locations`: prefixes of paths that are served over plain http.
+    pub(crate) plain_http: Vec<String>,
+    pub(crate) relative_redirects: bool,
+    /// `allow-cross-namespace-resources`
+    pub(crate) across_namespaces: bool,
+    pub(crate) edge: Edge,
 }
 
 impl Default for Globals {
@@ -29,6 +40,12 @@ impl Default for Globals {
             transport: Transport::default(),
             timeouts: Timeouts::default(),
             retries: Retries::default(),
+            to_https: ToHttps { with_certificate: true, ..ToHttps::default() },
+            redirect_status: 308,
+            plain_http: vec!["/.well-known/acme-challenge".to_owned()],
+            relative_redirects: false,
+            across_namespaces: false,
+            edge: Edge::default(),
         }
     }
 }
@@ -38,24 +55,47 @@ impl Globals {
     pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
         let mut globals = Globals::default();
         if let Some(mut view) = View::of(resources, options, reports) {
-            globals.take(&mut view);
+            globals.take(&mut view, References { resources, across_namespaces: true });
         }
         globals
     }
 
-    fn take(&mut self, view: &mut View<'_, '_>) {
+    fn take(&mut self, view: &mut View<'_, '_>, references: References<'_>) {
         // Anything unknown is the lowest, as in ingress-nginx.
         view.set(&mut self.risk, "annotations-risk-level", |text| Ok(Risk::parse(text).unwrap_or(Risk::Low)));
-        view.set(&mut self.blocked_words, "annotation-value-word-blocklist", |text| {
-            Ok(value::list(text).into_iter().map(str::to_owned).collect())
-        });
+        view.set(&mut self.blocked_words, "annotation-value-word-blocklist", |text| Ok(owned(text)));
         view.set(&mut self.transport.connect_timeout, "proxy-connect-timeout", value::seconds);
         view.set(&mut self.timeouts.send, "proxy-send-timeout", value::seconds);
         view.set(&mut self.timeouts.read, "proxy-read-timeout", value::seconds);
         view.set(&mut self.retries.on, "proxy-next-upstream", conditions);
         view.set(&mut self.retries.attempts, "proxy-next-upstream-tries", tries);
         view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
+        view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
+        self.take_redirects(view);
+        edge::take(&mut self.edge, view, references);
     }
+
+    fn take_redirects(&mut self, view: &mut View<'_, '_>) {
+        view.set(&mut self.to_https.with_certificate, "ssl-redirect", value::bool);
+        view.set(&mut self.to_https.always, "force-ssl-redirect", value::bool);
+        view.set(&mut self.to_https.keep_slash, "preserve-trailing-slash", value::bool);
+        view.set(&mut self.to_https.name_port, "use-port-in-redirects", value::bool);
+        view.set(&mut self.redirect_status, "http-redirect-code", redirect_status);
+        view.set(&mut self.plain_http, "no-tls-redirect-locations", |text| Ok(owned(text)));
+        view.set(&mut self.relative_redirects, "relative-redirects", value::bool);
+    }
+}
+
+fn owned(text: &str) -> Vec<String> {
+    value::list(text).into_iter().map(str::to_owned).collect()
+}
+
+fn redirect_status(text: &str) -> Parsed<u16> {
+    let known = [301, 302, 307, 308];
+    known
+        .into_iter()
+        .find(|status: &u16| status.to_string() == text)
+        .ok_or_else(|| "301, 302, 307 or 308".into())
 }
 
 #[cfg(test)]
@@ -98,7 +138,8 @@ mod tests {
         let mut reports = Vec::new();
         let values = honoured.map(|key| (key.name, "x")).collect();
         let mut view = View::with(values, &mut reports);
-        Globals::default().take(&mut view);
+        let references = References { resources: &Resources::default(), across_namespaces: true };
+        Globals::default().take(&mut view, references);
         assert_eq!(view.unasked(), Vec::<&str>::new());
     }
 

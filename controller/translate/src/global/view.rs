@@ -64,6 +64,18 @@ impl<'a, 'r> View<'a, 'r> {
         }
     }
 
+    /// The value, when there is one.
+    pub(super) fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        #[cfg(test)]
+        self.asked.insert(name);
+        self.values.get(name).copied().filter(|text| !text.is_empty())
+    }
+
+    /// Of the ConfigMap.
+    pub(super) fn namespace(&self) -> String {
+        self.reporter.object().key.namespace.clone()
+    }
+
     fn take(&mut self, name: &str, value: &'a str) {
         match KEYS.iter().find(|key| key.name == name) {
             None => self.unknown(name),
@@ -90,7 +102,13 @@ impl<'a, 'r> View<'a, 'r> {
         self.say(Severity::Warning, &name, reason, "key ignored");
     }
 
-    fn say(&mut self, severity: Severity, name: &str, reason: impl Into<String>, consequence: &str) {
+    pub(super) fn say(
+        &mut self,
+        severity: Severity,
+        name: &str,
+        reason: impl Into<String>,
+        consequence: &str,
+    ) {
         self.reporter.say(severity, format!("data.{name}"), reason, consequence);
     }
 

@@ -10,8 +10,11 @@
 mod cluster;
 mod endpoints;
 mod filter;
+mod format;
+mod forwarded;
+mod header;
 mod listener;
-mod retry;
+mod manager;
 mod route;
 mod tls;
 mod wire;

@@ -62,11 +62,15 @@ impl Pick {
 
     fn configuration(&self) -> Vec<u8> {
         let address = |n: usize| format!("10.{}.{}.{}:8080", n >> 16, n >> 8 & 255, n & 255);
-        let endpoints = (1..=self.endpoints).map(|n| Endpoint { address: address(n) }).collect();
-        let backend = Backend { load_balance: self.algorithm.clone(), attempts: ATTEMPTS, endpoints };
+        let endpoints = (1..=self.endpoints).map(|n| Endpoint::at(address(n))).collect();
+        let backend = Backend {
+            load_balance: self.algorithm.clone(),
+            attempts: ATTEMPTS,
+            ..Backend::round_robin("default-shop-80", endpoints)
+        };
         let tables = Tables::Snapshot(Snapshot {
             version: Version::new(1, 1),
-            locations: [(LOCATION.to_owned(), Location { backend: BACKEND.to_owned() })].into(),
+            locations: [(LOCATION.to_owned(), Location::to(BACKEND))].into(),
             backends: [(BACKEND.to_owned(), backend)].into(),
         });
         PluginConfig { tables: Some(tables), ..PluginConfig::empty() }.to_json()

@@ -4,7 +4,7 @@ use envoy_types::pb::envoy::config::route::v3::RetryPolicy;
 use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
 use sluice_ir::{Retries, RetryOn, Timeouts};
 
-use super::wire::{millis, number, seconds};
+use crate::render::wire::{millis, number, seconds};
 
 /// Requests that may have changed something: they are not repeated once they may have reached a pod. A pattern for the
 /// method.

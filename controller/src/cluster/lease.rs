@@ -117,9 +117,9 @@ impl Candidate {
         if changed {
             let (pod, name) = (&self.identity, &self.name);
             if leads {
-                info!("{pod} leads (lease {name})")
+                info!("{pod} leads (lease {name})");
             } else {
-                warn!("{pod} leads no more (lease {name})")
+                warn!("{pod} leads no more (lease {name})");
             }
         }
     }

@@ -183,7 +183,7 @@ impl Writer {
             Ok(Ok(_)) => return Some(key),
             // Deleted meanwhile: nothing to say.
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
-                debug!("{key}: {status}")
+                debug!("{key}: {status}");
             }
             Ok(Err(error)) => warn!("status of Ingress {key}: {error}"),
             Err(_) => warn!("status of Ingress {key}: no answer in {TIMEOUT:?}"),

@@ -31,11 +31,8 @@ mod servers;
 mod template;
 mod translation;
 
-<<<<<<< HEAD
 pub use annotations::Support;
-=======
 pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
->>>>>>> 4599763 (controller: a cluster as a source, watched with kube)
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use report::{Report, Severity};

@@ -97,7 +97,7 @@ impl Collector {
             Heard::Whole(_, kind, News::Seen(object)) => self.see(kind, object),
             Heard::Whole(_, kind, News::Gone(key)) => self.lose(kind, key),
             Heard::Head(_, Kind::Namespace, News::Seen(namespace)) => {
-                self.scopes.enter(&namespace.key().name)
+                self.scopes.enter(&namespace.key().name);
             }
             Heard::Head(_, Kind::Namespace, News::Gone(key)) => self.scopes.leave(&key.name),
             Heard::Head(_, kind, News::Seen(head)) => {

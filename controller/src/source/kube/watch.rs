@@ -31,6 +31,7 @@ const REMINDER: Duration = Duration::from_secs(30);
 
 /// What a watch says.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 pub(super) enum News<const METADATA_ONLY: bool> {
     /// It is there, new or changed.
     Seen(Raw<METADATA_ONLY>),

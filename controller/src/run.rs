@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_translate::Options;
+use sluice_translate::{Kind, Options};
 use sluice_xds::{ControllerAddress, FilterCode};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedSender;
@@ -175,7 +175,7 @@ async fn follow_cluster(
     let settings = kube::Settings {
         options: options.clone(),
         namespace_selector: args.source.watch_namespace_selector.clone(),
-        always: Vec::new(),
+        always: options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect(),
     };
     let listeners = kube::Listeners { events, sightings, news: news.clone() };
     kube::follow(client, settings, listeners).await?;

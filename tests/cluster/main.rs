@@ -3,3 +3,4 @@
 
 mod everywhere;
 mod fake_apiserver;
+mod scene;

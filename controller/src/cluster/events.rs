@@ -10,7 +10,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{ApiResource, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -43,13 +43,13 @@ pub(crate) struct Recorder {
     /// What holds, and when it is to be said next.
     current: BTreeMap<Report, Instant>,
     allowance: Allowance,
-    is_forbidden: bool,
+    said_forbidden: bool,
 }
 
 impl Recorder {
     pub(crate) fn new(client: Client, identity: Identity, leads: watch::Receiver<bool>) -> Self {
         let allowance = Allowance { left: BURST, since: Instant::now() };
-        Recorder { client, identity, leads, current: BTreeMap::new(), allowance, is_forbidden: false }
+        Recorder { client, identity, leads, current: BTreeMap::new(), allowance, said_forbidden: false }
     }
 
     /// Runs until nobody reports any more.
@@ -74,6 +74,8 @@ impl Recorder {
     fn hear(&mut self, news: Vec<News>) {
         for item in news {
             match item {
+                // Notes are about what is served as it should be, and about Ingresses of other controllers.
+                News::Appeared(report) if report.severity == Severity::Note => {}
                 News::Appeared(report) => drop(self.current.insert(report, Instant::now())),
                 News::Gone(report) => drop(self.current.remove(&report)),
             }
@@ -82,7 +84,7 @@ impl Recorder {
 
     /// What is said next, and when. Only the leader speaks; a new leader knows what holds.
     fn next(&self) -> Option<(Instant, Report)> {
-        if !*self.leads.borrow() || self.is_forbidden {
+        if !*self.leads.borrow() {
             return None;
         }
         let (report, due) = self.current.iter().min_by_key(|(_, due)| **due)?;
@@ -93,10 +95,12 @@ impl Recorder {
         self.allowance.take(Instant::now());
         let wait = match timeout(TIMEOUT, self.write(&report)).await {
             Ok(Ok(())) => REPEAT,
+            // Rights may end at a namespace, and may be given later.
             Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
-                warn!("Events cannot be written: {status}; reports are only in this log");
-                self.is_forbidden = true;
-                return;
+                if !std::mem::replace(&mut self.said_forbidden, true) {
+                    warn!("Event for {}: {status}; such reports are only in this log", report.object);
+                }
+                REPEAT
             }
             Ok(Err(error)) => {
                 warn!("Event for {}: {error}", report.object);
@@ -119,14 +123,16 @@ impl Recorder {
             Err(kube::Error::Api(status)) if status.code == 409 => {}
             other => return other.map(drop),
         }
-        let known = events.get_opt(&name).await?;
-        let count = known.and_then(|event| event.count).unwrap_or(1).saturating_add(1);
-        let patch = json!({ "count": count, "lastTimestamp": event.last_timestamp });
+        // The answer to a patch says what was counted so far, without the right to read Events.
         let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-        events.patch(&name, &parameters, &Patch::Merge(patch)).await.map(drop)
+        let again = Patch::Merge(json!({ "lastTimestamp": event.last_timestamp }));
+        let known = events.patch(&name, &parameters, &again).await?;
+        let count = Patch::Merge(json!({ "count": known.count.unwrap_or(1).saturating_add(1) }));
+        events.patch(&name, &parameters, &count).await.map(drop)
     }
 
-    /// `kubectl describe` asks by UID; an object without one is gone, and so is its Event.
+    /// `kubectl describe` asks by UID; an object without one is gone, and so is its Event. A list of one, because what is
+    /// watched may be listed, and need not be readable one by one.
     async fn uid(&self, report: &Report) -> kube::Result<Option<String>> {
         let kind: ApiResource = resource(report.object.kind);
         let key = &report.object.key;
@@ -134,7 +140,8 @@ impl Recorder {
             "" => Api::all_with(self.client.clone(), &kind),
             namespace => Api::namespaced_with(self.client.clone(), namespace, &kind),
         };
-        let head = api.get_opt(&key.name).await?;
+        let named = ListParams::default().fields(&format!("metadata.name={}", key.name));
+        let head = api.list(&named).await?.items.pop();
         Ok(head.and_then(|head| Some(head.value().pointer("/metadata/uid")?.as_str()?.to_owned())))
     }
 }
@@ -166,7 +173,7 @@ fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Eve
             ..ObjectMeta::default()
         },
         involved_object: object,
-        type_: Some(if report.severity == Severity::Note { "Normal" } else { "Warning" }.to_owned()),
+        type_: Some("Warning".to_owned()),
         reason: Some(reason(report).to_owned()),
         message: Some(message(report)),
         source: Some(EventSource { component: Some(MANAGER.to_owned()), host: None }),
@@ -184,8 +191,7 @@ fn reason(report: &Report) -> &'static str {
     match report.severity {
         _ if report.field.starts_with("annotation ") => "AnnotationParsingFailed",
         Severity::Error => "NotServed",
-        Severity::Warning => "NotAsAsked",
-        Severity::Note => "Note",
+        Severity::Warning | Severity::Note => "NotAsAsked",
     }
 }
 

@@ -1,3 +1,6 @@
 //! The tests. Their names say that it is a fake that they run against; what else they ran against is in their output.
 
+mod classes;
+mod scopes;
+mod secrets;
 mod watching;

@@ -7,7 +7,7 @@ use crate::everywhere::everywhere;
 
 const HOST: &str = "web.test";
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_ingress_is_served_and_follows_its_endpoints() -> Result<()> {
     everywhere(async |cluster| {
         let pods = cluster.pods("web", 2).await?;

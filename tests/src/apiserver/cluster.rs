@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,6 +22,9 @@ use crate::ports::{Network, Port};
 use crate::process::Process;
 use crate::wait;
 
+/// What everything that belongs to a test carries where it has no namespace.
+const LABEL: &str = "sluice-test";
+
 /// An API server, a namespace in it, and pods.
 pub struct Cluster {
     upstream: Upstream,
@@ -35,9 +38,9 @@ pub struct Cluster {
 enum Upstream {
     Fake(Fake),
     Real {
-        /// `kubectl proxy`, which has the credentials.
-        _proxy: Process,
-        port: Port,
+        addr: SocketAddr,
+        /// `kubectl proxy`, which has the credentials, where there are any.
+        _proxy: Option<(Process, Port)>,
     },
 }
 
@@ -51,8 +54,10 @@ impl Cluster {
 
     /// In front of the API server that `KUBECONFIG` names; `None` when it names none.
     pub async fn real() -> Result<Option<Cluster>> {
-        if std::env::var_os("KUBECONFIG").is_none() {
-            return Ok(None);
+        let Some(path) = std::env::var_os("KUBECONFIG") else { return Ok(None) };
+        // Without TLS nobody asks for credentials either.
+        if let Some(addr) = plain_address(Path::new(&path)) {
+            return Ok(Some(Cluster::new(Upstream::Real { addr, _proxy: None }, addr).await?));
         }
         let port = Port::reserve()?;
         let mut command = Command::new("kubectl");
@@ -60,7 +65,7 @@ impl Cluster {
         let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
         proxy.log().wait_for("Starting to serve").await?;
         let addr = port.addr();
-        Ok(Some(Cluster::new(Upstream::Real { _proxy: proxy, port }, addr).await?))
+        Ok(Some(Cluster::new(Upstream::Real { addr, _proxy: Some((proxy, port)) }, addr).await?))
     }
 
     async fn new(upstream: Upstream, addr: SocketAddr) -> Result<Cluster> {
@@ -75,11 +80,8 @@ impl Cluster {
             ports: (0..4).map(|_| Port::reserve()).collect::<Result<_>>()?,
         };
         fs::write(cluster.kubeconfig(), cluster.kubeconfig_text())?;
-        let labels = json!({ "sluice-test": cluster.namespace });
-        let name = cluster.namespace.as_str();
-        let metadata = json!({ "name": name, "labels": labels });
-        cluster.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).await?;
-        cluster.ingress_class(name).await?;
+        cluster.add_namespace("", json!({})).await?;
+        cluster.ingress_class(&cluster.namespace).await?;
         Ok(cluster)
     }
 
@@ -192,12 +194,15 @@ impl Cluster {
     }
 
     async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Response> {
-        let addr = match &self.upstream {
-            Upstream::Fake(fake) => fake.addr(),
-            Upstream::Real { port, .. } => port.addr(),
-        };
         let request = Request::new(method, "localhost", path).header("content-type", "application/json");
-        http::send(addr, &request.body(body.map(Value::to_string).unwrap_or_default())).await
+        http::send(self.addr(), &request.body(body.map(Value::to_string).unwrap_or_default())).await
+    }
+
+    fn addr(&self) -> SocketAddr {
+        match &self.upstream {
+            Upstream::Fake(fake) => fake.addr(),
+            Upstream::Real { addr, .. } => *addr,
+        }
     }
 
     fn path(&self, api_version: &str, kind: &str, name: &str) -> Result<String> {
@@ -221,11 +226,31 @@ impl Cluster {
 impl Cluster {
     /// An IngressClass of our controller.
     pub async fn ingress_class(&self, name: &str) -> Result<()> {
+        self.foreign_class(name, &self.controller_class()).await
+    }
+
+    /// An IngressClass of this controller.
+    pub async fn foreign_class(&self, name: &str, controller: &str) -> Result<()> {
         self.apply(&json!({
-            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": { "name": name },
-            "spec": { "controller": self.controller_class() },
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
+            "metadata": { "name": name, "labels": { LABEL: self.namespace } },
+            "spec": { "controller": controller },
         }))
         .await
+    }
+
+    /// A namespace with these labels; its name is that of this test's with something behind it.
+    pub async fn add_namespace(&self, suffix: &str, mut labels: Value) -> Result<String> {
+        let name = format!("{}{suffix}", self.namespace);
+        labels[LABEL] = self.namespace.as_str().into();
+        let metadata = json!({ "name": name, "labels": labels });
+        self.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata })).await?;
+        Ok(name)
+    }
+
+    /// Another door to the same API server, for a controller that has faults of its own.
+    pub async fn another_gate(&self) -> Result<Gate> {
+        Gate::start(self.addr()).await
     }
 
     /// Starts pods that Endpoints may name. A real API server does not take loopback addresses.
@@ -283,12 +308,9 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         // A fake is gone by itself. A real cluster gets its own back, as well as a destructor can.
         if let Upstream::Real { .. } = &self.upstream {
-            for object in
-                [format!("namespace/{}", self.namespace), format!("ingressclass/{}", self.namespace)]
-            {
-                let mut command = Command::new("kubectl");
-                let _ = command.args(["delete", "--wait=false", "--ignore-not-found", &object]).output();
-            }
+            let label = format!("{LABEL}={}", self.namespace);
+            let mut command = Command::new("kubectl");
+            let _ = command.args(["delete", "--wait=false", "namespace,ingressclass", "-l", &label]).output();
         }
     }
 }
@@ -302,6 +324,12 @@ fn path_of(object: &Value) -> Result<String> {
 
 fn parent(path: &str) -> String {
     path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
+}
+
+/// Where a kubeconfig of one cluster leads, when that is an address without TLS, as ours are.
+fn plain_address(kubeconfig: &Path) -> Option<SocketAddr> {
+    let config: Value = serde_json::from_slice(&fs::read(kubeconfig).ok()?).ok()?;
+    config.pointer("/clusters/0/cluster/server")?.as_str()?.strip_prefix("http://")?.parse().ok()
 }
 
 /// The address that this machine would use towards others; nothing is sent.

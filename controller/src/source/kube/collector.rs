@@ -1,9 +1,10 @@
 //! Hears everything, passes on what matters, and says when all of the start has been said.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::Client;
-use sluice_translate::{Kind, Object, ObjectKey, ObjectRef, Options};
+use sluice_translate::{Kind, Object, ObjectKey, ObjectRef};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -11,10 +12,11 @@ use super::fetch::{Fetched, Fetcher};
 use super::ingresses::{Consequences, Ingresses, Standing};
 use super::named::{Named, Step, described};
 use super::raw::Whole;
+use super::references::Name;
 use super::scopes::{Heard, Scopes};
 use super::unreadable::Unreadable;
 use super::watch::News;
-use super::{Listeners, Sighting};
+use super::{Listeners, Settings, Sighting};
 use crate::source::{Event, Problem};
 
 /// The first event of a quiet time goes on at once; the next ones wait together this long. A thousand objects applied
@@ -24,6 +26,8 @@ const SPACING: Duration = Duration::from_millis(20);
 pub(super) struct Collector {
     scopes: Scopes,
     fetcher: Fetcher,
+    /// What flags name. It has watches of its own and stays, whoever else names it.
+    always: BTreeSet<Name>,
     ingresses: Ingresses,
     named: Named,
     unreadable: Unreadable,
@@ -37,7 +41,7 @@ pub(super) struct Collector {
 impl Collector {
     pub(super) fn new(
         client: Client,
-        options: Options,
+        settings: Settings,
         scopes: Scopes,
         sender: mpsc::Sender<Heard>,
         listeners: Listeners,
@@ -45,7 +49,8 @@ impl Collector {
         Collector {
             scopes,
             fetcher: Fetcher::new(client, sender),
-            ingresses: Ingresses::new(options),
+            always: settings.always,
+            ingresses: Ingresses::new(settings.options),
             named: Named::default(),
             unreadable: Unreadable::default(),
             listeners,
@@ -156,9 +161,12 @@ impl Collector {
     fn follow_up(&mut self, consequences: Consequences) {
         self.sightings.extend(consequences.sightings);
         for name in consequences.wanted {
-            let step = self.named.want(name);
-            self.take(step);
+            if !self.always.contains(&name) {
+                let step = self.named.want(name);
+                self.take(step);
+            }
         }
+        // What flags name was never wanted from here, so nothing comes of this for it.
         for name in &consequences.unwanted {
             let step = self.named.unwant(name);
             self.take(step);

@@ -21,6 +21,8 @@ mod scopes;
 mod unreadable;
 mod watch;
 
+use std::collections::BTreeSet;
+
 use anyhow::Context;
 use kube::{Api, Client};
 use sluice_translate::{Kind, ObjectKey, Options};
@@ -43,7 +45,7 @@ pub(crate) struct Settings {
     /// Only namespaces with these labels; excludes `Options::watch_namespace`.
     pub(crate) namespace_selector: Option<String>,
     /// Secrets and ConfigMaps that flags name; they are watched one by one, wherever they are.
-    pub(crate) always: Vec<(Kind, ObjectKey)>,
+    pub(crate) always: BTreeSet<(Kind, ObjectKey)>,
 }
 
 /// Where what is heard goes.
@@ -76,7 +78,7 @@ pub(crate) async fn follow(client: Client, settings: Settings, listeners: Listen
     for (kind, key) in &settings.always {
         scopes.watch_one(*kind, key);
     }
-    let collector = Collector::new(client, settings.options, scopes, sender, listeners);
+    let collector = Collector::new(client, settings, scopes, sender, listeners);
     tokio::spawn(collector.run(inbox, classes));
     Ok(())
 }

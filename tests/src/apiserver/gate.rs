@@ -141,10 +141,11 @@ impl Gate {
         held(&self.shared.asked).clone()
     }
 
-    /// How many requests of a method had this text in their target.
+    /// How many requests of this method (`""`: any) had this text in their target.
     pub fn count(&self, method: &str, part: &str) -> usize {
         let asked = held(&self.shared.asked);
-        asked.iter().filter(|asked| asked.method == method && asked.target.contains(part)).count()
+        let is_meant = |asked: &&Asked| method.is_empty() || asked.method == method;
+        asked.iter().filter(is_meant).filter(|asked| asked.target.contains(part)).count()
     }
 }
 

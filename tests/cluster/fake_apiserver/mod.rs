@@ -3,6 +3,7 @@
 mod classes;
 mod election;
 mod events;
+mod rights;
 mod scopes;
 mod secrets;
 mod status;

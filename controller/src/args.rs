@@ -6,6 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod cluster;
+
+pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
@@ -22,7 +26,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Follow a folder of manifests and drive a data plane.
-    Run(Run),
+    Run(Box<Run>),
     /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
     Render(Render),
     /// Run Envoy for a controller elsewhere: the data plane of a cluster. It needs no access to the Kubernetes API.
@@ -67,7 +71,7 @@ pub(crate) struct Translation {
     pub(crate) disable_catch_all: bool,
 }
 
-fn object_key(text: &str) -> Result<ObjectKey, String> {
+pub(super) fn object_key(text: &str) -> Result<ObjectKey, String> {
     ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
 }
 
@@ -96,9 +100,10 @@ pub(crate) enum DataPlane {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
-    /// Folder of YAML manifests to follow.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) manifests: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]

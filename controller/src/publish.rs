@@ -50,7 +50,13 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) fn new(options: Options, settings: Settings, log: SharedLog, store: Store) -> Self {
+    pub(crate) fn new(
+        options: Options,
+        settings: Settings,
+        log: SharedLog,
+        store: Store,
+        told: Told,
+    ) -> Self {
         Publisher {
             resources: Resources::default(),
             options,
@@ -58,7 +64,7 @@ impl Publisher {
             translation: Translation::default(),
             log,
             store,
-            told: Told::default(),
+            told,
             ready: false,
             farewell: None,
         }
@@ -92,6 +98,10 @@ impl Publisher {
             let change = match event {
                 Event::Apply(object) => self.resources.apply(*object),
                 Event::Delete(kind, key) => self.resources.delete(kind, &key),
+                Event::IngressClassesForbidden => {
+                    self.resources.forbid_ingress_classes();
+                    Change::Everything
+                }
                 Event::Problem(problem) => {
                     tell(&problem);
                     Change::Nothing

@@ -34,6 +34,7 @@ mod template;
 mod translation;
 
 pub use annotations::Support;
+pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use report::{Report, Severity};

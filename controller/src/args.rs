@@ -1,11 +1,15 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
+mod tools;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
+
+pub(crate) use tools::{Lint, Output};
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -21,6 +25,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
     Render(Render),
+    /// Say what would become of each Ingress: works unchanged, with differences, or not at all.
+    Lint(Lint),
     /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
     Bootstrap(Bootstrap),
 }

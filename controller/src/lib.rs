@@ -13,6 +13,7 @@
 mod admin;
 mod args;
 mod certificate;
+mod lint;
 mod log;
 mod options;
 mod poll;
@@ -24,15 +25,19 @@ mod serve;
 mod source;
 mod supervise;
 
+use std::process::ExitCode;
+
 pub use args::Args;
 
 use args::Command;
 
 /// Runs one command of the command line.
-pub fn main(args: Args) -> anyhow::Result<()> {
+pub fn main(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Run(run) => run::run(&run),
-        Command::Render(render) => render::render(&render),
-        Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap),
+        Command::Run(run) => run::run(&run)?,
+        Command::Render(render) => render::render(&render)?,
+        Command::Lint(lint) => return lint::lint(&lint),
+        Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -91,7 +91,7 @@ pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options)
             endpoints::ready(slices, port, options, &mut Reporter::new(owner, &mut reports))
         }
         Err(missing) => {
-            reports.extend(source.uses.iter().map(|usage| missing.at(usage)));
+            source.uses.iter().for_each(|usage| missing.tell(usage, &mut reports));
             BTreeSet::new()
         }
     };
@@ -100,36 +100,39 @@ pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options)
 }
 
 /// Why a backend leads nowhere.
-struct Missing {
-    field: &'static str,
-    reason: String,
+enum Missing {
+    Service(ObjectKey),
+    Other { field: &'static str, reason: String },
 }
 
 impl Missing {
-    fn at(&self, usage: &Use) -> Report {
-        Report {
-            object: usage.object.clone(),
-            field: format!("{}{}", usage.field, self.field),
-            severity: Severity::Error,
-            reason: self.reason.clone(),
-            consequence: "answered with 503".to_owned(),
+    fn tell(&self, usage: &Use, reports: &mut Vec<Report>) {
+        let mut reporter = Reporter::new(usage.object.clone(), reports);
+        let consequence = "answered with 503";
+        match self {
+            Missing::Service(key) => {
+                let service = ObjectRef { kind: Kind::Service, key: key.clone() };
+                let field = format!("{}.name", usage.field);
+                reporter.say_missing(service, Severity::Error, field, consequence);
+            }
+            Missing::Other { field, reason } => {
+                reporter.say(Severity::Error, format!("{}{field}", usage.field), reason, consequence);
+            }
         }
     }
 }
 
 fn find<'a>(source: &Source, resources: &'a Resources) -> Result<&'a ServicePort, Missing> {
     let Some(service) = resources.services.get(&source.service) else {
-        let reason =
-            format!("expected a Service, got {:?}, which does not exist", source.service.to_string());
-        return Err(Missing { field: ".name", reason });
+        return Err(Missing::Service(source.service.clone()));
     };
     let spec = service.spec.as_ref();
     if spec.and_then(|spec| spec.type_.as_deref()) == Some("ExternalName") {
         let reason =
             format!("expected a Service with endpoints, got {} of type ExternalName", source.service);
-        return Err(Missing { field: ".name", reason });
+        return Err(Missing::Other { field: ".name", reason });
     }
-    port_of(service, &source.port).ok_or_else(|| Missing {
+    port_of(service, &source.port).ok_or_else(|| Missing::Other {
         field: ".port",
         reason: format!("expected a port of Service {}, got {}", source.service, source.port),
     })

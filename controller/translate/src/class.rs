@@ -12,6 +12,14 @@ use crate::{Options, Resources};
 
 const ANNOTATION: &str = "kubernetes.io/ingress.class";
 
+/// Whether an Ingress is this controller's, by class and namespace.
+#[must_use]
+pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
+    let namespace = ingress.metadata.namespace.as_ref();
+    options.watch_namespace.as_ref().is_none_or(|watched| Some(watched) == namespace)
+        && Classes::of(resources, options).judge(ingress) == Verdict::Ours
+}
+
 /// The answer for one Ingress.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {

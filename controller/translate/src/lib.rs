@@ -16,6 +16,7 @@
 
 mod annotations;
 mod backends;
+mod beta;
 mod class;
 mod endpoints;
 mod object;
@@ -26,6 +27,8 @@ mod resources;
 mod servers;
 mod translation;
 
+pub use beta::upgrade;
+pub use class::is_ours;
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use report::{Report, Severity};

@@ -43,6 +43,9 @@ pub struct Report {
     pub reason: String,
     /// What happens instead.
     pub consequence: String,
+    /// The other object whose absence is the only trouble: it is cured when that one appears.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<ObjectRef>,
 }
 
 impl fmt::Display for Report {
@@ -75,6 +78,29 @@ impl<'a> Reporter<'a> {
             severity,
             reason: reason.into(),
             consequence: consequence.into(),
+            missing: None,
+        });
+    }
+
+    /// Says that an object that is named does not exist (yet).
+    pub(crate) fn say_missing(
+        &mut self,
+        missing: ObjectRef,
+        severity: Severity,
+        field: impl Into<String>,
+        consequence: impl Into<String>,
+    ) {
+        self.reports.push(Report {
+            object: self.object.clone(),
+            field: field.into(),
+            severity,
+            reason: format!(
+                "expected a {}, got {:?}, which does not exist",
+                missing.kind,
+                missing.key.to_string()
+            ),
+            consequence: consequence.into(),
+            missing: Some(missing),
         });
     }
 }

@@ -29,14 +29,17 @@ const MOST_ANNOTATIONS: usize = 256 * 1024;
 struct Draft {
     paths: BTreeMap<PathMatch, Claim>,
     /// Where unmatched paths go; without one they are 404.
-    default: Option<Action>,
+    default: Option<Claim>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Claim {
     action: Action,
     owner: ObjectRef,
 }
+
+/// Which Ingress each location is from. Those of flags and of the generated root are from none.
+pub(crate) type Owners = BTreeMap<LocationId, ObjectKey>;
 
 /// Collects the servers of one translation.
 struct Assembly<'a> {
@@ -52,7 +55,7 @@ pub(crate) fn assemble(
     options: &Options,
     registry: &mut Registry,
     reports: &mut Vec<Report>,
-) -> BTreeMap<ServerName, Server> {
+) -> (BTreeMap<ServerName, Server>, Owners) {
     let fallback = default_backend(options, registry);
     let drafts = BTreeMap::from([(ServerName::CatchAll, Draft::default())]);
     let mut assembly = Assembly { drafts, registry, reports, fallback };
@@ -118,7 +121,8 @@ impl Assembly<'_> {
         let default = spec
             .default_backend
             .as_ref()
-            .and_then(|backend| self.action(backend, &object, "spec.defaultBackend".to_owned(), annotations));
+            .and_then(|backend| self.action(backend, &object, "spec.defaultBackend".to_owned(), annotations))
+            .map(|action| Claim { action, owner: object.clone() });
         if rules.is_empty() {
             self.catch_all(default.clone(), &object);
         }
@@ -127,11 +131,11 @@ impl Assembly<'_> {
         }
     }
 
-    fn catch_all(&mut self, default: Option<Action>, object: &ObjectRef) {
-        let Some(action) = default else { return };
+    fn catch_all(&mut self, default: Option<Claim>, object: &ObjectRef) {
+        let Some(claim) = default else { return };
         let draft = self.drafts.entry(ServerName::CatchAll).or_default();
         if draft.default.is_none() {
-            draft.default = Some(action);
+            draft.default = Some(claim);
         } else {
             let reason = "expected one default backend, got another of an older Ingress before";
             self.report(object).say(
@@ -149,7 +153,7 @@ impl Assembly<'_> {
         field: &str,
         object: &ObjectRef,
         annotations: Annotations,
-        default: Option<&Action>,
+        default: Option<&Claim>,
     ) {
         let host = rule.host.as_deref().unwrap_or_default();
         let Ok(name) = ServerName::parse(host) else {
@@ -241,13 +245,15 @@ impl Assembly<'_> {
         Reporter::new(object.clone(), self.reports)
     }
 
-    fn finish(self) -> BTreeMap<ServerName, Server> {
-        let fallback = self.fallback.map(Action::Forward);
-        let finished = self.drafts.into_iter().map(|(name, draft)| {
-            let server = draft.finish(&name, fallback.as_ref());
-            (name, server)
-        });
-        finished.collect()
+    fn finish(self) -> (BTreeMap<ServerName, Server>, Owners) {
+        let fallback =
+            self.fallback.map(|backend| Claim { action: Action::Forward(backend), owner: nobody() });
+        let (mut servers, mut owners) = (BTreeMap::new(), Owners::new());
+        for (name, draft) in self.drafts {
+            let server = draft.finish(&name, fallback.as_ref(), &mut owners);
+            servers.insert(name, server);
+        }
+        (servers, owners)
     }
 }
 
@@ -271,18 +277,19 @@ fn is_port_name(name: &str) -> bool {
 }
 
 impl Draft {
-    fn finish(mut self, name: &ServerName, fallback: Option<&Action>) -> Server {
+    fn finish(mut self, name: &ServerName, fallback: Option<&Claim>, owners: &mut Owners) -> Server {
         self.redirect_bare_forms();
-        if let Some(action) = self.default.as_ref().or(fallback) {
-            let root = PathMatch::Prefix("/".to_owned());
-            self.paths.entry(root).or_insert_with(|| Claim { action: action.clone(), owner: nobody() });
+        if let Some(claim) = self.default.as_ref().or(fallback) {
+            self.paths.entry(PathMatch::Prefix("/".to_owned())).or_insert_with(|| claim.clone());
         }
-        let location = |(path, claim): (PathMatch, Claim)| Location {
-            id: LocationId::new(name, &path),
-            path,
-            action: claim.action,
-        };
-        let mut locations: Vec<Location> = self.paths.into_iter().map(location).collect();
+        let mut locations = Vec::with_capacity(self.paths.len());
+        for (path, claim) in self.paths {
+            let id = LocationId::new(name, &path);
+            if claim.owner.kind == Kind::Ingress {
+                owners.insert(id.clone(), claim.owner.key);
+            }
+            locations.push(Location { id, path, action: claim.action });
+        }
         locations.sort_by(|a, b| precedence(&a.path).cmp(&precedence(&b.path)));
         Server { locations }
     }

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{BackendId, Config};
+use sluice_ir::{BackendId, Config, LocationId};
 
 use crate::backends::{Registry, resolve};
-use crate::servers;
+use crate::servers::{self, Owners};
 use crate::{ObjectKey, Options, Report, Resources};
 
 /// What there is to serve, and what could not be honoured.
 #[derive(Clone, Debug, Default)]
 pub struct Translation {
     config: Config,
+    owners: Owners,
     routing_reports: Vec<Report>,
     backend_reports: BTreeMap<BackendId, Vec<Report>>,
     registry: Registry,
@@ -22,8 +23,8 @@ pub struct Translation {
 #[must_use]
 pub fn translate(resources: &Resources, options: &Options) -> Translation {
     let mut translation = Translation::default();
-    let Translation { config, routing_reports, registry, .. } = &mut translation;
-    config.servers = servers::assemble(resources, options, registry, routing_reports);
+    let Translation { config, owners, routing_reports, registry, .. } = &mut translation;
+    (config.servers, *owners) = servers::assemble(resources, options, registry, routing_reports);
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
     for id in all {
@@ -47,6 +48,12 @@ impl Translation {
         all.sort();
         all.dedup();
         all
+    }
+
+    /// The Ingress that a location is from; `None` for what flags and the generated root bring.
+    #[must_use]
+    pub fn owner(&self, location: &LocationId) -> Option<&ObjectKey> {
+        self.owners.get(location)
     }
 
     /// The backends that a Service stands behind.

@@ -1,5 +1,6 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
+mod admin;
 mod tools;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
+pub(crate) use admin::AdminFlags;
 pub(crate) use tools::{Lint, Output};
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
@@ -113,6 +115,8 @@ pub(crate) struct Run {
     /// Folder for sockets and the bootstrap [default: a fresh temporary one].
     #[arg(long, value_name = "DIR", help_heading = "Data plane")]
     pub(crate) run_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) admin: AdminFlags,
     /// Seconds to go on serving after SIGTERM, before draining.
     #[arg(long, default_value_t = 0, value_name = "SECONDS", help_heading = "Shutdown")]
     pub(crate) shutdown_grace_period: u64,

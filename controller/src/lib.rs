@@ -13,8 +13,10 @@
 mod admin;
 mod args;
 mod certificate;
+mod envoy_admin;
 mod lint;
 mod log;
+mod metrics;
 mod options;
 mod poll;
 mod publish;
@@ -24,6 +26,7 @@ mod run;
 mod serve;
 mod source;
 mod supervise;
+mod view;
 
 use std::process::ExitCode;
 

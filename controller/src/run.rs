@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -11,13 +13,19 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
+use crate::admin::{self, Health};
 use crate::args::{DataPlane, Run};
+use crate::metrics::{self, Identity, Metrics};
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
 use crate::serve::{self, Address};
 use crate::source::Files;
 use crate::supervise::{self, Envoy};
+use crate::view::View;
 use crate::{certificate, log, options};
+
+/// Envoy's admin socket, in the run folder.
+const ENVOY_ADMIN: &str = "envoy-admin.sock";
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -70,7 +78,8 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let signals = Signals::listen()?;
     let run_dir = RunDir::new(args.run_dir.as_deref())?;
     let filter = filter_wasm(args.filter_wasm.as_deref())?;
-    let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let others = xds_port.into_iter().chain(args.admin.ports());
     let options = options::translation(&args.translation, &args.listeners, others);
     let code = match args.data_plane {
         DataPlane::Envoy => FilterCode::File(filter),
@@ -86,20 +95,31 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
 
     let shared_log = SharedLog::new();
     let store = sluice_xds::Store::new();
+    let view = View::default();
+    let envoy_socket = (args.data_plane == DataPlane::Envoy).then(|| run_dir.path.join(ENVOY_ADMIN));
+    let pid = Arc::new(AtomicU32::new(0));
+    let identity = Identity::of_this_pod(&args.translation.controller_class);
+    let plane = metrics::DataPlane::new(envoy_socket.clone(), pid.clone())?;
+    let metrics = Metrics::new(&identity, view.clone(), store.clone(), plane)?;
+    let health = Health::new(view.clone(), envoy_socket, args.admin.health_check_timeout);
+    admin::serve(&args.admin, &health, &metrics).await?;
+
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let _files = Files::follow(&args.manifests, sender)?;
-    let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store).run(events));
+    let publisher = Publisher::new(options, settings, shared_log, store, view, metrics.controller().clone());
+    let publisher = tokio::spawn(publisher.run(events));
 
     let (stop, stopped) = watch::channel(false);
     let data_plane = match args.data_plane {
-        DataPlane::Envoy => Some(tokio::spawn(start_envoy(args, &run_dir.path, &address, stopped)?)),
+        DataPlane::Envoy => Some(tokio::spawn(start_envoy(args, &run_dir.path, &address, pid, stopped)?)),
         DataPlane::None => {
             info!("serving xds on {}", args.xds_address);
             None
         }
     };
     signals.wait().await;
+    health.stop();
     tokio::time::sleep(Duration::from_secs(args.shutdown_grace_period)).await;
     stop.send(true).ok();
     if let Some(data_plane) = data_plane {
@@ -113,9 +133,10 @@ fn start_envoy(
     args: &Run,
     run_dir: &Path,
     controller: &Address,
+    pid: Arc<AtomicU32>,
     stopped: watch::Receiver<bool>,
 ) -> anyhow::Result<impl Future<Output = ()> + use<>> {
-    let admin_socket = run_dir.join("envoy-admin.sock");
+    let admin_socket = run_dir.join(ENVOY_ADMIN);
     let bootstrap = run_dir.join("bootstrap.json");
     let controller = match controller {
         Address::Unix(path) => ControllerAddress::Unix(path.clone()),
@@ -131,6 +152,7 @@ fn start_envoy(
         admin_socket,
         concurrency: args.envoy_concurrency,
         drain_timeout: args.drain_timeout,
+        pid,
     };
     let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
     let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);

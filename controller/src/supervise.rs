@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -11,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
-use crate::admin;
+use crate::envoy_admin;
 
 /// How long an Envoy must live for its death to count as the first one again.
 const STABLE: Duration = Duration::from_secs(30);
@@ -30,6 +32,8 @@ pub(crate) struct Envoy {
     pub(crate) admin_socket: PathBuf,
     pub(crate) concurrency: Option<u32>,
     pub(crate) drain_timeout: Duration,
+    /// Where others read the process id; 0 while none runs.
+    pub(crate) pid: Arc<AtomicU32>,
 }
 
 /// Finds the binary: as given, or `envoy` in PATH.
@@ -88,6 +92,7 @@ impl Envoy {
             _ = stop.wait_for(|stop| *stop) => None,
         };
         announce.abort();
+        self.pid.store(0, Ordering::Relaxed);
         if ended.is_none() {
             self.stop(child).await;
         }
@@ -107,7 +112,9 @@ impl Envoy {
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
-        info!("envoy started, pid {}", child.id().unwrap_or_default());
+        let pid = child.id().unwrap_or_default();
+        self.pid.store(pid, Ordering::Relaxed);
+        info!("envoy started, pid {pid}");
         child.stdout.take().map(|stdout| tokio::spawn(pass_on(stdout)));
         child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
         Ok(child)
@@ -117,7 +124,7 @@ impl Envoy {
     async fn stop(&self, mut child: Child) {
         info!("draining envoy");
         for path in ["/healthcheck/fail", "/drain_listeners?graceful&skip_exit"] {
-            if let Err(error) = admin::call(&self.admin_socket, Method::POST, path).await {
+            if let Err(error) = envoy_admin::call(&self.admin_socket, Method::POST, path).await {
                 warn!("{error:#}");
             }
         }
@@ -129,7 +136,7 @@ impl Envoy {
         if tokio::time::timeout(self.drain_timeout, drained).await.is_err() {
             warn!("requests are still open after {:?}; ending envoy all the same", self.drain_timeout);
         }
-        admin::call(&self.admin_socket, Method::POST, "/quitquitquit").await.ok();
+        envoy_admin::call(&self.admin_socket, Method::POST, "/quitquitquit").await.ok();
         if tokio::time::timeout(LAST_WORDS, child.wait()).await.is_err() {
             warn!("envoy did not end in {LAST_WORDS:?}; killing it");
             child.kill().await.ok();
@@ -138,8 +145,9 @@ impl Envoy {
     }
 
     async fn open_requests(&self) -> Option<u64> {
-        let stats =
-            admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$").await.ok()?;
+        let stats = envoy_admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$")
+            .await
+            .ok()?;
         // The request that asks is open, too.
         let values =
             stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
@@ -149,7 +157,9 @@ impl Envoy {
 
 /// Waits until Envoy has its configuration and listens.
 async fn announce(admin_socket: PathBuf, live: impl Fn()) {
-    while !admin::call(&admin_socket, Method::GET, "/ready").await.is_ok_and(|body| body.starts_with("LIVE"))
+    while !envoy_admin::call(&admin_socket, Method::GET, "/ready")
+        .await
+        .is_ok_and(|body| body.starts_with("LIVE"))
     {
         tokio::time::sleep(ASK).await;
     }

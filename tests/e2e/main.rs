@@ -8,6 +8,7 @@ mod endpoint_change;
 mod envoy_restart;
 mod filter_panic;
 mod https;
+mod metrics;
 mod routing;
 mod shutdown;
 mod site;

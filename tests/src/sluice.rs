@@ -61,14 +61,17 @@ impl Options {
 
     /// Starts the controller; with an Envoy of its own, waits until that serves.
     pub async fn start(self) -> Result<Sluice> {
-        let ports = [Port::reserve()?, Port::reserve()?, Port::reserve()?];
+        let ports = [Port::reserve()?, Port::reserve()?, Port::reserve()?, Port::reserve()?];
         let http = self.http.unwrap_or(ports[0].addr());
         let xds = self.xds.unwrap_or(ports[1].addr());
         let run_dir = tempfile::Builder::new().prefix("sluice-run-").tempdir()?;
         let https = SocketAddr::new(http.ip(), ports[2].number());
-        let command = self.command(http, https, xds, run_dir.path())?;
+        let mut command = self.command(http, https, xds, run_dir.path())?;
+        let health = ports[3].addr();
+        command.arg("--healthz-host").arg(health.ip().to_string());
+        command.arg("--healthz-port").arg(health.port().to_string());
         let process = Process::spawn(command)?;
-        let mut sluice = Sluice { process, http, https, xds, _ports: ports, _run_dir: run_dir };
+        let mut sluice = Sluice { process, http, https, xds, health, _ports: ports, _run_dir: run_dir };
         sluice.ready(self.own_envoy).await?;
         Ok(sluice)
     }
@@ -106,7 +109,8 @@ pub struct Sluice {
     http: SocketAddr,
     https: SocketAddr,
     xds: SocketAddr,
-    _ports: [Port; 3],
+    health: SocketAddr,
+    _ports: [Port; 4],
     _run_dir: TempDir,
 }
 
@@ -144,6 +148,11 @@ impl Sluice {
     /// Where it serves xDS.
     pub fn xds(&self) -> SocketAddr {
         self.xds
+    }
+
+    /// Where it serves health and metrics.
+    pub fn health(&self) -> SocketAddr {
+        self.health
     }
 
     /// The process id.

@@ -1,6 +1,7 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
 mod admin;
+mod dbg;
 mod tools;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,7 +12,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
 pub(crate) use admin::AdminFlags;
-pub(crate) use tools::{Lint, Output};
+pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
+pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -31,6 +33,12 @@ pub(crate) enum Command {
     Lint(Lint),
     /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
     Bootstrap(Bootstrap),
+    /// Show what a running controller has published.
+    Dbg(Dbg),
+    /// Tell the controller of this pod to stop, and return when it has: for a preStop hook.
+    WaitShutdown(WaitShutdown),
+    /// Print a script that completes commands and flags in a shell.
+    Completions(Completions),
 }
 
 /// What decides which objects are served, and how.

@@ -13,6 +13,7 @@
 mod admin;
 mod args;
 mod certificate;
+mod dbg;
 mod envoy_admin;
 mod lint;
 mod log;
@@ -32,7 +33,8 @@ use std::process::ExitCode;
 
 pub use args::Args;
 
-use args::Command;
+use args::{Command, Completions};
+use clap::CommandFactory;
 
 /// Runs one command of the command line.
 pub fn main(args: Args) -> anyhow::Result<ExitCode> {
@@ -41,6 +43,14 @@ pub fn main(args: Args) -> anyhow::Result<ExitCode> {
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
+        Command::Dbg(dbg) => dbg::dbg(&dbg)?,
+        Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,
+        Command::Completions(completions) => complete(&completions),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn complete(args: &Completions) {
+    let mut command = Args::command();
+    clap_complete::generate(args.shell, &mut command, "sluice", &mut std::io::stdout());
 }

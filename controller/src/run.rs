@@ -8,12 +8,12 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode};
+use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
-use crate::admin::{self, Health};
+use crate::admin::{self, Health, Local, Stop};
 use crate::args::{DataPlane, Run};
 use crate::metrics::{self, Identity, Metrics};
 use crate::poll::SharedLog;
@@ -24,6 +24,8 @@ use crate::supervise::{self, Envoy};
 use crate::view::View;
 use crate::{certificate, log, options};
 
+/// Our own socket for what changes something, in the run folder.
+const ADMIN: &str = "admin.sock";
 /// Envoy's admin socket, in the run folder.
 const ENVOY_ADMIN: &str = "envoy-admin.sock";
 
@@ -87,27 +89,25 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
             FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
         }
     };
-    let settings = options::envoy(&args.listeners, code, certificate::self_signed()?);
+    let certificate = certificate::self_signed()?;
+    let default_chain = certificate.chain.clone();
+    let settings = options::envoy(&args.listeners, code, certificate);
     let address = match args.data_plane {
         DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
         DataPlane::None => Address::Tcp(args.xds_address),
     };
 
     let shared_log = SharedLog::new();
-    let store = sluice_xds::Store::new();
+    let store = Store::new();
     let view = View::default();
-    let envoy_socket = (args.data_plane == DataPlane::Envoy).then(|| run_dir.path.join(ENVOY_ADMIN));
     let pid = Arc::new(AtomicU32::new(0));
-    let identity = Identity::of_this_pod(&args.translation.controller_class);
-    let plane = metrics::DataPlane::new(envoy_socket.clone(), pid.clone())?;
-    let metrics = Metrics::new(&identity, view.clone(), store.clone(), plane)?;
-    let health = Health::new(view.clone(), envoy_socket, args.admin.health_check_timeout);
-    admin::serve(&args.admin, &health, &metrics).await?;
+    let admin = Admin::start(args, &run_dir.path, &view, &store, pid.clone(), default_chain).await?;
 
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let _files = Files::follow(&args.manifests, sender)?;
-    let publisher = Publisher::new(options, settings, shared_log, store, view, metrics.controller().clone());
+    let metrics = admin.metrics.controller().clone();
+    let publisher = Publisher::new(options, settings, shared_log, store, view, metrics);
     let publisher = tokio::spawn(publisher.run(events));
 
     let (stop, stopped) = watch::channel(false);
@@ -118,8 +118,12 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
             None
         }
     };
-    signals.wait().await;
-    health.stop();
+    tokio::select! {
+        () = signals.wait() => {}
+        () = admin.stop.asked() => {}
+    }
+    info!("stopping");
+    admin.health.stop();
     tokio::time::sleep(Duration::from_secs(args.shutdown_grace_period)).await;
     stop.send(true).ok();
     if let Some(data_plane) = data_plane {
@@ -127,6 +131,36 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     }
     publisher.abort();
     Ok(())
+}
+
+/// Who looks at us, and what they may ask for.
+struct Admin {
+    health: Health,
+    metrics: Metrics,
+    stop: Stop,
+}
+
+impl Admin {
+    async fn start(
+        args: &Run,
+        run_dir: &Path,
+        view: &View,
+        store: &Store,
+        pid: Arc<AtomicU32>,
+        default_chain: String,
+    ) -> anyhow::Result<Self> {
+        let flags = &args.admin;
+        let envoy = (args.data_plane == DataPlane::Envoy).then(|| run_dir.join(ENVOY_ADMIN));
+        let identity = Identity::of_this_pod(&args.translation.controller_class);
+        let data_plane = metrics::DataPlane::new(envoy.clone(), pid)?;
+        let metrics = Metrics::new(&identity, view.clone(), store.clone(), data_plane.clone())?;
+        let health = Health::new(view.clone(), envoy, flags.health_check_timeout);
+        let local = Local { view: view.clone(), health: health.clone(), data_plane, default_chain };
+        let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
+        let stop = Stop::default();
+        admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
+        Ok(Admin { health, metrics, stop })
+    }
 }
 
 fn start_envoy(
@@ -190,6 +224,5 @@ impl Signals {
             _ = self.interrupt.recv() => {}
             _ = self.hang_up.recv() => {}
         }
-        info!("stopping");
     }
 }

@@ -61,7 +61,7 @@ impl Options {
 
     /// Starts the controller; with an Envoy of its own, waits until that serves.
     pub async fn start(self) -> Result<Sluice> {
-        let ports = [Port::reserve()?, Port::reserve()?, Port::reserve()?, Port::reserve()?];
+        let ports: Vec<Port> = (0..5).map(|_| Port::reserve()).collect::<Result<_>>()?;
         let http = self.http.unwrap_or(ports[0].addr());
         let xds = self.xds.unwrap_or(ports[1].addr());
         let run_dir = tempfile::Builder::new().prefix("sluice-run-").tempdir()?;
@@ -70,8 +70,10 @@ impl Options {
         let health = ports[3].addr();
         command.arg("--healthz-host").arg(health.ip().to_string());
         command.arg("--healthz-port").arg(health.port().to_string());
+        let status = ports[4].addr();
+        command.arg("--status-port").arg(status.port().to_string());
         let process = Process::spawn(command)?;
-        let mut sluice = Sluice { process, http, https, xds, health, _ports: ports, _run_dir: run_dir };
+        let mut sluice = Sluice { process, http, https, xds, health, status, _ports: ports, run_dir };
         sluice.ready(self.own_envoy).await?;
         Ok(sluice)
     }
@@ -110,8 +112,9 @@ pub struct Sluice {
     https: SocketAddr,
     xds: SocketAddr,
     health: SocketAddr,
-    _ports: [Port; 4],
-    _run_dir: TempDir,
+    status: SocketAddr,
+    _ports: Vec<Port>,
+    run_dir: TempDir,
 }
 
 impl Sluice {
@@ -153,6 +156,16 @@ impl Sluice {
     /// Where it serves health and metrics.
     pub fn health(&self) -> SocketAddr {
         self.health
+    }
+
+    /// Where it answers `sluice dbg`.
+    pub fn status(&self) -> SocketAddr {
+        self.status
+    }
+
+    /// The socket of what changes something.
+    pub fn admin_socket(&self) -> PathBuf {
+        self.run_dir.path().join("admin.sock")
     }
 
     /// The process id.

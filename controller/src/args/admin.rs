@@ -1,6 +1,7 @@
 //! Flags of the controller's own HTTP. Names and defaults are ingress-nginx's.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
@@ -20,12 +21,18 @@ pub(crate) struct AdminFlags {
     /// Longest time that the health check waits for the data plane.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = super::seconds)]
     pub(crate) health_check_timeout: Duration,
+    /// Port, on 127.0.0.1, of what `sluice dbg` reads; 0 for none.
+    #[arg(long, default_value_t = 10246, value_name = "PORT")]
+    pub(crate) status_port: u16,
+    /// Unix socket of what changes something: only its owner can open it [default: admin.sock in the run folder].
+    #[arg(long, env = "SLUICE_ADMIN_SOCKET", value_name = "PATH")]
+    pub(crate) admin_socket: Option<PathBuf>,
 }
 
 impl AdminFlags {
     /// Every port that is listened on.
     pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
-        [self.healthz_port].into_iter().filter(|port| *port != 0)
+        [self.healthz_port, self.status_port].into_iter().filter(|port| *port != 0)
     }
 }
 

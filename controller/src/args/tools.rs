@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use clap_complete::Shell;
 
 use super::{Listeners, Translation};
 
@@ -34,4 +35,18 @@ pub(crate) struct Lint {
     pub(crate) translation: Translation,
     #[command(flatten)]
     pub(crate) listeners: Listeners,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WaitShutdown {
+    /// The controller's admin socket.
+    #[arg(long, env = "SLUICE_ADMIN_SOCKET", default_value = "/run/sluice/admin.sock", value_name = "PATH")]
+    pub(crate) admin_socket: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// The shell to complete for.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
 }

@@ -77,6 +77,12 @@ impl Resources {
         !self.ingress_classes_are_forbidden
     }
 
+    /// A Service by its name.
+    #[must_use]
+    pub fn service(&self, key: &ObjectKey) -> Option<&Service> {
+        self.services.get(key).map(AsRef::as_ref)
+    }
+
     pub(crate) fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = &Arc<EndpointSlice>> {
         self.slices.get(service).into_iter().flat_map(BTreeMap::values)
     }

@@ -7,6 +7,8 @@
 //!                                    Options    +-- servers.rs  hosts, paths, merge order
 //!                                               +-- backends.rs services and their endpoints
 //!                                               +-- annotations/ what people add
+//!
+//!   Ingress --admit--> Admission   admission/: the same translation, of one Ingress and its neighbours (claims.rs)
 //! ```
 //!
 //! Pure and total: the same objects give the same bytes, and every object gives something. What is not honoured is a
@@ -14,9 +16,11 @@
 //!
 //! Absent on purpose: clocks, I/O, errors that stop a translation.
 
+mod admission;
 mod annotations;
 mod backends;
 mod beta;
+mod claims;
 mod class;
 mod endpoints;
 mod object;
@@ -27,6 +31,7 @@ mod resources;
 mod servers;
 mod translation;
 
+pub use admission::{Admission, Rules, admit};
 pub use beta::upgrade;
 pub use class::is_ours;
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};

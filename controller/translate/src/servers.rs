@@ -13,6 +13,7 @@ use sluice_ir::{Action, BackendId, Location, LocationId, PathMatch, Server, Serv
 
 use crate::annotations::Annotations;
 use crate::backends::{Port, Registry, Use};
+use crate::claims::age;
 use crate::class::{Classes, Verdict};
 use crate::object::{is_dns_name, key_of, shortened};
 use crate::report::Reporter;
@@ -49,9 +50,9 @@ struct Assembly<'a> {
     fallback: Option<BackendId>,
 }
 
-/// Builds every server.
-pub(crate) fn assemble(
-    resources: &Resources,
+/// Builds the servers of these Ingresses, which are in the order in which they are read.
+pub(crate) fn assemble<'a>(
+    ingresses: impl IntoIterator<Item = &'a Ingress>,
     options: &Options,
     registry: &mut Registry,
     reports: &mut Vec<Report>,
@@ -59,7 +60,7 @@ pub(crate) fn assemble(
     let fallback = default_backend(options, registry);
     let drafts = BTreeMap::from([(ServerName::CatchAll, Draft::default())]);
     let mut assembly = Assembly { drafts, registry, reports, fallback };
-    for ingress in ours(resources, options, assembly.reports) {
+    for ingress in ingresses {
         assembly.add(ingress, options);
     }
     assembly.finish()
@@ -72,7 +73,11 @@ fn default_backend(options: &Options, registry: &mut Registry) -> Option<Backend
 }
 
 /// The Ingresses of our class and namespace, oldest first; of the same age by name, the last first.
-fn ours<'a>(resources: &'a Resources, options: &Options, reports: &mut Vec<Report>) -> Vec<&'a Ingress> {
+pub(crate) fn ours<'a>(
+    resources: &'a Resources,
+    options: &Options,
+    reports: &mut Vec<Report>,
+) -> Vec<&'a Ingress> {
     let classes = Classes::of(resources, options);
     let mut ours = Vec::new();
     for (key, ingress) in &resources.ingresses {
@@ -80,15 +85,15 @@ fn ours<'a>(resources: &'a Resources, options: &Options, reports: &mut Vec<Repor
             continue;
         }
         match classes.judge(ingress) {
-            Verdict::Ours => ours.push((ingress.metadata.creation_timestamp.as_ref(), Reverse(key), ingress)),
+            Verdict::Ours => ours.push(ingress.as_ref()),
             Verdict::Foreign { field, reason } => {
                 let object = ObjectRef { kind: Kind::Ingress, key: key.clone() };
                 Reporter::new(object, reports).say(Severity::Note, field, reason, "left to its controller");
             }
         }
     }
-    ours.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    ours.into_iter().map(|(_, _, ingress)| ingress.as_ref()).collect()
+    ours.sort_by_cached_key(|ingress| age(ingress));
+    ours
 }
 
 impl Assembly<'_> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Config, LocationId};
 
 use crate::backends::{Registry, resolve};
@@ -22,9 +23,22 @@ pub struct Translation {
 /// Translates everything. Pure and total.
 #[must_use]
 pub fn translate(resources: &Resources, options: &Options) -> Translation {
+    let mut reports = Vec::new();
+    let ingresses = servers::ours(resources, options, &mut reports);
+    let mut translation = translate_these(ingresses, resources, options);
+    translation.routing_reports.extend(reports);
+    translation
+}
+
+/// Translates some Ingresses as if there were no others. They are ours, and in the order in which they are read.
+pub(crate) fn translate_these<'a>(
+    ingresses: impl IntoIterator<Item = &'a Ingress>,
+    resources: &Resources,
+    options: &Options,
+) -> Translation {
     let mut translation = Translation::default();
     let Translation { config, owners, routing_reports, registry, .. } = &mut translation;
-    (config.servers, *owners) = servers::assemble(resources, options, registry, routing_reports);
+    (config.servers, *owners) = servers::assemble(ingresses, options, registry, routing_reports);
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
     for id in all {
@@ -48,6 +62,11 @@ impl Translation {
         all.sort();
         all.dedup();
         all
+    }
+
+    /// What is wrong with the objects themselves; what is wrong behind them is left out.
+    pub(crate) fn routing_reports(&self) -> &[Report] {
+        &self.routing_reports
     }
 
     /// The Ingress that a location is from; `None` for what flags and the generated root bring.

@@ -3,6 +3,7 @@
 mod admin;
 mod dbg;
 mod tools;
+mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use sluice_translate::ObjectKey;
 pub(crate) use admin::AdminFlags;
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
+pub(crate) use webhook::WebhookFlags;
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -26,7 +28,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Follow a folder of manifests and drive a data plane.
-    Run(Run),
+    Run(Box<Run>),
     /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
     Render(Render),
     /// Say what would become of each Ingress: works unchanged, with differences, or not at all.
@@ -125,6 +127,8 @@ pub(crate) struct Run {
     pub(crate) run_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) admin: AdminFlags,
+    #[command(flatten)]
+    pub(crate) webhook: WebhookFlags,
     /// Seconds to go on serving after SIGTERM, before draining.
     #[arg(long, default_value_t = 0, value_name = "SECONDS", help_heading = "Shutdown")]
     pub(crate) shutdown_grace_period: u64,

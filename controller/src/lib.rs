@@ -11,6 +11,7 @@
 //! by the crates below: `translate`, `plugin` and `xds`.
 
 mod admin;
+mod admission;
 mod args;
 mod certificate;
 mod dbg;

@@ -8,12 +8,14 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use sluice_translate::{Options, Rules};
 use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
 use crate::admin::{self, Health, Local, Stop};
+use crate::admission::{self, Judge};
 use crate::args::{DataPlane, Run};
 use crate::metrics::{self, Identity, Metrics};
 use crate::poll::SharedLog;
@@ -106,6 +108,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let _files = Files::follow(&args.manifests, sender)?;
+    admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
     let publisher = Publisher::new(options, settings, shared_log, store, view, metrics);
     let publisher = tokio::spawn(publisher.run(events));
@@ -160,6 +163,17 @@ impl Admin {
         let stop = Stop::default();
         admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
         Ok(Admin { health, metrics, stop })
+    }
+
+    /// Answers the API server, when the flags ask for it.
+    async fn judge(&self, args: &Run, view: &View, options: &Options) -> anyhow::Result<()> {
+        let judge = Judge {
+            view: view.clone(),
+            options: Arc::new(options.clone()),
+            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect, ..Rules::default() }),
+            metrics: self.metrics.admission().clone(),
+        };
+        admission::serve(&args.webhook, judge).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the controller does: publications, refusals, admission, leadership, and Ingresses that lead nowhere.
+//! What the controller does: publications, what was refused of them, and Ingresses that lead nowhere.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -105,11 +105,11 @@ fn build_info(registry: &Registry) -> prometheus::Result<()> {
     Ok(())
 }
 
-fn opts(name: &str, help: &str) -> Opts {
+pub(super) fn opts(name: &str, help: &str) -> Opts {
     Opts::new(format!("{PREFIX}_{name}"), help)
 }
 
-fn register<C>(registry: &Registry, collector: C) -> prometheus::Result<C>
+pub(super) fn register<C>(registry: &Registry, collector: C) -> prometheus::Result<C>
 where
     C: prometheus::core::Collector + Clone + 'static,
 {

@@ -1,13 +1,15 @@
 //! Metrics, under ingress-nginx's names where the meaning is the same (docs/metrics.md has the table).
 //!
 //! ```text
-//!   publisher, admission, leader --count--> controller.rs --+
-//!   Envoy's admin socket, /proc  --ask----> data_plane.rs --+--> text, as Prometheus reads it
-//!   View (translation)           --read---> controller.rs --+
+//!   publisher, admission --count--> controller.rs, admission.rs --+
+//!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text, as Prometheus reads it
+//!   View (translation) --read--> controller.rs -------------------+
 //! ```
 //!
 //! What is counted is kept here; what can be asked for is asked when somebody scrapes.
 
+mod admission;
+mod cap;
 mod controller;
 mod data_plane;
 
@@ -19,6 +21,7 @@ use prometheus::{Registry, TextEncoder};
 use sluice_xds::Store;
 use tracing::warn;
 
+pub(crate) use admission::Admission;
 pub(crate) use controller::Controller;
 pub(crate) use data_plane::DataPlane;
 
@@ -63,6 +66,7 @@ struct Inner {
     /// Without: the process.
     common: Registry,
     controller: Controller,
+    admission: Admission,
     data_plane: DataPlane,
     view: View,
     store: Store,
@@ -79,13 +83,19 @@ impl Metrics {
         let common = Registry::new();
         common.register(Box::new(ProcessCollector::for_self()))?;
         let controller = Controller::register(&own)?;
+        let admission = Admission::register(&own)?;
         data_plane.register(&own)?;
-        Ok(Metrics(Arc::new(Inner { own, common, controller, data_plane, view, store })))
+        Ok(Metrics(Arc::new(Inner { own, common, controller, admission, data_plane, view, store })))
     }
 
     /// What the controller counts as it works.
     pub(crate) fn controller(&self) -> &Controller {
         &self.0.controller
+    }
+
+    /// What admission counts.
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.0.admission
     }
 
     /// Everything, in the text format of Prometheus.

@@ -1,6 +1,7 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
 mod admin;
+mod certgen;
 mod dbg;
 mod tools;
 mod webhook;
@@ -13,6 +14,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
 pub(crate) use admin::AdminFlags;
+pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Dbg(Dbg),
     /// Tell the controller of this pod to stop, and return when it has: for a preStop hook.
     WaitShutdown(WaitShutdown),
+    /// Make the webhook's certificate and have the API server trust it.
+    Certgen(Certgen),
     /// Print a script that completes commands and flags in a shell.
     Completions(Completions),
 }

@@ -13,6 +13,7 @@
 mod admin;
 mod admission;
 mod args;
+mod certgen;
 mod certificate;
 mod dbg;
 mod envoy_admin;
@@ -46,6 +47,7 @@ pub fn main(args: Args) -> anyhow::Result<ExitCode> {
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,
         Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,
+        Command::Certgen(certgen) => certgen::certgen(&certgen)?,
         Command::Completions(completions) => complete(&completions),
     }
     Ok(ExitCode::SUCCESS)

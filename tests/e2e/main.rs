@@ -2,6 +2,7 @@
 //! an Envoy these tests fail and say what to run.
 
 mod admin;
+mod admission;
 mod bad_manifest;
 mod controller_restart;
 mod demo;

@@ -49,6 +49,13 @@ impl Connection {
         Ok(Connection::over(tls::handshake(stream, sni).await.context("handshake")?))
     }
 
+    /// Connects with TLS to a server whose certificate is signed by this authority (PEM) and names `sni`.
+    pub async fn open_trusted(addr: SocketAddr, sni: &str, authority: &str) -> Result<Connection> {
+        let stream = TcpStream::connect(addr).await.context("connect")?;
+        stream.set_nodelay(true)?;
+        Ok(Connection::over(tls::handshake_trusting(stream, sni, authority).await.context("handshake")?))
+    }
+
     fn over(stream: impl Stream + 'static) -> Connection {
         Connection { stream: Box::new(stream), input: Vec::new(), reusable: true }
     }

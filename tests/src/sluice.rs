@@ -19,6 +19,7 @@ use crate::{artifacts, proc, wait};
 pub struct Options {
     manifests: PathBuf,
     own_envoy: bool,
+    arguments: Vec<String>,
     http: Option<SocketAddr>,
     xds: Option<SocketAddr>,
     filter: Option<PathBuf>,
@@ -28,7 +29,14 @@ impl Options {
     /// On these manifests, with an Envoy as its child, on free ports.
     pub fn new(manifests: &Manifests) -> Options {
         let manifests = manifests.dir().to_owned();
-        Options { manifests, own_envoy: true, http: None, xds: None, filter: None }
+        Options { manifests, own_envoy: true, arguments: Vec::new(), http: None, xds: None, filter: None }
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn arguments(mut self, arguments: Vec<String>) -> Options {
+        self.arguments.extend(arguments);
+        self
     }
 
     /// Without an Envoy: somebody else runs those.
@@ -101,6 +109,7 @@ impl Options {
         } else {
             command.args(["--data-plane", "none"]);
         }
+        command.args(&self.arguments);
         Ok(command)
     }
 }

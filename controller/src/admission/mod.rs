@@ -78,6 +78,10 @@ fn router(judge: Judge) -> Router {
 
 async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Body) -> Response {
     let started = Instant::now();
+    if !judge.view.is_published() {
+        // What conflicts with it may not have been read yet.
+        return (StatusCode::SERVICE_UNAVAILABLE, "the cluster has not been read yet\n").into_response();
+    }
     let body = match tokio::time::timeout(TIME, read(body, &bodies)).await {
         Ok(Ok(body)) => body,
         Ok(Err((status, reason))) => return (status, reason).into_response(),

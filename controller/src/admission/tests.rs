@@ -7,6 +7,7 @@ use crate::metrics::{DataPlane, Identity, Metrics};
 
 fn judge() -> Judge {
     let view = View::default();
+    view.note_published();
     let data_plane = DataPlane::new(None, Arc::default()).unwrap();
     let store = sluice_xds::Store::new();
     let metrics = Metrics::new(&Identity::default(), view.clone(), store, data_plane).unwrap();
@@ -75,6 +76,13 @@ async fn a_body_at_the_limit_is_read_and_one_byte_more_is_not() {
     assert_eq!(ask(body.clone()).await.0, 200);
     body.push(b' ');
     assert_eq!(ask(body).await.0, 413);
+}
+
+#[tokio::test]
+async fn nobody_is_let_in_before_the_cluster_has_been_read() {
+    let request = HttpRequest::post(PATH).body(Body::from(question("Ingress", &object("a.b")))).unwrap();
+    let early = Judge { view: View::default(), ..judge() };
+    assert_eq!(router(early).oneshot(request).await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
 }
 
 #[tokio::test(start_paused = true)]

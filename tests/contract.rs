@@ -1,12 +1,15 @@
 //! The writer's documents and the reader's tables: every golden `plugin.json` compiles, and every location of it leads
 //! to the endpoints of the backend that it names.
 
+use std::borrow::Cow;
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use sluice_filter_config::{Backend, PluginConfig, Snapshot, Tables as Update};
-use sluice_filter_core::{Decision, Reply, Rng, Tables};
+use sluice_filter_core::{Decision, Fact, Forward, Reply, Request, Rng, Tables, Timestamp};
 use sluice_tests::artifacts;
+
+const NOW: Timestamp = Timestamp::from_nanos(1);
 
 struct Counting(u64);
 
@@ -14,6 +17,19 @@ impl Rng for Counting {
     fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.0
+    }
+}
+
+/// A request that says nothing.
+struct Silent;
+
+impl Request for Silent {
+    fn header(&self, _name: &str) -> Option<Cow<'_, [u8]>> {
+        None
+    }
+
+    fn fact(&self, _fact: Fact) -> Option<Cow<'_, [u8]>> {
+        None
     }
 }
 
@@ -36,7 +52,7 @@ fn check(document: &[u8]) -> Result<()> {
     };
     let mut tables = Tables::default();
     let version = tables
-        .apply(Update::Snapshot(snapshot.clone()), &mut Counting(1))
+        .apply(Update::Snapshot(snapshot.clone()), NOW, &mut Counting(1))
         .map_err(|refused| anyhow::anyhow!("{refused}"))?;
     ensure!(version == snapshot.version);
     let Snapshot { locations, backends, .. } = snapshot;
@@ -49,16 +65,21 @@ fn check(document: &[u8]) -> Result<()> {
 
 fn leads_to(tables: &mut Tables, location: &str, backend: &Backend) -> Result<()> {
     let mut first_choices = Vec::new();
+    let mut rng = Counting(1);
     for _ in &backend.endpoints {
-        let Decision::Forward(list) = tables.decide(location) else { bail!("{location}: not forwarded") };
-        first_choices.push(list.split(',').next().unwrap_or_default().to_owned());
+        let Decision::Forward(Forward { candidates, .. }) = tables.decide(location, &Silent, NOW, &mut rng)
+        else {
+            bail!("{location}: not forwarded")
+        };
+        first_choices.push(candidates.split(',').next().unwrap_or_default().to_owned());
     }
     first_choices.sort();
     let mut endpoints: Vec<_> = backend.endpoints.iter().map(|endpoint| endpoint.address.clone()).collect();
     endpoints.sort();
     ensure!(first_choices == endpoints, "{location}: one round takes {first_choices:?} of {endpoints:?}");
     if endpoints.is_empty() {
-        ensure!(tables.decide(location) == Decision::Reply(Reply::NO_ENDPOINTS), "{location}: expected 503");
+        let decision = tables.decide(location, &Silent, NOW, &mut rng);
+        ensure!(matches!(decision, Decision::Reply(Reply::NO_ENDPOINTS)), "{location}: expected 503");
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod certgen;
 mod dbg;
+mod envoy;
 mod tools;
 mod webhook;
 
@@ -14,8 +15,9 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
 pub(crate) use admin::AdminFlags;
-pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust};
+pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
+pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
 
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Render(Render),
     /// Say what would become of each Ingress: works unchanged, with differences, or not at all.
     Lint(Lint),
+    /// Run Envoy for a controller elsewhere: the data plane of a cluster. It needs no access to the Kubernetes API.
+    Envoy(RunEnvoy),
     /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
     Bootstrap(Bootstrap),
     /// Show what a running controller has published.
@@ -63,6 +67,12 @@ pub(crate) struct Translation {
     /// Serve Ingresses that name no class at all.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) watch_ingress_without_class: bool,
+    /// Prefix of the annotations that are read.
+    #[arg(long, default_value = "nginx.ingress.kubernetes.io", value_name = "PREFIX")]
+    pub(crate) annotations_prefix: String,
+    /// ConfigMap with the settings of the controller [default: none].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) configmap: Option<ObjectKey>,
     /// The only namespace to serve [default: all].
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) watch_namespace: Option<String>,
@@ -113,32 +123,25 @@ pub(crate) struct Run {
     /// What to drive.
     #[arg(long, value_enum, default_value_t = DataPlane::Envoy, help_heading = "Data plane")]
     pub(crate) data_plane: DataPlane,
-    /// The envoy binary [default: `envoy` in PATH].
-    #[arg(long, env = "ENVOY_BINARY", value_name = "PATH", help_heading = "Data plane")]
-    pub(crate) envoy_binary: Option<PathBuf>,
-    /// Worker threads of Envoy [default: one per core].
-    #[arg(long, value_name = "N", help_heading = "Data plane")]
-    pub(crate) envoy_concurrency: Option<u32>,
+    #[command(flatten)]
+    pub(crate) child: Child,
     /// The filter [default: `sluice_filter.wasm` beside this program].
     #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
     pub(crate) filter_wasm: Option<PathBuf>,
-    /// Address for xDS and the filter's log, with --data-plane none. Nothing authenticates here: keep it on loopback
-    /// or behind something that does.
+    /// Address for xDS and the filter's log, with --data-plane none. Certificates and their keys are served here: without
+    /// --xds-certificates only on loopback.
     #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT", help_heading = "Data plane")]
     pub(crate) xds_address: SocketAddr,
-    /// Folder for sockets and the bootstrap [default: a fresh temporary one].
+    /// Folder with the controller's certificate (`tls.crt`, `tls.key`) and the CA of the data planes (`ca.crt`), followed
+    /// when they change.
     #[arg(long, value_name = "DIR", help_heading = "Data plane")]
-    pub(crate) run_dir: Option<PathBuf>,
+    pub(crate) xds_certificates: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) admin: AdminFlags,
     #[command(flatten)]
     pub(crate) webhook: WebhookFlags,
-    /// Seconds to go on serving after SIGTERM, before draining.
-    #[arg(long, default_value_t = 0, value_name = "SECONDS", help_heading = "Shutdown")]
-    pub(crate) shutdown_grace_period: u64,
-    /// Longest time to wait for open requests after that.
-    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds, help_heading = "Shutdown")]
-    pub(crate) drain_timeout: Duration,
+    #[command(flatten)]
+    pub(crate) shutdown: Shutdown,
 }
 
 fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
@@ -162,8 +165,8 @@ pub(crate) struct Render {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Bootstrap {
     /// Where the controller serves xDS.
-    #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT")]
-    pub(crate) xds_address: SocketAddr,
+    #[arg(long, default_value = "127.0.0.1:18000", value_name = "HOST:PORT")]
+    pub(crate) xds_address: HostPort,
     /// Unix socket for Envoy's admin interface.
     #[arg(long, value_name = "PATH")]
     pub(crate) admin_socket: PathBuf,

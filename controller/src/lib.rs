@@ -7,6 +7,8 @@
 //!                               +--> reports, one log line each           supervise: Envoy as a child --+
 //! ```
 //!
+//! In a cluster the last arrow crosses machines: `serve` asks for a certificate (`tls`), and `envoy` supervises there.
+//!
 //! What is decided here: when to translate, in which order to publish, how long to wait. What is served is decided
 //! by the crates below: `translate`, `plugin` and `xds`.
 
@@ -16,10 +18,12 @@ mod args;
 mod certgen;
 mod certificate;
 mod dbg;
+mod envoy;
 mod envoy_admin;
 mod lint;
 mod log;
 mod metrics;
+mod observers;
 mod options;
 mod poll;
 mod publish;
@@ -29,6 +33,7 @@ mod run;
 mod serve;
 mod source;
 mod supervise;
+mod tls;
 mod view;
 
 use std::process::ExitCode;
@@ -44,6 +49,7 @@ pub fn main(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(run) => run::run(&run)?,
         Command::Render(render) => render::render(&render)?,
         Command::Lint(lint) => return lint::lint(&lint),
+        Command::Envoy(envoy) => envoy::run(&envoy)?,
         Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,
         Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,

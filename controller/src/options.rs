@@ -24,6 +24,8 @@ pub(crate) fn translation(
         watch_ingress_without_class: flags.watch_ingress_without_class,
         // A folder of manifests is an application's; the class comes with the controller.
         class_is_implied: true,
+        annotations_prefix: flags.annotations_prefix.trim_end_matches('/').to_owned(),
+        configmap: flags.configmap.clone(),
         watch_namespace: flags.watch_namespace.clone(),
         default_backend_service: flags.default_backend_service.clone(),
         disable_catch_all: flags.disable_catch_all,

@@ -175,7 +175,7 @@ impl Publisher {
         let config = translation.config();
         self.log.publish(|log| log.replace(config));
         self.store.apply(Update::routing(config, &self.settings));
-        let Config { servers, backends } = config;
+        let Config { servers, backends, edge: _ } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
         self.metrics.published(self.log.content());
         Update::farewells(before.config(), config)

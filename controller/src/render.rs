@@ -71,7 +71,11 @@ pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
     let settings = BootstrapSettings {
         node_id: args.node_id.clone(),
         admin_socket: args.admin_socket.clone(),
-        controller: ControllerAddress::Tcp(args.xds_address),
+        controller: ControllerAddress::Tcp {
+            host: args.xds_address.host.clone(),
+            port: args.xds_address.port,
+            tls: None,
+        },
     };
     let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
     #[allow(clippy::print_stdout, reason = "the output of this command")]

@@ -3,33 +3,24 @@
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_translate::{Options, Rules};
-use sluice_xds::{BootstrapSettings, ControllerAddress, FilterCode, Store};
+use sluice_xds::{ControllerAddress, FilterCode, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
-use crate::admin::{self, Health, Local, Stop};
-use crate::admission::{self, Judge};
 use crate::args::{DataPlane, Run};
-use crate::metrics::{self, Identity, Metrics};
+use crate::observers::{LookedAt, Observers};
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
 use crate::serve::{self, Address};
 use crate::source::Files;
-use crate::supervise::{self, Envoy};
+use crate::supervise::Envoy;
+use crate::tls::ServerTls;
 use crate::view::View;
 use crate::{certificate, log, options};
-
-/// Our own socket for what changes something, in the run folder.
-const ADMIN: &str = "admin.sock";
-/// Envoy's admin socket, in the run folder.
-const ENVOY_ADMIN: &str = "envoy-admin.sock";
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -43,11 +34,18 @@ fn check(args: &Run) -> anyhow::Result<()> {
     if !args.manifests.is_dir() {
         bail!("--manifests {}: no such folder", args.manifests.display());
     }
-    if args.data_plane == DataPlane::Envoy {
-        check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
-        check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")?;
+    match args.data_plane {
+        DataPlane::Envoy => {
+            check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
+            check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")
+        }
+        // Whoever can connect gets the private keys of all hosts.
+        DataPlane::None if args.xds_certificates.is_none() && !args.xds_address.ip().is_loopback() => bail!(
+            "--xds-address {}: private keys are served here; give --xds-certificates or listen on loopback",
+            args.xds_address
+        ),
+        DataPlane::None => Ok(()),
     }
-    Ok(())
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
@@ -61,13 +59,13 @@ fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
 }
 
 /// The folder for sockets and the bootstrap: the operator's, or a temporary one that goes when we do.
-struct RunDir {
-    path: PathBuf,
+pub(crate) struct RunDir {
+    pub(crate) path: PathBuf,
     _temporary: Option<tempfile::TempDir>,
 }
 
 impl RunDir {
-    fn new(given: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn new(given: Option<&Path>) -> anyhow::Result<Self> {
         if let Some(path) = given {
             std::fs::create_dir_all(path).with_context(|| format!("--run-dir {}", path.display()))?;
             return Ok(RunDir { path: path.to_owned(), _temporary: None });
@@ -80,31 +78,21 @@ impl RunDir {
 
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let signals = Signals::listen()?;
-    let run_dir = RunDir::new(args.run_dir.as_deref())?;
-    let filter = filter_wasm(args.filter_wasm.as_deref())?;
+    let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
     let others = xds_port.into_iter().chain(args.admin.ports());
     let options = options::translation(&args.translation, &args.listeners, others);
-    let code = match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(filter),
-        DataPlane::None => {
-            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
-        }
-    };
     let certificate = certificate::self_signed()?;
     let default_chain = certificate.chain.clone();
-    let settings = options::envoy(&args.listeners, code, certificate);
-    let address = match args.data_plane {
-        DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
-        DataPlane::None => Address::Tcp(args.xds_address),
-    };
+    let settings = options::envoy(&args.listeners, filter_code(args)?, certificate);
+    let address = address(args, &run_dir.path)?;
+    let envoy = child(args, &run_dir.path, &address)?;
 
     let shared_log = SharedLog::new();
     let store = Store::new();
     let view = View::default();
-    let pid = Arc::new(AtomicU32::new(0));
-    let admin = Admin::start(args, &run_dir.path, &view, &store, pid.clone(), default_chain).await?;
-
+    let looked_at = LookedAt { view: &view, store: &store, envoy: envoy.as_ref(), default_chain };
+    let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let _files = Files::follow(&args.manifests, sender)?;
@@ -114,9 +102,9 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let publisher = tokio::spawn(publisher.run(events));
 
     let (stop, stopped) = watch::channel(false);
-    let data_plane = match args.data_plane {
-        DataPlane::Envoy => Some(tokio::spawn(start_envoy(args, &run_dir.path, &address, pid, stopped)?)),
-        DataPlane::None => {
+    let data_plane = match envoy {
+        Some(envoy) => Some(tokio::spawn(supervise(args, envoy, stopped))),
+        None => {
             info!("serving xds on {}", args.xds_address);
             None
         }
@@ -127,7 +115,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     }
     info!("stopping");
     admin.health.stop();
-    tokio::time::sleep(Duration::from_secs(args.shutdown_grace_period)).await;
+    tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
     if let Some(data_plane) = data_plane {
         data_plane.await.context("supervisor")?;
@@ -136,75 +124,37 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Who looks at us, and what they may ask for.
-struct Admin {
-    health: Health,
-    metrics: Metrics,
-    stop: Stop,
+/// Where data planes find us.
+fn address(args: &Run, run_dir: &Path) -> anyhow::Result<Address> {
+    Ok(match (args.data_plane, &args.xds_certificates) {
+        (DataPlane::Envoy, _) => Address::Unix(run_dir.join("controller.sock")),
+        (DataPlane::None, Some(folder)) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
+        (DataPlane::None, None) => Address::Tcp(args.xds_address),
+    })
 }
 
-impl Admin {
-    async fn start(
-        args: &Run,
-        run_dir: &Path,
-        view: &View,
-        store: &Store,
-        pid: Arc<AtomicU32>,
-        default_chain: String,
-    ) -> anyhow::Result<Self> {
-        let flags = &args.admin;
-        let envoy = (args.data_plane == DataPlane::Envoy).then(|| run_dir.join(ENVOY_ADMIN));
-        let identity = Identity::of_this_pod(&args.translation.controller_class);
-        let data_plane = metrics::DataPlane::new(envoy.clone(), pid)?;
-        let metrics = Metrics::new(&identity, view.clone(), store.clone(), data_plane.clone())?;
-        let health = Health::new(view.clone(), envoy, flags.health_check_timeout);
-        let local = Local { view: view.clone(), health: health.clone(), data_plane, default_chain };
-        let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
-        let stop = Stop::default();
-        admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
-        Ok(Admin { health, metrics, stop })
-    }
-
-    /// Answers the API server, when the flags ask for it.
-    async fn judge(&self, args: &Run, view: &View, options: &Options) -> anyhow::Result<()> {
-        let judge = Judge {
-            view: view.clone(),
-            options: Arc::new(options.clone()),
-            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect, ..Rules::default() }),
-            metrics: self.metrics.admission().clone(),
-        };
-        admission::serve(&args.webhook, judge).await
-    }
+/// An Envoy of our own, when there is to be one.
+fn child(args: &Run, run_dir: &Path, address: &Address) -> anyhow::Result<Option<Envoy>> {
+    let Address::Unix(socket) = address else { return Ok(None) };
+    let controller = ControllerAddress::Unix(socket.clone());
+    Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller).map(Some)
 }
 
-fn start_envoy(
-    args: &Run,
-    run_dir: &Path,
-    controller: &Address,
-    pid: Arc<AtomicU32>,
-    stopped: watch::Receiver<bool>,
-) -> anyhow::Result<impl Future<Output = ()> + use<>> {
-    let admin_socket = run_dir.join(ENVOY_ADMIN);
-    let bootstrap = run_dir.join("bootstrap.json");
-    let controller = match controller {
-        Address::Unix(path) => ControllerAddress::Unix(path.clone()),
-        Address::Tcp(address) => ControllerAddress::Tcp(*address),
-    };
-    let settings =
-        BootstrapSettings { node_id: "envoy".to_owned(), admin_socket: admin_socket.clone(), controller };
-    let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
-    std::fs::write(&bootstrap, text).with_context(|| bootstrap.display().to_string())?;
-    let envoy = Envoy {
-        binary: supervise::find_binary(args.envoy_binary.as_deref())?,
-        bootstrap,
-        admin_socket,
-        concurrency: args.envoy_concurrency,
-        drain_timeout: args.drain_timeout,
-        pid,
-    };
+/// Runs Envoy until it is told to stop.
+fn supervise(args: &Run, envoy: Envoy, stopped: watch::Receiver<bool>) -> impl Future<Output = ()> + use<> {
     let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
     let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
-    Ok(envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}")))
+    envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}"))
+}
+
+fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
+    let filter = filter_wasm(args.filter_wasm.as_deref())?;
+    Ok(match args.data_plane {
+        DataPlane::Envoy => FilterCode::File(filter),
+        DataPlane::None => {
+            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
+        }
+    })
 }
 
 fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -216,14 +166,14 @@ fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     })
 }
 
-struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
 impl Signals {
-    fn listen() -> anyhow::Result<Self> {
+    pub(crate) fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Signals {
             terminate: listen(SignalKind::terminate())?,
@@ -232,7 +182,7 @@ impl Signals {
         })
     }
 
-    async fn wait(mut self) {
+    pub(crate) async fn wait(mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

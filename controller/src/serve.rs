@@ -12,12 +12,15 @@ use sluice_filter_config::LOG_PATH;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::poll::{self, SharedLog};
+use crate::tls::ServerTls;
 
 /// Where data planes find the controller.
 #[derive(Clone, Debug)]
 pub(crate) enum Address {
     Unix(PathBuf),
     Tcp(SocketAddr),
+    /// Only for those who have a certificate.
+    Tls(SocketAddr, ServerTls),
 }
 
 /// Both services on one router.
@@ -33,14 +36,20 @@ pub(crate) async fn serve(address: &Address, router: Router) -> anyhow::Result<(
             tokio::spawn(async move { axum::serve(listener, router).await });
         }
         Address::Tcp(address) => {
-            let advice = "choose another with --xds-address";
-            let listener = TcpListener::bind(address)
-                .await
-                .with_context(|| format!("--xds-address {address}; {advice}"))?;
+            let listener = bind_tcp(*address).await?;
+            tokio::spawn(async move { axum::serve(listener, router).await });
+        }
+        Address::Tls(address, tls) => {
+            let listener = tls.clone().listen(bind_tcp(*address).await?);
             tokio::spawn(async move { axum::serve(listener, router).await });
         }
     }
     Ok(())
+}
+
+async fn bind_tcp(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let context = || format!("--xds-address {address}; choose another with --xds-address");
+    TcpListener::bind(address).await.with_context(context)
 }
 
 /// A socket that only its owner can open.

@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use hyper::Method;
+use rustix::process::{Pid, Signal, kill_process};
+use sluice_xds::{BootstrapSettings, ControllerAddress};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
+use crate::args::{Child as Flags, Shutdown};
 use crate::envoy_admin;
 
 /// How long an Envoy must live for its death to count as the first one again.
@@ -21,23 +24,31 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How often the admin interface is asked while something is awaited.
 const ASK: Duration = Duration::from_millis(20);
-/// Time for Envoy to end after it was told to, before it is killed.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// Time for Envoy to end after it was told to, before it is killed: by then it has nothing left to do.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How to start Envoy.
 #[derive(Clone, Debug)]
 pub(crate) struct Envoy {
-    pub(crate) binary: PathBuf,
-    pub(crate) bootstrap: PathBuf,
-    pub(crate) admin_socket: PathBuf,
-    pub(crate) concurrency: Option<u32>,
-    pub(crate) drain_timeout: Duration,
+    binary: PathBuf,
+    bootstrap: PathBuf,
+    admin_socket: PathBuf,
+    concurrency: Option<u32>,
+    drain_timeout: Duration,
     /// Where others read the process id; 0 while none runs.
+    pid: Arc<AtomicU32>,
+}
+
+/// The Envoy that runs right now.
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    pub(crate) admin_socket: PathBuf,
+    /// 0 while none runs.
     pub(crate) pid: Arc<AtomicU32>,
 }
 
 /// Finds the binary: as given, or `envoy` in PATH.
-pub(crate) fn find_binary(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+fn find_binary(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let advice = "install Envoy, or name it with --envoy-binary or ENVOY_BINARY";
     match given {
         Some(path) if path.is_file() => Ok(path.to_owned()),
@@ -53,6 +64,40 @@ pub(crate) fn find_binary(given: Option<&Path>) -> anyhow::Result<PathBuf> {
 }
 
 impl Envoy {
+    /// Finds the binary and writes the bootstrap.
+    pub(crate) fn prepare(
+        flags: &Flags,
+        shutdown: &Shutdown,
+        run_dir: &Path,
+        node_id: &str,
+        controller: ControllerAddress,
+    ) -> anyhow::Result<Self> {
+        let admin_socket = run_dir.join("envoy-admin.sock");
+        let bootstrap = run_dir.join("bootstrap.json");
+        let settings =
+            BootstrapSettings { node_id: node_id.to_owned(), admin_socket: admin_socket.clone(), controller };
+        let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
+        std::fs::write(&bootstrap, text).with_context(|| bootstrap.display().to_string())?;
+        Ok(Envoy {
+            binary: find_binary(flags.envoy_binary.as_deref())?,
+            bootstrap,
+            admin_socket,
+            concurrency: flags.envoy_concurrency,
+            drain_timeout: shutdown.drain_timeout,
+            pid: Arc::default(),
+        })
+    }
+
+    /// What others may look at while it runs.
+    pub(crate) fn running(&self) -> Running {
+        Running { admin_socket: self.admin_socket.clone(), pid: Arc::clone(&self.pid) }
+    }
+
+    /// Where its admin interface is.
+    pub(crate) fn admin_socket(&self) -> &Path {
+        &self.admin_socket
+    }
+
     /// Keeps an Envoy running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
     /// become ready to serve.
     pub(crate) async fn supervise(
@@ -136,7 +181,7 @@ impl Envoy {
         if tokio::time::timeout(self.drain_timeout, drained).await.is_err() {
             warn!("requests are still open after {:?}; ending envoy all the same", self.drain_timeout);
         }
-        envoy_admin::call(&self.admin_socket, Method::POST, "/quitquitquit").await.ok();
+        terminate(&child);
         if tokio::time::timeout(LAST_WORDS, child.wait()).await.is_err() {
             warn!("envoy did not end in {LAST_WORDS:?}; killing it");
             child.kill().await.ok();
@@ -152,6 +197,14 @@ impl Envoy {
         let values =
             stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
         Some(values.filter_map(|line| line.rsplit(": ").next()?.parse::<u64>().ok()).sum())
+    }
+}
+
+/// SIGTERM works from the first moment on, also when there is no admin interface yet or its thread is busy.
+fn terminate(child: &Child) {
+    let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    if let Some(Err(error)) = pid.map(|pid| kill_process(pid, Signal::TERM)) {
+        warn!("cannot end envoy: {error}");
     }
 }
 

@@ -13,12 +13,18 @@ use proxy_wasm::types::{BufferType, LogLevel, MapType};
 use sluice_filter_config::Host;
 use sluice_filter_core::{Reply, Timestamp};
 
+use crate::pairs::Pairs;
+
 /// The request header that Envoy's `override_host` policy reads.
 const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
 /// The same in an Envoy of our own.
 const MANAGED_ENDPOINT_HEADER: &str = ":sluice-endpoint";
 /// The variable that the nginx module's peer reads.
 const ENDPOINT_VARIABLE: &[u8] = b"ngx.sluice_endpoint";
+/// Where a location with canaries looks for its backend.
+const CLUSTER_HEADER: &str = "x-sluice-cluster";
+const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
+const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
 const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
@@ -43,6 +49,14 @@ unsafe extern "C" {
         value_len: usize,
     ) -> u32;
     fn proxy_remove_header_map_value(map: u32, key: *const u8, key_len: usize) -> u32;
+    fn proxy_get_header_map_pairs(map: u32, value: *mut *mut u8, value_len: *mut usize) -> u32;
+    fn proxy_add_header_map_value(
+        map: u32,
+        key: *const u8,
+        key_len: usize,
+        value: *const u8,
+        value_len: usize,
+    ) -> u32;
     fn proxy_send_local_response(
         status: u32,
         details: *const u8,
@@ -67,7 +81,6 @@ unsafe extern "C" {
     fn proxy_log(level: u32, message: *const u8, message_len: usize) -> u32;
     fn proxy_define_metric(kind: u32, name: *const u8, name_len: usize, id: *mut u32) -> u32;
     fn proxy_increment_metric(id: u32, offset: i64) -> u32;
-    #[cfg(feature = "fault-injection")]
     fn proxy_get_header_map_value(
         map: u32,
         key: *const u8,
@@ -94,10 +107,6 @@ impl Returned {
         // and gives it to us alone.
         Some(unsafe { Vec::from_raw_parts(self.data, self.len, self.len) })
     }
-
-    fn text(self, status: u32) -> Option<String> {
-        self.bytes(status).and_then(|bytes| String::from_utf8(bytes).ok())
-    }
 }
 
 /// The id of the location that the data plane matched; `None` when it matched none of ours.
@@ -106,10 +115,54 @@ pub(crate) fn location(host: Host) -> Option<String> {
         Host::Envoy | Host::ManagedEnvoy => ROUTE_NAME,
         Host::Nginx => LOCATION_VARIABLE,
     };
+    property(path).and_then(|value| String::from_utf8(value).ok())
+}
+
+/// A property by its path, parts separated by NUL; `None` when the host does not have it.
+pub(crate) fn property(path: &[u8]) -> Option<Vec<u8>> {
     let mut value = Returned::NOTHING;
     // SAFETY: `path` outlives the call and the host writes the two out-parameters only.
     let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &mut value.data, &mut value.len) };
-    value.text(status)
+    value.bytes(status)
+}
+
+/// A header of the request; several values come joined.
+pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
+    let mut value = Returned::NOTHING;
+    // SAFETY: the key outlives the call and the host writes the two out-parameters only.
+    let status = unsafe {
+        let map = MapType::HttpRequestHeaders as u32;
+        proxy_get_header_map_value(map, name.as_ptr(), name.len(), &mut value.data, &mut value.len)
+    };
+    value.bytes(status)
+}
+
+/// All headers of the request.
+pub(crate) fn request_headers() -> Pairs {
+    let mut value = Returned::NOTHING;
+    // SAFETY: the host writes the two out-parameters only.
+    let status = unsafe {
+        proxy_get_header_map_pairs(MapType::HttpRequestHeaders as u32, &mut value.data, &mut value.len)
+    };
+    Pairs::new(value.bytes(status).unwrap_or_default())
+}
+
+/// One more header of the response.
+pub(crate) fn add_response_header(name: &str, value: &str) -> bool {
+    let map = MapType::HttpResponseHeaders as u32;
+    // SAFETY: both texts outlive the call; the host copies them.
+    let status =
+        unsafe { proxy_add_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len()) };
+    status == OK
+}
+
+/// Says which backend the candidates belong to, where the location leaves that open.
+pub(crate) fn route_to(host: Host, backend: &str) -> bool {
+    match host {
+        Host::Envoy => set_request_header(CLUSTER_HEADER, backend),
+        Host::ManagedEnvoy => set_request_header(MANAGED_CLUSTER_HEADER, backend),
+        Host::Nginx => set_property(BACKEND_VARIABLE, backend),
+    }
 }
 
 /// Leaves the ordered candidates where the data plane looks for them; `false` when the host refuses.
@@ -136,14 +189,15 @@ fn set_property(path: &[u8], value: &str) -> bool {
     status == OK
 }
 
-/// Removes an endpoint that a client may have named; only somebody else's Envoy takes it from a header of clients.
+/// Removes an endpoint or a backend that a client may have named; only somebody else's Envoy takes it from a header of clients.
 pub(crate) fn forward_anywhere(host: Host) {
-    if host == Host::Envoy {
+    if host != Host::Envoy {
+        return;
+    }
+    for name in [ENDPOINT_HEADER, CLUSTER_HEADER] {
+        let map = MapType::HttpRequestHeaders as u32;
         // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.
-        unsafe {
-            let map = MapType::HttpRequestHeaders as u32;
-            proxy_remove_header_map_value(map, ENDPOINT_HEADER.as_ptr(), ENDPOINT_HEADER.len());
-        }
+        unsafe { proxy_remove_header_map_value(map, name.as_ptr(), name.len()) };
     }
 }
 
@@ -247,15 +301,9 @@ pub(crate) fn count(id: u32) {
     unsafe { proxy_increment_metric(id, 1) };
 }
 
-/// Whether the request asks for the panic that one end-to-end test needs.
+/// Whether the request asks for the panic that one end-to-end test needs. Headers `x-sluice-*` of clients do not get here.
 #[cfg(feature = "fault-injection")]
 pub(crate) fn asks_for_a_panic() -> bool {
-    const HEADER: &str = "x-sluice-test-panic";
-    let mut value = Returned::NOTHING;
-    // SAFETY: the key outlives the call and the host writes the two out-parameters only.
-    let status = unsafe {
-        let map = MapType::HttpRequestHeaders as u32;
-        proxy_get_header_map_value(map, HEADER.as_ptr(), HEADER.len(), &mut value.data, &mut value.len)
-    };
-    value.bytes(status).is_some()
+    const HEADER: &str = "x-test-panic";
+    request_header(HEADER).is_some()
 }

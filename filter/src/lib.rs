@@ -13,9 +13,12 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod host;
+mod observation;
+mod pairs;
 mod request;
 mod rng;
 mod root;
+mod view;
 mod worker;
 
 proxy_wasm::main! {{

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
-use sluice_filter_core::{Decision, Feed, Refused, Tables, Timestamp, Verdict};
+use sluice_filter_core::{Decision, Feed, Refused, Tables, Ticket, Timestamp, Verdict};
 
-use crate::host;
 use crate::rng::SplitMix64;
+use crate::view::View;
+use crate::{host, observation};
 
 /// How long a request waits for the first tables before the data plane's own balancing serves it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -17,10 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What becomes of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one; a box would be an allocation a request"
+)]
 pub(crate) enum Fate {
-    /// The data plane goes on with it.
-    GoesOn,
+    /// The data plane goes on with it; a ticket comes back at its end.
+    GoesOn(Option<Ticket>),
     /// It has been answered.
     Answered,
     /// It is paused until the first tables are there.
@@ -36,6 +41,7 @@ pub(crate) struct Worker {
     feed: Feed,
     rng: SplitMix64,
     waiting: Vec<u32>,
+    decided: Vec<(u32, Ticket)>,
     give_up: Option<Timestamp>,
     unknown_locations: Option<u32>,
 }
@@ -58,6 +64,7 @@ impl Worker {
             feed: Feed::default(),
             rng: SplitMix64::seeded(),
             waiting: Vec::new(),
+            decided: Vec::new(),
             give_up: None,
             unknown_locations: None,
         }
@@ -72,14 +79,18 @@ impl Worker {
         if config.control.is_none() && config.tables.is_none() {
             return refuse("plugin configuration: expected `tables`, `control` or both, got neither");
         }
+        let data_plane = config.host.unwrap_or_default();
+        if self.tables.set_zone(config.zone.or_else(|| observation::own_zone(data_plane))) {
+            self.feed.restart();
+        }
         // Once the log has begun, a checkpoint is older than what it brought.
         let superseded = config.control.is_some() && self.tables.version().is_some();
         if let Some(update) = config.tables.filter(|_| !superseded)
-            && let Err(error) = self.tables.apply(update, &mut self.rng)
+            && let Err(error) = self.tables.apply(update, host::now(), &mut self.rng)
         {
             return refuse(&format!("plugin configuration: {error}"));
         }
-        self.host = config.host.unwrap_or_default();
+        self.host = data_plane;
         self.control = config.control;
         self.unknown_locations = host::counter("sluice.unknown_locations");
         true
@@ -147,7 +158,7 @@ impl Worker {
     pub(crate) fn handle(&mut self, context: u32) -> Fate {
         let Some(location) = host::location(self.host) else {
             host::forward_anywhere(self.host);
-            return Fate::GoesOn;
+            return Fate::GoesOn(None);
         };
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
@@ -156,16 +167,20 @@ impl Worker {
     }
 
     fn apply(&mut self, update: Update) -> Result<(), Refused> {
-        self.tables.apply(update, &mut self.rng)?;
+        self.tables.apply(update, host::now(), &mut self.rng)?;
         self.resume_waiting();
         Ok(())
     }
 
     fn decide(&mut self, location: &str) -> Fate {
-        match self.tables.decide(location) {
-            Decision::Forward(endpoints) => {
-                host::forward_to(self.host, endpoints);
-                Fate::GoesOn
+        let request = View::new(self.host);
+        match self.tables.decide(location, &request, host::now(), &mut self.rng) {
+            Decision::Forward(forward) => {
+                if let Some(backend) = forward.backend {
+                    host::route_to(self.host, backend);
+                }
+                host::forward_to(self.host, forward.candidates);
+                Fate::GoesOn(forward.ticket)
             }
             Decision::Reply(reply) => {
                 host::reply(reply);
@@ -176,7 +191,7 @@ impl Worker {
                     host::count(counter);
                 }
                 host::forward_anywhere(self.host);
-                Fate::GoesOn
+                Fate::GoesOn(None)
             }
         }
     }
@@ -195,9 +210,40 @@ impl Worker {
 
     /// A request is over; it waits no more.
     pub(crate) fn forget(&mut self, context: u32) {
-        if !self.waiting.is_empty() {
-            self.waiting.retain(|&waiting| waiting != context);
+        self.waiting.retain(|&waiting| waiting != context);
+        if let Some(ticket) = self.decided(context) {
+            self.abandon(ticket);
         }
+    }
+
+    /// The ticket of a request that waited.
+    pub(crate) fn decided(&mut self, context: u32) -> Option<Ticket> {
+        let position = self.decided.iter().position(|(decided, _)| *decided == context)?;
+        Some(self.decided.swap_remove(position).1)
+    }
+
+    /// Sets the cookie of a new session, now that it is known which endpoint answered.
+    pub(crate) fn begin_session(&mut self, ticket: &Ticket) {
+        let Some(endpoint) = observation::answering_endpoint(self.host) else { return };
+        let https = observation::is_https(self.host);
+        if let Some(cookie) = self.tables.session_cookie(ticket, &endpoint, https, host::now()) {
+            host::add_response_header("set-cookie", &cookie);
+        }
+    }
+
+    /// A request is over, and the host still knows how it went.
+    pub(crate) fn learn(&mut self, ticket: Ticket) {
+        let watch = ticket.watch();
+        if !(watch.latency || watch.failures) {
+            return self.abandon(ticket);
+        }
+        let observation = observation::Observation::of(self.host, watch);
+        self.tables.ended(ticket, Some(&observation.outcome()), host::now());
+    }
+
+    /// A request is over, and that is all that is known.
+    pub(crate) fn abandon(&mut self, ticket: Ticket) {
+        self.tables.ended(ticket, None, host::now());
     }
 
     /// Lets requests go that have waited long enough for tables that do not come.
@@ -215,8 +261,11 @@ impl Worker {
             if !host::switch_to(context) {
                 continue;
             }
-            let fate = host::location(self.host).map_or(Fate::GoesOn, |location| self.decide(&location));
-            if fate == Fate::GoesOn {
+            let location = host::location(self.host);
+            if let Fate::GoesOn(ticket) =
+                location.map_or(Fate::GoesOn(None), |location| self.decide(&location))
+            {
+                self.decided.extend(ticket.map(|ticket| (context, ticket)));
                 host::resume_request();
             }
         }

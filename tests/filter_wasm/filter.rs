@@ -201,7 +201,7 @@ impl Filter {
 pub fn tables(content: u128, endpoints: &[&str]) -> Tables {
     Tables::Snapshot(wire::Snapshot {
         version: Version::new(1, content),
-        locations: [(LOCATION.to_owned(), wire::Location { backend: "ns/shop/80".into() })].into(),
+        locations: [(LOCATION.to_owned(), wire::Location::to("ns/shop/80"))].into(),
         backends: [("ns/shop/80".to_owned(), backend(endpoints))].into(),
     })
 }
@@ -219,11 +219,9 @@ pub fn change(base: u128, content: u128, endpoints: &[&str]) -> Tables {
 }
 
 fn backend(endpoints: &[&str]) -> wire::Backend {
-    wire::Backend {
-        load_balance: wire::LoadBalance::RoundRobin,
-        attempts: std::num::NonZeroU8::new(3).unwrap(),
-        endpoints: endpoints.iter().map(|a| wire::Endpoint { address: (*a).to_owned() }).collect(),
-    }
+    let endpoints = endpoints.iter().map(|a| wire::Endpoint::at(*a)).collect();
+    let backend = wire::Backend::round_robin("ns-shop-80", endpoints);
+    wire::Backend { attempts: std::num::NonZeroU8::new(3).unwrap(), ..backend }
 }
 
 pub const LOCATION: &str = "shop.example/";

@@ -1,14 +1,13 @@
 //! One HTTP/1.1 connection of the client: bytes out, one answer in, again.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use crate::dial::{Dial, Dialled, Stream};
 use crate::http::{Request, Response};
-use crate::tls;
+use crate::tls::ClientTls;
 
 const MAX_HEADERS: usize = 128;
 const MAX_RESPONSE: usize = 64 << 20;
@@ -17,15 +16,11 @@ const MAX_RESPONSE: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Connection {
     stream: Box<dyn Stream>,
+    certificate: Option<Vec<u8>>,
     /// Received and not yet used.
     input: Vec<u8>,
     reusable: bool,
 }
-
-/// TCP, or TLS over it.
-trait Stream: AsyncRead + AsyncWrite + Unpin + Send + fmt::Debug {}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + fmt::Debug> Stream for S {}
 
 /// How the end of a body is known (RFC 9112, section 6.3).
 enum Framing {
@@ -37,27 +32,30 @@ enum Framing {
 impl Connection {
     /// Connects.
     pub async fn open(addr: SocketAddr) -> Result<Connection> {
-        let stream = TcpStream::connect(addr).await.context("connect")?;
-        stream.set_nodelay(true)?;
-        Ok(Connection::over(stream))
+        Connection::dial(&Dial::plain(addr)).await
     }
 
     /// Connects with TLS, and takes whatever certificate it is shown. `sni` goes into the ClientHello.
     pub async fn open_tls(addr: SocketAddr, sni: &str) -> Result<Connection> {
-        let stream = TcpStream::connect(addr).await.context("connect")?;
-        stream.set_nodelay(true)?;
-        Ok(Connection::over(tls::handshake(stream, sni).await.context("handshake")?))
+        Connection::dial(&Dial::tls(addr, sni)).await
     }
 
     /// Connects with TLS to a server whose certificate is signed by this authority (PEM) and names `sni`.
     pub async fn open_trusted(addr: SocketAddr, sni: &str, authority: &str) -> Result<Connection> {
-        let stream = TcpStream::connect(addr).await.context("connect")?;
-        stream.set_nodelay(true)?;
-        Ok(Connection::over(tls::handshake_trusting(stream, sni, authority).await.context("handshake")?))
+        let dial = Dial::tls(addr, sni);
+        let tls = dial.tls.map(|tls| ClientTls { authority: Some(authority.to_owned()), ..tls });
+        Connection::dial(&Dial { tls, ..dial }).await
     }
 
-    fn over(stream: impl Stream + 'static) -> Connection {
-        Connection { stream: Box::new(stream), input: Vec::new(), reusable: true }
+    /// Connects as it is told.
+    pub async fn dial(dial: &Dial) -> Result<Connection> {
+        let Dialled { stream, certificate } = dial.connect().await?;
+        Ok(Connection { stream, certificate, input: Vec::new(), reusable: true })
+    }
+
+    /// The server's certificate, in DER.
+    pub fn certificate(&self) -> Option<&[u8]> {
+        self.certificate.as_deref()
     }
 
     /// Whether the server keeps the connection for another request.

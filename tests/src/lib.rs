@@ -11,19 +11,26 @@
 //! tests run side by side.
 
 pub mod artifacts;
+pub mod cases;
 pub mod connection;
+pub mod data_plane;
+pub mod dial;
+pub mod dns;
 pub mod echo;
 pub mod envoy;
 pub mod http;
+pub mod http2;
 pub mod latency;
 pub mod load;
 pub mod log;
 pub mod manifests;
+pub mod openssl;
 pub mod ports;
 pub mod proc;
 pub mod process;
 pub mod script;
 pub mod sluice;
 pub mod tally;
-mod tls;
+pub mod tls;
+pub mod unix;
 pub mod wait;

@@ -25,14 +25,14 @@ pub struct Manifests {
 impl Manifests {
     /// A folder with nothing but the IngressClass `nginx`.
     pub fn new() -> Result<Manifests> {
-        let manifests = Manifests::empty()?;
+        let manifests = Manifests::folder()?;
         manifests.ingress_class(CLASS, "k8s.io/ingress-nginx")?;
         Ok(manifests)
     }
 
     /// A folder with a copy of all files of another.
     pub fn copy_of(folder: &Path) -> Result<Manifests> {
-        let manifests = Manifests::empty()?;
+        let manifests = Manifests::folder()?;
         for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
             let entry = entry?;
             fs::copy(entry.path(), manifests.dir.join(entry.file_name()))?;
@@ -40,7 +40,8 @@ impl Manifests {
         Ok(manifests)
     }
 
-    fn empty() -> Result<Manifests> {
+    /// A folder with nothing at all.
+    pub fn folder() -> Result<Manifests> {
         let root = tempfile::Builder::new().prefix("sluice-manifests-").tempdir()?;
         let (dir, staging) = (root.path().join("manifests"), root.path().join("staging"));
         fs::create_dir(&dir)?;
@@ -82,13 +83,7 @@ impl Manifests {
 
     /// Writes a Service and its EndpointSlice. All pods listen on the port of the first.
     pub fn service(&self, namespace: &str, name: &str, port: u16, pods: &[SocketAddr]) -> Result<()> {
-        let target = pods.first().map_or(port, SocketAddr::port);
-        self.object(&json!({
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": { "namespace": namespace, "name": name },
-            "spec": { "ports": [{ "name": "http", "port": port, "targetPort": target }] },
-        }))?;
+        self.object(&service(namespace, name, port, pods))?;
         self.endpoints(namespace, name, pods)
     }
 
@@ -101,6 +96,17 @@ impl Manifests {
     pub fn ingress(&self, ingress: &Ingress) -> Result<()> {
         self.object(&ingress.to_json())
     }
+}
+
+/// A Service. All pods listen on the port of the first.
+pub fn service(namespace: &str, name: &str, port: u16, pods: &[SocketAddr]) -> Value {
+    let target = pods.first().map_or(port, SocketAddr::port);
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": { "namespace": namespace, "name": name },
+        "spec": { "ports": [{ "name": "http", "port": port, "targetPort": target }] },
+    })
 }
 
 /// The EndpointSlice of a Service. All pods listen on the port of the first.

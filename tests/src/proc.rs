@@ -12,12 +12,28 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
     Ok(Duration::from_secs(stat.ticks) / u32::try_from(ticks_per_second).unwrap_or(100))
 }
 
+/// Memory of the process that is in RAM, in bytes.
+pub fn resident_memory(pid: u32) -> Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid}"))?;
+    let kib = || {
+        text.lines()
+            .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok())
+    };
+    Ok(kib().with_context(|| format!("VmRSS of process {pid}"))? * 1024)
+}
+
 /// The processes that `pid` started and that still run.
+///
+/// The kernel lists them by the thread that started each; there is no need to look at every process of the machine.
 pub fn children(pid: u32) -> Vec<u32> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|child| Stat::read(*child).is_ok_and(|stat| stat.parent == pid && stat.state != "Z"))
-        .collect()
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let pids: Vec<u32> = lists.flat_map(|list| numbers(&list)).collect();
+    pids.into_iter().filter(|child| is_running(*child)).collect()
+}
+
+fn numbers(list: &str) -> Vec<u32> {
+    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// The name of the program, cut at 15 characters by the kernel.
@@ -33,7 +49,6 @@ pub fn is_running(pid: u32) -> bool {
 /// The fields of /proc/PID/stat that are needed here.
 struct Stat {
     state: String,
-    parent: u32,
     /// utime + stime of the thread group.
     ticks: u64,
 }
@@ -49,11 +64,7 @@ impl Stat {
     fn parse(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        Some(Stat {
-            state: (*fields.first()?).to_owned(),
-            parent: u32::try_from(number(1)?).ok()?,
-            ticks: number(11)? + number(12)?,
-        })
+        Some(Stat { state: (*fields.first()?).to_owned(), ticks: number(11)? + number(12)? })
     }
 }
 
@@ -64,12 +75,13 @@ mod tests {
     #[test]
     fn a_name_with_spaces_and_brackets_is_read_past() {
         let stat = Stat::parse("7 (a) b) S 3 7 7 0 -1 0 0 0 0 0 40 2 0 0 20").unwrap();
-        assert_eq!((stat.state.as_str(), stat.parent, stat.ticks), ("S", 3, 42));
+        assert_eq!((stat.state.as_str(), stat.ticks), ("S", 42));
     }
 
     #[test]
     fn this_process_runs_and_uses_cpu() {
         assert!(is_running(std::process::id()));
         assert!(cpu_time(std::process::id()).is_ok());
+        assert!(resident_memory(std::process::id()).unwrap() > 0);
     }
 }

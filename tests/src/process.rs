@@ -65,6 +65,11 @@ impl Process {
         Ok(())
     }
 
+    /// SIGTERM, and nothing else.
+    pub fn terminate(&self) {
+        signal(self.pid(), Signal::TERM);
+    }
+
     /// SIGTERM, then wait; SIGKILL when it takes too long. Blocks the thread: where pods must go on answering
     /// meanwhile, the test needs a multi-threaded runtime.
     pub fn stop(&mut self) -> Result<ExitStatus> {
@@ -117,6 +122,23 @@ impl Drop for Process {
 /// Kills a process that this test knows by its id.
 pub fn kill(pid: u32) {
     signal(pid, Signal::KILL);
+}
+
+/// Sends a signal, named as in `SIGTERM` (only the first word counts), to a process that this test knows by its id.
+pub fn signal_by_name(pid: u32, name: &str) -> Result<()> {
+    let name = name.split_whitespace().next().unwrap_or_default();
+    let known = match name.trim_start_matches("SIG") {
+        "TERM" => Signal::TERM,
+        "INT" => Signal::INT,
+        "HUP" => Signal::HUP,
+        "QUIT" => Signal::QUIT,
+        "USR1" => Signal::USR1,
+        "USR2" => Signal::USR2,
+        "KILL" => Signal::KILL,
+        _ => bail!("unknown signal {name:?}"),
+    };
+    signal(pid, known);
+    Ok(())
 }
 
 fn signal(pid: u32, signal: Signal) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The behaviour of a pod; the default echoes everything with status 200.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
     /// Answers by exact path; `*` is any other path. A path without an answer is echoed.
     pub answers: BTreeMap<String, Answer>,
@@ -17,7 +17,7 @@ pub struct Script {
 }
 
 /// One prepared answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The status.
     pub status: u16,
@@ -73,12 +73,14 @@ impl Script {
     }
 
     /// The answer to the `n`th request (counted from 0) since the script was set.
-    pub(crate) fn answer_to(&self, n: u64, path: &str) -> Answer {
+    /// `otherwise` is asked before `*` is.
+    pub(crate) fn answer_to(&self, n: u64, path: &str, otherwise: impl FnOnce() -> Option<Answer>) -> Answer {
         if let Some((count, status)) = self.fail_first
             && n < count
         {
             return Answer { status, ..Answer::default() };
         }
-        self.answers.get(path).or_else(|| self.answers.get("*")).cloned().unwrap_or_default()
+        let exact = self.answers.get(path).cloned();
+        exact.or_else(otherwise).or_else(|| self.answers.get("*").cloned()).unwrap_or_default()
     }
 }

@@ -12,13 +12,14 @@ use crate::http::{self, Response};
 use crate::log::Log;
 use crate::manifests::Manifests;
 use crate::ports::Port;
-use crate::process::Process;
+use crate::process::{self, Process};
 use crate::{artifacts, proc, wait};
 
 /// How to start a controller.
 pub struct Options {
     manifests: PathBuf,
     own_envoy: bool,
+    data_plane: String,
     arguments: Vec<String>,
     http: Option<SocketAddr>,
     xds: Option<SocketAddr>,
@@ -29,20 +30,35 @@ impl Options {
     /// On these manifests, with an Envoy as its child, on free ports.
     pub fn new(manifests: &Manifests) -> Options {
         let manifests = manifests.dir().to_owned();
-        Options { manifests, own_envoy: true, arguments: Vec::new(), http: None, xds: None, filter: None }
-    }
-
-    /// More arguments.
-    #[must_use]
-    pub fn arguments(mut self, arguments: Vec<String>) -> Options {
-        self.arguments.extend(arguments);
-        self
+        Options {
+            manifests,
+            own_envoy: true,
+            data_plane: "envoy".to_owned(),
+            arguments: Vec::new(),
+            http: None,
+            xds: None,
+            filter: None,
+        }
     }
 
     /// Without an Envoy: somebody else runs those.
     #[must_use]
     pub fn without_data_plane(mut self) -> Options {
         self.own_envoy = false;
+        self
+    }
+
+    /// Another data plane than Envoy.
+    #[must_use]
+    pub fn data_plane(mut self, name: &str) -> Options {
+        self.data_plane = name.to_owned();
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn arguments(mut self, arguments: Vec<String>) -> Options {
+        self.arguments.extend(arguments);
         self
     }
 
@@ -104,7 +120,7 @@ impl Options {
         let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
         command.arg("--filter-wasm").arg(filter);
         if self.own_envoy {
-            command.args(["--data-plane", "envoy", "--envoy-concurrency", "1"]);
+            command.args(["--data-plane", &self.data_plane, "--envoy-concurrency", "1"]);
             command.arg("--envoy-binary").arg(artifacts::envoy()?);
         } else {
             command.args(["--data-plane", "none"]);
@@ -172,6 +188,11 @@ impl Sluice {
         self.status
     }
 
+    /// Its folder for sockets.
+    pub fn run_dir(&self) -> &Path {
+        self.run_dir.path()
+    }
+
     /// The socket of what changes something.
     pub fn admin_socket(&self) -> PathBuf {
         self.run_dir.path().join("admin.sock")
@@ -204,6 +225,11 @@ impl Sluice {
         wait_for_status(self.http, host, target, status)
             .await
             .with_context(|| format!("the log ends\n{}", self.log().tail()))
+    }
+
+    /// Sends a signal, named as in `SIGTERM`.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        process::signal_by_name(self.pid(), name)
     }
 
     /// Stops it in an orderly way.

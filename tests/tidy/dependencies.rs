@@ -12,7 +12,7 @@ const CLOSED: &[(&str, &[&str])] = &[
     // D1: the wire schema is read inside the filter.
     ("sluice-filter-config", &["serde", "serde_json"]),
     // D2: what decides knows no host.
-    ("sluice-filter-core", &["sluice-filter-config"]),
+    ("sluice-filter-core", &["crc32fast", "md-5", "regex-lite", "sluice-filter-config"]),
     ("sluice-filter", &["proxy-wasm", "sluice-filter-config", "sluice-filter-core"]),
     // D4: our words know nobody else's.
     ("sluice-ir", &["serde"]),

@@ -22,7 +22,11 @@ cargo xtask <task>
                                    a change. --check: once, without waiting for Ctrl-C
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format and clippy first
-  bench [NAME...]                  measurements, all or the named ones
+  cases FILE [--only ID] [--area AREA] [--data-plane envoy]
+                                   plays a file of acceptance cases; fails when one of them does
+  bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
+                                   --write: also the table in docs/benchmarks.md. More: bench --help
+  docs                             write the pages of docs/ that come from the code
   setup                            only fetch what the other tasks need
 ";
 
@@ -42,7 +46,9 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
     match task {
         "demo" => run::demo(arguments),
         "test" => run::test(arguments),
+        "cases" => run::cases(arguments),
         "bench" => run::bench(arguments),
+        "docs" => run::docs(),
         "setup" => setup::all().map(drop),
         "help" | "--help" | "-h" => {
             step::say(HELP);

@@ -44,10 +44,23 @@ pub(crate) fn demo(arguments: &[String]) -> Result<()> {
     become_program(&mut prepared.program("sluice-demo", arguments))
 }
 
+/// `cargo xtask cases`.
+pub(crate) fn cases(arguments: &[String]) -> Result<()> {
+    let prepared = Prepared::new(Profile::Dev)?;
+    become_program(&mut prepared.program("sluice-cases", arguments))
+}
+
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     let prepared = Prepared::new(Profile::Release)?;
     become_program(&mut prepared.program("sluice-bench", arguments))
+}
+
+/// `cargo xtask docs`: the test that compares them writes them.
+pub(crate) fn docs() -> Result<()> {
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--package", "sluice-tests", "--test", "docs"]).env("UPDATE_DOCS", "1");
+    become_program(&mut command)
 }
 
 /// `cargo xtask test`. Nothing is printed after the runner's own last line.

@@ -6,7 +6,9 @@ use std::num::NonZeroU8;
 
 use serde::Serialize;
 
-/// Names a backend: `namespace/service/port`.
+use crate::{Transport, is_default};
+
+/// Names a backend: `namespace/service/port`, and a fourth part when its pods are not spoken to as usual.
 ///
 /// The parts are joined with a slash because no part can hold one; ingress-nginx joins with hyphens, where
 /// (`a`, `b-c`) and (`a-b`, `c`) collide.
@@ -20,6 +22,13 @@ impl BackendId {
     pub fn new(namespace: &str, service: &str, port: impl fmt::Display) -> Self {
         debug_assert!(!namespace.contains('/') && !service.contains('/'), "parts are validated before");
         BackendId(format!("{namespace}/{service}/{port}"))
+    }
+
+    /// The same pods, spoken to in another way.
+    #[must_use]
+    pub fn variant(&self, label: &str) -> Self {
+        debug_assert!(!label.is_empty() && !label.contains('/'), "a label is one part");
+        BackendId(format!("{}/{label}", self.0))
     }
 
     /// The id as the data plane and the filter see it.
@@ -38,12 +47,26 @@ impl fmt::Display for BackendId {
 /// The pods behind one service port and how to choose among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
+    /// How its pods are spoken to.
+    #[serde(skip_serializing_if = "is_default")]
+    pub transport: Transport,
     /// The algorithm.
     pub load_balance: LoadBalance,
     /// Attempts for one request: the first and every retry.
     pub attempts: NonZeroU8,
     /// Ready pods, sorted, without duplicates. Empty means 503.
     pub endpoints: Vec<Endpoint>,
+}
+
+impl Default for Backend {
+    fn default() -> Self {
+        Backend {
+            transport: Transport::default(),
+            load_balance: LoadBalance::default(),
+            attempts: NonZeroU8::MIN,
+            endpoints: Vec::new(),
+        }
+    }
 }
 
 impl Backend {

@@ -11,18 +11,41 @@
 //! Absent on purpose: every noun of Kubernetes, Envoy and nginx.
 
 mod backend;
+mod cidr;
+mod edge;
+mod expression;
+mod path;
+mod policy;
+mod redirect;
 mod server;
+mod transport;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint, LoadBalance};
-pub use server::{Action, Hostname, InvalidHostname, Location, LocationId, PathMatch, Server, ServerName};
+pub use cidr::Cidr;
+pub use edge::{Edge, Forwarded, Header, Hsts, Http};
+pub use expression::{Expression, Part, Variable};
+pub use path::{PathMatch, PathRegex, Piece, Template};
+pub use policy::{Policy, Retries, RetryOn, Timeouts};
+pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
+pub use server::{Action, Hostname, InvalidHostname, Location, LocationId, Server, ServerName};
+
+pub use transport::Transport;
+
+/// What is as usual is not shown: golden files show what is not.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 /// Everything there is to serve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Config {
+    /// What holds for all of it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub edge: Edge,
     /// By name; the catch-all server is always there.
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.

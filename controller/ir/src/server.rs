@@ -1,10 +1,11 @@
 //! Host names and the locations under them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use crate::BackendId;
+use crate::{BackendId, HttpsRedirect, PathMatch, Policy, Redirect, Template, is_default};
 
 /// A DNS name in lower case, without a wildcard: what RFC 1123 and Kubernetes allow in a host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -81,6 +82,12 @@ impl Serialize for ServerName {
 /// One virtual host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Server {
+    /// Other names of it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub aliases: Vec<ServerName>,
+    /// Where a request for exactly `/` is sent, before anything else.
+    #[serde(skip_serializing_if = "is_default")]
+    pub app_root: Option<String>,
     /// In the order they are tried: the first match wins. A request that matches none gets 404.
     pub locations: Vec<Location>,
 }
@@ -94,6 +101,23 @@ pub struct Location {
     pub path: PathMatch,
     /// What it does with them.
     pub action: Action,
+    /// What plain http is answered with instead.
+    #[serde(skip_serializing_if = "is_default")]
+    pub https: Option<HttpsRedirect>,
+    /// What the path becomes before a pod sees it, with the groups of [`PathMatch::Regex`].
+    #[serde(skip_serializing_if = "is_default")]
+    pub rewrite: Option<Template>,
+    /// What holds for them beside that. Locations of one Ingress share it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub policy: Arc<Policy>,
+}
+
+impl Location {
+    /// A location without anything special about it.
+    #[must_use]
+    pub fn new(server: &ServerName, path: PathMatch, action: Action, policy: Arc<Policy>) -> Self {
+        Location { id: LocationId::new(server, &path), path, action, https: None, rewrite: None, policy }
+    }
 }
 
 /// Names a location: host, kind of match and path, which together are unique.
@@ -102,12 +126,13 @@ pub struct Location {
 pub struct LocationId(String);
 
 impl LocationId {
-    /// A host name holds neither `=` nor `/`, so the parts cannot run into each other.
+    /// A host name holds none of `=`, `~` and `/`, so the parts cannot run into each other.
     #[must_use]
     pub fn new(server: &ServerName, path: &PathMatch) -> Self {
         LocationId(match path {
             PathMatch::Exact(path) => format!("{server}={path}"),
             PathMatch::Prefix(path) => format!("{server}{path}"),
+            PathMatch::Regex(regex) => format!("{server}~{}", regex.pattern),
         })
     }
 
@@ -118,16 +143,6 @@ impl LocationId {
     }
 }
 
-/// Which request paths a location takes. Case-sensitive.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PathMatch {
-    /// The path and nothing else.
-    Exact(String),
-    /// The path and everything under it, by whole segments: `/foo` takes `/foo` and `/foo/bar`, not `/foobar`.
-    Prefix(String),
-}
-
 /// What a location does with a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -136,11 +151,8 @@ pub enum Action {
     Forward(BackendId),
     /// Answers 503: something that guards access to this location cannot be honoured, so nothing gets through.
     Denied,
-    /// Answers 301 with this path and the request's own query.
-    MovedPermanently {
-        /// The absolute path of the new location.
-        path: String,
-    },
+    /// Answers that it is elsewhere.
+    Redirect(Redirect),
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Log {
     pub fn replace(&mut self, config: &ir::Config) -> bool {
         let base = self.version();
         let locations = self.locations.replace(convert::locations(config));
-        let backends = config.backends.iter().map(|(id, b)| (id.to_string(), convert::backend(b)));
+        let backends = config.backends.iter().map(|(id, b)| (id.to_string(), convert::backend(id, b)));
         let backends = self.backends.replace(backends);
         self.record(Step { base, locations, backends })
     }
@@ -67,7 +67,7 @@ impl Log {
         let base = self.version();
         let mut touched = BTreeSet::new();
         for id in backends {
-            let backend = config.backends.get(id).map(convert::backend);
+            let backend = config.backends.get(id).map(|backend| convert::backend(id, backend));
             if self.backends.set(id.as_str(), backend) {
                 touched.insert(id.to_string());
             }
@@ -221,15 +221,12 @@ fn hash(id: &str, value: &impl Serialize) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU8;
-
     use super::*;
 
     fn config(endpoints: &[(&str, &[&str])]) -> ir::Config {
         let backend = |addresses: &[&str]| ir::Backend {
-            load_balance: ir::LoadBalance::RoundRobin,
-            attempts: NonZeroU8::MIN,
             endpoints: addresses.iter().map(|a| ir::Endpoint { address: a.parse().unwrap() }).collect(),
+            ..ir::Backend::default()
         };
         let backends = endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), backend(a)));
         ir::Config { backends: backends.collect(), ..ir::Config::default() }

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,7 +11,7 @@ use crate::view::View;
 
 fn local(view: &View) -> Router {
     let health = Health::new(view.clone(), None, Duration::from_secs(1));
-    let data_plane = DataPlane::new(None, Arc::new(AtomicU32::new(0))).unwrap();
+    let data_plane = DataPlane::new(None).unwrap();
     let local = Local { view: view.clone(), health, data_plane, default_chain: "PEM".to_owned() };
     local::router(local, "/healthz")
 }

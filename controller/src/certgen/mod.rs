@@ -18,7 +18,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tracing::info;
 
-use crate::args::{Certgen, CertgenCommand, Create, SecretPlace};
+use crate::args::{Certgen, CertgenCommand, Create, Patch, SecretPlace};
 use crate::log;
 use certificate::Made;
 
@@ -41,16 +41,18 @@ async fn run(client: &Client, command: &CertgenCommand) -> anyhow::Result<()> {
             let authority = self::create(client, create).await?;
             trust::patch(client, &create.trust, &authority).await
         }
-        CertgenCommand::Patch(patch) => {
-            anyhow::ensure!(
-                patch.trust.webhook_name.is_some() || patch.trust.apiservice_name.is_some(),
-                "nothing to patch: give --webhook-name or --apiservice-name"
-            );
-            let secret = find(client, &patch.secret).await?;
-            let secret = secret.with_context(|| format!("Secret {}: not found", place(&patch.secret)))?;
-            trust::patch(client, &patch.trust, &authority(&secret, &patch.secret)?).await
-        }
+        CertgenCommand::Patch(patch) => self::patch(client, patch).await,
     }
+}
+
+async fn patch(client: &Client, patch: &Patch) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        patch.trust.webhook_name.is_some() || patch.trust.apiservice_name.is_some(),
+        "nothing to patch: give --webhook-name or --apiservice-name"
+    );
+    let secret = find(client, &patch.secret).await?;
+    let secret = secret.with_context(|| format!("Secret {}: not found", place(&patch.secret)))?;
+    trust::patch(client, &patch.trust, &authority(&secret, &patch.secret)?).await
 }
 
 async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {

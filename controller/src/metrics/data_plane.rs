@@ -1,9 +1,9 @@
 //! The Envoy that we run: what it says about itself, and what the kernel says about its process.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use hyper::Method;
 use procfs::process::Process;
@@ -11,6 +11,7 @@ use prometheus::core::Collector;
 use prometheus::{Gauge, GaugeVec, IntCounter, IntCounterVec, Opts, Registry};
 
 use crate::envoy_admin;
+use crate::supervise::Running;
 
 const PREFIX: &str = "nginx_ingress_controller_nginx_process";
 /// Our two listeners, and of them only what is shown.
@@ -21,9 +22,7 @@ const STATS: &str = "/stats?filter=^http\\.https?\\.downstream_(cx|rq)_(total|ac
 pub(crate) struct DataPlane(Arc<Inner>);
 
 struct Inner {
-    admin_socket: Option<PathBuf>,
-    /// 0 while none runs.
-    pid: Arc<AtomicU32>,
+    envoy: Option<Running>,
     families: Families,
 }
 
@@ -78,18 +77,18 @@ struct Families {
 }
 
 impl DataPlane {
-    /// `pid` is kept up to date by who starts Envoy.
-    pub(crate) fn new(admin_socket: Option<PathBuf>, pid: Arc<AtomicU32>) -> prometheus::Result<Self> {
-        Ok(DataPlane(Arc::new(Inner { admin_socket, pid, families: Families::new()? })))
+    /// Of an Envoy of our own, if there is one.
+    pub(crate) fn new(envoy: Option<Running>) -> prometheus::Result<Self> {
+        Ok(DataPlane(Arc::new(Inner { envoy, families: Families::new()? })))
     }
 
     /// Connections of now; `None` without an Envoy of our own, or when it does not answer.
     pub(crate) async fn connections(&self) -> Option<Connections> {
-        Connections::ask(self.0.admin_socket.as_deref()?).await.ok()
+        Connections::ask(&self.0.envoy.as_ref()?.admin_socket).await.ok()
     }
 
     pub(super) fn register(&self, registry: &Registry) -> prometheus::Result<()> {
-        if self.0.admin_socket.is_none() {
+        if self.0.envoy.is_none() {
             return Ok(());
         }
         self.0.families.collectors().into_iter().try_for_each(|collector| registry.register(collector))
@@ -99,7 +98,7 @@ impl DataPlane {
         if let Some(connections) = self.connections().await {
             self.0.families.connections(connections);
         }
-        let pid = self.0.pid.load(Ordering::Relaxed);
+        let pid = self.0.envoy.as_ref().map_or(0, |envoy| envoy.pid.load(Ordering::Relaxed));
         self.0.families.process(i32::try_from(pid).ok().filter(|pid| *pid > 0));
     }
 }

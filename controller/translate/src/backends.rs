@@ -5,14 +5,12 @@ use std::num::NonZeroU8;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use sluice_ir::{Backend, BackendId, Endpoint, LoadBalance};
+use sha2::{Digest, Sha256};
+use sluice_ir::{Backend, BackendId, Endpoint, LoadBalance, Transport};
 
 use crate::endpoints;
 use crate::report::Reporter;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
-
-/// ingress-nginx's `proxy-next-upstream-tries`.
-const ATTEMPTS: NonZeroU8 = NonZeroU8::new(3).unwrap();
 
 /// A port as an Ingress names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,26 +38,48 @@ pub(crate) struct Use {
     pub(crate) field: String,
 }
 
+/// How a location uses a backend.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms<'a> {
+    pub(crate) transport: &'a Transport,
+    pub(crate) attempts: NonZeroU8,
+}
+
 /// What a backend is made from, so that it can be made again when its endpoints change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) service: ObjectKey,
     pub(crate) port: Port,
+    pub(crate) transport: Transport,
+    /// The most that any location asks for.
+    pub(crate) attempts: NonZeroU8,
     pub(crate) uses: Vec<Use>,
 }
 
 /// The backends that locations name, while a translation collects them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registry {
+    /// What pods are usually spoken to with: it is not named in ids.
+    pub(crate) usual: Transport,
     sources: BTreeMap<BackendId, Source>,
 }
 
 impl Registry {
     /// Notes that a backend is used and says its id.
-    pub(crate) fn use_of(&mut self, service: ObjectKey, port: Port, usage: Use) -> BackendId {
-        let id = BackendId::new(&service.namespace, &service.name, &port);
-        let source = self.sources.entry(id.clone());
-        source.or_insert_with(|| Source { service, port, uses: Vec::new() }).uses.push(usage);
+    pub(crate) fn use_of(
+        &mut self,
+        service: ObjectKey,
+        port: Port,
+        terms: Terms<'_>,
+        usage: Use,
+    ) -> BackendId {
+        let Terms { transport, attempts } = terms;
+        let usual = BackendId::new(&service.namespace, &service.name, &port);
+        let id = if *transport == self.usual { usual } else { usual.variant(&label(transport)) };
+        let new = || Source { service, port, transport: transport.clone(), attempts, uses: Vec::new() };
+        let source = self.sources.entry(id.clone()).or_insert_with(new);
+        source.attempts = source.attempts.max(attempts);
+        source.uses.push(usage);
         id
     }
 
@@ -81,6 +101,12 @@ impl Registry {
     }
 }
 
+/// Tells transports apart in ids: the same for the same transport, in every run and on every machine.
+fn label(transport: &Transport) -> String {
+    let text = serde_json::to_vec(transport).unwrap_or_default();
+    Sha256::digest(text).iter().take(8).fold(String::new(), |label, byte| format!("{label}{byte:02x}"))
+}
+
 /// Makes a backend from what there is now. A backend that leads nowhere is a backend without endpoints.
 pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options) -> (Backend, Vec<Report>) {
     let mut reports = Vec::new();
@@ -96,7 +122,8 @@ pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options)
         }
     };
     let endpoints = endpoints.into_iter().map(|address| Endpoint { address }).collect();
-    (Backend { load_balance: LoadBalance::RoundRobin, attempts: ATTEMPTS, endpoints }, reports)
+    let Source { transport, attempts, .. } = source.clone();
+    (Backend { transport, load_balance: LoadBalance::RoundRobin, attempts, endpoints }, reports)
 }
 
 /// Why a backend leads nowhere.

@@ -17,21 +17,27 @@
 //! Absent on purpose: clocks, I/O, errors that stop a translation.
 
 mod admission;
-mod annotations;
+pub mod annotations;
 mod backends;
 mod beta;
 mod claims;
 mod class;
 mod endpoints;
+mod expression;
+pub mod global;
 mod object;
 mod options;
 mod path;
+mod references;
+mod regex;
 mod report;
 mod resources;
 mod servers;
+mod template;
 mod translation;
 
 pub use admission::{Admission, Rules, admit};
+pub use annotations::Support;
 pub use beta::upgrade;
 pub use class::is_ours;
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};

@@ -282,8 +282,11 @@ fn check_names(kind: Kind, metadata: &ObjectMeta) -> Result<(), InvalidObject> {
 }
 
 pub(crate) fn is_dns_name(text: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
-    (1..=253).contains(&text.len()) && text.bytes().all(allowed)
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let label = |label: &str| {
+        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    text.len() <= 253 && text.split('.').all(label)
 }
 
 fn unknown(api_version: &str, kind: &str) -> InvalidObject {
@@ -346,7 +349,7 @@ mod tests {
 
     #[test]
     fn hostile_names_never_become_objects() {
-        for name in ["", "a/b", "a\nb", "../x", "A", "a b", "$x"] {
+        for name in ["", "a/b", "a\nb", "../x", "A", "a b", "$x", "..", "-a"] {
             assert!(Object::from_value(ingress(json!({"name": name}), json!({}))).is_err(), "{name:?}");
         }
     }

@@ -19,6 +19,10 @@ pub struct Options {
     /// Whether an IngressClass named [`Options::ingress_class`] is taken for granted when there is no IngressClass at
     /// all: so for a folder of manifests, where it usually comes with the controller and not with the application.
     pub class_is_implied: bool,
+    /// `--annotations-prefix`, without the slash.
+    pub annotations_prefix: String,
+    /// `--configmap`: the controller's own ConfigMap.
+    pub configmap: Option<ObjectKey>,
     /// `--watch-namespace`; `None` is all of them.
     pub watch_namespace: Option<String>,
     /// `--default-backend-service`
@@ -38,6 +42,8 @@ impl Default for Options {
             ingress_class_by_name: false,
             watch_ingress_without_class: false,
             class_is_implied: false,
+            annotations_prefix: "nginx.ingress.kubernetes.io".to_owned(),
+            configmap: None,
             watch_namespace: None,
             default_backend_service: None,
             disable_catch_all: false,

@@ -65,6 +65,10 @@ impl<'a> Reporter<'a> {
         Reporter { object, reports }
     }
 
+    pub(crate) fn object(&self) -> &ObjectRef {
+        &self.object
+    }
+
     pub(crate) fn say(
         &mut self,
         severity: Severity,

@@ -6,6 +6,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{BackendId, Config, LocationId};
 
 use crate::backends::{Registry, resolve};
+use crate::global::Globals;
 use crate::servers::{self, Owners};
 use crate::{ObjectKey, Options, Report, Resources};
 
@@ -38,7 +39,10 @@ pub(crate) fn translate_these<'a>(
 ) -> Translation {
     let mut translation = Translation::default();
     let Translation { config, owners, routing_reports, registry, .. } = &mut translation;
-    (config.servers, *owners) = servers::assemble(ingresses, options, registry, routing_reports);
+    let globals = Globals::of(resources, options, routing_reports);
+    config.edge = globals.edge.clone();
+    let assembled = servers::assemble(ingresses, options, &globals, registry, routing_reports);
+    (config.servers, *owners) = (assembled.servers, assembled.owners);
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
     for id in all {

@@ -1,11 +1,11 @@
 //! What Envoy is started with: who it is, its admin socket, and where everything else comes from.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::CONTROLLER_CLUSTER;
+use crate::{CONTROLLER_CLUSTER, MutualTls};
 
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 const XDS_CLUSTER: &str = "sluice_xds";
@@ -29,8 +29,15 @@ pub struct BootstrapSettings {
 pub enum ControllerAddress {
     /// A unix socket.
     Unix(PathBuf),
-    /// An address, without authentication: loopback, or behind something that authenticates.
-    Tcp(SocketAddr),
+    /// An address: an IP, or a name that is looked up again and again.
+    Tcp {
+        /// Name or IP.
+        host: String,
+        /// Port.
+        port: u16,
+        /// Without it nobody is authenticated: loopback, or behind something that does.
+        tls: Option<MutualTls>,
+    },
 }
 
 /// The bootstrap, as Envoy reads it from a JSON file.
@@ -74,8 +81,8 @@ fn http2() -> Value {
 fn cluster(name: &str, protocol: Value, controller: &ControllerAddress) -> Value {
     let address = match controller {
         ControllerAddress::Unix(path) => json!({"pipe": {"path": path}}),
-        ControllerAddress::Tcp(address) => {
-            json!({"socket_address": {"address": address.ip(), "port_value": address.port()}})
+        ControllerAddress::Tcp { host, port, .. } => {
+            json!({"socket_address": {"address": host, "port_value": port}})
         }
     };
     let endpoints = json!([{"lb_endpoints": [{"endpoint": {"address": address}}]}]);
@@ -90,10 +97,18 @@ fn cluster(name: &str, protocol: Value, controller: &ControllerAddress) -> Value
         "load_assignment": {"cluster_name": name, "endpoints": endpoints},
         "typed_extension_protocol_options": {HTTP_OPTIONS: options},
     });
-    if matches!(controller, ControllerAddress::Tcp(_)) {
+    if let ControllerAddress::Tcp { host, tls, .. } = controller {
         cluster["upstream_connection_options"] = json!({
             "tcp_keepalive": {"keepalive_time": 10, "keepalive_interval": 5, "keepalive_probes": 3},
         });
+        if host.parse::<IpAddr>().is_err() {
+            cluster["type"] = "STRICT_DNS".into();
+            // Both, and whichever answers: a name with an IPv6 address says nothing about who listens there.
+            cluster["dns_lookup_family"] = "ALL".into();
+        }
+        if let Some(tls) = tls {
+            cluster["transport_socket"] = tls.transport_socket();
+        }
     }
     cluster
 }
@@ -120,6 +135,10 @@ mod tests {
         bootstrap(&settings)["static_resources"]["clusters"].take()
     }
 
+    fn tcp(host: &str, tls: Option<MutualTls>) -> ControllerAddress {
+        ControllerAddress::Tcp { host: host.to_owned(), port: 18000, tls }
+    }
+
     #[test]
     fn both_clusters_lead_to_the_controller() {
         let clusters = clusters(ControllerAddress::Unix("/run/controller.sock".into()));
@@ -138,7 +157,22 @@ mod tests {
 
     #[test]
     fn a_controller_on_tcp_is_kept_alive() {
-        let clusters = clusters(ControllerAddress::Tcp("127.0.0.1:18000".parse().unwrap()));
+        let clusters = clusters(tcp("127.0.0.1", None));
         assert_eq!(clusters[0]["upstream_connection_options"]["tcp_keepalive"]["keepalive_time"], 10);
+    }
+
+    #[test]
+    fn a_name_is_looked_up_and_an_ip_is_not() {
+        assert_eq!(clusters(tcp("sluice.sluice-system.svc", None))[0]["type"], "STRICT_DNS");
+        assert_eq!(clusters(tcp("::1", None))[0]["type"], "STATIC");
+    }
+
+    #[test]
+    fn both_clusters_authenticate_when_one_does() {
+        let tls = MutualTls::new("/etc/sluice", "sluice.test", "/run/sluice");
+        let clusters = clusters(tcp("sluice.test", Some(tls)));
+        for position in [0, 1] {
+            assert_eq!(clusters[position]["transport_socket"]["name"], "envoy.transport_sockets.tls");
+        }
     }
 }

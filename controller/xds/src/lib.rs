@@ -8,6 +8,7 @@
 //! Absent on purpose: Kubernetes (translated before), a clock and I/O outside `serve`.
 
 mod bootstrap;
+mod mutual_tls;
 mod projection;
 pub mod render;
 mod resource;
@@ -17,6 +18,7 @@ mod snapshot;
 mod update;
 
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
+pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use resource::{Name, ResourceType};
 pub use serve::{Generation, Refusal, Stats, Store, routes};
 pub use settings::{CONTROLLER_CLUSTER, Certificate, ENDPOINT_HEADER, FilterCode, Https, Settings};

@@ -16,9 +16,14 @@ use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::HeaderMutation;
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
+use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
+use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
+use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{DownstreamTlsContext, Secret};
@@ -47,6 +52,9 @@ const KNOWN: &[Known] = &[
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
     fields::<DownstreamTlsContext>,
+    fields::<EarlyHeaderMutation>,
+    fields::<HeaderMutation>,
+    fields::<HeaderToMetadata>,
     fields::<HttpConnectionManager>,
     fields::<HttpProtocolOptions>,
     fields::<Listener>,
@@ -56,7 +64,9 @@ const KNOWN: &[Known] = &[
     fields::<Router>,
     fields::<StdoutAccessLog>,
     fields::<TypedExtensionConfig>,
+    fields::<ProxyProtocol>,
     fields::<Wasm>,
+    fields::<XffConfig>,
 ];
 
 /// The fields of a message that are not as in an empty one.

@@ -55,11 +55,11 @@ impl Update {
         let types =
             [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
         let mut update = Update::complete_for(types);
-        match render::listener(settings) {
+        match render::listener(&config.edge, settings) {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
             None => update.remove(ResourceType::Listener, HTTP),
         }
-        match render::tls_listener(settings) {
+        match render::tls_listener(&config.edge, settings) {
             Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
             None => update.remove(ResourceType::Listener, HTTPS),
         }
@@ -129,19 +129,14 @@ impl Update {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroU8;
-
-    use sluice_ir::LoadBalance;
-
     use sluice_ir::Endpoint;
 
     use super::*;
 
     fn config(backends: &[(&str, &[&str])]) -> Config {
         let backend = |endpoints: &[&str]| Backend {
-            load_balance: LoadBalance::RoundRobin,
-            attempts: NonZeroU8::MIN,
             endpoints: endpoints.iter().map(|text| Endpoint { address: text.parse().unwrap() }).collect(),
+            ..Backend::default()
         };
         let backends =
             backends.iter().map(|(name, endpoints)| (BackendId::new("d", name, 80), backend(endpoints)));

@@ -12,14 +12,25 @@
 //! Absent on purpose: defaults that change a meaning, unknown fields that are skipped. A document that says
 //! something this filter does not know is refused whole, so nothing is ever accepted and ignored.
 
+mod affinity;
+mod backend;
+mod canary;
+mod hash;
+mod location;
+mod outlier;
 mod version;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroU8;
 
 use serde::{Deserialize, Serialize};
 
+pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
+pub use backend::{Backend, Endpoint, LoadBalance};
+pub use canary::{Canary, CanaryAffinity, HeaderMatch, HeaderRule, Share};
+pub use hash::{HashKey, KeyPart, Plain, UnknownVariable, Variable};
+pub use location::Location;
+pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};
 pub use version::{InvalidVersion, Version};
 
 /// The schema this crate reads and writes. A document with another number is refused.
@@ -37,6 +48,9 @@ pub struct PluginConfig {
     /// How the filter talks to this data plane. Only in a checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
+    /// The zone that the data plane runs in. Only in a checkpoint; without it Envoy's own locality counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
     /// Where to long-poll for the log. Only in a checkpoint; without it the tables stay as configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
@@ -113,48 +127,11 @@ pub struct Delta {
     pub removed_backends: Vec<String>,
 }
 
-/// What one location of the data plane does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Location {
-    /// The id of the backend it forwards to.
-    pub backend: String,
-}
-
-/// One service port: its endpoints and how to choose among them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Backend {
-    /// The algorithm.
-    pub load_balance: LoadBalance,
-    /// How many candidates to name: the first attempt and every retry of the data plane.
-    pub attempts: NonZeroU8,
-    /// Empty means 503.
-    pub endpoints: Vec<Endpoint>,
-}
-
-/// The balancing algorithm, with what only that algorithm needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum LoadBalance {
-    /// Each endpoint in turn.
-    #[default]
-    RoundRobin,
-}
-
-/// One pod, as the data plane reaches it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Endpoint {
-    /// `ip:port`, IPv6 in brackets.
-    pub address: String,
-}
-
 impl PluginConfig {
     /// A document of this schema with nothing in it yet.
     #[must_use]
     pub fn empty() -> Self {
-        PluginConfig { schema: SCHEMA, host: None, control: None, tables: None }
+        PluginConfig { schema: SCHEMA, host: None, zone: None, control: None, tables: None }
     }
 
     /// A document of the log: only tables.
@@ -198,19 +175,53 @@ mod tests {
 
     #[test]
     fn a_document_survives_the_wire() {
-        let endpoint = Endpoint { address: "[::1]:80".into() };
-        let backend = Backend {
-            load_balance: LoadBalance::RoundRobin,
-            attempts: NonZeroU8::MIN,
-            endpoints: vec![endpoint],
-        };
+        let backend = Backend::round_robin("ns-s-80", vec![Endpoint::at("[::1]:80")]);
         let tables = Tables::Snapshot(Snapshot {
             version: Version::new(7, 0xfeed),
-            locations: [("a/".to_owned(), Location { backend: "ns/s/80".into() })].into(),
+            locations: [("a/".to_owned(), Location::to("ns/s/80"))].into(),
             backends: [("ns/s/80".to_owned(), backend)].into(),
         });
         let document = PluginConfig::of(tables);
         assert_eq!(PluginConfig::parse(&document.to_json()).unwrap(), document);
+    }
+
+    /// As JSON, because that is what both sides agree on: every field of the schema once.
+    const EVERYTHING: &str = r#"{"schema":1,"host":"nginx","zone":"a","tables":{"snapshot":{
+        "version":"1-000000000000000000000000000000aa",
+        "locations":{"h/":{"backend":"n/s/80","canaries":[
+            {"backend":"n/a/80","header":{"name":"X-Canary"},"cookie":"c","weight":{"weight":5,"total":1000}},
+            {"backend":"n/b/80","header":{"name":"x","values":{"exact":"eu"}},"affinity":"legacy"},
+            {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}}],"session_path":"/"}},
+        "backends":{"n/s/80":{"name":"n-s-80",
+            "load_balance":{"bounded_chash":{"key":[{"literal":"a"},{"variable":"arg_x"}],"load_factor":125}},
+            "affinity":{"mode":"persistent","cookie":{"name":"route","expires":-1,"max_age":3600,"path":"/p",
+                "domain":"d","secure":false,"same_site":"none","conditional_same_site_none":true},
+                "change_on_failure":true},
+            "slow_start":30,"outlier":{"consecutive_5xx":5,"base_ejection":30,"max_ejected":10,"panic_threshold":50},
+            "prefer_zone":true,"attempts":3,
+            "endpoints":[{"address":"10.0.0.1:80","weight":2,"zone":"a","draining":true},{"address":"[::1]:80"}]}}}}}"#;
+
+    #[test]
+    fn everything_the_schema_can_say_survives_the_wire_in_the_same_words() {
+        let document = PluginConfig::parse(EVERYTHING.as_bytes()).unwrap();
+        let compact: String = EVERYTHING.split_whitespace().collect();
+        assert_eq!(String::from_utf8(document.to_json()).unwrap(), compact);
+    }
+
+    #[test]
+    fn what_no_filter_could_do_is_refused() {
+        for (good, bad) in [
+            ("\"load_factor\":125", "\"load_factor\":100"),
+            ("arg_x", "no_such_variable"),
+            ("\"weight\":2", "\"weight\":0"),
+            ("\"max_ejected\":10", "\"max_ejected\":101"),
+            ("\"persistent\"", "\"sometimes\""),
+            ("\"slow_start\"", "\"warm_up\""),
+        ] {
+            assert!(EVERYTHING.contains(good));
+            let document = EVERYTHING.replace(good, bad);
+            assert!(PluginConfig::parse(document.as_bytes()).is_err(), "{bad}");
+        }
     }
 
     #[test]

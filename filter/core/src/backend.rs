@@ -1,46 +1,243 @@
-//! One backend: its endpoints, frozen, and its balancer, live.
+//! One backend: how it chooses, and what it chooses from.
 
-use sluice_filter_config as wire;
+use std::rc::Rc;
+use std::time::Duration;
 
-use crate::balance::Balance;
-use crate::{Endpoints, InvalidEndpoint, Rng};
+use crate::affinity::{self, Affinity, AffinityMode, Balanced, Persistent, Placement, Session, UpstreamKey};
+use crate::balance::{Balance, Candidates, Ewma, LoadBalance, PeakEwma};
+use crate::outcome::{NewSession, Outcome, Picks, Serials, Watch};
+use crate::policy::{Draft, Policy};
+use crate::roster::Roster;
+use crate::vitals::Serial;
+use crate::{EndpointIdx, Endpoints, Request, Rng, Timestamp};
 
 /// A service port as the filter balances it.
 #[derive(Debug)]
 pub struct Backend {
-    endpoints: Endpoints,
-    attempts: usize,
+    name: String,
+    policy: Policy,
     balance: Balance,
+    roster: Roster,
+    persistent: Option<Persistent>,
+    backend_key: Option<affinity::Hex>,
 }
 
 impl Backend {
-    /// Compiles the wire form.
-    pub fn compile(backend: &wire::Backend, rng: &mut impl Rng) -> Result<Self, InvalidEndpoint> {
-        let endpoints = Endpoints::compile(&backend.endpoints)?;
-        let balance = Balance::new(&backend.load_balance, endpoints.len(), rng);
-        Ok(Backend { endpoints, attempts: usize::from(backend.attempts.get()), balance })
-    }
-
-    /// Takes over the live state of the backend it replaces, where that still means the same.
-    pub fn succeed(&mut self, predecessor: Backend) {
-        if self.endpoints == predecessor.endpoints {
-            self.balance = predecessor.balance;
-        }
-    }
-
-    /// Writes the candidates for one request as `ip:port,ip:port`; `false` when there is no endpoint at all.
-    pub fn candidates_into(&mut self, list: &mut String) -> bool {
-        list.clear();
-        if self.endpoints.is_empty() {
-            return false;
-        }
-        let candidates = self.balance.candidates(self.endpoints.len(), self.attempts);
-        for address in candidates.iter().filter_map(|idx| self.endpoints.address(idx)) {
-            if !list.is_empty() {
-                list.push(',');
+    /// Brings a draft to life. What its predecessor learnt of the endpoints that stay moves over.
+    pub(crate) fn new(
+        draft: Draft,
+        predecessor: Option<Backend>,
+        serials: &mut Serials,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Self {
+        let mut backend = match predecessor {
+            Some(old) if old.roster.endpoints().same_set(&draft.endpoints) => old.with_policy(draft, rng),
+            old => {
+                let old = old.map(|old| old.roster).unwrap_or_default();
+                Backend::with_roster(
+                    Roster::succeed(&old, draft.endpoints, serials, now),
+                    draft.name,
+                    draft.policy,
+                    rng,
+                )
             }
-            list.push_str(address);
+        };
+        if backend.policy.load_balance.measures_latency() {
+            backend.roster.welcome(now);
         }
-        true
+        backend.roster.look(backend.policy.outlier.as_ref(), now);
+        backend.prepare();
+        backend
+    }
+
+    /// The same endpoints: the position in the cycle stays too, where the algorithm does.
+    fn with_policy(self, draft: Draft, rng: &mut impl Rng) -> Self {
+        let Draft { name, policy, .. } = draft;
+        let same = |a: &Policy, b: &Policy| (a.load_balance, a.slow_start) == (b.load_balance, b.slow_start);
+        if self.name == name && same(&self.policy, &policy) {
+            return Backend { policy, ..self };
+        }
+        Backend::with_roster(self.roster, name, policy, rng)
+    }
+
+    fn with_roster(roster: Roster, name: String, policy: Policy, rng: &mut impl Rng) -> Self {
+        let balance = Balance::new(policy.load_balance, roster.endpoints(), policy.slow_start, rng);
+        Backend { name, policy, balance, roster, persistent: None, backend_key: None }
+    }
+
+    /// Makes what every request needs before the first one comes.
+    fn prepare(&mut self) {
+        match self.policy.affinity.as_ref().map(|affinity| affinity.mode) {
+            Some(mode) => self.prepare_sessions(mode),
+            None if self.policy.load_balance.hashes_endpoints() => self.roster.make_ring(),
+            None => {}
+        }
+    }
+
+    /// Nothing to do, but for the first request after a change that comes to a canary with the primary's affinity.
+    fn prepare_sessions(&mut self, mode: AffinityMode) {
+        match mode {
+            AffinityMode::Balanced => self.roster.make_ring(),
+            AffinityMode::Persistent if self.persistent.is_none() => {
+                self.persistent = Some(Persistent::new(&self.name, self.roster.endpoints()));
+            }
+            AffinityMode::Persistent => {}
+        }
+    }
+
+    /// The endpoints.
+    #[must_use]
+    pub fn endpoints(&self) -> &Endpoints {
+        self.roster.endpoints()
+    }
+
+    /// Its own affinity.
+    #[must_use]
+    pub fn affinity(&self) -> Option<&Rc<Affinity>> {
+        self.policy.affinity.as_ref()
+    }
+
+    /// How many headers its algorithm reads.
+    #[must_use]
+    pub fn headers(&self) -> usize {
+        self.policy.key.headers()
+    }
+
+    /// What its policy wants to hear at the end of a request.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        let load_balance = self.policy.load_balance;
+        let latency = load_balance.measures_latency();
+        let failures = self.policy.outlier.is_some();
+        Watch { end: latency || failures || load_balance.counts_in_flight(), latency, failures }
+    }
+
+    /// What a session cookie must say to belong to this backend.
+    pub fn backend_key(&mut self) -> affinity::Hex {
+        *self.backend_key.get_or_insert_with(|| affinity::backend_key(&self.name))
+    }
+
+    /// Whether these cookies hold a session of this backend.
+    pub fn has_session(&mut self, cookies: &[u8], affinity: &Affinity) -> bool {
+        let key = self.backend_key();
+        let session = Session::of(cookies, &affinity.cookie.name, &key);
+        session.is_some_and(|session| session.backend_key == Some(&key))
+    }
+
+    /// Chooses for a request of a backend with sessions.
+    pub fn place(
+        &mut self,
+        affinity: &Affinity,
+        cookies: Option<&[u8]>,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Placement {
+        self.roster.refresh(self.policy.outlier.as_ref(), now);
+        self.prepare_sessions(affinity.mode);
+        let backend_key = self.backend_key();
+        let session = cookies.and_then(|header| Session::of(header, &affinity.cookie.name, &backend_key));
+        let key = session.map(|session| session.upstream_key);
+        let field = self.roster.field(&self.policy, key.unwrap_or_default(), now);
+        match (affinity.mode, &self.persistent) {
+            (AffinityMode::Persistent, Some(persistent)) => {
+                affinity::place(persistent, affinity.change_on_failure, key, &field, rng)
+            }
+            _ => affinity::place(&Balanced, affinity.change_on_failure, key, &field, rng),
+        }
+    }
+
+    /// Chooses for a request of a backend without sessions. `key` is scratch space.
+    pub fn balance(
+        &mut self,
+        request: &impl Request,
+        key: &mut Vec<u8>,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Candidates {
+        self.roster.refresh(self.policy.outlier.as_ref(), now);
+        key.clear();
+        self.policy.key.evaluate(request, key);
+        let field = self.roster.field(&self.policy, key, now);
+        self.balance.candidates(&field, rng)
+    }
+
+    /// Remembers the candidates, and that a request is on its way to the first of them.
+    pub(crate) fn sent(&mut self, candidates: &Candidates) -> Picks {
+        if let Some(first) = candidates.iter().next() {
+            self.roster.sent(first);
+        }
+        self.remember(candidates)
+    }
+
+    /// Remembers who the candidates are.
+    pub(crate) fn remember(&self, candidates: &Candidates) -> Picks {
+        Picks::of(candidates, self.roster.vitals())
+    }
+
+    /// A request is over, and this is all that is known of it.
+    pub(crate) fn ended(&mut self, picks: &Picks) {
+        if let Some(idx) = picks.first().and_then(|pick| self.roster.find(pick)) {
+            self.roster.ended(idx);
+        }
+    }
+
+    /// Learns from a request that is over.
+    pub(crate) fn observe(&mut self, picks: &Picks, outcome: &Outcome<'_>, now: Timestamp) {
+        let Some((address, status)) = outcome.endpoint.zip(outcome.status) else { return };
+        let Some(idx) = self.position(picks, address) else { return };
+        let failed = status >= 500;
+        if let Some(outlier) = self.policy.outlier {
+            // Attempts are made in the order of the candidates; those before the last one failed.
+            let earlier = usize::try_from(outcome.attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+            let tried =
+                picks.iter().take(earlier).map_while(|pick| self.roster.find(pick).filter(|&at| at != idx));
+            for idx in tried.collect::<Vec<_>>() {
+                self.roster.judge(idx, true, &outlier, now);
+            }
+            self.roster.judge(idx, failed, &outlier, now);
+        }
+        self.measure(idx, outcome.response_time, failed, now);
+    }
+
+    fn measure(&mut self, idx: EndpointIdx, response_time: Option<Duration>, failed: bool, now: Timestamp) {
+        let Some(vitals) = self.roster.vitals_mut(idx) else { return };
+        // Without a time it counts as none at all, as in ingress-nginx.
+        let seconds = response_time.unwrap_or_default().as_secs_f64();
+        match self.policy.load_balance {
+            LoadBalance::Ewma => Ewma::observe(&mut vitals.latency, seconds, now),
+            LoadBalance::PeakEwma => PeakEwma::observe(&mut vitals.latency, seconds, failed, now),
+            _ => {}
+        }
+    }
+
+    /// The endpoint at a position, across tables.
+    pub(crate) fn serial(&self, idx: EndpointIdx) -> Option<Serial> {
+        self.roster.vitals().get(idx).map(|vitals| vitals.serial)
+    }
+
+    /// Where the endpoint that answered is: most likely among the candidates.
+    pub(crate) fn position(&self, picks: &Picks, address: &str) -> Option<EndpointIdx> {
+        let at = |idx| self.roster.endpoints().address(idx) == Some(address);
+        let candidate = picks.iter().map(|pick| pick.was_at).find(|&idx| at(idx));
+        candidate.or_else(|| self.roster.endpoints().position(address))
+    }
+
+    /// What the cookie of a new session says of the endpoint that answered; `None` when nothing leads there.
+    pub(crate) fn upstream_key(&self, session: &NewSession, idx: EndpointIdx) -> Option<UpstreamKey> {
+        let serial = self.serial(idx)?;
+        if session.stays == Some(serial) {
+            return None;
+        }
+        match session.affinity.mode {
+            AffinityMode::Persistent => {
+                let key = affinity::endpoint_key(&self.name, self.roster.endpoints().address(idx)?);
+                Some(UpstreamKey::Endpoint(key))
+            }
+            AffinityMode::Balanced => {
+                let key = session.keys.iter().find(|(known, _)| *known == serial)?;
+                Some(UpstreamKey::Drawn(key.1))
+            }
+        }
     }
 }

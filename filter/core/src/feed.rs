@@ -48,6 +48,11 @@ impl Feed {
         }
     }
 
+    /// Everything is needed again, whatever version we have.
+    pub fn restart(&mut self) {
+        self.whole = true;
+    }
+
     /// A call went out.
     pub fn sent(&mut self) {
         self.in_flight = true;

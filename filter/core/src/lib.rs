@@ -17,17 +17,37 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+pub mod affinity;
 mod backend;
 pub mod balance;
+pub mod canary;
+mod decide;
 mod endpoints;
 mod feed;
+mod hash_key;
+mod location;
+mod outcome;
+pub mod outlier;
+mod policy;
+pub mod pool;
+mod request;
+mod roster;
 mod tables;
+#[cfg(test)]
+mod testing;
 mod time;
+pub mod variables;
+pub mod vitals;
 
 pub use backend::Backend;
+pub use decide::{Decision, Forward, Reply};
 pub use endpoints::{EndpointIdx, Endpoints, InvalidEndpoint};
 pub use feed::{Feed, Verdict};
-pub use tables::{Decision, Refused, Reply, Tables};
+pub use hash_key::Key;
+pub use outcome::{Outcome, Ticket, Watch, attempts};
+pub use policy::InvalidBackend;
+pub use request::{Fact, Request};
+pub use tables::{Refused, Tables};
 pub use time::Timestamp;
 
 /// A source of randomness, given by the caller.
@@ -40,5 +60,11 @@ pub trait Rng {
         // Multiply-shift: unbiased enough for any bound that fits in memory, and without a division.
         let wide = u128::from(self.next_u64()) * (bound as u128);
         usize::try_from(wide >> 64).unwrap_or(0)
+    }
+
+    /// A number from 0 to below 1.
+    fn fraction(&mut self) -> f64 {
+        // The 53 bits that a double holds.
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 }

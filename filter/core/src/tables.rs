@@ -2,10 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 
 use sluice_filter_config::{self as wire, Version};
 
-use crate::{Backend, InvalidEndpoint, Rng};
+use crate::location::Location;
+use crate::outcome::Serials;
+use crate::policy::Draft;
+use crate::{Backend, InvalidBackend, Rng, Timestamp};
 
 /// The compiled tables of one worker.
 ///
@@ -13,34 +17,12 @@ use crate::{Backend, InvalidEndpoint, Rng};
 #[derive(Debug, Default)]
 pub struct Tables {
     version: Option<Version>,
-    locations: HashMap<Box<str>, Box<str>>,
-    backends: HashMap<Box<str>, Backend>,
-    list: String,
-}
-
-/// What to do with a request.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Decision<'a> {
-    /// Send it to the first of these endpoints, retries to the following: `ip:port,ip:port`.
-    Forward(&'a str),
-    /// Answer it here.
-    Reply(Reply),
-    /// Not a location or backend of these tables: leave it to the data plane, which has its own fallback.
-    Unknown,
-}
-
-/// A response that the filter gives itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The HTTP status.
-    pub status: u16,
-    /// A short plain text.
-    pub body: &'static str,
-}
-
-impl Reply {
-    /// The backend has no endpoint.
-    pub const NO_ENDPOINTS: Reply = Reply { status: 503, body: "503 no endpoints available\n" };
+    zone: Option<String>,
+    serials: Serials,
+    pub(crate) locations: HashMap<Box<str>, Location>,
+    pub(crate) backends: HashMap<Rc<str>, Backend>,
+    pub(crate) list: String,
+    pub(crate) key: Vec<u8>,
 }
 
 /// Why a document was not applied. The tables are as they were.
@@ -58,7 +40,7 @@ pub enum Refused {
         /// Its id.
         backend: String,
         /// What is wrong with it.
-        cause: InvalidEndpoint,
+        cause: InvalidBackend,
     },
 }
 
@@ -81,21 +63,37 @@ impl Tables {
         self.version
     }
 
+    /// Says where the data plane runs. `true` when that is news to backends that are compiled already: they know it with
+    /// the next snapshot.
+    pub fn set_zone(&mut self, zone: Option<String>) -> bool {
+        let changed = self.zone != zone;
+        self.zone = zone;
+        changed && self.version.is_some()
+    }
+
     /// Takes a snapshot or a delta, whole or not at all.
-    pub fn apply(&mut self, update: wire::Tables, rng: &mut impl Rng) -> Result<Version, Refused> {
+    pub fn apply(
+        &mut self,
+        update: wire::Tables,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Result<Version, Refused> {
         match update {
-            wire::Tables::Snapshot(snapshot) => self.replace(snapshot, rng),
-            wire::Tables::Delta(delta) => self.advance(delta, rng),
+            wire::Tables::Snapshot(snapshot) => self.replace(snapshot, now, rng),
+            wire::Tables::Delta(delta) => self.advance(delta, now, rng),
         }
     }
 
-    fn replace(&mut self, snapshot: wire::Snapshot, rng: &mut impl Rng) -> Result<Version, Refused> {
-        let compiled = compile(&snapshot.backends, rng)?;
+    fn replace(
+        &mut self,
+        snapshot: wire::Snapshot,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Result<Version, Refused> {
+        let drafts = self.compile(&snapshot.backends)?;
         let mut predecessors = std::mem::take(&mut self.backends);
-        for (id, mut backend) in compiled {
-            if let Some(predecessor) = predecessors.remove(&id) {
-                backend.succeed(predecessor);
-            }
+        for (id, draft) in drafts {
+            let backend = Backend::new(draft, predecessors.remove(&*id), &mut self.serials, now, rng);
             self.backends.insert(id, backend);
         }
         self.locations = locations(snapshot.locations).collect();
@@ -103,14 +101,17 @@ impl Tables {
         Ok(snapshot.version)
     }
 
-    fn advance(&mut self, delta: wire::Delta, rng: &mut impl Rng) -> Result<Version, Refused> {
+    fn advance(
+        &mut self,
+        delta: wire::Delta,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Result<Version, Refused> {
         if self.version != Some(delta.base) {
             return Err(Refused::Base { have: self.version, base: delta.base });
         }
-        for (id, mut backend) in compile(&delta.backends, rng)? {
-            if let Some(predecessor) = self.backends.remove(&id) {
-                backend.succeed(predecessor);
-            }
+        for (id, draft) in self.compile(&delta.backends)? {
+            let backend = Backend::new(draft, self.backends.remove(&*id), &mut self.serials, now, rng);
             self.backends.insert(id, backend);
         }
         self.locations.extend(locations(delta.locations));
@@ -124,38 +125,23 @@ impl Tables {
         Ok(delta.version)
     }
 
-    /// Decides one request by the location that the data plane matched. Allocates nothing.
-    pub fn decide(&mut self, location: &str) -> Decision<'_> {
-        let Some(backend) = self.locations.get(location).and_then(|id| self.backends.get_mut(id)) else {
-            return Decision::Unknown;
+    fn compile<'a>(
+        &self,
+        backends: impl IntoIterator<Item = (&'a String, &'a wire::Backend)>,
+    ) -> Result<Vec<(Rc<str>, Draft)>, Refused> {
+        let compile = |(id, backend): (&String, &wire::Backend)| {
+            let draft = Draft::compile(backend, self.zone.as_deref());
+            let refused = |cause| Refused::Backend { backend: id.chars().take(200).collect(), cause };
+            Ok((id.as_str().into(), draft.map_err(refused)?))
         };
-        if backend.candidates_into(&mut self.list) {
-            Decision::Forward(&self.list)
-        } else {
-            Decision::Reply(Reply::NO_ENDPOINTS)
-        }
+        backends.into_iter().map(compile).collect()
     }
-}
-
-type Compiled = Vec<(Box<str>, Backend)>;
-
-fn compile<'a>(
-    backends: impl IntoIterator<Item = (&'a String, &'a wire::Backend)>,
-    rng: &mut impl Rng,
-) -> Result<Compiled, Refused> {
-    let mut compiled = Vec::new();
-    for (id, backend) in backends {
-        let backend = Backend::compile(backend, rng)
-            .map_err(|cause| Refused::Backend { backend: id.chars().take(200).collect(), cause })?;
-        compiled.push((id.as_str().into(), backend));
-    }
-    Ok(compiled)
 }
 
 fn locations(
     locations: impl IntoIterator<Item = (String, wire::Location)>,
-) -> impl Iterator<Item = (Box<str>, Box<str>)> {
-    locations.into_iter().map(|(id, location)| (id.into(), location.backend.into()))
+) -> impl Iterator<Item = (Box<str>, Location)> {
+    locations.into_iter().map(|(id, location)| (id.into(), location.into()))
 }
 
 #[cfg(test)]
@@ -163,26 +149,32 @@ mod tests {
     use std::num::NonZeroU8;
 
     use super::*;
+    use crate::testing::{Ask, Zero};
+    use crate::{Decision, Forward, Reply};
 
-    struct Zero;
-    impl Rng for Zero {
-        fn next_u64(&mut self) -> u64 {
-            0
+    const NOW: Timestamp = Timestamp::from_nanos(1);
+
+    /// Candidates, or what else became of the request.
+    fn decide(tables: &mut Tables, location: &str) -> String {
+        match tables.decide(location, &Ask::default(), NOW, &mut Zero) {
+            Decision::Forward(Forward { candidates, .. }) => candidates.to_owned(),
+            Decision::Reply(Reply { status, .. }) => status.to_string(),
+            Decision::Unknown => "unknown".to_owned(),
         }
     }
 
     fn backend(addresses: &[&str]) -> wire::Backend {
+        let endpoints = addresses.iter().map(|a| wire::Endpoint::at(*a)).collect();
         wire::Backend {
-            load_balance: wire::LoadBalance::RoundRobin,
             attempts: NonZeroU8::new(2).unwrap(),
-            endpoints: addresses.iter().map(|a| wire::Endpoint { address: (*a).to_owned() }).collect(),
+            ..wire::Backend::round_robin("n-s-80", endpoints)
         }
     }
 
     fn snapshot(content: u128, addresses: &[&str]) -> wire::Tables {
         wire::Tables::Snapshot(wire::Snapshot {
             version: Version::new(1, content),
-            locations: [("h/".to_owned(), wire::Location { backend: "n/s/80".into() })].into(),
+            locations: [("h/".to_owned(), wire::Location::to("n/s/80"))].into(),
             backends: [("n/s/80".to_owned(), backend(addresses))].into(),
         })
     }
@@ -200,22 +192,22 @@ mod tests {
 
     fn loaded(addresses: &[&str]) -> Tables {
         let mut tables = Tables::default();
-        tables.apply(snapshot(1, addresses), &mut Zero).unwrap();
+        tables.apply(snapshot(1, addresses), NOW, &mut Zero).unwrap();
         tables
     }
 
     #[test]
     fn a_location_leads_to_its_backends_endpoints_in_turn() {
         let mut tables = loaded(&["10.0.0.1:80", "10.0.0.2:80"]);
-        assert_eq!(tables.decide("h/"), Decision::Forward("10.0.0.1:80,10.0.0.2:80"));
-        assert_eq!(tables.decide("h/"), Decision::Forward("10.0.0.2:80,10.0.0.1:80"));
+        assert_eq!(decide(&mut tables, "h/"), "10.0.0.1:80,10.0.0.2:80");
+        assert_eq!(decide(&mut tables, "h/"), "10.0.0.2:80,10.0.0.1:80");
     }
 
     #[test]
     fn a_backend_without_endpoints_is_503_and_an_unknown_location_is_left_alone() {
         let mut tables = loaded(&[]);
-        assert_eq!(tables.decide("h/"), Decision::Reply(Reply::NO_ENDPOINTS));
-        assert_eq!(tables.decide("h/other"), Decision::Unknown);
+        assert_eq!(decide(&mut tables, "h/"), "503");
+        assert_eq!(decide(&mut tables, "h/other"), "unknown");
     }
 
     #[test]
@@ -223,10 +215,10 @@ mod tests {
         let mut tables = loaded(&["10.0.0.1:80"]);
         let mut stranger = delta(9, 10);
         stranger.removed_backends = vec!["n/s/80".into()];
-        let refused = tables.apply(wire::Tables::Delta(stranger), &mut Zero).unwrap_err();
+        let refused = tables.apply(wire::Tables::Delta(stranger), NOW, &mut Zero).unwrap_err();
         assert!(matches!(refused, Refused::Base { .. }), "{refused}");
         assert_eq!(tables.version(), Some(Version::new(1, 1)));
-        assert_eq!(tables.decide("h/"), Decision::Forward("10.0.0.1:80"));
+        assert_eq!(decide(&mut tables, "h/"), "10.0.0.1:80");
     }
 
     #[test]
@@ -234,30 +226,30 @@ mod tests {
         let mut tables = loaded(&["10.0.0.1:80"]);
         let mut change = delta(1, 2);
         change.backends = [("n/t/80".to_owned(), backend(&["10.0.0.9:80"]))].into();
-        change.locations = [("h/t".to_owned(), wire::Location { backend: "n/t/80".into() })].into();
+        change.locations = [("h/t".to_owned(), wire::Location::to("n/t/80"))].into();
         change.removed_locations = vec!["h/".into()];
         change.removed_backends = vec!["n/s/80".into()];
-        tables.apply(wire::Tables::Delta(change), &mut Zero).unwrap();
-        assert_eq!(tables.decide("h/t"), Decision::Forward("10.0.0.9:80"));
-        assert_eq!(tables.decide("h/"), Decision::Unknown);
+        tables.apply(wire::Tables::Delta(change), NOW, &mut Zero).unwrap();
+        assert_eq!(decide(&mut tables, "h/t"), "10.0.0.9:80");
+        assert_eq!(decide(&mut tables, "h/"), "unknown");
     }
 
     #[test]
     fn one_bad_backend_refuses_the_document_and_keeps_the_last_good_one() {
         let mut tables = loaded(&["10.0.0.1:80"]);
-        let refused = tables.apply(snapshot(2, &["nonsense"]), &mut Zero).unwrap_err();
+        let refused = tables.apply(snapshot(2, &["nonsense"]), NOW, &mut Zero).unwrap_err();
         assert_eq!(
             refused.to_string(),
             r#"backend "n/s/80": endpoint 0: address: expected ip:port, got "nonsense""#
         );
-        assert_eq!(tables.decide("h/"), Decision::Forward("10.0.0.1:80"));
+        assert_eq!(decide(&mut tables, "h/"), "10.0.0.1:80");
     }
 
     #[test]
     fn the_cycle_goes_on_when_a_snapshot_says_the_same() {
         let mut tables = loaded(&["10.0.0.1:80", "10.0.0.2:80"]);
-        tables.decide("h/");
-        tables.apply(snapshot(2, &["10.0.0.1:80", "10.0.0.2:80"]), &mut Zero).unwrap();
-        assert_eq!(tables.decide("h/"), Decision::Forward("10.0.0.2:80,10.0.0.1:80"));
+        decide(&mut tables, "h/");
+        tables.apply(snapshot(2, &["10.0.0.1:80", "10.0.0.2:80"]), NOW, &mut Zero).unwrap();
+        assert_eq!(decide(&mut tables, "h/"), "10.0.0.2:80,10.0.0.1:80");
     }
 }

@@ -26,8 +26,6 @@ use sluice_ir::{Backend, BackendId, LoadBalance};
 use super::wire::{ads, extension, number, seconds};
 use crate::ENDPOINT_HEADER;
 
-/// nginx: `proxy_connect_timeout`.
-const CONNECT_TIMEOUT: i64 = 5;
 /// nginx: `keepalive_timeout` of an upstream.
 const KEEPALIVE: i64 = 60;
 
@@ -40,7 +38,7 @@ pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
         name: id.as_str().to_owned(),
         cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Eds.into())),
         eds_cluster_config: Some(eds),
-        connect_timeout: seconds(CONNECT_TIMEOUT),
+        connect_timeout: seconds(backend.transport.connect_timeout.into()),
         load_balancing_policy: Some(chosen_by_the_filter(fallback(&backend.load_balance))),
         circuit_breakers: Some(no_limits()),
         typed_extension_protocol_options: HashMap::from([(protocol, protocol_options())]),
@@ -106,8 +104,7 @@ mod tests {
     use super::*;
 
     fn rendered() -> Cluster {
-        let backend =
-            Backend { load_balance: LoadBalance::RoundRobin, attempts: NonZeroU8::MIN, endpoints: vec![] };
+        let backend = Backend { attempts: NonZeroU8::MIN, ..Backend::default() };
         cluster(&BackendId::new("default", "shop", 80), &backend)
     }
 

@@ -10,7 +10,11 @@
 mod cluster;
 mod endpoints;
 mod filter;
+mod format;
+mod forwarded;
+mod header;
 mod listener;
+mod manager;
 mod route;
 mod tls;
 mod wire;

@@ -8,12 +8,14 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
     CommonTlsContext, DownstreamTlsContext, SdsSecretConfig, Secret, TlsCertificate, TlsParameters,
 };
 
+use sluice_ir::Edge;
+
 use super::DEFAULT_CERTIFICATE;
 use super::wire::{ads_awaited, any};
 use crate::Certificate;
 
 /// Terminates TLS with the default certificate. A certificate that changes does not touch the listener.
-pub(super) fn terminated() -> TransportSocket {
+pub(super) fn terminated(edge: &Edge) -> TransportSocket {
     let certificate =
         SdsSecretConfig { name: DEFAULT_CERTIFICATE.to_owned(), sds_config: Some(ads_awaited()) };
     // ingress-nginx: `ssl_protocols TLSv1.2 TLSv1.3`.
@@ -22,10 +24,11 @@ pub(super) fn terminated() -> TransportSocket {
         tls_maximum_protocol_version: TlsProtocol::TlSv13.into(),
         ..TlsParameters::default()
     };
+    let protocols = edge.http.http2.then_some("h2").into_iter().chain(["http/1.1"]);
     let common = CommonTlsContext {
         tls_params: Some(parameters),
         tls_certificate_sds_secret_configs: vec![certificate],
-        alpn_protocols: vec!["h2".to_owned(), "http/1.1".to_owned()],
+        alpn_protocols: protocols.map(str::to_owned).collect(),
         ..CommonTlsContext::default()
     };
     let context =

@@ -6,6 +6,7 @@ mod http2;
 mod pod;
 mod server;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use envoy::Envoy;
@@ -15,8 +16,8 @@ use pod::Pod;
 use prost::Message;
 use server::{Server, settings};
 use sluice_ir::{
-    Action, Backend, BackendId, Config, Endpoint, LoadBalance, Location, LocationId, PathMatch,
-    Server as Host, ServerName,
+    Action, Backend, BackendId, Config, Endpoint, Location, PathMatch, Redirect, RedirectTo, Server as Host,
+    ServerName,
 };
 use sluice_xds::{ResourceType, Settings, Update, render};
 
@@ -27,14 +28,13 @@ fn id(service: &str) -> BackendId {
 fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {
     let endpoints = pods.iter().map(|pod| Endpoint { address: pod.address }).collect();
     let attempts = std::num::NonZeroU8::new(3).unwrap();
-    config
-        .backends
-        .insert(id(service), Backend { load_balance: LoadBalance::RoundRobin, attempts, endpoints });
+    config.backends.insert(id(service), Backend { attempts, endpoints, ..Backend::default() });
 }
 
 fn location(config: &mut Config, host: &str, path: PathMatch, action: Action) {
     let server = ServerName::parse(host).unwrap();
-    let location = Location { id: LocationId::new(&server, &path), path, action };
+
+    let location = Location::new(&server, path, action, Arc::default());
     config.servers.entry(server).or_default().locations.push(location);
 }
 
@@ -47,7 +47,7 @@ fn site(pods: &[&Pod]) -> Config {
     config.servers.insert(ServerName::CatchAll, Host::default());
     backend(&mut config, "shop", pods);
     location(&mut config, "shop.test", PathMatch::Exact("/closed".into()), Action::Denied);
-    let moved = Action::MovedPermanently { path: "/new/".into() };
+    let moved = Action::Redirect(Redirect { status: 301, to: RedirectTo::Path("/new/".into()) });
     location(&mut config, "shop.test", PathMatch::Exact("/old".into()), moved);
     location(&mut config, "shop.test", PathMatch::Prefix("/api".into()), Action::Forward(id("shop")));
     all_to(&mut config, "*.wild.test", "shop");

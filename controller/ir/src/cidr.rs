@@ -1,0 +1,71 @@
+//! Networks.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use serde::{Serialize, Serializer};
+
+/// An address and how many of its bits count; the others are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cidr {
+    address: IpAddr,
+    length: u8,
+}
+
+impl Cidr {
+    /// `None` when the family has fewer bits than `length`.
+    #[must_use]
+    pub fn new(address: IpAddr, length: u8) -> Option<Self> {
+        let address = match address {
+            IpAddr::V4(v4) if length <= 32 => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or_default();
+                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
+            }
+            IpAddr::V6(v6) if length <= 128 => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or_default();
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
+            }
+            _ => return None,
+        };
+        Some(Cidr { address, length })
+    }
+
+    /// The first address of the network.
+    #[must_use]
+    pub fn address(self) -> IpAddr {
+        self.address
+    }
+
+    /// How many bits all its addresses share.
+    #[must_use]
+    pub fn length(self) -> u8 {
+        self.length
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+impl Serialize for Cidr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_that_do_not_count_are_zero() {
+        let cidr = |address: &str, length| Cidr::new(address.parse().unwrap(), length).map(|c| c.to_string());
+        assert_eq!(cidr("10.1.2.3", 8).unwrap(), "10.0.0.0/8");
+        assert_eq!(cidr("10.1.2.3", 0).unwrap(), "0.0.0.0/0");
+        assert_eq!(cidr("2001:db8::1", 32).unwrap(), "2001:db8::/32");
+        assert_eq!(cidr("::1", 0).unwrap(), "::/0");
+        assert_eq!((cidr("10.0.0.0", 33), cidr("::", 129)), (None, None));
+    }
+}

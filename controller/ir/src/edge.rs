@@ -1,0 +1,122 @@
+//! What holds for all connections and all requests, whatever the host.
+
+use serde::Serialize;
+
+use crate::{Cidr, Expression, is_default};
+
+/// What holds at the edge. The defaults are ingress-nginx's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// `Strict-Transport-Security` of answers over https; replaces what a pod says.
+    pub hsts: Option<Hsts>,
+    /// Who a client is, and what else is believed.
+    pub forwarded: Forwarded,
+    /// Set in requests to pods.
+    #[serde(skip_serializing_if = "is_default")]
+    pub request_headers: Vec<Header>,
+    /// Set in answers to clients.
+    #[serde(skip_serializing_if = "is_default")]
+    pub response_headers: Vec<Header>,
+    /// Taken out of the answers of pods.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hidden_headers: Vec<String>,
+    /// A request without `X-Request-ID` gets one.
+    pub request_id: bool,
+    /// Names of headers may hold an underscore. Without this such headers are dropped.
+    #[serde(skip_serializing_if = "is_default")]
+    pub underscores: bool,
+    /// HTTP/1 and HTTP/2 of clients.
+    #[serde(skip_serializing_if = "is_default")]
+    pub http: Http,
+}
+
+impl Default for Edge {
+    fn default() -> Self {
+        Edge {
+            hsts: Some(Hsts::default()),
+            forwarded: Forwarded::default(),
+            request_headers: Vec::new(),
+            response_headers: Vec::new(),
+            hidden_headers: vec!["server".to_owned()],
+            request_id: true,
+            underscores: false,
+            http: Http::default(),
+        }
+    }
+}
+
+/// RFC 6797.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hsts {
+    /// In seconds.
+    pub max_age: u64,
+    /// Also for hosts below.
+    pub include_subdomains: bool,
+    /// May be built into browsers.
+    pub preload: bool,
+}
+
+impl Default for Hsts {
+    fn default() -> Self {
+        Hsts { max_age: 31_536_000, include_subdomains: true, preload: false }
+    }
+}
+
+/// Who a client is, and what else is believed of what comes in front of Sluice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Forwarded {
+    /// Connections begin with a PROXY header, which says who the client is.
+    pub proxy_protocol: bool,
+    /// A header says who the client is, when it comes from one of [`Forwarded::trusted`].
+    pub client: Option<String>,
+    /// `X-Forwarded-Proto`, `-Port` and `-Host` are believed.
+    pub origin: bool,
+    /// Who is believed about the client.
+    #[serde(skip_serializing_if = "is_default")]
+    pub trusted: Vec<Cidr>,
+    /// Pods see all addresses of `X-Forwarded-For`, with the client's added, and not only the client's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep_chain: bool,
+    /// Pods see the URI as it was, in `X-Original-URI`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub original_uri: bool,
+}
+
+/// A header that is set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Header {
+    /// As it is written; the case does not matter.
+    pub name: String,
+    /// Empty: nothing is set.
+    pub value: Expression,
+}
+
+/// HTTP/1 and HTTP/2 of clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Http {
+    /// HTTP/2 is offered.
+    pub http2: bool,
+    /// Open requests of one HTTP/2 connection.
+    pub streams: u32,
+    /// Seconds that an idle connection stays open.
+    pub keep_alive: u32,
+    /// Requests of one connection.
+    pub requests: u32,
+    /// Seconds for the headers of a request.
+    pub header_timeout: u32,
+    /// Seconds between two reads of a request's body.
+    pub body_timeout: u32,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Http {
+            http2: true,
+            streams: 128,
+            keep_alive: 75,
+            requests: 1000,
+            header_timeout: 60,
+            body_timeout: 60,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Texts with something of the request in them: nginx's variables, as far as every data plane has them.
+
+use serde::{Serialize, Serializer};
+
+/// What its parts say, one after the other. A part that a request does not have is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Expression(pub Vec<Part>);
+
+/// A part of an [`Expression`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Taken as it is.
+    Text(String),
+    /// Taken from the request.
+    Variable(Variable),
+}
+
+/// Something of a request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Variable {
+    /// The address of the client, as far as headers are believed.
+    RemoteAddress,
+    /// The `Host` header, with its port.
+    Host,
+    /// `http` or `https`.
+    Scheme,
+    /// `GET`.
+    Method,
+    /// The path and the query.
+    RequestUri,
+    /// The path.
+    Path,
+    /// `X-Request-ID`, the client's or a new one.
+    RequestId,
+    /// The port that the client connected to.
+    ServerPort,
+    /// A header, by its name in lower case.
+    Header(String),
+    /// A cookie.
+    Cookie(String),
+    /// A parameter of the query.
+    Argument(String),
+}
+
+impl Expression {
+    /// A text and nothing of the request.
+    #[must_use]
+    pub fn literal(text: &str) -> Self {
+        Expression(vec![Part::Text(text.to_owned())])
+    }
+}
+
+impl std::fmt::Display for Variable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Variable::RemoteAddress => f.write_str("$remote_addr"),
+            Variable::Host => f.write_str("$http_host"),
+            Variable::Scheme => f.write_str("$scheme"),
+            Variable::Method => f.write_str("$request_method"),
+            Variable::RequestUri => f.write_str("$request_uri"),
+            Variable::Path => f.write_str("$uri"),
+            Variable::RequestId => f.write_str("$request_id"),
+            Variable::ServerPort => f.write_str("$server_port"),
+            Variable::Header(name) => write!(f, "${{header {name}}}"),
+            Variable::Cookie(name) => write!(f, "${{cookie {name}}}"),
+            Variable::Argument(name) => write!(f, "${{argument {name}}}"),
+        }
+    }
+}
+
+impl Serialize for Expression {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let parts = self.0.iter().map(|part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Variable(variable) => variable.to_string(),
+        });
+        serializer.serialize_str(&parts.collect::<String>())
+    }
+}

@@ -1,0 +1,62 @@
+//! Which paths a location takes, and what becomes of them.
+
+use serde::{Serialize, Serializer};
+
+/// Which request paths a location takes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathMatch {
+    /// The path and nothing else.
+    Exact(String),
+    /// The path and everything under it, by whole segments: `/foo` takes `/foo` and `/foo/bar`, not `/foobar`.
+    Prefix(String),
+    /// What a regular expression takes.
+    Regex(PathRegex),
+}
+
+impl PathMatch {
+    /// The path, or the pattern, as its owner wrote it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            PathMatch::Exact(path) | PathMatch::Prefix(path) => path,
+            PathMatch::Regex(regex) => &regex.pattern,
+        }
+    }
+}
+
+/// A regular expression that begins where the path begins, whatever case the letters have, and may end before the path
+/// does. Only what RE2 and PCRE both know and mean the same by is ever in one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct PathRegex {
+    /// Without what the description above says.
+    pub pattern: String,
+    /// How many groups capture.
+    pub groups: u8,
+    /// Whether there are alternatives outside all groups. Then only the first one begins where the path begins: nginx
+    /// writes `^` before the pattern, and means it so.
+    pub alternatives: bool,
+}
+
+/// A text with captured groups in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Template(pub Vec<Piece>);
+
+/// A part of a [`Template`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Piece {
+    /// Taken as it is.
+    Text(String),
+    /// What this group captured, from 1. It exists.
+    Group(u8),
+}
+
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Group(group) => format!("${group}"),
+        });
+        serializer.serialize_str(&pieces.collect::<String>())
+    }
+}

@@ -1,0 +1,103 @@
+//! Flags of an Envoy that Sluice runs: as the controller's child, or beside a controller elsewhere.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+
+use super::seconds;
+
+/// The process.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Data plane")]
+pub(crate) struct Child {
+    /// The envoy binary [default: `envoy` in PATH].
+    #[arg(long, env = "ENVOY_BINARY", value_name = "PATH")]
+    pub(crate) envoy_binary: Option<PathBuf>,
+    /// Worker threads of Envoy [default: one per core].
+    #[arg(long, value_name = "N")]
+    pub(crate) envoy_concurrency: Option<u32>,
+    /// Folder for sockets and the bootstrap [default: a fresh temporary one].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_dir: Option<PathBuf>,
+}
+
+/// How it ends.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Shutdown")]
+pub(crate) struct Shutdown {
+    /// Seconds to go on serving after SIGTERM, before draining.
+    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    pub(crate) shutdown_grace_period: u64,
+    /// Longest time to wait for open requests after that.
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) drain_timeout: Duration,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunEnvoy {
+    /// Where the controller serves xDS and the filter's log.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) xds_address: HostPort,
+    /// Folder with this data plane's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), followed
+    /// when they change [default: no TLS, which the controller offers on loopback only].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) xds_certificates: Option<PathBuf>,
+    /// The name that the controller's certificate must have [default: the host of --xds-address].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) xds_server_name: Option<String>,
+    /// Tells one Envoy from another.
+    #[arg(long, env = "POD_NAME", default_value = "envoy")]
+    pub(crate) node_id: String,
+    #[command(flatten)]
+    pub(crate) child: Child,
+    /// Address for `/healthz`, `/readyz` and `/metrics` [default: all].
+    #[arg(long, value_name = "IP", help_heading = "Health and metrics")]
+    pub(crate) healthz_host: Option<IpAddr>,
+    /// Port for the same.
+    #[arg(long, default_value_t = 10254, value_name = "PORT", help_heading = "Health and metrics")]
+    pub(crate) healthz_port: u16,
+    #[command(flatten)]
+    pub(crate) shutdown: Shutdown,
+}
+
+/// A name or an IP (IPv6 in brackets), and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostPort {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl FromStr for HostPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected HOST:PORT".to_owned();
+        let (host, port) = text.rsplit_once(':').ok_or_else(expected)?;
+        let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = bracketed.unwrap_or(host);
+        if host.is_empty() || (host.contains(':') && bracketed.is_none()) {
+            return Err(expected());
+        }
+        let port = port.parse().map_err(|_| expected())?;
+        Ok(HostPort { host: host.to_owned(), port })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_ip() {
+        let parsed = |text: &str| text.parse::<HostPort>().map(|at| (at.host, at.port));
+        assert_eq!(parsed("sluice.example:18000"), Ok(("sluice.example".to_owned(), 18000)));
+        assert_eq!(parsed("127.0.0.1:1"), Ok(("127.0.0.1".to_owned(), 1)));
+        assert_eq!(parsed("[::1]:1"), Ok(("::1".to_owned(), 1)));
+        for bad in ["", "sluice", ":1", "::1:1", "a:b", "a:70000", "[]:1"] {
+            assert!(parsed(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `sluice envoy`: Envoy, configured by a controller elsewhere. What a data-plane pod runs.
+//!
+//! ```text
+//!   kubelet --/healthz, /readyz--> us --starts, watches, drains--> Envoy --xDS, log (TLS both ways)--> controller
+//! ```
+//!
+//! Absent on purpose: anything of Kubernetes. A pod of the data plane has no API token and needs none.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::Method;
+use sluice_xds::{ControllerAddress, MutualTls};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tracing::info;
+
+use crate::args::RunEnvoy;
+use crate::run::{RunDir, Signals};
+use crate::supervise::Envoy;
+use crate::{envoy_admin, log};
+
+pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
+    log::to_stderr();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("runtime")?;
+    runtime.block_on(serve_until_told(args))
+}
+
+async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
+    let signals = Signals::listen()?;
+    let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
+    let controller = controller(args, &run_dir.path)?;
+    let envoy = Envoy::prepare(&args.child, &args.shutdown, &run_dir.path, &args.node_id, controller)?;
+    let (leave, leaving) = watch::channel(false);
+    let health = Health { admin_socket: envoy.admin_socket().to_owned(), leaving };
+    serve_health(args, health).await?;
+    let (stop, stopped) = watch::channel(false);
+    let envoy = tokio::spawn(envoy.supervise(stopped, || info!("envoy serves")));
+
+    signals.wait().await;
+    info!("stopping");
+    // Whoever sends traffic here gets the grace period to notice; until then everything is served as before.
+    leave.send(true).ok();
+    tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
+    stop.send(true).ok();
+    envoy.await.context("supervisor")
+}
+
+fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddress> {
+    let at = &args.xds_address;
+    let server_name = args.xds_server_name.as_ref().unwrap_or(&at.host);
+    let tls = args.xds_certificates.as_ref().map(|folder| MutualTls::new(folder, server_name, run_dir));
+    for (path, content) in tls.iter().flat_map(MutualTls::files) {
+        std::fs::write(&path, content.to_string()).with_context(|| path.display().to_string())?;
+    }
+    Ok(ControllerAddress::Tcp { host: at.host.clone(), port: at.port, tls })
+}
+
+/// What a probe asks about.
+#[derive(Clone, Debug)]
+struct Health {
+    admin_socket: PathBuf,
+    leaving: watch::Receiver<bool>,
+}
+
+impl Health {
+    /// Envoy has its configuration, listens, and is not about to go.
+    async fn is_ready(&self) -> bool {
+        let live = envoy_admin::call(&self.admin_socket, Method::GET, "/ready").await;
+        !*self.leaving.borrow() && live.is_ok_and(|body| body.starts_with("LIVE"))
+    }
+}
+
+async fn serve_health(args: &RunEnvoy, health: Health) -> anyhow::Result<()> {
+    let router = Router::new()
+        // That we answer is the answer: an Envoy that dies is started again without anybody's help.
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .with_state(health);
+    let listener = listen(args.healthz_host, args.healthz_port).await?;
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(())
+}
+
+/// Everywhere, unless told where; on a machine without IPv6 that is every IPv4 address.
+async fn listen(host: Option<IpAddr>, port: u16) -> anyhow::Result<TcpListener> {
+    let everywhere = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
+    let candidates = host.map_or(everywhere.to_vec(), |host| vec![host]);
+    let addresses: Vec<SocketAddr> = candidates.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+    TcpListener::bind(addresses.as_slice())
+        .await
+        .with_context(|| format!("health port {port}; choose another with --healthz-host and --healthz-port"))
+}
+
+async fn readyz(State(health): State<Health>) -> Response {
+    match health.is_ready().await {
+        true => "ok\n".into_response(),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response(),
+    }
+}
+
+/// Envoy's own, and nothing else of its admin interface.
+async fn metrics(State(health): State<Health>) -> Response {
+    match envoy_admin::call(&health.admin_socket, Method::GET, "/stats/prometheus").await {
+        Ok(text) => text.into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
+    }
+}

@@ -1,0 +1,278 @@
+//! Every annotation of ingress-nginx, as data: what it takes, who may be hurt by it, and what Sluice makes of it.
+//!
+//! The rows stand in the files of their groups, beside the code that reads them. `docs/annotations.md` is written from
+//! them, and what is not supported is reported in their words.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use super::{
+    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors, hash,
+    headers, limits, load_balance, mirror, observe, proxy, proxy_ssl, redirect, rewrite, server, snippets,
+    tls_redirect, waf,
+};
+
+/// Annotations that belong together.
+#[derive(Debug)]
+pub struct Group {
+    /// For a heading.
+    pub title: &'static str,
+    /// In the order in which they are documented.
+    pub annotations: &'static [Annotation],
+}
+
+/// Every group.
+pub static GROUPS: [&Group; 24] = [
+    &rewrite::GROUP,
+    &redirect::GROUP,
+    &tls_redirect::GROUP,
+    &server::GROUP,
+    &backend::GROUP,
+    &load_balance::GROUP,
+    &hash::GROUP,
+    &affinity::GROUP,
+    &canary::GROUP,
+    &proxy::GROUP,
+    &body::GROUP,
+    &headers::GROUP,
+    &cors::GROUP,
+    &access::GROUP,
+    &auth_basic::GROUP,
+    &auth_external::GROUP,
+    &auth_tls::GROUP,
+    &limits::GROUP,
+    &errors::GROUP,
+    &mirror::GROUP,
+    &proxy_ssl::GROUP,
+    &observe::GROUP,
+    &waf::GROUP,
+    &snippets::GROUP,
+];
+
+/// One annotation.
+#[derive(Clone, Copy, Debug)]
+pub struct Annotation {
+    /// Without the prefix.
+    pub name: &'static str,
+    /// The name that means the same and is asked first.
+    pub alias_of: Option<&'static str>,
+    /// What it takes.
+    pub value: Value,
+    /// What a careless value can do to others.
+    pub risk: Risk,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// What happens when it cannot be honoured.
+    pub role: Role,
+    /// What becomes of it in Envoy.
+    pub envoy: Support,
+    /// What becomes of it in nginx.
+    pub nginx: Support,
+    /// Values that say what is so anyway: no reason to report anything.
+    pub harmless: &'static [&'static str],
+}
+
+/// What an annotation takes.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the variants are the kinds")]
+pub enum Value {
+    Bool,
+    Cidrs,
+    ConfigMap,
+    Int,
+    List,
+    OnOff,
+    OneOf(&'static [&'static str]),
+    Regex,
+    Seconds,
+    Secret,
+    Service,
+    Size,
+    Text,
+    Url,
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Value::Bool => "true or false",
+            Value::Cidrs => "addresses and CIDRs",
+            Value::ConfigMap => "name of a ConfigMap",
+            Value::Int => "number",
+            Value::List => "list",
+            Value::OnOff => "on or off",
+            Value::OneOf(values) => return f.write_str(&values.join(", ")),
+            Value::Regex => "regular expression",
+            Value::Seconds => "seconds",
+            Value::Secret => "name of a Secret",
+            Value::Service => "name of a Service",
+            Value::Size => "size (`8m`)",
+            Value::Text => "text",
+            Value::Url => "URL",
+        })
+    }
+}
+
+/// ingress-nginx's classes; `annotations-risk-level` of the ConfigMap says up to which one annotations are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the variants are the levels")]
+pub enum Risk {
+    Low,
+    Medium,
+    High,
+    Critical,
+}
+
+impl Risk {
+    /// As the ConfigMap names it.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let all = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
+        all.into_iter().find(|risk| risk.to_string() == text)
+    }
+}
+
+impl fmt::Display for Risk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// How far an annotation reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The paths of its Ingress.
+    Location,
+    /// The Ingress as a whole: its hosts or its backends.
+    Ingress,
+}
+
+/// What happens when an annotation cannot be honoured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Served without it.
+    Plain,
+    /// It decides who may come in: serving without it would open what its owner closed, so nobody comes in.
+    Guard,
+    /// It changes what paths mean: taken literally they would match something else, so they are not served.
+    Paths,
+}
+
+/// What a data plane makes of an annotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// As in ingress-nginx.
+    Full,
+    /// With this difference.
+    Partly(&'static str),
+    /// Not at all; what to do instead.
+    Reported(&'static str),
+}
+
+/// A row: reported, until it says otherwise.
+pub(super) const fn annotation(name: &'static str, value: Value, risk: Risk, scope: Scope) -> Annotation {
+    Annotation {
+        name,
+        alias_of: None,
+        value,
+        risk,
+        scope,
+        role: Role::Plain,
+        envoy: Support::Reported("not served yet"),
+        nginx: Support::Reported("the nginx data plane does not serve Ingresses yet"),
+        harmless: &[],
+    }
+}
+
+impl Annotation {
+    pub(super) const fn alias_of(mut self, name: &'static str) -> Self {
+        self.alias_of = Some(name);
+        self
+    }
+
+    pub(super) const fn guard(mut self) -> Self {
+        self.role = Role::Guard;
+        self
+    }
+
+    pub(super) const fn changes_paths(mut self) -> Self {
+        self.role = Role::Paths;
+        self
+    }
+
+    pub(super) const fn full(mut self) -> Self {
+        self.envoy = Support::Full;
+        self
+    }
+
+    pub(super) const fn partly(mut self, difference: &'static str) -> Self {
+        self.envoy = Support::Partly(difference);
+        self
+    }
+
+    pub(super) const fn instead(mut self, advice: &'static str) -> Self {
+        self.envoy = Support::Reported(advice);
+        self
+    }
+
+    pub(super) const fn harmless(mut self, values: &'static [&'static str]) -> Self {
+        self.harmless = values;
+        self
+    }
+}
+
+static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Annotation>> = LazyLock::new(|| {
+    GROUPS
+        .iter()
+        .flat_map(|group| group.annotations)
+        .map(|annotation| (annotation.name, annotation))
+        .collect()
+});
+
+/// The annotation of this name, without the prefix.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Annotation> {
+    BY_NAME.get(name).copied()
+}
+
+/// The name that somebody who wrote `name` may have meant.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    alike(BY_NAME.keys().copied(), name)
+}
+
+/// The one of these that is most like `name`, if any is.
+pub(crate) fn alike(known: impl Iterator<Item = &'static str>, name: &str) -> Option<&'static str> {
+    /// Beyond this much likeness people agree that it was a slip.
+    const ALIKE: f64 = 0.93;
+    let scored = known.map(|known| (strsim::jaro_winkler(known, name), known));
+    scored.filter(|(score, _)| *score >= ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn all_138_annotations_of_ingress_nginx_are_known_once() {
+        let all: Vec<_> = GROUPS.iter().flat_map(|group| group.annotations).collect();
+        assert_eq!(all.len(), 138);
+        assert_eq!(all.iter().map(|annotation| annotation.name).collect::<BTreeSet<_>>().len(), 138);
+    }
+
+    #[test]
+    fn an_alias_has_the_class_and_the_role_of_its_name() {
+        let aliases = BY_NAME.values().filter_map(|alias| Some((alias, find(alias.alias_of?).unwrap())));
+        for (alias, name) in aliases {
+            assert_eq!((alias.risk, alias.role), (name.risk, name.role), "{}", alias.name);
+        }
+    }
+
+    #[test]
+    fn a_slip_is_recognised_and_an_invention_is_not() {
+        assert_eq!(nearest("rewrite-targer"), Some("rewrite-target"));
+        assert_eq!(nearest("proxy-body-sise"), Some("proxy-body-size"));
+        assert_eq!(nearest("my-company-owner"), None);
+    }
+}

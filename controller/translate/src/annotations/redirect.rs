@@ -1,0 +1,57 @@
+//! Answers that lead elsewhere.
+
+use sluice_ir::{Redirect, RedirectTo};
+
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::{self, Parsed};
+use super::view::View;
+use crate::global::Globals;
+
+const POD_LOCATIONS: &str = "let the application use relative redirects, or make it trust X-Forwarded-Host";
+
+pub(super) const GROUP: Group = Group {
+    title: "Redirects",
+    annotations: &[
+        annotation("permanent-redirect", Value::Url, Risk::Medium, Scope::Location).full(),
+        annotation("permanent-redirect-code", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation("temporal-redirect", Value::Url, Risk::Medium, Scope::Location).full(),
+        annotation("temporal-redirect-code", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation("from-to-www-redirect", Value::Bool, Risk::Low, Scope::Location).full(),
+        annotation("relative-redirects", Value::Bool, Risk::Low, Scope::Location)
+            .partly("holds for permanent-redirect and temporal-redirect; a slash that is added is named with its host"),
+        annotation("proxy-redirect-from", Value::Text, Risk::Medium, Scope::Location)
+            .instead(POD_LOCATIONS)
+            .harmless(&["off", "default"]),
+        annotation("proxy-redirect-to", Value::Text, Risk::Medium, Scope::Location)
+            .instead(POD_LOCATIONS)
+            .harmless(&["off"]),
+    ],
+};
+
+/// The temporal one comes first.
+pub(super) fn redirect(view: &mut View<'_, '_>, globals: &Globals) -> Option<Redirect> {
+    let relative = view.read("relative-redirects", value::bool).unwrap_or(globals.relative_redirects);
+    let temporal_code = view.read("temporal-redirect-code", value::int);
+    let permanent_code = view.read("permanent-redirect-code", value::int);
+    let permanent = view.read("permanent-redirect", value::url);
+    let temporal = view.read("temporal-redirect", absolute_url);
+    let (url, status) = match (temporal, permanent) {
+        (Some(url), _) => (url, within(temporal_code, 300..=307).unwrap_or(302)),
+        (None, Some(url)) => (url, within(permanent_code, 300..=308).unwrap_or(301)),
+        (None, None) => return None,
+    };
+    let to = if url.starts_with('/') && !relative { RedirectTo::PathOnly(url) } else { RedirectTo::Url(url) };
+    Some(Redirect { status, to })
+}
+
+pub(super) fn from_to_www(view: &mut View<'_, '_>) -> bool {
+    view.flag("from-to-www-redirect")
+}
+
+fn within(code: Option<i64>, range: std::ops::RangeInclusive<u16>) -> Option<u16> {
+    code.and_then(|code| u16::try_from(code).ok()).filter(|code| range.contains(code))
+}
+
+fn absolute_url(text: &str) -> Parsed<String> {
+    if text.starts_with("http") { value::url(text) } else { Err("a URL that begins with http".into()) }
+}

@@ -1,0 +1,64 @@
+//! What paths mean, and what becomes of them.
+
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::{self, Parsed};
+use super::view::View;
+use crate::template::Target;
+
+const NO_CAPTURES: &str = "no captured groups ($1) in it";
+
+pub(super) const GROUP: Group = Group {
+    title: "Paths",
+    annotations: &[
+        annotation("rewrite-target", Value::Text, Risk::Medium, Scope::Ingress)
+            .changes_paths()
+            .partly("of nginx's variables only captured groups ($1 to $9); patterns that RE2 does not know are reported"),
+        annotation("use-regex", Value::Bool, Risk::Low, Scope::Location)
+            .changes_paths()
+            .partly("lookaround, backreferences and possessive repetition, which RE2 does not know, are reported"),
+        annotation("app-root", Value::Text, Risk::Medium, Scope::Location).partly("no variables of nginx"),
+        annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location).partly(NO_CAPTURES),
+    ],
+};
+
+/// What the paths of an Ingress mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Paths {
+    pub(crate) use_regex: bool,
+    pub(crate) rewrite: Option<Target>,
+}
+
+impl Paths {
+    /// Whether a path of this Ingress is a pattern, which makes every path of its host one.
+    pub(crate) fn is_pattern(&self, path: &str) -> bool {
+        self.use_regex || self.rewrites(path)
+    }
+
+    /// A target that is the path itself changes nothing.
+    pub(crate) fn rewrites(&self, path: &str) -> bool {
+        self.rewrite.as_ref().is_some_and(|target| target.literal() != Some(path))
+    }
+}
+
+pub(super) fn paths(view: &mut View<'_, '_>) -> Paths {
+    Paths { use_regex: view.flag("use-regex"), rewrite: view.read("rewrite-target", Target::parse) }
+}
+
+/// Where a request for `/` is sent.
+pub(super) fn app_root(view: &mut View<'_, '_>) -> Option<String> {
+    view.read("app-root", |text| absolute_path(text, "an absolute path without variables"))
+}
+
+/// A header that tells pods which part of the path was taken away; only where one was.
+pub(super) fn forwarded_prefix(view: &mut View<'_, '_>) -> Option<String> {
+    view.read("x-forwarded-prefix", |text| {
+        let target = Target::parse(text)?;
+        target.literal().map(str::to_owned).ok_or_else(|| "a path without captured groups".into())
+    })
+}
+
+fn absolute_path(text: &str, expected: &'static str) -> Parsed<String> {
+    let target = Target::parse(text).ok();
+    let path = target.as_ref().and_then(Target::literal).filter(|path| path.starts_with('/'));
+    path.map(value::percent_encoded).ok_or_else(|| expected.into())
+}

@@ -1,0 +1,106 @@
+//! What all annotations have in common.
+
+use serde_json::json;
+
+use super::*;
+use crate::{Kind, Object, ObjectKey, ObjectRef, Report};
+
+fn ingress(annotations: &serde_json::Value) -> Ingress {
+    let object = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": "shop", "annotations": annotations}, "spec": {},
+    });
+    match Object::from_value(object).unwrap() {
+        Object::Ingress(ingress) => *ingress,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
+    Reporter::new(ObjectRef { kind: Kind::Ingress, key: ObjectKey::new("default", "shop") }, reports)
+}
+
+fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<String>) {
+    let mut reports = Vec::new();
+    let read = Annotations::of(&ingress(annotations), globals, &Options::default(), reporter(&mut reports));
+    (read, reports.iter().map(ToString::to_string).collect())
+}
+
+fn with(name: &str, value: &str) -> (Annotations, Vec<String>) {
+    read(&json!({format!("nginx.ingress.kubernetes.io/{name}"): value}), &Globals::default())
+}
+
+#[test]
+fn nothing_is_accepted_and_ignored() {
+    let all = GROUPS.iter().flat_map(|group| group.annotations);
+    let supported = all.filter(|one| !matches!(one.envoy, Support::Reported(_)) && one.alias_of.is_none());
+    let annotations = supported.map(|one| (format!("p/{}", one.name), json!("x"))).collect();
+    let ingress = ingress(&serde_json::Value::Object(annotations));
+    let mut reports = Vec::new();
+    let rules = Rules { prefix: "p", risk: Risk::Critical, blocked: &[] };
+    let mut view = View::of(&ingress, &rules, reporter(&mut reports));
+    Annotations::gather(&mut view, &Globals::default());
+    assert_eq!(view.unasked(), Vec::<&str>::new());
+}
+
+#[test]
+fn every_annotation_that_is_not_supported_is_reported_by_name() {
+    let all = GROUPS.iter().flat_map(|group| group.annotations);
+    for annotation in all.filter(|one| matches!(one.envoy, Support::Reported(_))) {
+        let (read, reports) = with(annotation.name, "something");
+        assert!(!reports.is_empty(), "{}", annotation.name);
+        let field = format!("Ingress default/shop: annotation {}: ", annotation.name);
+        assert!(reports.iter().all(|report| report.starts_with(&field)), "{reports:?}");
+        if annotation.role == Role::Guard {
+            assert!(read.denied, "{}", annotation.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_was_expected() {
+    let expected = "Ingress default/shop: annotation proxy-read-timeout: expected seconds from 0 to 31536000, got \
+                    \"soon\"; annotation ignored";
+    assert_eq!(with("proxy-read-timeout", "soon").1, [expected]);
+    let expected = "Ingress default/shop: annotation proxy-read-timeot: expected an annotation of ingress-nginx, got \
+                    \"proxy-read-timeot\" (did you mean proxy-read-timeout?); annotation ignored";
+    assert_eq!(with("proxy-read-timeot", "1").1, [expected]);
+}
+
+#[test]
+fn a_value_of_several_lines_is_refused_and_a_blank_one_is_none() {
+    assert!(with("proxy-next-upstream", "error\ntimeout").1[0].contains("expected one line"));
+    assert_eq!(with("proxy-next-upstream", "error\n").1, Vec::<String>::new());
+    assert_eq!(with("proxy-next-upstream", "  "), with("proxy-next-upstream", ""));
+}
+
+#[test]
+fn a_prefix_that_nobody_reads_is_named() {
+    let annotations = json!({"ingress.kubernetes.io/proxy-read-timeout": "1", "nginx.org/unknown": "1"});
+    let (_, reports) = read(&annotations, &Globals::default());
+    assert_eq!(reports.len(), 1);
+    assert!(reports[0].contains("expected nginx.ingress.kubernetes.io/proxy-read-timeout"), "{reports:?}");
+}
+
+#[test]
+fn the_risk_level_refuses_the_annotation_and_not_the_ingress() {
+    let globals = Globals { risk: Risk::Low, ..Globals::default() };
+    let annotations = json!({"nginx.ingress.kubernetes.io/proxy-next-upstream": "off"});
+    let (annotations, reports) = read(&annotations, &globals);
+    assert_eq!(annotations.policy.retries, Globals::default().retries);
+    assert!(reports[0].contains("got one of risk Medium"), "{reports:?}");
+}
+
+#[test]
+fn a_blocked_word_refuses_the_ingress() {
+    let globals = Globals { blocked_words: vec!["lua".into()], ..Globals::default() };
+    let annotations = json!({"nginx.ingress.kubernetes.io/anything": "by_lua_x"});
+    assert!(read(&annotations, &globals).0.refused);
+}
+
+#[test]
+fn a_snippet_that_may_guard_access_closes_its_locations() {
+    let (closed, reports) = with("configuration-snippet", "gzip on; deny all;");
+    assert!(closed.denied && reports.iter().any(|report| report.contains("\"deny\"")), "{reports:?}");
+    assert!(!with("configuration-snippet", "gzip on;").0.denied);
+}

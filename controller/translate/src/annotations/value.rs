@@ -1,0 +1,199 @@
+//! Texts of annotations to values. The error says what was expected; who asks knows what it got.
+//!
+//! Parsers read the whole text (R3 of the security rules): no text that only contains a value is one.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use sluice_ir::Cidr;
+
+use crate::object::is_dns_name;
+
+/// What was expected, to be read after "expected".
+pub(crate) type Expected = Cow<'static, str>;
+
+pub(crate) type Parsed<T> = Result<T, Expected>;
+
+/// As Go's `strconv.ParseBool` has it.
+pub(crate) fn bool(text: &str) -> Parsed<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
+        _ => Err("true or false".into()),
+    }
+}
+
+#[allow(dead_code)]
+pub(crate) fn on_off(text: &str) -> Parsed<bool> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("on or off".into()),
+    }
+}
+
+/// Any integer that Go's `strconv.Atoi` reads.
+pub(crate) fn int(text: &str) -> Parsed<i64> {
+    text.parse().map_err(|_| "an integer".into())
+}
+
+/// A count of something; negative ones are as good as none.
+#[allow(dead_code)]
+pub(crate) fn count(text: &str) -> Parsed<u32> {
+    let number = int(text)?;
+    u32::try_from(number.max(0)).map_err(|_| format!("an integer up to {}", u32::MAX).into())
+}
+
+/// Whole seconds. nginx refuses negative ones.
+pub(crate) fn seconds(text: &str) -> Parsed<u32> {
+    /// A year; longer ones only overflow somewhere.
+    const LONGEST: i64 = 31_536_000;
+    match int(text) {
+        Ok(number @ 0..=LONGEST) => Ok(u32::try_from(number).unwrap_or_default()),
+        _ => Err(format!("seconds from 0 to {LONGEST}").into()),
+    }
+}
+
+/// nginx: digits and one letter, `8m`. In bytes.
+#[allow(dead_code)]
+pub(crate) fn size(text: &str) -> Parsed<u64> {
+    let expected = || Expected::from("a size such as 512k, 8m or 1g");
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, letter)) if letter.is_ascii_alphabetic() => (&text[..at], letter.to_ascii_lowercase()),
+        _ => (text, 'b'),
+    };
+    let factor: u64 = match unit {
+        'b' => 1,
+        'k' => 1 << 10,
+        'm' => 1 << 20,
+        'g' => 1 << 30,
+        _ => return Err(expected()),
+    };
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(expected());
+    }
+    digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(expected)
+}
+
+/// A URL or a path, without variables of nginx.
+pub(crate) fn url(text: &str) -> Parsed<String> {
+    const LONGEST: usize = 2000;
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%".contains(letter);
+    let valid = text.len() <= LONGEST && text.chars().all(allowed);
+    if valid { Ok(text.to_owned()) } else { Err("a URL without variables".into()) }
+}
+
+/// A path with what may not stand in one written as `%XX`.
+pub(crate) fn percent_encoded(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:@!$&'()*+,;=".contains(&byte);
+    path.bytes().fold(String::new(), |path, byte| {
+        if is_plain(byte) { path + &char::from(byte).to_string() } else { path + &format!("%{byte:02X}") }
+    })
+}
+
+/// Parts between commas, trimmed, without empty ones.
+pub(crate) fn list(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// Addresses and CIDRs, sorted, each once.
+#[allow(dead_code)]
+pub(crate) fn cidrs(text: &str) -> Parsed<Vec<Cidr>> {
+    let mut cidrs = list(text).into_iter().map(cidr).collect::<Parsed<Vec<_>>>()?;
+    cidrs.sort();
+    cidrs.dedup();
+    Ok(cidrs)
+}
+
+#[allow(dead_code)]
+fn cidr(text: &str) -> Parsed<Cidr> {
+    let expected = || Expected::from("IP addresses and CIDRs such as 10.0.0.0/8, separated by commas");
+    let (address, length) = match text.split_once('/') {
+        Some((address, length)) => (address, Some(length)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().map_err(|_| expected())?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let length = match length {
+        None => longest,
+        Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+            digits.parse().map_err(|_| expected())?
+        }
+        Some(_) => return Err(expected()),
+    };
+    Cidr::new(address, length).ok_or_else(expected)
+}
+
+/// The name of an object in the Ingress's own namespace, or `namespace/name`.
+#[allow(dead_code)]
+pub(crate) fn reference(text: &str) -> Parsed<(Option<&str>, &str)> {
+    let (namespace, name) = match text.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, text),
+    };
+    let valid = is_dns_name(name) && namespace.is_none_or(is_dns_name);
+    if valid { Ok((namespace, name)) } else { Err("a name, or a namespace, a slash and a name".into()) }
+}
+
+/// RFC 1035: the name of a Service.
+#[allow(dead_code)]
+pub(crate) fn service(text: &str) -> Parsed<&str> {
+    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    let valid = (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && text.starts_with(|c: char| c.is_ascii_lowercase())
+        && !text.ends_with('-');
+    if valid { Ok(text) } else { Err("the name of a Service".into()) }
+}
+
+/// RFC 9110: the name of a header, as ingress-nginx accepts it.
+#[allow(dead_code)]
+pub(crate) fn header_name(text: &str) -> Parsed<String> {
+    let inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    let valid = (1..=256).contains(&text.len()) && text.bytes().all(inner);
+    if valid { Ok(text.to_owned()) } else { Err("names of headers (letters, digits, - and _)".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_contains_a_value_is_none() {
+        for bad in ["true ", " true", "yes", "trueish", "TrUe", ""] {
+            assert!(bool(bad).is_err(), "{bad:?}");
+        }
+        for bad in ["8mb", "m", "", "-1", "8 m", "8.5m", "0x8", "99999999999999999999g", "\u{666}m"] {
+            assert!(size(bad).is_err(), "{bad:?}");
+        }
+        for bad in ["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "10.0.0.1,nonsense", "::/129", "10.0.0"] {
+            assert!(cidrs(bad).is_err(), "{bad:?}");
+        }
+        for bad in ["a/b/c", "/a", "a/", "A", "a b", "../a"] {
+            assert!(reference(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_bytes() {
+        assert_eq!(size("0"), Ok(0));
+        assert_eq!(size("8m"), Ok(8 << 20));
+        assert_eq!(size("1G"), Ok(1 << 30));
+        assert_eq!(size("5b"), Ok(5));
+    }
+
+    #[test]
+    fn lists_of_addresses_are_sorted_sets_of_networks() {
+        let texts: Vec<_> =
+            cidrs("10.1.2.3/8, 10.0.0.0/8 ,::1,").unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["10.0.0.0/8", "::1/128"]);
+    }
+
+    #[test]
+    fn seconds_carry_no_unit() {
+        assert_eq!(seconds("60"), Ok(60));
+        for bad in ["-1", "60s", "1m", "s", "99999999999"] {
+            assert!(seconds(bad).is_err(), "{bad:?}");
+        }
+    }
+}

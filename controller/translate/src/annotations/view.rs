@@ -1,0 +1,212 @@
+//! The annotations of one Ingress, with the checks that all of them have in common behind them.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use super::catalogue::{self, Annotation, Risk, Role, Support};
+use super::value::Parsed;
+use crate::Severity;
+use crate::object::shortened;
+use crate::report::Reporter;
+
+/// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
+const FOREIGN: [&str; 4] =
+    ["ingress.kubernetes.io/", "nginx.ingress.kubernetes.io/", "nginx.org/", "nginx.com/"];
+
+/// What an operator decides about annotations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rules<'a> {
+    /// `--annotations-prefix`, without the slash.
+    pub(crate) prefix: &'a str,
+    /// `annotations-risk-level`: the highest that is taken.
+    pub(crate) risk: Risk,
+    /// `annotation-value-word-blocklist`: no value may contain one of these.
+    pub(crate) blocked: &'a [String],
+}
+
+/// Values by name, and what their trouble comes to.
+pub(crate) struct View<'a, 'r> {
+    values: BTreeMap<&'static str, &'a str>,
+    pub(super) reporter: Reporter<'r>,
+    /// Something that guards access cannot be honoured.
+    pub(super) denied: bool,
+    /// The paths mean something that cannot be expressed.
+    pub(super) paths_unreadable: bool,
+    /// A value contains a word that the operator does not want to see.
+    pub(super) blocked: bool,
+    #[cfg(test)]
+    asked: std::cell::RefCell<std::collections::BTreeSet<&'static str>>,
+}
+
+impl<'a, 'r> View<'a, 'r> {
+    pub(super) fn of(ingress: &'a Ingress, rules: &Rules<'_>, reporter: Reporter<'r>) -> Self {
+        let mut view = View {
+            values: BTreeMap::new(),
+            reporter,
+            denied: false,
+            paths_unreadable: false,
+            blocked: false,
+            #[cfg(test)]
+            asked: std::cell::RefCell::default(),
+        };
+        for (key, value) in ingress.metadata.annotations.iter().flatten() {
+            match key.strip_prefix(rules.prefix).and_then(|rest| rest.strip_prefix('/')) {
+                Some(name) => view.take(name, value, rules),
+                None => view.look_at_foreign(key, rules.prefix),
+            }
+        }
+        view.settle_aliases();
+        view
+    }
+
+    /// The value, when there is one that is not blank.
+    pub(super) fn text(&self, name: &'static str) -> Option<&'a str> {
+        #[cfg(test)]
+        self.asked.borrow_mut().insert(name);
+        debug_assert!(catalogue::find(name).is_some(), "{name} is in the catalogue");
+        self.values.get(name).copied()
+    }
+
+    /// The value, parsed. One that cannot be parsed is reported, and is none.
+    pub(super) fn read<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'a str) -> Parsed<T>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        match parse(text) {
+            Ok(value) => Some(value),
+            Err(expected) => {
+                self.refuse(name, &expected);
+                None
+            }
+        }
+    }
+
+    /// The value of a switch that is off unless it says otherwise.
+    #[allow(dead_code)]
+    pub(super) fn flag(&mut self, name: &'static str) -> bool {
+        self.read(name, super::value::bool).unwrap_or_default()
+    }
+
+    /// Reports a value that is not what was expected. A guard then closes its locations.
+    pub(super) fn refuse(&mut self, name: &'static str, expected: &str) {
+        let got = self.values.get(name).copied().unwrap_or_default();
+        let reason = format!("expected {expected}, got {:?}", shortened(got));
+        self.without(name, reason, "annotation ignored");
+    }
+
+    /// Reports what is served without, and says what that means for the Ingress.
+    pub(super) fn without(&mut self, name: &'static str, reason: impl Into<String>, otherwise: &str) {
+        let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
+        let (severity, consequence) = match role {
+            Role::Plain => (Severity::Warning, otherwise),
+            Role::Guard => {
+                self.denied = true;
+                (Severity::Error, "it guards access, so its locations answer 503")
+            }
+            Role::Paths => {
+                self.paths_unreadable = true;
+                (Severity::Error, "it changes what paths mean, so they are not served")
+            }
+        };
+        self.reporter.say(severity, format!("annotation {name}"), reason, consequence);
+    }
+
+    /// Something to know about an annotation that is honoured.
+    pub(super) fn note(&mut self, name: &str, reason: impl Into<String>, consequence: &str) {
+        self.reporter.say(Severity::Note, format!("annotation {name}"), reason, consequence);
+    }
+
+    fn take(&mut self, name: &str, value: &'a str, rules: &Rules<'_>) {
+        if let Some(word) = rules.blocked.iter().find(|word| value.contains(word.as_str())) {
+            self.blocked = true;
+            let reason = format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
+            let field = format!("annotation {}", shortened(name));
+            self.reporter.say(Severity::Error, field, reason, "Ingress not served");
+            return;
+        }
+        let value = value.trim();
+        match catalogue::find(name) {
+            None => self.unknown(name),
+            // Charts write the name and leave the value to whoever installs them.
+            Some(_) if value.is_empty() => {}
+            Some(annotation) => self.take_known(annotation, value, rules),
+        }
+    }
+
+    fn take_known(&mut self, annotation: &'static Annotation, value: &'a str, rules: &Rules<'_>) {
+        let name = annotation.name;
+        match annotation.envoy {
+            Support::Reported(_) if annotation.harmless.contains(&value) => {}
+            Support::Reported(advice) => {
+                super::snippets::judge(self, name, value);
+                self.without(name, format!("not supported: {advice}"), "served without it");
+            }
+            _ if annotation.risk > rules.risk => {
+                let reason = format!(
+                    "expected at most risk {} (annotations-risk-level), got one of risk {}",
+                    rules.risk, annotation.risk
+                );
+                self.without(name, reason, "annotation ignored");
+            }
+            _ if value.chars().any(char::is_control) => {
+                self.values.insert(name, value);
+                self.refuse(name, "one line");
+                self.values.remove(name);
+            }
+            support => {
+                self.values.insert(name, value);
+                if let Support::Partly(difference) = support {
+                    self.note(name, difference, "served with this difference");
+                }
+            }
+        }
+    }
+
+    fn unknown(&mut self, name: &str) {
+        let shown = shortened(name);
+        let reason = match catalogue::nearest(name) {
+            Some(nearest) => {
+                format!("expected an annotation of ingress-nginx, got {shown:?} (did you mean {nearest}?)")
+            }
+            None => format!("expected an annotation of ingress-nginx, got {shown:?}"),
+        };
+        self.reporter.say(Severity::Warning, format!("annotation {shown}"), reason, "annotation ignored");
+    }
+
+    /// A name that is one of ours under a prefix that nobody reads.
+    fn look_at_foreign(&mut self, key: &str, prefix: &str) {
+        let of_ours = |foreign: &str| key.strip_prefix(foreign).and_then(catalogue::find);
+        if let Some(annotation) = FOREIGN.into_iter().find_map(of_ours) {
+            let reason = format!("expected {prefix}/{}, got {:?}", annotation.name, shortened(key));
+            let field = format!("annotation {}", shortened(key));
+            self.reporter.say(Severity::Warning, field, reason, "annotation ignored, as by ingress-nginx");
+        }
+    }
+
+    /// An alias counts when the name that it stands for is not there.
+    fn settle_aliases(&mut self) {
+        let aliases = self.values.keys().filter_map(|name| Some((*name, catalogue::find(name)?.alias_of?)));
+        for (alias, name) in aliases.collect::<Vec<_>>() {
+            let Some(value) = self.values.remove(alias) else { continue };
+            if self.values.contains_key(name) {
+                self.note(
+                    alias,
+                    format!("expected one of {name} and {alias}, got both"),
+                    "annotation ignored",
+                );
+            } else {
+                self.values.insert(name, value);
+            }
+        }
+    }
+
+    /// Annotations that are taken but that nothing has asked for: accepted and ignored.
+    #[cfg(test)]
+    pub(super) fn unasked(&self) -> Vec<&'static str> {
+        let asked = self.asked.borrow();
+        self.values.keys().filter(|name| !asked.contains(*name)).copied().collect()
+    }
+}

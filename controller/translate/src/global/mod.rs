@@ -1,0 +1,151 @@
+//! The ConfigMap of the controller: what holds where no annotation says otherwise.
+
+mod edge;
+mod keys;
+mod view;
+
+use sluice_ir::{Edge, Retries, Timeouts, Transport};
+
+use crate::annotations::{Parsed, Risk, ToHttps, conditions, tries, value};
+use crate::references::References;
+use crate::{Options, Report, Resources};
+use view::View;
+
+pub use keys::{KEYS, Key};
+
+/// The ConfigMap, typed, over ingress-nginx's defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Globals {
+    pub(crate) risk: Risk,
+    pub(crate) blocked_words: Vec<String>,
+    pub(crate) transport: Transport,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) retries: Retries,
+    pub(crate) to_https: ToHttps,
+    /// `http-redirect-code`: of redirects to https and from www.
+    pub(crate) redirect_status: u16,
+    /// `no-tls-redirect-locations`: prefixes of paths that are served over plain http.
+    pub(crate) plain_http: Vec<String>,
+    pub(crate) relative_redirects: bool,
+    /// `allow-cross-namespace-resources`
+    pub(crate) across_namespaces: bool,
+    pub(crate) edge: Edge,
+}
+
+impl Default for Globals {
+    fn default() -> Self {
+        Globals {
+            risk: Risk::High,
+            blocked_words: Vec::new(),
+            transport: Transport::default(),
+            timeouts: Timeouts::default(),
+            retries: Retries::default(),
+            to_https: ToHttps { with_certificate: true, ..ToHttps::default() },
+            redirect_status: 308,
+            plain_http: vec!["/.well-known/acme-challenge".to_owned()],
+            relative_redirects: false,
+            across_namespaces: false,
+            edge: Edge::default(),
+        }
+    }
+}
+
+impl Globals {
+    /// Reads the ConfigMap that `--configmap` names. Without one, or where it is silent, the defaults hold.
+    pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
+        let mut globals = Globals::default();
+        if let Some(mut view) = View::of(resources, options, reports) {
+            globals.take(&mut view, References { resources, across_namespaces: true });
+        }
+        globals
+    }
+
+    fn take(&mut self, view: &mut View<'_, '_>, references: References<'_>) {
+        // Anything unknown is the lowest, as in ingress-nginx.
+        view.set(&mut self.risk, "annotations-risk-level", |text| Ok(Risk::parse(text).unwrap_or(Risk::Low)));
+        view.set(&mut self.blocked_words, "annotation-value-word-blocklist", |text| Ok(owned(text)));
+        view.set(&mut self.transport.connect_timeout, "proxy-connect-timeout", value::seconds);
+        view.set(&mut self.timeouts.send, "proxy-send-timeout", value::seconds);
+        view.set(&mut self.timeouts.read, "proxy-read-timeout", value::seconds);
+        view.set(&mut self.retries.on, "proxy-next-upstream", conditions);
+        view.set(&mut self.retries.attempts, "proxy-next-upstream-tries", tries);
+        view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
+        view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
+        self.take_redirects(view);
+        edge::take(&mut self.edge, view, references);
+    }
+
+    fn take_redirects(&mut self, view: &mut View<'_, '_>) {
+        view.set(&mut self.to_https.with_certificate, "ssl-redirect", value::bool);
+        view.set(&mut self.to_https.always, "force-ssl-redirect", value::bool);
+        view.set(&mut self.to_https.keep_slash, "preserve-trailing-slash", value::bool);
+        view.set(&mut self.to_https.name_port, "use-port-in-redirects", value::bool);
+        view.set(&mut self.redirect_status, "http-redirect-code", redirect_status);
+        view.set(&mut self.plain_http, "no-tls-redirect-locations", |text| Ok(owned(text)));
+        view.set(&mut self.relative_redirects, "relative-redirects", value::bool);
+    }
+}
+
+fn owned(text: &str) -> Vec<String> {
+    value::list(text).into_iter().map(str::to_owned).collect()
+}
+
+fn redirect_status(text: &str) -> Parsed<u16> {
+    let known = [301, 302, 307, 308];
+    known
+        .into_iter()
+        .find(|status: &u16| status.to_string() == text)
+        .ok_or_else(|| "301, 302, 307 or 308".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Object, ObjectKey};
+
+    fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
+        let mut resources = Resources::default();
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
+        resources.apply(Object::from_value(object).unwrap());
+        let options = Options { configmap: Some(ObjectKey::new("default", "c")), ..Options::default() };
+        let mut reports = Vec::new();
+        let globals = Globals::of(&resources, &options, &mut reports);
+        (globals, reports.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_read_keeps_its_default_and_the_others_hold() {
+        let (globals, reports) = read(json!({"proxy-read-timeout": "soon", "proxy-connect-timeout": "9"}));
+        assert_eq!((globals.timeouts.read, globals.transport.connect_timeout), (60, 9));
+        let expected = "ConfigMap default/c: data.proxy-read-timeout: expected seconds from 0 to 31536000, got \"soon\"; \
+                        the default holds";
+        assert_eq!(reports, [expected]);
+    }
+
+    #[test]
+    fn unknown_keys_are_named_with_the_one_that_was_meant() {
+        let (_, reports) = read(json!({"proxy-read-timeuot": "1", "nonsense": "1"}));
+        assert!(reports[0].contains("\"nonsense\""), "{reports:?}");
+        assert!(reports[1].contains("did you mean proxy-read-timeout?"), "{reports:?}");
+    }
+
+    #[test]
+    fn every_key_that_is_honoured_is_read() {
+        let honoured = KEYS.iter().filter(|key| !matches!(key.envoy, crate::Support::Reported(_)));
+        let mut reports = Vec::new();
+        let values = honoured.map(|key| (key.name, "x")).collect();
+        let mut view = View::with(values, &mut reports);
+        let references = References { resources: &Resources::default(), across_namespaces: true };
+        Globals::default().take(&mut view, references);
+        assert_eq!(view.unasked(), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn an_unknown_risk_level_is_the_lowest() {
+        assert_eq!(read(json!({"annotations-risk-level": "Highest"})).0.risk, Risk::Low);
+        assert_eq!(read(json!({"annotations-risk-level": "Critical"})).0.risk, Risk::Critical);
+    }
+}

@@ -1,0 +1,125 @@
+//! The keys of one ConfigMap, with the checks that all of them have in common behind them.
+
+use std::collections::BTreeMap;
+
+use super::KEYS;
+use super::keys::Key;
+use crate::annotations::{Parsed, Support, alike};
+use crate::object::shortened;
+use crate::report::Reporter;
+use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
+
+/// Values by key.
+pub(super) struct View<'a, 'r> {
+    values: BTreeMap<&'static str, &'a str>,
+    reporter: Reporter<'r>,
+    #[cfg(test)]
+    asked: std::collections::BTreeSet<&'static str>,
+}
+
+impl<'a, 'r> View<'a, 'r> {
+    /// `None` when there is no ConfigMap to read.
+    pub(super) fn of(
+        resources: &'a Resources,
+        options: &Options,
+        reports: &'r mut Vec<Report>,
+    ) -> Option<Self> {
+        let key = options.configmap.clone()?;
+        let config_map = resources.config_maps.get(&key);
+        let mut reporter = Reporter::new(ObjectRef { kind: Kind::ConfigMap, key }, reports);
+        let Some(config_map) = config_map else {
+            let reason = "expected a ConfigMap (--configmap names it), got none";
+            reporter.say(Severity::Warning, "metadata.name", reason, "the defaults hold");
+            return None;
+        };
+        let mut view = View {
+            values: BTreeMap::new(),
+            reporter,
+            #[cfg(test)]
+            asked: Default::default(),
+        };
+        for (name, value) in config_map.data.iter().flatten() {
+            view.take(name, value.trim());
+        }
+        Some(view)
+    }
+
+    /// Sets what the key stands for, when it is there and can be read.
+    pub(super) fn set<T>(
+        &mut self,
+        target: &mut T,
+        name: &'static str,
+        parse: impl FnOnce(&'a str) -> Parsed<T>,
+    ) {
+        #[cfg(test)]
+        self.asked.insert(name);
+        debug_assert!(KEYS.iter().any(|key| key.name == name), "{name} is a key");
+        let Some(text) = self.values.get(name) else { return };
+        match parse(text) {
+            Ok(value) => *target = value,
+            Err(expected) => {
+                let reason = format!("expected {expected}, got {:?}", shortened(text));
+                self.say(Severity::Warning, name, reason, "the default holds");
+            }
+        }
+    }
+
+    /// The value, when there is one.
+    pub(super) fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        #[cfg(test)]
+        self.asked.insert(name);
+        self.values.get(name).copied().filter(|text| !text.is_empty())
+    }
+
+    /// Of the ConfigMap.
+    pub(super) fn namespace(&self) -> String {
+        self.reporter.object().key.namespace.clone()
+    }
+
+    fn take(&mut self, name: &str, value: &'a str) {
+        match KEYS.iter().find(|key| key.name == name) {
+            None => self.unknown(name),
+            Some(Key { envoy: Support::Reported(_), default, .. }) if value == *default => {}
+            Some(Key { name, envoy: Support::Reported(advice), .. }) => {
+                self.say(Severity::Warning, name, format!("not supported: {advice}"), "served without it");
+            }
+            Some(Key { name, envoy, default }) => {
+                self.values.insert(name, value);
+                if let Support::Partly(difference) = envoy
+                    && value != *default
+                {
+                    self.say(Severity::Note, name, *difference, "served with this difference");
+                }
+            }
+        }
+    }
+
+    fn unknown(&mut self, name: &str) {
+        let nearest = alike(KEYS.iter().map(|key| key.name), name);
+        let hint = nearest.map(|nearest| format!(" (did you mean {nearest}?)")).unwrap_or_default();
+        let name = shortened(name);
+        let reason = format!("expected a key of ingress-nginx, got {name:?}{hint}");
+        self.say(Severity::Warning, &name, reason, "key ignored");
+    }
+
+    pub(super) fn say(
+        &mut self,
+        severity: Severity,
+        name: &str,
+        reason: impl Into<String>,
+        consequence: &str,
+    ) {
+        self.reporter.say(severity, format!("data.{name}"), reason, consequence);
+    }
+
+    #[cfg(test)]
+    pub(super) fn with(values: BTreeMap<&'static str, &'a str>, reports: &'r mut Vec<Report>) -> Self {
+        let object = ObjectRef { kind: Kind::ConfigMap, key: crate::ObjectKey::new("default", "c") };
+        View { values, reporter: Reporter::new(object, reports), asked: Default::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn unasked(&self) -> Vec<&'static str> {
+        self.values.keys().filter(|name| !self.asked.contains(*name)).copied().collect()
+    }
+}

@@ -1,0 +1,78 @@
+//! Objects that objects name: one place that says which of them may be read (R9 of the security rules).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Secret;
+
+use crate::annotations::value;
+use crate::{ObjectKey, Resources};
+
+/// Who may name what.
+#[derive(Clone, Copy)]
+pub(crate) struct References<'a> {
+    pub(crate) resources: &'a Resources,
+    /// `allow-cross-namespace-resources`
+    pub(crate) across_namespaces: bool,
+}
+
+impl<'a> References<'a> {
+    /// The ConfigMap that an object of `namespace` names. The error is a report's reason.
+    pub(crate) fn config_map(
+        self,
+        namespace: &str,
+        text: &str,
+    ) -> Result<&'a BTreeMap<String, String>, String> {
+        static NOTHING: BTreeMap<String, String> = BTreeMap::new();
+        let key = self.key(namespace, text)?;
+        let found = self.resources.config_maps.get(&key);
+        let found = found.ok_or_else(|| {
+            format!("expected a ConfigMap, got {:?}, which does not exist", key.to_string())
+        })?;
+        Ok(found.data.as_ref().unwrap_or(&NOTHING))
+    }
+
+    /// The Secret that an object of `namespace` names, and its key. The error is a report's reason.
+    #[allow(dead_code)]
+    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Secret), String> {
+        let key = self.key(namespace, text)?;
+        match self.resources.secrets.get(&key) {
+            Some(secret) => Ok((key, secret)),
+            None => Err(format!("expected a Secret, got {:?}, which does not exist", key.to_string())),
+        }
+    }
+
+    fn key(self, namespace: &str, text: &str) -> Result<ObjectKey, String> {
+        let (named, name) = value::reference(text)
+            .map_err(|expected| format!("expected {expected}, got {:?}", crate::object::shortened(text)))?;
+        match named {
+            Some(other) if other != namespace && !self.across_namespaces => Err(format!(
+                "expected an object of namespace {namespace}, got one of {other} (allow-cross-namespace-resources is off)"
+            )),
+            other => Ok(ObjectKey::new(other.unwrap_or(namespace), name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Object;
+
+    #[test]
+    fn another_namespace_is_read_only_when_the_operator_says_so() {
+        let mut resources = Resources::default();
+        let metadata = json!({"name": "m", "namespace": "other"});
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"A": "b"}});
+        resources.apply(Object::from_value(object).unwrap());
+        let read = |across_namespaces, text: &str| {
+            References { resources: &resources, across_namespaces }.config_map("own", text).map(BTreeMap::len)
+        };
+        assert_eq!(read(true, "other/m"), Ok(1));
+        assert!(read(false, "other/m").unwrap_err().contains("allow-cross-namespace-resources"));
+        assert!(read(true, "m").unwrap_err().contains("own/m"));
+        assert!(read(true, "../m").is_err());
+    }
+}

@@ -1,0 +1,142 @@
+//! A server while it grows, and what it grows into.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_ir::{Action, Hostname, Location, PathMatch, Redirect, RedirectTo, Server, ServerName};
+
+use super::Owners;
+use super::claim::{Claim, HostFacts};
+use super::patterns;
+use crate::global::Globals;
+use crate::path::{self, PathType};
+use crate::report::Reporter;
+use crate::{Report, Severity};
+
+/// What a draft grows into.
+pub(super) struct Finished {
+    pub(super) server: Server,
+    pub(super) owners: Owners,
+}
+
+/// A location, and the claim that it comes from if it comes from one.
+pub(super) type Claimed<'a> = (Location, Option<&'a Claim>);
+
+/// What the Ingresses of one host have asked for.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// In the order in which they were made.
+    pub(super) claims: Vec<Claim>,
+    /// Where unmatched paths go; without one they are 404.
+    pub(super) default: Option<Claim>,
+    pub(super) has_certificate: bool,
+    pub(super) app_root: Option<String>,
+    pub(super) from_to_www: bool,
+}
+
+impl Draft {
+    pub(super) fn claim(&self, path: &str, kind: PathType) -> Option<&Claim> {
+        self.claims.iter().find(|claim| claim.path == path && claim.kind == kind)
+    }
+
+    pub(super) fn finish(
+        self,
+        name: &ServerName,
+        fallback: Option<Action>,
+        globals: &Globals,
+        reports: &mut Vec<Report>,
+    ) -> Finished {
+        let host =
+            HostFacts { has_certificate: self.has_certificate && *name != ServerName::CatchAll, globals };
+        let has_root = self.claim("/", PathType::Prefix).is_some();
+        let Draft { mut claims, default, app_root, .. } = self;
+        let has_patterns = claims.iter().any(Claim::is_pattern);
+        let mut root = None;
+        if !has_root {
+            match default {
+                Some(default) => claims.push(default),
+                // Nobody's: no annotation of a tenant holds for it.
+                None => root = fallback.map(|action| location_of_nobody(name, action, has_patterns)),
+            }
+        }
+        let locations = if has_patterns {
+            patterns::locations(&claims, name, host, reports)
+        } else {
+            literal(&claims, name, host, reports)
+        };
+        let owners = locations.iter().filter_map(|(location, claim)| {
+            claim.map(|claim| (location.id.clone(), claim.owner.key.clone()))
+        });
+        let owners = owners.collect();
+        let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
+        Finished { server: Server { aliases: Vec::new(), app_root, locations }, owners }
+    }
+}
+
+fn location_of_nobody(name: &ServerName, action: Action, has_patterns: bool) -> Location {
+    let root = if has_patterns { patterns::everything() } else { PathMatch::Prefix("/".to_owned()) };
+    Location::new(name, root, action, Arc::default())
+}
+
+/// Exact paths first, then prefixes, the longest first; each takes the paths that it names.
+fn literal<'a>(
+    claims: &'a [Claim],
+    name: &ServerName,
+    host: HostFacts<'_>,
+    reports: &mut Vec<Report>,
+) -> Vec<Claimed<'a>> {
+    let mut by_path: BTreeMap<PathMatch, &Claim> = BTreeMap::new();
+    for claim in claims {
+        if let Err(reason) = path::literal(&claim.path) {
+            let mut reporter = Reporter::new(claim.owner.clone(), reports);
+            reporter.say(Severity::Error, claim.field.clone(), reason, "path not served");
+            continue;
+        }
+        let path = match claim.kind {
+            PathType::Exact => PathMatch::Exact(claim.path.clone()),
+            PathType::Prefix => PathMatch::Prefix(claim.path.clone()),
+        };
+        by_path.entry(path).or_insert(claim);
+    }
+    let bare = bare_forms(&by_path);
+    let bare = bare.into_iter().map(|(path, to)| {
+        let redirect = Redirect { status: 301, to: RedirectTo::Path(to) };
+        (Location::new(name, PathMatch::Exact(path), Action::Redirect(redirect), Arc::default()), None)
+    });
+    let claimed =
+        by_path.iter().map(|(path, claim)| (claim.location(name, path.clone(), &host), Some(*claim)));
+    let mut locations: Vec<Claimed<'_>> = claimed.chain(bare).collect();
+    locations.sort_by(|(a, _), (b, _)| precedence(&a.path).cmp(&precedence(&b.path)));
+    locations
+}
+
+/// A path with a trailing slash takes its bare form along, as nginx does: `/docs` leads to `/docs/`.
+fn bare_forms(by_path: &BTreeMap<PathMatch, &Claim>) -> BTreeMap<String, String> {
+    let slashed = by_path.keys().filter_map(|path| {
+        let bare = path.text().strip_suffix('/').filter(|bare| !bare.is_empty())?;
+        let taken = by_path.contains_key(&PathMatch::Prefix(bare.to_owned()))
+            || by_path.contains_key(&PathMatch::Exact(bare.to_owned()));
+        (!taken).then(|| (bare.to_owned(), path.text().to_owned()))
+    });
+    slashed.collect()
+}
+
+fn precedence(path: &PathMatch) -> (bool, Reverse<usize>, &str) {
+    let text = path.text();
+    (!matches!(path, PathMatch::Exact(_)), Reverse(text.len()), text)
+}
+
+/// The host with `www.`, or without it, which leads to the host.
+pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(ServerName, Server)> {
+    let ServerName::Exact(host) = name else { return None };
+    let other = match host.as_str().strip_prefix("www.") {
+        Some(bare) => Hostname::parse(bare).ok()?,
+        None => Hostname::parse(&format!("www.{}", host.as_str())).ok()?,
+    };
+    let other = ServerName::Exact(other);
+    let redirect = Redirect { status: globals.redirect_status, to: RedirectTo::Host(host.clone()) };
+    let root = PathMatch::Prefix("/".to_owned());
+    let location = Location::new(&other, root, Action::Redirect(redirect), Arc::default());
+    Some((other, Server { locations: vec![location], ..Server::default() }))
+}

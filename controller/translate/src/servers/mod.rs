@@ -1,0 +1,252 @@
+//! Hosts and paths: many Ingresses to one set of servers.
+//!
+//! ```text
+//!   Ingresses --order.rs--> oldest first --mod.rs--> Draft of each host --draft.rs--> Server
+//!                                          claims       \-- patterns.rs, when one path of the host is a pattern
+//! ```
+//!
+//! Ingresses are read oldest first; the first to claim a path of a host has it. Every host that an Ingress names
+//! exists, even without a path.
+
+mod backend;
+mod claim;
+mod draft;
+mod order;
+mod patterns;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
+use sluice_ir::{Action, BackendId, LocationId, Server, ServerName};
+
+use crate::annotations::Annotations;
+use crate::backends::{Port, Registry, Terms, Use};
+use crate::global::Globals;
+use crate::object::{key_of, shortened};
+use crate::path::{self, PathType};
+use crate::report::Reporter;
+use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Severity};
+use claim::{Author, Claim};
+use draft::Draft;
+pub(crate) use order::ours;
+
+/// More rules than this in one Ingress are refused: R5 of the security rules.
+const MOST_RULES: usize = 1000;
+
+/// The API server's own limit for the annotations of one object: keys and values together, in bytes.
+const MOST_ANNOTATIONS: usize = 256 * 1024;
+
+/// Collects the servers of one translation.
+struct Assembly<'a> {
+    drafts: BTreeMap<ServerName, Draft>,
+    /// Each with the server that it is another name of, in the order in which they were asked for.
+    aliases: Vec<(ServerName, ServerName, ObjectRef)>,
+    registry: &'a mut Registry,
+    reports: &'a mut Vec<Report>,
+    fallback: Option<BackendId>,
+    globals: &'a Globals,
+    options: &'a Options,
+}
+
+/// Which Ingress each location is from. Those of flags and those that follow from others are from none.
+pub(crate) type Owners = BTreeMap<LocationId, ObjectKey>;
+
+/// Every server.
+pub(crate) struct Assembled {
+    pub(crate) servers: BTreeMap<ServerName, Server>,
+    pub(crate) owners: Owners,
+}
+
+/// Builds the servers of these Ingresses, which are in the order in which they are read.
+pub(crate) fn assemble<'a>(
+    ingresses: impl IntoIterator<Item = &'a Ingress>,
+    options: &Options,
+    globals: &Globals,
+    registry: &mut Registry,
+    reports: &mut Vec<Report>,
+) -> Assembled {
+    registry.usual = globals.transport.clone();
+    let fallback = default_backend(options, globals, registry);
+    let drafts = BTreeMap::from([(ServerName::CatchAll, Draft::default())]);
+    let aliases = Vec::new();
+    let mut assembly = Assembly { drafts, aliases, registry, reports, fallback, globals, options };
+    for ingress in ingresses {
+        assembly.add(ingress);
+    }
+    assembly.finish()
+}
+
+fn default_backend(options: &Options, globals: &Globals, registry: &mut Registry) -> Option<BackendId> {
+    let service = options.default_backend_service.clone()?;
+    let object = ObjectRef { kind: Kind::Service, key: service.clone() };
+    let usage = Use { object, field: "--default-backend-service".to_owned() };
+    let terms = Terms { transport: &globals.transport, attempts: globals.retries.attempts };
+    Some(registry.use_of(service, Port::First, terms, usage))
+}
+
+impl Assembly<'_> {
+    fn add(&mut self, ingress: &Ingress) {
+        let Some(spec) = &ingress.spec else { return };
+        let object = ObjectRef { kind: Kind::Ingress, key: key_of(&ingress.metadata) };
+        if let Some((field, reason)) = unfit(ingress, self.options) {
+            self.report(&object).say(Severity::Error, field, reason, "Ingress not served");
+            return;
+        }
+        let has_tls = spec.tls.as_ref().is_some_and(|tls| !tls.is_empty());
+        if has_tls {
+            let reason = "expected no certificates of its own (they are not supported yet)";
+            self.report(&object).say(Severity::Warning, "spec.tls", reason, "https presents the default one");
+        }
+        let reporter = Reporter::new(object.clone(), self.reports);
+        let annotations = Annotations::of(ingress, self.globals, self.options, reporter);
+        if annotations.refused {
+            return;
+        }
+        let author = Author { object, annotations: Arc::new(annotations), has_tls };
+        let default = spec.default_backend.as_ref().and_then(|backend| {
+            let field = "spec.defaultBackend".to_owned();
+            self.action(backend, &author, field.clone()).map(|action| Claim::root(action, &author, field))
+        });
+        let rules = spec.rules.as_deref().unwrap_or_default();
+        if rules.is_empty() {
+            self.catch_all(default.clone(), &author);
+        }
+        for (position, rule) in rules.iter().enumerate() {
+            self.add_rule(rule, &format!("spec.rules[{position}]"), &author, default.as_ref());
+        }
+    }
+
+    fn catch_all(&mut self, default: Option<Claim>, author: &Author) {
+        let Some(default) = default else { return };
+        let draft = self.drafts.entry(ServerName::CatchAll).or_default();
+        if draft.default.is_none() {
+            draft.default = Some(default);
+        } else {
+            let reason = "expected one default backend, got another of an older Ingress before";
+            let field = "spec.defaultBackend";
+            self.report(&author.object).say(Severity::Warning, field, reason, "default backend not used");
+        }
+    }
+
+    fn add_rule(&mut self, rule: &IngressRule, field: &str, author: &Author, default: Option<&Claim>) {
+        let host = rule.host.as_deref().unwrap_or_default();
+        let Ok(name) = ServerName::parse(host) else {
+            let reason = format!("expected a DNS name, got {:?}", shortened(host));
+            self.report(&author.object).say(
+                Severity::Error,
+                format!("{field}.host"),
+                reason,
+                "rule not served",
+            );
+            return;
+        };
+        // The first Ingress of a host decides where its unmatched paths go.
+        if name != ServerName::CatchAll && !self.drafts.contains_key(&name) {
+            self.drafts.insert(name.clone(), Draft { default: default.cloned(), ..Draft::default() });
+        }
+        self.take_host(&name, author);
+        let paths = rule.http.as_ref().map(|http| http.paths.as_slice()).unwrap_or_default();
+        if author.annotations.paths_unreadable {
+            return;
+        }
+        for (position, path) in paths.iter().enumerate() {
+            self.add_path(&name, path, &format!("{field}.http.paths[{position}]"), author);
+        }
+    }
+
+    /// What an Ingress says about a host as a whole; the first that says something has said it.
+    fn take_host(&mut self, name: &ServerName, author: &Author) {
+        let Author { annotations, object, has_tls } = author;
+        let draft = self.drafts.entry(name.clone()).or_default();
+        draft.has_certificate |= has_tls;
+        draft.from_to_www |= annotations.host.from_to_www;
+        if draft.app_root.is_none() {
+            draft.app_root.clone_from(&annotations.host.app_root);
+        }
+        // The catch-all server has every name that no other one has.
+        if *name != ServerName::CatchAll && !self.aliases.iter().any(|(_, server, _)| server == name) {
+            let aliases = annotations.host.aliases.iter();
+            self.aliases.extend(aliases.map(|alias| (alias.clone(), name.clone(), object.clone())));
+        }
+    }
+
+    fn add_path(&mut self, name: &ServerName, path: &HTTPIngressPath, field: &str, author: &Author) {
+        let read = || -> Result<_, String> {
+            Ok((path::checked(path.path.as_deref())?, PathType::parse(&path.path_type)?))
+        };
+        let (text, kind) = match read() {
+            Ok(read) => read,
+            Err(reason) => {
+                let field = format!("{field}.path");
+                self.report(&author.object).say(Severity::Error, field, reason, "path not served");
+                return;
+            }
+        };
+        if let Some(claim) = self.drafts.get(name).and_then(|draft| draft.claim(text, kind)) {
+            let reason = format!("expected a path of its own, got one that {} has had before", claim.owner);
+            let field = format!("{field}.path");
+            self.report(&author.object).say(Severity::Warning, field, reason, "path not used");
+            return;
+        }
+        if let Some(action) = self.action(&path.backend, author, format!("{field}.backend")) {
+            let claim =
+                Claim { kind, path: text.to_owned(), ..Claim::root(action, author, format!("{field}.path")) };
+            self.drafts.entry(name.clone()).or_default().claims.push(claim);
+        }
+    }
+
+    fn report(&mut self, object: &ObjectRef) -> Reporter<'_> {
+        Reporter::new(object.clone(), self.reports)
+    }
+
+    fn finish(self) -> Assembled {
+        let fallback = self.fallback.map(Action::Forward);
+        let mut servers = BTreeMap::new();
+        let mut counterparts = BTreeMap::new();
+        let mut owners = Owners::new();
+        for (name, draft) in self.drafts {
+            if draft.from_to_www {
+                counterparts.extend(draft::counterpart(&name, self.globals));
+            }
+            let mut finished = draft.finish(&name, fallback.clone(), self.globals, self.reports);
+            owners.append(&mut finished.owners);
+            servers.insert(name, finished.server);
+        }
+        for (alias, server, owner) in self.aliases {
+            let taken =
+                servers.contains_key(&alias) || servers.values().any(|s: &Server| s.aliases.contains(&alias));
+            if taken {
+                let reason = format!("expected a name of its own, got {alias}, which is another host's");
+                let field = "annotation server-alias";
+                Reporter::new(owner, self.reports).say(Severity::Warning, field, reason, "alias not used");
+            } else if let Some(server) = servers.get_mut(&server) {
+                server.aliases.push(alias);
+            }
+        }
+        for (name, server) in counterparts {
+            if !servers.values().any(|other| other.aliases.contains(&name)) {
+                servers.entry(name).or_insert(server);
+            }
+        }
+        Assembled { servers, owners }
+    }
+}
+
+/// Why an Ingress is not served at all.
+fn unfit(ingress: &Ingress, options: &Options) -> Option<(&'static str, String)> {
+    let spec = ingress.spec.as_ref()?;
+    if options.disable_catch_all && spec.default_backend.is_some() {
+        let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
+        return Some(("spec.defaultBackend", reason));
+    }
+    let rules = spec.rules.as_ref().map(Vec::len).unwrap_or_default();
+    if rules > MOST_RULES {
+        return Some(("spec.rules", format!("expected at most {MOST_RULES} rules, got {rules}")));
+    }
+    let annotations = ingress.metadata.annotations.iter().flatten();
+    let size: usize = annotations.map(|(key, value)| key.len() + value.len()).sum();
+    // Something in there may guard access: what is not read is not served.
+    let reason = || format!("expected at most {MOST_ANNOTATIONS} bytes, got {size}");
+    (size > MOST_ANNOTATIONS).then(|| ("metadata.annotations", reason()))
+}

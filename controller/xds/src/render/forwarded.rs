@@ -1,0 +1,137 @@
+//! Who a client is, and what pods are told about it.
+//!
+//! ingress-nginx tells pods in `X-Forwarded-*` and `X-Real-IP` what it knows itself, and keeps what a client said in
+//! `X-Original-Forwarded-*`. Envoy would add to what the client said, so what is not believed is moved away before
+//! Envoy looks at it.
+
+use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
+use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
+use envoy_types::pb::envoy::config::core::v3::{CidrRange, HeaderValueOption, TypedExtensionConfig};
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{KeyValuePair, Rule};
+use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::{XffConfig, XffTrustedCidrs};
+use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
+use sluice_ir::{Cidr, Forwarded};
+
+use super::header::{add, append, remove, remove_prefix, set};
+use super::wire::{extension, number, yes};
+
+const FOR: &str = "x-forwarded-for";
+const HOST: &str = "x-forwarded-host";
+const PORT: &str = "x-forwarded-port";
+const PROTO: &str = "x-forwarded-proto";
+const CLIENT: &str = "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%";
+/// The host that clients see, when what is in front is believed: of several, the first.
+pub(super) const BELIEVED_HOST: &str = "%DYNAMIC_METADATA(sluice:host)%";
+
+/// What Envoy tells pods about itself, which is no business of theirs.
+pub(super) const ENVOYS_OWN: [&str; 4] = [
+    "x-envoy-expected-rq-timeout-ms",
+    "x-envoy-external-address",
+    "x-envoy-internal",
+    "x-envoy-original-path",
+];
+
+/// Before Envoy looks at anything: nobody steers Envoy or the filter, and what is not believed is moved away. `port` is
+/// the one that clients know the listener by.
+pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderMutation> {
+    let client = forwarded.client.as_deref().unwrap_or(FOR).to_ascii_lowercase();
+    let mut mutations = vec![remove_prefix("x-sluice-"), remove_prefix("x-envoy-"), remove("proxy")];
+    for (original, header) in
+        [("x-original-forwarded-for", client.as_str()), ("x-original-forwarded-host", HOST)]
+    {
+        mutations.extend([remove(original), append(set(original, &format!("%REQ({header})%")))]);
+    }
+    match &forwarded.client {
+        None if forwarded.keep_chain => {}
+        None => mutations.push(remove(FOR)),
+        Some(_) if client == FOR => {}
+        Some(_) => mutations.extend([remove(FOR), append(set(FOR, &format!("%REQ({client})%")))]),
+    }
+    let port = if forwarded.proxy_protocol { "%DOWNSTREAM_LOCAL_PORT%".to_owned() } else { port.to_string() };
+    if forwarded.origin {
+        mutations.extend([append(add(PORT, &port)), append(add(HOST, "%REQ(:authority)%"))]);
+    } else {
+        mutations.extend([remove(PROTO), append(set(PORT, &port))]);
+    }
+    mutations
+}
+
+/// What pods are told.
+pub(super) fn told(forwarded: &Forwarded) -> Vec<HeaderValueOption> {
+    let chain = HeaderValueOption {
+        append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
+        ..set(FOR, "%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%")
+    };
+    let host = if forwarded.origin { BELIEVED_HOST } else { "%REQ(:authority)%" };
+    let mut told = vec![
+        set("x-real-ip", CLIENT),
+        if forwarded.keep_chain { chain } else { set(FOR, CLIENT) },
+        set(HOST, host),
+        set("x-forwarded-scheme", "%REQ(x-forwarded-proto)%"),
+        set("x-scheme", "%REQ(x-forwarded-proto)%"),
+    ];
+    if forwarded.original_uri {
+        told.push(set("x-original-uri", "%REQ(:path)%"));
+    }
+    told
+}
+
+/// How Envoy finds out who the client is; without one it is who connected.
+pub(super) fn detection(forwarded: &Forwarded) -> Option<TypedExtensionConfig> {
+    forwarded.client.as_ref()?;
+    let cidrs = XffTrustedCidrs { cidrs: forwarded.trusted.iter().copied().map(range).collect() };
+    let xff = XffConfig { xff_trusted_cidrs: Some(cidrs), skip_xff_append: yes(), ..XffConfig::default() };
+    Some(extension("envoy.http.original_ip_detection.xff", xff))
+}
+
+/// Keeps the first of the believed hosts for [`BELIEVED_HOST`].
+pub(super) fn first_host() -> HeaderToMetadata {
+    let first = RegexMatchAndSubstitute {
+        pattern: Some(RegexMatcher { regex: r"^\s*([^,\s]*).*$".to_owned(), ..RegexMatcher::default() }),
+        substitution: r"\1".to_owned(),
+    };
+    let key = KeyValuePair {
+        metadata_namespace: "sluice".to_owned(),
+        key: "host".to_owned(),
+        r#type: 0,
+        encode: 0,
+        value: String::new(),
+        regex_value_rewrite: Some(first),
+    };
+    let rule = Rule { header: HOST.to_owned(), on_header_present: Some(key), ..Rule::default() };
+    HeaderToMetadata { request_rules: vec![rule], ..HeaderToMetadata::default() }
+}
+
+pub(super) fn range(cidr: Cidr) -> CidrRange {
+    CidrRange { address_prefix: cidr.address().to_string(), prefix_len: number(u32::from(cidr.length())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(forwarded: &Forwarded) -> String {
+        format!("{:?}", before_everything(forwarded, 80))
+    }
+
+    #[test]
+    fn what_clients_say_is_believed_only_when_the_operator_says_so() {
+        let trusting =
+            Forwarded { client: Some("X-Forwarded-For".into()), origin: true, ..Forwarded::default() };
+        assert!(names(&Forwarded::default()).contains(r#"Remove("x-forwarded-for")"#));
+        assert!(names(&Forwarded::default()).contains(r#"Remove("x-forwarded-proto")"#));
+        assert!(!names(&trusting).contains(r#"Remove("x-forwarded-for")"#));
+        assert!(!names(&trusting).contains(r#"Remove("x-forwarded-proto")"#));
+        assert_eq!(detection(&Forwarded::default()), None);
+        assert!(detection(&trusting).is_some());
+    }
+
+    #[test]
+    fn nobody_steers_envoy_or_the_filter() {
+        for forwarded in [Forwarded::default(), Forwarded { origin: true, ..Forwarded::default() }] {
+            let early = before_everything(&forwarded, 80);
+            assert_eq!(early[..2], [remove_prefix("x-sluice-"), remove_prefix("x-envoy-")]);
+        }
+    }
+}

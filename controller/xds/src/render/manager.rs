@@ -1,0 +1,212 @@
+//! The HTTP connection manager of a listener: what a request goes through.
+
+use envoy_types::pb::envoy::config::accesslog::v3::AccessLog;
+use envoy_types::pb::envoy::config::accesslog::v3::access_log;
+use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
+use envoy_types::pb::envoy::config::core::v3::{
+    CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions,
+};
+use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
+use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
+use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::{
+    CodecType, InternalAddressConfig, PathWithEscapedSlashesAction, RouteSpecifier, ServerHeaderTransformation,
+    UpgradeConfig,
+};
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
+    HttpConnectionManager, HttpFilter, Rds,
+};
+use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyMutation;
+use envoy_types::pb::google::protobuf::BoolValue;
+use prost::{Message, Name};
+use sluice_ir::{Edge, Hsts, Http};
+
+use super::header::{append, set};
+use super::wire::{ads_awaited, any, extension, number, seconds, yes};
+use super::{FILTER, HTTP, forwarded};
+use crate::Settings;
+
+/// Envoy's advice for an edge: what one client can make Envoy hold.
+const HTTP2_STREAM_WINDOW: u32 = 64 * 1024;
+const HTTP2_CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// What clients speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    /// The port that clients know it by, whatever is listened on.
+    fn port(self) -> u16 {
+        match self {
+            Scheme::Http => 80,
+            Scheme::Https => 443,
+        }
+    }
+}
+
+/// The name is for statistics.
+pub(super) fn manager(name: &str, scheme: Scheme, edge: &Edge, settings: &Settings) -> HttpConnectionManager {
+    let rds = Rds { config_source: Some(ads_awaited()), route_config_name: HTTP.to_owned() };
+    let detection = forwarded::detection(&edge.forwarded);
+    let early = EarlyMutation { mutations: forwarded::before_everything(&edge.forwarded, scheme.port()) };
+    HttpConnectionManager {
+        stat_prefix: name.to_owned(),
+        codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
+        route_specifier: Some(RouteSpecifier::Rds(rds)),
+        http_filters: filters(scheme, edge),
+        access_log: if settings.access_log { vec![to_stdout()] } else { Vec::new() },
+        upgrade_configs: vec![UpgradeConfig { upgrade_type: "websocket".to_owned(), ..Default::default() }],
+        early_header_mutation_extensions: vec![extension(
+            "envoy.http.early_header_mutation.header_mutation",
+            early,
+        )],
+        use_remote_address: Some(BoolValue { value: detection.is_none() }),
+        original_ip_detection_extensions: detection.into_iter().collect(),
+        generate_request_id: Some(BoolValue { value: edge.request_id }),
+        ..protocol(edge, hardened())
+    }
+}
+
+fn filters(scheme: Scheme, edge: &Edge) -> Vec<HttpFilter> {
+    let mut filters = Vec::new();
+    if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {
+        filters.push(filter("sluice.hsts", only_https(hsts)));
+    }
+    if edge.forwarded.origin {
+        filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
+    }
+    filters.push(the_filter());
+    filters.push(filter(
+        "envoy.filters.http.router",
+        Router { suppress_envoy_headers: true, ..Router::default() },
+    ));
+    filters
+}
+
+/// Comes on its own, so that a new checkpoint does not drain the listener.
+fn the_filter() -> HttpFilter {
+    let source = ExtensionConfigSource {
+        config_source: Some(ads_awaited()),
+        type_urls: vec![Wasm::type_url()],
+        ..ExtensionConfigSource::default()
+    };
+    HttpFilter {
+        name: FILTER.to_owned(),
+        config_type: Some(ConfigType::ConfigDiscovery(source)),
+        ..HttpFilter::default()
+    }
+}
+
+fn filter<M: Message + Name>(name: &str, config: M) -> HttpFilter {
+    HttpFilter {
+        name: name.to_owned(),
+        config_type: any(config).map(ConfigType::TypedConfig),
+        ..HttpFilter::default()
+    }
+}
+
+fn only_https(hsts: &Hsts) -> HeaderMutation {
+    let Hsts { max_age, include_subdomains, preload } = hsts;
+    let subdomains = if *include_subdomains { "; includeSubDomains" } else { "" };
+    let preload = if *preload { "; preload" } else { "" };
+    let header = set("strict-transport-security", &format!("max-age={max_age}{subdomains}{preload}"));
+    let mutations = Mutations { response_mutations: vec![append(header)], ..Mutations::default() };
+    HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() }
+}
+
+fn to_stdout() -> AccessLog {
+    AccessLog {
+        name: "envoy.access_loggers.stdout".to_owned(),
+        config_type: any(StdoutAccessLog::default()).map(access_log::ConfigType::TypedConfig),
+        ..AccessLog::default()
+    }
+}
+
+fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManager {
+    let Http { streams, keep_alive, requests, header_timeout, body_timeout, http2: _ } = edge.http;
+    // nginx: `underscores_in_headers off` drops them: `X_Forwarded_For` is not mistaken for another header.
+    let underscores = if edge.underscores {
+        HeadersWithUnderscoresAction::Allow
+    } else {
+        HeadersWithUnderscoresAction::DropHeader
+    };
+    HttpConnectionManager {
+        common_http_protocol_options: Some(HttpProtocolOptions {
+            idle_timeout: seconds(keep_alive.into()),
+            max_requests_per_connection: number(requests),
+            headers_with_underscores_action: underscores.into(),
+            ..HttpProtocolOptions::default()
+        }),
+        http_protocol_options: Some(Http1ProtocolOptions { accept_http_10: true, ..Default::default() }),
+        http2_protocol_options: Some(Http2ProtocolOptions {
+            max_concurrent_streams: number(streams),
+            initial_stream_window_size: number(HTTP2_STREAM_WINDOW),
+            initial_connection_window_size: number(HTTP2_CONNECTION_WINDOW),
+            ..Http2ProtocolOptions::default()
+        }),
+        request_headers_timeout: seconds(header_timeout.into()),
+        // Routes say it again for what they forward.
+        stream_idle_timeout: seconds(body_timeout.into()),
+        ..manager
+    }
+}
+
+/// What an edge must not believe.
+fn hardened() -> HttpConnectionManager {
+    HttpConnectionManager {
+        internal_address_config: Some(nobody_is_internal()),
+        skip_xff_append: true,
+        normalize_path: yes(),
+        merge_slashes: true,
+        // An escaped slash is part of a segment; it is matched and forwarded as it came.
+        path_with_escaped_slashes_action: PathWithEscapedSlashesAction::KeepUnchanged.into(),
+        // The pod's own `server` header, or none.
+        server_header_transformation: ServerHeaderTransformation::PassThrough.into(),
+        // ingress-nginx: the `X-Request-ID` of a client goes on.
+        preserve_external_request_id: true,
+        ..HttpConnectionManager::default()
+    }
+}
+
+/// To Envoy an internal client may steer the router with `x-envoy-*` headers, and without ranges everybody in a private
+/// network is internal. No client connects from this address.
+fn nobody_is_internal() -> InternalAddressConfig {
+    let nobody = CidrRange { address_prefix: "255.255.255.255".to_owned(), prefix_len: number(32) };
+    InternalAddressConfig { cidr_ranges: vec![nobody], ..InternalAddressConfig::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FilterCode;
+
+    fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
+        filters(scheme, edge).into_iter().map(|filter| filter.name).collect()
+    }
+
+    #[test]
+    fn the_filter_comes_before_the_router() {
+        assert_eq!(names(Scheme::Http, &Edge::default()), ["sluice", "envoy.filters.http.router"]);
+    }
+
+    #[test]
+    fn only_https_promises_https() {
+        assert_eq!(names(Scheme::Https, &Edge::default())[0], "sluice.hsts");
+        let edge = Edge { hsts: None, ..Edge::default() };
+        assert_eq!(names(Scheme::Https, &edge), names(Scheme::Http, &edge));
+    }
+
+    #[test]
+    fn requests_are_logged_only_when_asked_for() {
+        let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
+        let logs =
+            |settings: &Settings| manager("http", Scheme::Http, &Edge::default(), settings).access_log.len();
+        assert_eq!(logs(&quiet), 0);
+        assert_eq!(logs(&Settings { access_log: true, ..quiet }), 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! What is tried again: nginx's conditions in Envoy's words.
+
+use envoy_types::pb::envoy::config::route::v3::RetryPolicy;
+use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
+use sluice_ir::{Retries, RetryOn, Timeouts};
+
+use crate::render::wire::{millis, number, seconds};
+
+/// Requests that may have changed something: they are not repeated once they may have reached a pod. A pattern for the
+/// method.
+pub(super) const NOT_IDEMPOTENT: &str = "POST|LOCK|PATCH";
+
+/// Whether requests that cannot be repeated without harm need a policy of their own.
+pub(super) fn differs_by_method(retries: &Retries) -> bool {
+    let on = &retries.on;
+    retries.attempts.get() > 1 && !on.non_idempotent && conditions(on, true) != conditions(on, false)
+}
+
+/// Also when nothing is tried twice: it limits the time of the one attempt.
+pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -> RetryPolicy {
+    let idempotent = idempotent || retries.on.non_idempotent;
+    let on = conditions(&retries.on, idempotent);
+    let more = u32::from(retries.attempts.get()) - 1;
+    // Without a wait worth the name: each attempt goes to another pod, so there is nothing to wait for.
+    let back_off = RetryBackOff { base_interval: millis(1), max_interval: millis(10) };
+    RetryPolicy {
+        retry_on: on.join(","),
+        num_retries: number(if on.is_empty() { 0 } else { more }),
+        retriable_status_codes: statuses(&retries.on, idempotent),
+        // nginx limits the time between two reads of one attempt.
+        per_try_idle_timeout: seconds(timeouts.read.max(timeouts.send).into()),
+        retry_back_off: Some(back_off),
+        ..RetryPolicy::default()
+    }
+}
+
+fn conditions(on: &RetryOn, idempotent: bool) -> Vec<&'static str> {
+    let mut words = Vec::new();
+    if on.error || on.timeout {
+        // Surely has not reached an application, whatever the method.
+        words.extend(["connect-failure", "refused-stream", "reset-before-request"]);
+    }
+    if idempotent && (on.error || on.timeout || on.invalid_header) {
+        words.push("reset");
+    }
+    if idempotent && !on.statuses.is_empty() {
+        words.push("retriable-status-codes");
+    }
+    words
+}
+
+fn statuses(on: &RetryOn, idempotent: bool) -> Vec<u32> {
+    if idempotent { on.statuses.iter().map(|status| u32::from(*status)).collect() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retry_on(on: RetryOn, idempotent: bool) -> (String, u32, Vec<u32>) {
+        let policy = policy(&Retries { on, ..Retries::default() }, &Timeouts::default(), idempotent);
+        (policy.retry_on, policy.num_retries.unwrap().value, policy.retriable_status_codes)
+    }
+
+    #[test]
+    fn what_may_have_reached_a_pod_is_repeated_only_when_that_does_no_harm() {
+        let safe = "connect-failure,refused-stream,reset-before-request";
+        assert_eq!(retry_on(RetryOn::default(), true), (format!("{safe},reset"), 2, vec![]));
+        assert_eq!(retry_on(RetryOn::default(), false), (safe.to_owned(), 2, vec![]));
+        let always = RetryOn { non_idempotent: true, ..RetryOn::default() };
+        assert_eq!(retry_on(always.clone(), false), retry_on(always, true));
+    }
+
+    #[test]
+    fn off_is_one_attempt() {
+        assert_eq!(retry_on(RetryOn::never(), true), (String::new(), 0, vec![]));
+    }
+
+    #[test]
+    fn statuses_are_retried_by_number() {
+        let on = RetryOn { statuses: [503].into(), ..RetryOn::never() };
+        assert_eq!(retry_on(on.clone(), true), ("retriable-status-codes".to_owned(), 2, vec![503]));
+        assert_eq!(retry_on(on, false).1, 0);
+    }
+
+    #[test]
+    fn one_route_is_enough_when_the_method_makes_no_difference() {
+        let with = |on, attempts: u8| Retries { on, attempts: attempts.try_into().unwrap() };
+        assert!(differs_by_method(&with(RetryOn::default(), 3)));
+        assert!(!differs_by_method(&with(RetryOn::default(), 1)));
+        assert!(!differs_by_method(&with(RetryOn::never(), 3)));
+    }
+}

@@ -1,0 +1,83 @@
+//! Canaries: who is sent to another backend.
+
+use serde::{Deserialize, Serialize};
+
+/// A backend that takes a part of a location's requests. One that has no rule takes none.
+///
+/// Rules are asked in the order of ingress-nginx: header, cookie, weight.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Canary {
+    /// The id of the backend.
+    pub backend: String,
+    /// By a request header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<HeaderRule>,
+    /// By the cookie of this name: `always` and `never`; anything else leaves it to the weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cookie: Option<String>,
+    /// By chance. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Share>,
+    /// Whose sessions count here.
+    #[serde(default, skip_serializing_if = "CanaryAffinity::is_sticky")]
+    pub affinity: CanaryAffinity,
+}
+
+/// `weight` out of `total` requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// This many ...
+    pub weight: u32,
+    /// ... out of this many. Less than 100 counts as 100, as in ingress-nginx.
+    pub total: u32,
+}
+
+/// A rule on one request header.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderRule {
+    /// The header's name, in any case; `-` and `_` are the same, as in nginx's variables.
+    pub name: String,
+    /// Which values take the canary.
+    #[serde(default, skip_serializing_if = "HeaderMatch::is_switch")]
+    pub values: HeaderMatch,
+}
+
+/// Which values of a header take the canary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeaderMatch {
+    /// `always` takes it, `never` does not, anything else leaves it to the next rule.
+    #[default]
+    Switch,
+    /// This value takes it, any other leaves it to the next rule.
+    Exact(String),
+    /// A regular expression, searched anywhere, case-sensitive. One that cannot be compiled keeps every request that
+    /// has the header on the primary, as in ingress-nginx.
+    Pattern(String),
+}
+
+/// What a session means to a canary: `affinity-canary-behavior`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CanaryAffinity {
+    /// The canary has the primary's affinity, and a session that began on it stays on it.
+    #[default]
+    Sticky,
+    /// The canary has only the affinity of its own backend.
+    Legacy,
+}
+
+impl CanaryAffinity {
+    fn is_sticky(&self) -> bool {
+        *self == CanaryAffinity::Sticky
+    }
+}
+
+impl HeaderMatch {
+    fn is_switch(&self) -> bool {
+        *self == HeaderMatch::Switch
+    }
+}

@@ -1,0 +1,27 @@
+//! Where a request goes: a location of the data plane.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Canary;
+
+/// What one location of the data plane does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Location {
+    /// The id of the backend it forwards to: the primary, where there are canaries.
+    pub backend: String,
+    /// Backends that take a part of its requests, in the order they are asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub canaries: Vec<Canary>,
+    /// Sessions may begin here: the path of their cookie, unless the affinity names one. Absent: an existing session
+    /// is honoured, but no cookie is set (ingress-nginx's list of hosts and paths, as seen from one location).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_path: Option<String>,
+}
+
+impl Location {
+    /// A location that forwards everything to one backend.
+    pub fn to(backend: impl Into<String>) -> Self {
+        Location { backend: backend.into(), ..Location::default() }
+    }
+}

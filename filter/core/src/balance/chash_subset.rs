@@ -1,0 +1,151 @@
+//! Consistent hashing to a group of endpoints, by chance within it: less lopsided than one endpoint a key.
+//!
+//! As ingress-nginx's `chashsubset`: groups of `size` endpoints in the order of the configuration, the last filled up from
+//! the beginning, on a ring of the names `set1`, `set2` ... Retries go to the other members first, where the original may
+//! draw the failed one again.
+
+use crate::{EndpointIdx, Endpoints, Rng};
+
+use super::ring::{Ring, hash};
+use super::{Balancer, Candidates, Field};
+
+/// The groups of one backend.
+#[derive(Debug)]
+pub struct ChashSubset {
+    members: Vec<EndpointIdx>,
+    size: usize,
+    ring: Ring,
+}
+
+impl ChashSubset {
+    /// Groups the endpoints that get new requests.
+    #[must_use]
+    pub fn new(endpoints: &Endpoints, size: usize) -> Self {
+        let size = size.max(1);
+        let lasting = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| !traits.draining);
+        let mut all: Vec<EndpointIdx> = (0..endpoints.len()).filter(lasting).collect();
+        if all.is_empty() {
+            all = (0..endpoints.len()).collect();
+        }
+        let groups = all.len().div_ceil(size);
+        let members: Vec<EndpointIdx> = all.iter().cycle().take(groups * size).copied().collect();
+        let names: Vec<String> = (1..=groups).map(|n| format!("set{n}")).collect();
+        let ring = Ring::new(names.iter().map(|name| (name.as_str(), 1)));
+        ChashSubset { members, size, ring }
+    }
+
+    /// The groups, `set1` first.
+    pub fn groups(&self) -> impl Iterator<Item = &[EndpointIdx]> {
+        self.members.chunks(self.size)
+    }
+
+    /// The group of a key, from 0.
+    #[must_use]
+    pub fn group(&self, key: &[u8]) -> Option<usize> {
+        self.ring.node(key)
+    }
+
+    /// A member by chance, by its share, that was not tried.
+    fn draw(
+        group: &[EndpointIdx],
+        field: &Field<'_>,
+        tried: &Candidates,
+        rng: &mut impl Rng,
+    ) -> Option<EndpointIdx> {
+        let share = |idx| if field.pool.is_ready(idx) && !tried.has(idx) { field.share(idx) } else { 0.0 };
+        let total: f64 = group.iter().map(|&idx| share(idx)).sum();
+        let mut point = rng.fraction() * total;
+        let mut drawn = None;
+        for &idx in group.iter().filter(|&&idx| share(idx) > 0.0) {
+            drawn = Some(idx);
+            point -= share(idx);
+            if point < 0.0 {
+                break;
+            }
+        }
+        drawn
+    }
+}
+
+impl Balancer for ChashSubset {
+    fn candidates(&mut self, field: &Field<'_>, rng: &mut impl Rng) -> Candidates {
+        let mut candidates = Candidates::default();
+        let wanted = field.attempts.min(field.pool.ready().len()).clamp(1, Candidates::MAX);
+        let mut last = None;
+        for point in self.ring.walk(hash(field.key)) {
+            if last.replace(point.node()) == Some(point.node()) {
+                continue;
+            }
+            let group = self.members.chunks(self.size).nth(point.node()).unwrap_or_default();
+            while candidates.len() < wanted
+                && let Some(idx) = Self::draw(group, field, &candidates, rng)
+            {
+                candidates.push(idx);
+            }
+            if candidates.len() >= wanted {
+                break;
+            }
+        }
+        candidates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LoadBalance;
+    use super::*;
+    use crate::testing::Ground;
+
+    fn groups(endpoints: usize) -> Vec<Vec<EndpointIdx>> {
+        let subset = ChashSubset::new(&Ground::new(&vec![1; endpoints]).endpoints, 3);
+        subset.groups().map(<[_]>::to_vec).collect()
+    }
+
+    #[test]
+    fn groups_are_filled_up_from_the_beginning() {
+        assert_eq!(groups(3), [[0, 1, 2]]);
+        assert_eq!(groups(2), [[0, 1, 0]]);
+        assert_eq!(groups(1), [[0, 0, 0]]);
+        assert_eq!(groups(7), [[0, 1, 2], [3, 4, 5], [6, 0, 1]]);
+    }
+
+    /// Measured by running ingress-nginx 1.15.1's balancer; `set1` is group 0.
+    #[test]
+    fn keys_fall_on_the_groups_where_ingress_nginx_puts_them() {
+        let subset = ChashSubset::new(&Ground::new(&[1; 7]).endpoints, 3);
+        for (key, group) in
+            [("/index.html", 1), ("/alma/armud", 0), ("user-1", 2), ("10.1.2.3", 1), ("été", 0)]
+        {
+            assert_eq!(subset.group(key.as_bytes()), Some(group), "{key}");
+        }
+    }
+
+    #[test]
+    fn all_picks_of_a_key_are_members_of_its_group_and_every_member_is_picked() {
+        let picks = Ground::new(&[1; 9])
+            .picks(LoadBalance::ChashSubset(3), (0..300).map(|_| "/alma/armud".to_owned()));
+        let mut hits = [0; 9];
+        picks.iter().for_each(|picks| hits[picks[0]] += 1);
+        let used: Vec<_> =
+            hits.iter().enumerate().filter(|(_, hits)| **hits > 50).map(|(idx, _)| idx / 3).collect();
+        assert!(used.len() == 3 && used[0] == used[2], "{hits:?}");
+    }
+
+    #[test]
+    fn a_retry_does_not_draw_the_failed_member_again() {
+        let ground = Ground { attempts: 4, ..Ground::new(&[1; 9]) };
+        for picks in ground.picks(LoadBalance::ChashSubset(3), (0..200).map(|n| format!("{n}"))) {
+            let mut group: Vec<_> = picks[..3].iter().map(|idx| idx / 3).collect();
+            group.dedup();
+            assert_eq!(group.len(), 1, "the group first: {picks:?}");
+            assert!((1..4).all(|n| !picks[..n].contains(&picks[n])), "{picks:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_of_ejected_endpoints_leaves_its_keys_to_the_next() {
+        let hits = Ground::new(&[1; 9]).without(&[3, 4, 5]).hits(LoadBalance::ChashSubset(3), 3_000);
+        assert_eq!(hits[3] + hits[4] + hits[5], 0);
+        assert_eq!(hits.iter().sum::<usize>(), 3_000);
+    }
+}

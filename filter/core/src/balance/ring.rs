@@ -1,0 +1,166 @@
+//! The ring of consistent hashing, bit for bit as lua-resty-balancer's `chash` (Karger et al. 1997, ketama).
+//!
+//! A node has 160 points for each unit of weight: `point[0] = crc32(node, 0u32)`, `point[i] = crc32(node, point[i-1])`,
+//! numbers in little-endian bytes. A key belongs to the first point at or behind `crc32(key)`, around the end.
+
+use crc32fast::Hasher;
+
+/// Points of a node of weight one.
+const POINTS: u32 = 160;
+/// Weights beyond this are scaled down: more points do not make a ring fairer, only larger.
+const LARGEST: u32 = 100;
+
+/// Points of nodes, sorted by hash.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ring {
+    hashes: Vec<u32>,
+    points: Vec<Point>,
+}
+
+/// One point of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    node: u32,
+    rank: u16,
+}
+
+/// The hash of a key.
+#[must_use]
+pub fn hash(key: &[u8]) -> u32 {
+    crc32fast::hash(key)
+}
+
+impl Point {
+    /// The node it belongs to.
+    #[must_use]
+    pub fn node(self) -> usize {
+        self.node as usize
+    }
+
+    /// Whether it is among the first `part` (0 to 1) of its node's points: a node that starts slowly has only those.
+    #[must_use]
+    pub fn is_within(self, part: f64) -> bool {
+        f64::from(self.rank) < part * 65_536.0
+    }
+}
+
+impl Ring {
+    /// A ring of nodes by name, in the order of their numbers, with their weights.
+    pub fn new<'a>(nodes: impl Iterator<Item = (&'a str, u16)> + Clone) -> Self {
+        let heaviest = nodes.clone().map(|(_, weight)| u32::from(weight)).max().unwrap_or(1);
+        let scaled = |weight: u16| match heaviest {
+            0..=LARGEST => u32::from(weight),
+            _ => (u32::from(weight) * LARGEST / heaviest).max(1),
+        };
+        let mut ring: Vec<(u32, Point)> = Vec::new();
+        for (node, (name, weight)) in (0..).zip(nodes) {
+            add(&mut ring, node, name, scaled(weight) * POINTS);
+        }
+        ring.sort_unstable();
+        Ring {
+            hashes: ring.iter().map(|(hash, _)| *hash).collect(),
+            points: ring.into_iter().map(|(_, point)| point).collect(),
+        }
+    }
+
+    /// Whether there is no node.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// The points from a key's on, once around.
+    pub fn walk(&self, hash: u32) -> impl Iterator<Item = Point> + '_ {
+        let start = self.hashes.partition_point(|&point| point < hash);
+        let (before, behind) = self.points.split_at_checked(start).unwrap_or_default();
+        behind.iter().chain(before).copied()
+    }
+
+    /// The node of a key's point.
+    #[must_use]
+    pub fn node(&self, key: &[u8]) -> Option<usize> {
+        self.walk(hash(key)).next().map(Point::node)
+    }
+}
+
+fn add(ring: &mut Vec<(u32, Point)>, node: u32, name: &str, points: u32) {
+    let base = crc32fast::hash(name.as_bytes());
+    let mut previous = 0u32;
+    ring.reserve(points as usize);
+    for n in 0..points {
+        let mut hasher = Hasher::new_with_initial(base);
+        hasher.update(&previous.to_le_bytes());
+        previous = hasher.finalize();
+        // `points` is at most 16,000, so the product fits, and the quotient is below 65,536.
+        let rank = u16::try_from(n * 65_536 / points).unwrap_or(u16::MAX);
+        ring.push((previous, Point { node, rank }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIVE: [&str; 5] =
+        ["10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.3:8080", "10.0.0.4:8080", "10.0.0.5:8080"];
+
+    fn ring(nodes: &[&str]) -> Ring {
+        Ring::new(nodes.iter().map(|node| (*node, 1)))
+    }
+
+    /// Measured by running ingress-nginx 1.15.1's balancer (lua-resty-balancer 0.05).
+    #[test]
+    fn keys_fall_where_ingress_nginx_puts_them() {
+        let five = ring(&FIVE);
+        for (key, node) in [
+            ("/", 4),
+            ("/index.html", 0),
+            ("/alma/armud", 4),
+            ("user-3", 3),
+            ("b", 1),
+            ("1795220785.932.10656.753158", 4),
+            ("", 0),
+            ("été", 0),
+        ] {
+            assert_eq!(five.node(key.as_bytes()), Some(node), "{key}");
+        }
+        let two = ring(&["10.184.7.40:8080", "10.184.7.41:8080"]);
+        assert_eq!(two.node(b"/index.html"), Some(0));
+        assert_eq!(two.node(b"user-1"), Some(1));
+    }
+
+    /// From the same measurement.
+    #[test]
+    fn ten_thousand_keys_are_distributed_as_by_ingress_nginx() {
+        let ring = ring(&FIVE);
+        let mut counts = [0; 5];
+        for n in 1..=10_000 {
+            counts[ring.node(format!("k{n}").as_bytes()).unwrap()] += 1;
+        }
+        assert_eq!(counts, [1951, 2044, 2142, 2019, 1844]);
+    }
+
+    #[test]
+    fn a_walk_visits_every_point_once_and_wraps_around() {
+        let ring = ring(&FIVE);
+        let mut seen = [0; 5];
+        for point in ring.walk(u32::MAX) {
+            seen[point.node()] += 1;
+        }
+        assert_eq!(seen, [160; 5]);
+        assert_eq!(Ring::default().node(b"x"), None);
+    }
+
+    #[test]
+    fn weights_are_points_and_huge_weights_do_not_make_huge_rings() {
+        let of = |weights: [u16; 2]| Ring::new(["a", "b"].into_iter().zip(weights)).points.len();
+        assert_eq!(of([1, 3]), 640);
+        assert_eq!(of([u16::MAX, 1]), 16_160);
+    }
+
+    #[test]
+    fn half_of_a_node_is_half_of_its_points() {
+        let within = ring(&FIVE).points.iter().filter(|point| point.is_within(0.5)).count();
+        assert_eq!(within, 5 * 80);
+    }
+}

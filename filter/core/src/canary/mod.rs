@@ -1,0 +1,98 @@
+//! Canaries: which backend of a location a request goes to.
+//!
+//! ingress-nginx's `route_to_alternative_balancer`, for several canaries:
+//!
+//! ```text
+//!   a session on the primary --> primary        a session on a canary --> that canary
+//!   header rules, then cookie rules, each canary in order: "yes" --> it; "no" takes it out
+//!   weights of those that are left, in one draw --> one of them, or the primary
+//! ```
+//!
+//! With one canary that is the original's order to the letter. A canary without endpoints is not there.
+
+mod rule;
+
+use std::rc::Rc;
+
+use sluice_filter_config as wire;
+
+use crate::{Request, Rng};
+
+pub use rule::{Answer, Rules};
+
+/// A backend that takes a part of a location's requests.
+#[derive(Debug)]
+pub struct Canary {
+    /// The id of the backend.
+    pub backend: Rc<str>,
+    /// Who goes there.
+    pub rules: Rules,
+    /// The primary's affinity applies to it; otherwise only its own.
+    pub shares_sessions: bool,
+}
+
+impl From<wire::Canary> for Canary {
+    fn from(canary: wire::Canary) -> Self {
+        let shares_sessions = canary.affinity == wire::CanaryAffinity::Sticky;
+        Canary { backend: canary.backend.as_str().into(), rules: Rules::from(&canary), shares_sessions }
+    }
+}
+
+/// The canary that the rules send a request to; `None` for the primary. Only canaries that are `there` count.
+pub fn choose(
+    canaries: &[Canary],
+    there: impl Fn(usize) -> bool,
+    request: &impl Request,
+    rng: &mut impl Rng,
+) -> Option<usize> {
+    let mut out = Out::default();
+    for ask in [Rules::by_header, Rules::by_cookie] {
+        for (n, canary) in canaries.iter().enumerate() {
+            if !there(n) || out.has(n) {
+                continue;
+            }
+            match ask(&canary.rules, request) {
+                Answer::Yes => return Some(n),
+                Answer::No => out.add(n),
+                Answer::NextRule => {}
+            }
+        }
+    }
+    by_weight(canaries, |n| there(n) && !out.has(n), rng)
+}
+
+fn by_weight(canaries: &[Canary], in_draw: impl Fn(usize) -> bool, rng: &mut impl Rng) -> Option<usize> {
+    let shares = || canaries.iter().enumerate().map(|(n, canary)| (n, canary.rules.share()));
+    if shares().all(|(_, share)| share == 0.0) {
+        return None;
+    }
+    let point = rng.fraction();
+    let mut sum = 0.0;
+    // The share of one that is not in the draw stays with the primary, so that nobody else gets more than their own.
+    let hit = shares().find(|(_, share)| {
+        sum += share;
+        point < sum
+    });
+    hit.map(|(n, _)| n).filter(|&n| in_draw(n))
+}
+
+/// Canaries that a rule has taken out, as bits; those beyond the last bit are asked by weight only.
+#[derive(Default)]
+struct Out(u64);
+
+impl Out {
+    fn add(&mut self, n: usize) {
+        self.0 |= Self::bit(n);
+    }
+
+    fn has(&self, n: usize) -> bool {
+        self.0 & Self::bit(n) != 0
+    }
+
+    fn bit(n: usize) -> u64 {
+        u32::try_from(n).ok().and_then(|n| 1u64.checked_shl(n)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

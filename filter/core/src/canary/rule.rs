@@ -1,0 +1,113 @@
+//! The rules of one canary.
+
+use regex_lite::Regex;
+use sluice_filter_config::{self as wire, HeaderMatch};
+
+use crate::{Request, affinity};
+
+/// What a rule says to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It takes the canary.
+    Yes,
+    /// It does not take this canary, whatever the other rules say.
+    No,
+    /// The next rule decides.
+    NextRule,
+}
+
+/// The rules of one canary, in the order of ingress-nginx.
+#[derive(Debug, Default)]
+pub struct Rules {
+    header: Option<HeaderRule>,
+    cookie: Option<String>,
+    share: f64,
+}
+
+#[derive(Debug)]
+struct HeaderRule {
+    name: String,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    Switch,
+    Exact(Vec<u8>),
+    Pattern(Regex),
+    /// A pattern that cannot be compiled: whoever sends the header stays on the primary.
+    Broken,
+}
+
+impl From<&wire::Canary> for Rules {
+    fn from(canary: &wire::Canary) -> Self {
+        let values = |values: &HeaderMatch| match values {
+            HeaderMatch::Switch => Values::Switch,
+            HeaderMatch::Exact(value) => Values::Exact(value.clone().into_bytes()),
+            HeaderMatch::Pattern(pattern) => Regex::new(pattern).map_or(Values::Broken, Values::Pattern),
+        };
+        // nginx looks headers up by their variables, which know neither case nor hyphens.
+        let rule = |rule: &wire::HeaderRule| HeaderRule {
+            name: rule.name.to_ascii_lowercase().replace('_', "-"),
+            values: values(&rule.values),
+        };
+        // In ingress-nginx a total below 100 is none.
+        let share = |share: wire::Share| (f64::from(share.weight) / f64::from(share.total.max(100))).min(1.0);
+        Rules {
+            header: canary.header.as_ref().map(rule),
+            cookie: canary.cookie.clone(),
+            share: canary.weight.map_or(0.0, share),
+        }
+    }
+}
+
+impl Rules {
+    /// The header rule.
+    pub fn by_header(&self, request: &impl Request) -> Answer {
+        let Some(rule) = &self.header else { return Answer::NextRule };
+        match request.header(&rule.name) {
+            Some(value) => rule.values.ask(&value),
+            None => Answer::NextRule,
+        }
+    }
+
+    /// The cookie rule.
+    pub fn by_cookie(&self, request: &impl Request) -> Answer {
+        let Some(name) = &self.cookie else { return Answer::NextRule };
+        let cookies = request.header("cookie");
+        let value = cookies.as_deref().and_then(|header| affinity::variable(header, name));
+        value.map_or(Answer::NextRule, switch)
+    }
+
+    /// The part of the requests that it takes by chance, from 0 to 1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.share
+    }
+
+    /// How many headers the rules read.
+    #[must_use]
+    pub fn headers(&self) -> usize {
+        usize::from(self.header.is_some()) + usize::from(self.cookie.is_some())
+    }
+}
+
+impl Values {
+    fn ask(&self, value: &[u8]) -> Answer {
+        let matches = match self {
+            Values::Switch => return switch(value),
+            Values::Broken => return Answer::No,
+            Values::Exact(expected) => value == expected,
+            Values::Pattern(pattern) => std::str::from_utf8(value).is_ok_and(|value| pattern.is_match(value)),
+        };
+        if matches { Answer::Yes } else { Answer::NextRule }
+    }
+}
+
+fn switch(value: &[u8]) -> Answer {
+    match value {
+        b"always" => Answer::Yes,
+        b"never" => Answer::No,
+        _ => Answer::NextRule,
+    }
+}

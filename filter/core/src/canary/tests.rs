@@ -1,0 +1,127 @@
+use sluice_filter_config::{HeaderMatch, HeaderRule, Share};
+
+use super::*;
+use crate::testing::{Ask, Counting};
+
+fn canary() -> wire::Canary {
+    wire::Canary { backend: "n/canary/80".into(), ..wire::Canary::default() }
+}
+
+fn weight(weight: u32, total: u32) -> Option<Share> {
+    Some(Share { weight, total })
+}
+
+fn header(values: HeaderMatch) -> Option<HeaderRule> {
+    Some(HeaderRule { name: "X-Canary".into(), values })
+}
+
+fn chosen(canaries: &[wire::Canary], request: &Ask) -> Option<usize> {
+    let canaries: Vec<Canary> = canaries.iter().cloned().map(Canary::from).collect();
+    choose(&canaries, |_| true, request, &mut Counting(1))
+}
+
+fn takes(canary: wire::Canary, request: &Ask) -> bool {
+    chosen(&[canary], request) == Some(0)
+}
+
+fn ask(value: &str) -> Ask {
+    Ask::default().with("x-canary", value)
+}
+
+fn part(canaries: &[wire::Canary], requests: usize) -> Vec<usize> {
+    let canaries: Vec<Canary> = canaries.iter().cloned().map(Canary::from).collect();
+    let mut hits = vec![0; canaries.len()];
+    let rng = &mut Counting(1);
+    for _ in 0..requests {
+        if let Some(n) = choose(&canaries, |_| true, &Ask::default(), rng) {
+            hits[n] += 1;
+        }
+    }
+    hits
+}
+
+#[test]
+fn without_rules_nobody_goes_there() {
+    assert!(!takes(canary(), &ask("always")));
+}
+
+#[test]
+fn the_header_decides_before_the_cookie_and_the_cookie_before_the_weight() {
+    let all = || wire::Canary {
+        header: header(HeaderMatch::Switch),
+        cookie: Some("c".into()),
+        weight: weight(100, 100),
+        ..canary()
+    };
+    assert!(!takes(all(), &ask("never").with("cookie", "c=always")));
+    assert!(takes(wire::Canary { weight: None, ..all() }, &ask("always").with("cookie", "c=never")));
+    assert!(!takes(all(), &ask("other").with("cookie", "c=never")));
+    assert!(takes(all(), &ask("other").with("cookie", "c=other")));
+    assert!(takes(wire::Canary { weight: None, ..all() }, &Ask::default().with("cookie", "a=b; c=always")));
+}
+
+#[test]
+fn a_header_value_makes_always_and_never_ordinary() {
+    let exact = || wire::Canary { header: header(HeaderMatch::Exact("foo".into())), ..canary() };
+    assert!(takes(exact(), &ask("foo")));
+    assert!(!takes(exact(), &ask("always")));
+    assert!(takes(wire::Canary { weight: weight(100, 100), ..exact() }, &ask("never")));
+}
+
+#[test]
+fn a_pattern_is_searched_and_a_broken_one_keeps_the_primary() {
+    let pattern = |text: &str| wire::Canary {
+        header: header(HeaderMatch::Pattern(text.into())),
+        weight: weight(0, 100),
+        ..canary()
+    };
+    assert!(takes(pattern("^(eu|us)-.*$"), &ask("eu-west")));
+    assert!(takes(pattern("u-w"), &ask("eu-west")), "unanchored");
+    assert!(!takes(pattern("EU"), &ask("eu-west")), "case-sensitive");
+    let broken = || wire::Canary { weight: weight(100, 100), ..pattern("(") };
+    assert!(!takes(broken(), &ask("eu")), "the weight is not asked");
+    assert!(takes(broken(), &Ask::default()), "without the header it is");
+}
+
+#[test]
+fn header_names_know_neither_case_nor_hyphens() {
+    let rule = HeaderRule { name: "X_CaNary".into(), values: HeaderMatch::Switch };
+    assert!(takes(wire::Canary { header: Some(rule), ..canary() }, &ask("always")));
+}
+
+#[test]
+fn weights_are_shares_of_their_total_and_small_totals_are_a_hundred() {
+    let by = |w, total| part(&[wire::Canary { weight: weight(w, total), ..canary() }], 10_000)[0];
+    assert_eq!([by(0, 100), by(100, 100), by(1000, 1000), by(250, 100)], [0, 10_000, 10_000, 10_000]);
+    assert!((2_700..3_300).contains(&by(30, 100)));
+    assert!((30..70).contains(&by(5, 1000)));
+    assert!((900..1_100).contains(&by(10, 50)), "a total of 50 counts as 100");
+}
+
+#[test]
+fn several_canaries_have_their_own_shares() {
+    let with = |w| wire::Canary { weight: weight(w, 100), ..canary() };
+    let hits = part(&[with(20), with(30)], 10_000);
+    assert!((1_850..2_150).contains(&hits[0]) && (2_800..3_200).contains(&hits[1]), "{hits:?}");
+}
+
+#[test]
+fn a_rule_of_a_later_canary_decides_before_the_weight_of_an_earlier_one() {
+    let first = wire::Canary { weight: weight(100, 100), ..canary() };
+    let second = wire::Canary { header: header(HeaderMatch::Switch), ..canary() };
+    assert_eq!(chosen(&[first.clone(), second.clone()], &ask("always")), Some(1));
+    assert_eq!(
+        chosen(&[first.clone(), second], &ask("never")),
+        Some(0),
+        "never takes out only its own canary"
+    );
+    let same = wire::Canary { header: header(HeaderMatch::Switch), ..first };
+    assert_eq!(chosen(&[same.clone(), same], &ask("never")), None);
+}
+
+#[test]
+fn a_canary_that_is_not_there_leaves_its_share_to_the_primary() {
+    let with = |w| Canary::from(wire::Canary { weight: weight(w, 100), ..canary() });
+    let canaries = [with(100), with(0)];
+    assert_eq!(choose(&canaries, |n| n != 0, &Ask::default(), &mut Counting(1)), None);
+}

@@ -1,0 +1,242 @@
+//! One request: where it goes, what its response begins, what its end teaches.
+
+use std::rc::Rc;
+
+use crate::affinity::{self, Affinity, CookieOf, Placement};
+use crate::balance::Candidates;
+use crate::canary;
+use crate::location::Location;
+use crate::outcome::{NewSession, Outcome, Ticket, Watch};
+use crate::{Backend, Request, Rng, Tables, Timestamp};
+
+/// What to do with a request.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one; a box would be an allocation a request"
+)]
+pub enum Decision<'a> {
+    /// Send it on.
+    Forward(Forward<'a>),
+    /// Answer it here.
+    Reply(Reply),
+    /// Not a location or backend of these tables: leave it to the data plane, which has its own fallback.
+    Unknown,
+}
+
+/// Where a request goes.
+#[derive(Debug)]
+pub struct Forward<'a> {
+    /// To the first of these endpoints, retries to the following: `ip:port,ip:port`.
+    pub candidates: &'a str,
+    /// The id of the backend that they belong to, where the location leaves it open.
+    pub backend: Option<&'a str>,
+    /// To be given back when the request is over, where somebody wants to hear of it.
+    pub ticket: Option<Ticket>,
+}
+
+/// A response that the filter gives itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// A short plain text.
+    pub body: &'static str,
+}
+
+impl Reply {
+    /// The backend has no endpoint.
+    pub const NO_ENDPOINTS: Reply = Reply { status: 503, body: "503 no endpoints available\n" };
+}
+
+/// The part of the tables that a request changes.
+struct Desk<'a> {
+    backends: &'a mut std::collections::HashMap<Rc<str>, Backend>,
+    key: &'a mut Vec<u8>,
+}
+
+impl Tables {
+    /// Decides one request by the location that the data plane matched. Allocates nothing, but for a new session.
+    pub fn decide(
+        &mut self,
+        location: &str,
+        request: &impl Request,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) -> Decision<'_> {
+        let Some(location) = self.locations.get(location) else { return Decision::Unknown };
+        let mut desk = Desk { backends: &mut self.backends, key: &mut self.key };
+        let Some(primary) = desk.backends.get(&location.backend) else { return Decision::Unknown };
+        if primary.endpoints().is_empty() {
+            return Decision::Reply(Reply::NO_ENDPOINTS);
+        }
+        let Route { id, affinity, session_path } = desk.route(location, request, rng);
+        let Some(backend) = desk.backends.get_mut(id) else { return Decision::Unknown };
+        let (candidates, session) = match affinity {
+            Some(affinity) => place(backend, affinity, session_path, request, now, rng),
+            None => (backend.balance(request, desk.key, now, rng), None),
+        };
+        write(&mut self.list, backend, &candidates);
+        let ticket = ticket(id, backend, &candidates, session);
+        let backend = (!location.canaries.is_empty()).then_some(&**id);
+        Decision::Forward(Forward { candidates: &self.list, backend, ticket })
+    }
+
+    /// The `Set-Cookie` of a response, now that it is known which endpoint gave it.
+    pub fn session_cookie(
+        &mut self,
+        ticket: &Ticket,
+        endpoint: &str,
+        https: bool,
+        now: Timestamp,
+    ) -> Option<String> {
+        let session = ticket.session.as_ref()?;
+        let backend = self.backends.get_mut(&ticket.backend)?;
+        let idx = backend.position(&ticket.picks, endpoint)?;
+        let upstream_key = backend.upstream_key(session, idx)?;
+        Some(session.affinity.cookie.render(&CookieOf {
+            upstream_key: upstream_key.as_bytes(),
+            backend_key: &backend.backend_key(),
+            location_path: &session.path,
+            https,
+            none_is_understood: session.none_is_understood,
+            now,
+        }))
+    }
+
+    /// The end of a request. Without an outcome only that it is over: every ticket comes back here.
+    pub fn ended(&mut self, ticket: Ticket, outcome: Option<&Outcome<'_>>, now: Timestamp) {
+        let Some(backend) = self.backends.get_mut(&ticket.backend) else { return };
+        if ticket.watch.end {
+            backend.ended(&ticket.picks);
+        }
+        if let Some(outcome) = outcome {
+            backend.observe(&ticket.picks, outcome, now);
+        }
+    }
+}
+
+/// Where a request goes, and what sessions mean there.
+struct Route<'l> {
+    id: &'l Rc<str>,
+    affinity: Option<Rc<Affinity>>,
+    session_path: Option<&'l Rc<str>>,
+}
+
+impl Desk<'_> {
+    /// The backend of a request.
+    fn route<'l>(&mut self, location: &'l Location, request: &impl Request, rng: &mut impl Rng) -> Route<'l> {
+        let primary = self.backends.get(&location.backend);
+        let affinity = primary.and_then(Backend::affinity).cloned();
+        let session = affinity.as_deref().map_or(0, headers);
+        request.expect(location.headers + session + primary.map_or(0, Backend::headers));
+        let session_path = location.session_path.as_ref();
+        let canary = match location.canaries.is_empty() {
+            true => None,
+            false => self.canary(location, affinity.as_deref(), request, rng),
+        };
+        match canary {
+            Some(canary) if canary.shares_sessions => Route { id: &canary.backend, affinity, session_path },
+            // ingress-nginx lists no location for such a canary, so that no session begins on it.
+            Some(canary) => {
+                Route { id: &canary.backend, affinity: self.affinity(&canary.backend), session_path: None }
+            }
+            None => Route { id: &location.backend, affinity, session_path },
+        }
+    }
+
+    fn affinity(&self, backend: &Rc<str>) -> Option<Rc<Affinity>> {
+        self.backends.get(backend).and_then(Backend::affinity).cloned()
+    }
+
+    fn canary<'l>(
+        &mut self,
+        location: &'l Location,
+        affinity: Option<&Affinity>,
+        request: &impl Request,
+        rng: &mut impl Rng,
+    ) -> Option<&'l canary::Canary> {
+        if affinity.is_some_and(|affinity| self.has_session(&location.backend, affinity, request)) {
+            return None;
+        }
+        for canary in &location.canaries {
+            let own = self.affinity(&canary.backend);
+            let affinity = if canary.shares_sessions { affinity } else { own.as_deref() };
+            if affinity.is_some_and(|affinity| self.has_session(&canary.backend, affinity, request)) {
+                return Some(canary);
+            }
+        }
+        let there = |n: usize| location.canaries.get(n).is_some_and(|canary| self.serves(&canary.backend));
+        let chosen = canary::choose(&location.canaries, there, request, rng)?;
+        location.canaries.get(chosen)
+    }
+
+    fn serves(&self, backend: &Rc<str>) -> bool {
+        self.backends.get(backend).is_some_and(|backend| !backend.endpoints().is_empty())
+    }
+
+    fn has_session(&mut self, backend: &Rc<str>, affinity: &Affinity, request: &impl Request) -> bool {
+        let Some(backend) = self.backends.get_mut(backend).filter(|backend| !backend.endpoints().is_empty())
+        else {
+            return false;
+        };
+        request.header("cookie").is_some_and(|cookies| backend.has_session(&cookies, affinity))
+    }
+}
+
+/// How many headers an affinity reads.
+fn headers(affinity: &Affinity) -> usize {
+    1 + usize::from(affinity.cookie.conditional_same_site_none)
+}
+
+fn place(
+    backend: &mut Backend,
+    affinity: Rc<Affinity>,
+    session_path: Option<&Rc<str>>,
+    request: &impl Request,
+    now: Timestamp,
+    rng: &mut impl Rng,
+) -> (Candidates, Option<NewSession>) {
+    let cookies = request.header("cookie");
+    let Placement { candidates, beginning } = backend.place(&affinity, cookies.as_deref(), now, rng);
+    let session = beginning.zip(session_path.cloned()).map(|(beginning, path)| {
+        let asks = affinity.cookie.conditional_same_site_none;
+        let user_agent = asks.then(|| request.header("user-agent")).flatten();
+        NewSession {
+            none_is_understood: affinity::none_is_understood(user_agent.as_deref().unwrap_or_default()),
+            stays: beginning.stays.and_then(|idx| backend.serial(idx)),
+            keys: beginning
+                .keys
+                .iter()
+                .filter_map(|(idx, key)| Some((backend.serial(*idx)?, *key)))
+                .collect(),
+            affinity,
+            path,
+        }
+    });
+    (candidates, session)
+}
+
+fn ticket(
+    id: &Rc<str>,
+    backend: &mut Backend,
+    candidates: &Candidates,
+    session: Option<NewSession>,
+) -> Option<Ticket> {
+    let watch = backend.watch();
+    if watch == Watch::default() && session.is_none() {
+        return None;
+    }
+    let picks = if watch.end { backend.sent(candidates) } else { backend.remember(candidates) };
+    Some(Ticket { backend: Rc::clone(id), picks, watch, session })
+}
+
+fn write(list: &mut String, backend: &Backend, candidates: &Candidates) {
+    list.clear();
+    for address in candidates.iter().filter_map(|idx| backend.endpoints().address(idx)) {
+        if !list.is_empty() {
+            list.push(',');
+        }
+        list.push_str(address);
+    }
+}

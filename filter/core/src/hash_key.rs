@@ -1,0 +1,79 @@
+//! What a request is hashed by.
+
+use sluice_filter_config::{self as wire, Plain, Variable};
+
+use crate::Request;
+
+/// Literals and variables, in the form that a request is asked for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Key {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Literal(Vec<u8>),
+    Variable(Variable),
+}
+
+impl From<&wire::HashKey> for Key {
+    fn from(key: &wire::HashKey) -> Self {
+        let part = |part: &wire::KeyPart| match part {
+            wire::KeyPart::Literal(text) => Part::Literal(text.clone().into_bytes()),
+            wire::KeyPart::Variable(variable) => Part::Variable(variable.clone()),
+        };
+        Key { parts: key.0.iter().map(part).collect() }
+    }
+}
+
+impl Key {
+    /// The key of an algorithm; none for those that do not hash.
+    #[must_use]
+    pub fn of(policy: &wire::LoadBalance) -> Option<Key> {
+        match policy {
+            wire::LoadBalance::Chash { key }
+            | wire::LoadBalance::ChashSubset { key, .. }
+            | wire::LoadBalance::BoundedChash { key, .. } => Some(key.into()),
+            _ => None,
+        }
+    }
+
+    /// Appends the value for a request.
+    pub fn evaluate(&self, request: &impl Request, out: &mut Vec<u8>) {
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => out.extend_from_slice(text),
+                Part::Variable(variable) => request.variable(variable, out),
+            }
+        }
+    }
+
+    /// How many headers that reads, at most.
+    #[must_use]
+    pub fn headers(&self) -> usize {
+        self.parts.iter().filter(|part| part.is_header()).count()
+    }
+}
+
+impl Part {
+    fn is_header(&self) -> bool {
+        use Plain::*;
+        match self {
+            Part::Literal(_) => false,
+            Part::Variable(Variable::Plain(plain)) => !matches!(
+                plain,
+                BinaryRemoteAddr
+                    | Https
+                    | RemoteAddr
+                    | RemotePort
+                    | Scheme
+                    | ServerAddr
+                    | ServerName
+                    | ServerPort
+                    | ServerProtocol
+                    | SslServerName
+            ),
+            Part::Variable(_) => true,
+        }
+    }
+}

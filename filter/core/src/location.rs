@@ -1,0 +1,32 @@
+//! One location of the data plane.
+
+use std::rc::Rc;
+
+use sluice_filter_config as wire;
+
+use crate::canary::Canary;
+
+/// Where the requests of a location go.
+#[derive(Debug)]
+pub struct Location {
+    /// The id of the primary backend.
+    pub backend: Rc<str>,
+    /// Those that take a part of it.
+    pub canaries: Vec<Canary>,
+    /// Sessions may begin here: the path of their cookie.
+    pub session_path: Option<Rc<str>>,
+    /// How many headers the canaries' rules read.
+    pub headers: usize,
+}
+
+impl From<wire::Location> for Location {
+    fn from(location: wire::Location) -> Self {
+        let canaries: Vec<Canary> = location.canaries.into_iter().map(Canary::from).collect();
+        Location {
+            backend: location.backend.as_str().into(),
+            headers: canaries.iter().map(|canary| canary.rules.headers()).sum(),
+            canaries,
+            session_path: location.session_path.map(|path| path.as_str().into()),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Who may be chosen now: draining, ejection and zones in one list, so that a pick does not look at each endpoint.
+//!
+//! ```text
+//!   all --- not draining --- not ejected --- near ---> ready
+//!    |          |               |              \-----> spare: far, for retries
+//!    \-- none --/------ none ---/---- none: the set before it serves (each step fails open)
+//! ```
+
+use crate::outlier::Outlier;
+use crate::vitals::Vitals;
+use crate::{EndpointIdx, Endpoints, Timestamp};
+
+/// The choice among the endpoints of one backend. Never empty when the backend is not.
+#[derive(Debug, Default)]
+pub struct Pool {
+    ready: Vec<EndpointIdx>,
+    spare: Vec<EndpointIdx>,
+    position: Vec<Option<usize>>,
+    alive: Vec<bool>,
+    cumulative: Vec<u64>,
+    ejected: usize,
+    next_change: Option<Timestamp>,
+    looked_at: Timestamp,
+}
+
+impl Pool {
+    /// Looks at everything: after the endpoints changed, and when one is ejected or comes back.
+    #[must_use]
+    pub fn of(endpoints: &Endpoints, vitals: &[Vitals], outlier: Option<&Outlier>, now: Timestamp) -> Self {
+        let mut pool = Pool { alive: vec![true; endpoints.len()], looked_at: now, ..Pool::default() };
+        pool.leave_ejected_out(vitals, outlier, now);
+        let lasting = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| !traits.draining);
+        let near = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| traits.near);
+        let alive = |idx: &EndpointIdx| pool.is_alive(*idx);
+        let all: Vec<EndpointIdx> = (0..endpoints.len()).collect();
+        let lasting = or_all(all, lasting).0;
+        let alive = or_all(lasting, alive).0;
+        let (ready, spare) = or_all(alive, near);
+        pool.position = vec![None; endpoints.len()];
+        for (position, &idx) in ready.iter().enumerate() {
+            if let Some(slot) = pool.position.get_mut(idx) {
+                *slot = Some(position);
+            }
+        }
+        if endpoints.is_weighted() {
+            pool.cumulative = cumulative(endpoints, &ready);
+        }
+        Pool { ready, spare, ..pool }
+    }
+
+    fn leave_ejected_out(&mut self, vitals: &[Vitals], outlier: Option<&Outlier>, now: Timestamp) {
+        let Some(outlier) = outlier else { return };
+        for (alive, vitals) in self.alive.iter_mut().zip(vitals) {
+            if vitals.record.is_out(now) {
+                *alive = false;
+                self.ejected += 1;
+                let back = vitals.record.out_until();
+                self.next_change = Some(self.next_change.map_or(back, |next| next.min(back)));
+            }
+        }
+        if outlier.panics(self.alive.len() - self.ejected, self.alive.len()) {
+            self.alive.fill(true);
+        }
+    }
+
+    /// Whether it must be looked at again, because an ejected endpoint comes back.
+    #[must_use]
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        self.next_change.is_some_and(|next| now >= next)
+    }
+
+    /// When it was made.
+    #[must_use]
+    pub fn looked_at(&self) -> Timestamp {
+        self.looked_at
+    }
+
+    /// Those that get new requests.
+    #[must_use]
+    pub fn ready(&self) -> &[EndpointIdx] {
+        &self.ready
+    }
+
+    /// Those that take a retry when all that are ready were tried.
+    #[must_use]
+    pub fn spare(&self) -> &[EndpointIdx] {
+        &self.spare
+    }
+
+    /// Where an endpoint is in [`Pool::ready`].
+    #[must_use]
+    pub fn position(&self, idx: EndpointIdx) -> Option<usize> {
+        self.position.get(idx).copied().flatten()
+    }
+
+    /// Whether it gets new requests.
+    #[must_use]
+    pub fn is_ready(&self, idx: EndpointIdx) -> bool {
+        self.position(idx).is_some()
+    }
+
+    /// Whether it serves what belongs to it: it is not ejected.
+    #[must_use]
+    pub fn is_alive(&self, idx: EndpointIdx) -> bool {
+        self.alive.get(idx).copied().unwrap_or(false)
+    }
+
+    /// How many are ejected, in panic too.
+    #[must_use]
+    pub fn ejected(&self) -> usize {
+        self.ejected
+    }
+
+    /// The one that a number below [`Pool::tickets`] falls on: as many tickets as weight.
+    #[must_use]
+    pub fn drawn(&self, ticket: usize) -> Option<EndpointIdx> {
+        if self.cumulative.is_empty() {
+            return self.ready.get(ticket).copied();
+        }
+        let position = self.cumulative.partition_point(|&upper| upper <= ticket as u64);
+        self.ready.get(position).copied()
+    }
+
+    /// How many tickets [`Pool::drawn`] has.
+    #[must_use]
+    pub fn tickets(&self) -> usize {
+        let weights = self.cumulative.last().map(|&total| usize::try_from(total).unwrap_or(usize::MAX));
+        weights.unwrap_or(self.ready.len())
+    }
+}
+
+/// Those that fit and those that do not; when none fits, all do.
+fn or_all(
+    from: Vec<EndpointIdx>,
+    fits: impl Fn(&EndpointIdx) -> bool,
+) -> (Vec<EndpointIdx>, Vec<EndpointIdx>) {
+    let (fitting, others): (Vec<_>, Vec<_>) = from.into_iter().partition(fits);
+    if fitting.is_empty() { (others, fitting) } else { (fitting, others) }
+}
+
+fn cumulative(endpoints: &Endpoints, ready: &[EndpointIdx]) -> Vec<u64> {
+    let weights = ready.iter().map(|&idx| u64::from(endpoints.weight(idx)));
+    weights
+        .scan(0, |total, weight| {
+            *total += weight;
+            Some(*total)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sluice_filter_config as wire;
+
+    use super::*;
+
+    fn endpoints(describe: &[(u16, bool, &str)]) -> Endpoints {
+        let one = |(n, &(weight, draining, zone)): (usize, &(u16, bool, &str))| wire::Endpoint {
+            weight: weight.try_into().unwrap(),
+            draining,
+            zone: Some(zone.to_owned()),
+            ..wire::Endpoint::at(format!("10.0.0.{}:80", n + 1))
+        };
+        let endpoints: Vec<_> = describe.iter().enumerate().map(one).collect();
+        Endpoints::compile(&endpoints, Some("here")).unwrap()
+    }
+
+    fn ready(describe: &[(u16, bool, &str)], ejected: &[usize], panic_threshold: u8) -> Vec<usize> {
+        let endpoints = endpoints(describe);
+        let base = Duration::from_secs(10);
+        let outlier = Outlier { consecutive: 1, base, max_ejected: 100, panic_threshold };
+        let mut vitals = vec![Vitals::default(); endpoints.len()];
+        for &idx in ejected {
+            vitals[idx].record.eject(&outlier, Timestamp::default());
+        }
+        Pool::of(&endpoints, &vitals, Some(&outlier), Timestamp::default()).ready().to_vec()
+    }
+
+    const HERE: (u16, bool, &str) = (1, false, "here");
+    const THERE: (u16, bool, &str) = (1, false, "there");
+    const DRAINING: (u16, bool, &str) = (1, true, "here");
+
+    #[test]
+    fn draining_ejected_and_far_ones_get_nothing_new() {
+        assert_eq!(ready(&[HERE, DRAINING, THERE, HERE], &[3], 0), [0]);
+    }
+
+    #[test]
+    fn every_rule_fails_open() {
+        assert_eq!(ready(&[THERE, THERE], &[], 0), [0, 1], "no endpoint is near");
+        assert_eq!(ready(&[DRAINING, DRAINING], &[], 0), [0, 1], "all are draining");
+        assert_eq!(ready(&[HERE, HERE], &[0, 1], 0), [0, 1], "all are ejected");
+        assert_eq!(ready(&[HERE, THERE], &[0], 0), [1], "the near one is ejected");
+        assert_eq!(ready(&[HERE, HERE, HERE], &[0, 1], 50), [0, 1, 2], "panic");
+    }
+
+    #[test]
+    fn tickets_are_weights() {
+        let endpoints = endpoints(&[(2, false, "here"), (1, false, "here")]);
+        let pool = Pool::of(&endpoints, &[], None, Timestamp::default());
+        let drawn: Vec<_> = (0..pool.tickets()).filter_map(|ticket| pool.drawn(ticket)).collect();
+        assert_eq!(drawn, [0, 0, 1]);
+        assert_eq!(pool.drawn(3), None);
+    }
+}

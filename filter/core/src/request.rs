@@ -1,0 +1,41 @@
+//! A request, as far as decisions look at it.
+
+use std::borrow::Cow;
+
+use sluice_filter_config::Variable;
+
+use crate::variables;
+
+/// What the data plane knows of a request. Every question may cost a call to the host, so nothing is asked in vain.
+pub trait Request {
+    /// A header by its name in lower case, several values joined with `, `. Pseudo-headers as HTTP/2 names them.
+    fn header(&self, name: &str) -> Option<Cow<'_, [u8]>>;
+
+    /// What headers do not say.
+    fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>>;
+
+    /// About so many different headers will be asked for: reading all at once may be cheaper.
+    fn expect(&self, _headers: usize) {}
+
+    /// Appends the value of a variable; nothing when the request does not say it.
+    fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
+        variables::append(self, variable, out);
+    }
+}
+
+/// What headers do not say of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// `ip:port` of the client.
+    ClientAddress,
+    /// `ip:port` that the client connected to.
+    ServerAddress,
+    /// The host of the server that the request matched, `_` for the catch-all.
+    ServerName,
+    /// There when the client's connection is TLS, whatever the value.
+    Tls,
+    /// The host of the TLS handshake.
+    ServerNameIndication,
+    /// `HTTP/1.1`, `HTTP/2` ...
+    Protocol,
+}

@@ -1,0 +1,99 @@
+//! What the host says of a request that is answered or over. No more is read than somebody wants to know.
+
+use std::time::Duration;
+
+use sluice_filter_config::Host;
+use sluice_filter_core::{Outcome, Watch, attempts};
+
+use crate::host;
+
+/// The text behind an [`Outcome`].
+#[derive(Debug, Default)]
+pub(crate) struct Observation {
+    endpoint: Option<String>,
+    status: Option<u16>,
+    response_time: Option<Duration>,
+    attempts: u32,
+}
+
+impl Observation {
+    pub(crate) fn of(host: Host, watch: Watch) -> Self {
+        match host {
+            Host::Envoy | Host::ManagedEnvoy => Observation::by_envoy(watch),
+            Host::Nginx => Observation::by_nginx(watch),
+        }
+    }
+
+    fn by_envoy(watch: Watch) -> Self {
+        let Some(endpoint) = text(b"upstream\0address") else { return Observation::default() };
+        let status = number(b"response\0code").and_then(|code| u16::try_from(code).ok());
+        let latency = || number(b"response\0backend_latency").and_then(|nanos| u64::try_from(nanos).ok());
+        let attempts = || number(b"upstream\0request_attempt_count").and_then(|n| u32::try_from(n).ok());
+        Observation {
+            endpoint: Some(endpoint),
+            status: status.filter(|&status| status != 0),
+            response_time: watch.latency.then(latency).flatten().map(Duration::from_nanos),
+            attempts: watch.failures.then(attempts).flatten().unwrap_or(1),
+        }
+    }
+
+    fn by_nginx(watch: Watch) -> Self {
+        let Some(tried) = text(b"ngx.upstream_addr") else { return Observation::default() };
+        let last = |list: Option<String>| Some(attempts(&list?).last()?.to_owned());
+        let seconds = |list| last(list)?.parse::<f64>().ok().filter(|seconds| *seconds >= 0.0);
+        // ingress-nginx adds both, although the second contains the first; a part that is missing counts as nothing.
+        let latency = || {
+            let parts = [b"ngx.upstream_connect_time".as_slice(), b"ngx.upstream_response_time"];
+            let total: f64 = parts.into_iter().filter_map(|path| seconds(text(path))).sum();
+            Duration::try_from_secs_f64(total).ok()
+        };
+        Observation {
+            endpoint: attempts(&tried).last().map(str::to_owned),
+            status: last(text(b"ngx.upstream_status")).and_then(|status| status.parse().ok()),
+            response_time: watch.latency.then(latency).flatten(),
+            attempts: u32::try_from(attempts(&tried).count()).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome<'_> {
+        Outcome {
+            endpoint: self.endpoint.as_deref(),
+            status: self.status,
+            response_time: self.response_time,
+            attempts: self.attempts,
+        }
+    }
+}
+
+/// `ip:port` of the endpoint that gives the response.
+pub(crate) fn answering_endpoint(host: Host) -> Option<String> {
+    match host {
+        Host::Envoy | Host::ManagedEnvoy => text(b"upstream\0address"),
+        Host::Nginx => Some(attempts(&text(b"ngx.upstream_addr")?).last()?.to_owned()),
+    }
+}
+
+/// Whether the client's own connection is TLS.
+pub(crate) fn is_https(host: Host) -> bool {
+    match host {
+        Host::Envoy | Host::ManagedEnvoy => text(b"connection\0tls_version").is_some(),
+        Host::Nginx => text(b"ngx.https").as_deref() == Some("on"),
+    }
+}
+
+/// The zone of the data plane, as Envoy's bootstrap says it.
+pub(crate) fn own_zone(host: Host) -> Option<String> {
+    match host {
+        Host::Envoy | Host::ManagedEnvoy => text(b"xds\0node\0locality\0zone"),
+        Host::Nginx => None,
+    }
+}
+
+fn text(path: &[u8]) -> Option<String> {
+    host::property(path).and_then(|value| String::from_utf8(value).ok()).filter(|text| !text.is_empty())
+}
+
+/// Envoy's numbers and durations are eight bytes.
+fn number(path: &[u8]) -> Option<i64> {
+    host::property(path)?.try_into().ok().map(i64::from_le_bytes)
+}

@@ -1,0 +1,81 @@
+//! A request as the core asks for it. Every answer costs a call to the host, so each is asked for once.
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
+
+use sluice_filter_config::{Host, Variable};
+use sluice_filter_core::{Fact, Request, variables};
+
+use crate::host;
+use crate::pairs::Pairs;
+
+/// The current request.
+pub(crate) struct View {
+    host: Host,
+    expected: Cell<usize>,
+    all: OnceCell<Pairs>,
+    cookies: OnceCell<Option<Vec<u8>>>,
+}
+
+impl View {
+    /// From so many headers on it is cheaper to read all at once.
+    const MANY: usize = 2;
+
+    pub(crate) fn new(host: Host) -> Self {
+        View { host, expected: Cell::new(0), all: OnceCell::new(), cookies: OnceCell::new() }
+    }
+
+    /// One header, several values joined as nginx joins them: cookies with `; `, others with `, `.
+    fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        let pairs = self.all.get_or_init(host::request_headers);
+        let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
+        let mut values = pairs.values(name);
+        let first = values.next()?;
+        let mut joined = Cow::Borrowed(first);
+        for value in values {
+            let joined = joined.to_mut();
+            joined.extend_from_slice(separator);
+            joined.extend_from_slice(value);
+        }
+        Some(joined)
+    }
+}
+
+impl Request for View {
+    fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
+        if self.expected.get() >= View::MANY {
+            return self.joined(name);
+        }
+        if name == "cookie" {
+            return self.cookies.get_or_init(|| host::request_header(name)).as_deref().map(Cow::Borrowed);
+        }
+        host::request_header(name).map(Cow::Owned)
+    }
+
+    fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>> {
+        let path: &[u8] = match fact {
+            Fact::ClientAddress => b"source\0address",
+            Fact::ServerAddress => b"destination\0address",
+            Fact::ServerName => b"xds\0virtual_host_name",
+            Fact::Tls => b"connection\0tls_version",
+            Fact::ServerNameIndication => b"connection\0requested_server_name",
+            Fact::Protocol => b"request\0protocol",
+        };
+        host::property(path).filter(|value| !value.is_empty()).map(Cow::Owned)
+    }
+
+    fn expect(&self, headers: usize) {
+        self.expected.set(headers);
+    }
+
+    /// nginx has the variables themselves.
+    fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
+        match self.host {
+            Host::Nginx => {
+                let path = format!("ngx.{variable}");
+                out.extend_from_slice(&host::property(path.as_bytes()).unwrap_or_default());
+            }
+            Host::Envoy | Host::ManagedEnvoy => variables::append(self, variable, out),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `ingress.json`, one test for each area. What fails and why is in `expected-failures.txt`.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sluice_tests::artifacts::repository;
+use sluice_tests::cases::expected::ExpectedFailures;
+use sluice_tests::cases::file::CaseFile;
+use sluice_tests::cases::{self, Selection};
+
+macro_rules! areas {
+    ($($area:ident)*) => {
+        const AREAS: &[&str] = &[$(stringify!($area)),*];
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $area() -> Result<()> {
+                play(stringify!($area)).await
+            }
+        )*
+    };
+}
+
+areas! {
+    acl admission affinity auth balancer canary class cors errors headers l4 redirect rewrite routing ssl status
+}
+
+fn file() -> Result<(CaseFile, ExpectedFailures)> {
+    let folder = repository().join("tests/cases");
+    let list =
+        std::fs::read_to_string(folder.join("expected-failures.txt")).context("expected-failures.txt")?;
+    Ok((CaseFile::read(&folder.join("ingress.json"))?, ExpectedFailures::parse(&list)?))
+}
+
+async fn play(area: &str) -> Result<()> {
+    let (file, expected) = file()?;
+    let selection = Selection { areas: vec![area.to_owned()], ..Selection::default() };
+    let summary = cases::play(&file, &selection, |_| {}).await?;
+    let surprises = expected.surprises(&summary);
+    ensure!(surprises.is_empty(), "{summary}; not as listed:\n{}", surprises.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn every_area_is_played_and_every_listed_id_is_a_case() -> Result<()> {
+    let (file, expected) = file()?;
+    let text = |case: &Value, word: &str| case[word].as_str().unwrap_or_default().to_owned();
+    let areas: BTreeSet<String> = file.cases.iter().map(|case| text(case, "area")).collect();
+    let played: BTreeSet<String> = AREAS.iter().map(|area| (*area).to_owned()).collect();
+    ensure!(areas == played, "the file has {areas:?}");
+    let ids: Vec<String> = file.cases.iter().map(|case| text(case, "id")).collect();
+    ensure!(expected.unknown(&ids).is_empty(), "no cases: {:?}", expected.unknown(&ids));
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! The project's own acceptance cases, and proof that the runner which plays them can say no.
+
+mod ingress;
+mod words;

@@ -1,0 +1,188 @@
+//! As in a cluster: the controller and the data plane are strangers on a network until they show certificates.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sluice_tests::artifacts::repository;
+use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane, Identity};
+use sluice_tests::http;
+use sluice_tests::ports::Port;
+use sluice_tests::script::Script;
+use sluice_tests::sluice::{self, Options, Sluice};
+use sluice_tests::wait;
+
+use crate::site::{HOST, Site, page, spreads_evenly};
+
+/// One controller of a site, and who signs for whom.
+struct Cluster {
+    site: Site,
+    authority: Authority,
+    identity: Identity,
+    http: Port,
+    controller: Sluice,
+}
+
+impl Cluster {
+    async fn start(pods: u16) -> Result<Cluster> {
+        let (site, authority, http) =
+            (Site::start(pods, pods.into()).await?, Authority::new()?, Port::reserve()?);
+        let identity = authority.identity(CONTROLLER)?;
+        let controller = controller(&site, &identity, &http).await?;
+        Ok(Cluster { site, authority, identity, http, controller })
+    }
+
+    async fn data_plane(&self, identity: &Identity) -> Result<DataPlane> {
+        DataPlane::start(self.controller.xds(), identity).await
+    }
+}
+
+async fn controller(site: &Site, identity: &Identity, http: &Port) -> Result<Sluice> {
+    let options = Options::new(&site.manifests).without_data_plane().http(http.addr());
+    options.arguments(certificates(identity)).start().await
+}
+
+fn certificates(identity: &Identity) -> Vec<String> {
+    vec!["--xds-certificates".to_owned(), identity.folder().display().to_string()]
+}
+
+#[tokio::test]
+async fn a_data_plane_with_a_certificate_serves_and_follows() -> Result<()> {
+    let cluster = Cluster::start(3).await?;
+    let identity = cluster.authority.identity("data-plane")?;
+    let data_plane = cluster.data_plane(&identity).await?;
+    data_plane.ready().await?;
+    sluice::wait_for_status(cluster.http.addr(), HOST, "/", 200).await?;
+    spreads_evenly(cluster.http.addr(), &[0, 1, 2]).await?;
+    cluster.site.endpoints(&[0, 2])?;
+    cluster.site.left_alone(1).await?;
+
+    let metrics = data_plane.page("/metrics").await?.text();
+    let polls = |line: &&str| {
+        line.starts_with("envoy_cluster_upstream_rq_total{") && line.contains("sluice_controller")
+    };
+    let polls = metrics.lines().find(polls).context("no count of the filter's polls")?;
+    ensure!(!polls.ends_with(" 0"), "the filter's log does not come over TLS: {polls}");
+    data_plane.stop()
+}
+
+/// A graph of a metric that does not exist is empty, and nobody notices before they need it.
+#[tokio::test]
+async fn the_dashboard_shows_what_the_data_plane_says() -> Result<()> {
+    let cluster = Cluster::start(1).await?;
+    let identity = cluster.authority.identity("data-plane")?;
+    let data_plane = cluster.data_plane(&identity).await?;
+    data_plane.ready().await?;
+    sluice::wait_for_status(cluster.http.addr(), HOST, "/", 200).await?;
+
+    let path = repository().join("controller/deploy/helm/sluice/dashboards/sluice.json");
+    let dashboard: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
+    let panels = dashboard["panels"].as_array().context("no panels")?;
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let words = targets
+        .filter_map(|target| target["expr"].as_str())
+        .flat_map(|expr| expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
+    // Labels start with `envoy_` too, and stand before an `=` or in a `by`.
+    let is_label =
+        |word: &&str| ["cluster_name", "code_class", "manager_prefix"].iter().any(|end| word.ends_with(end));
+    let mut metrics: Vec<&str> = words.filter(|word| word.starts_with("envoy_") && !is_label(word)).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    ensure!(metrics.len() > 8, "{metrics:?}");
+    let page = data_plane.page("/metrics").await?.text();
+    for metric in metrics {
+        let has = |line: &str| line.strip_prefix(metric).is_some_and(|rest| rest.starts_with(['{', ' ']));
+        ensure!(page.lines().any(has), "the dashboard shows {metric}, which no data plane has");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn strangers_get_no_configuration_and_give_none() -> Result<()> {
+    let cluster = Cluster::start(1).await?;
+    let stranger = Authority::new()?;
+
+    // Believes our controller, but nobody who signs for it is known there.
+    let intruder = stranger.identity("data-plane")?;
+    fs::copy(cluster.identity.folder().join("ca.crt"), intruder.folder().join("ca.crt"))?;
+    let data_plane = cluster.data_plane(&intruder).await?;
+    let refused = async || cluster.controller.log().tail().contains("was not let in").then_some(());
+    wait::until("the controller to refuse", refused).await?;
+    ensure!(data_plane.page("/readyz").await?.status == 503);
+
+    // Is let in, but holds our controller for an impostor.
+    let doubter = cluster.authority.identity("data-plane")?;
+    fs::copy(intruder.folder().join("tls.crt"), doubter.folder().join("ca.crt"))?;
+    let data_plane = cluster.data_plane(&doubter).await?;
+    let refused = async || {
+        let metrics = data_plane.page("/metrics").await.ok()?.text();
+        let failures =
+            |line: &str| line.starts_with("envoy_cluster_ssl_fail_verify") && !line.ends_with(" 0");
+        metrics.lines().any(failures).then_some(())
+    };
+    wait::until("the data plane to refuse", refused).await?;
+    ensure!(data_plane.page("/readyz").await?.status == 503);
+    Ok(())
+}
+
+#[tokio::test]
+async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
+    let Cluster { site, authority, identity, http, controller: first } = Cluster::start(1).await?;
+    let of_one = authority.identity("data-plane")?;
+    let one = DataPlane::start(first.xds(), &of_one).await?;
+    one.ready().await?;
+
+    // Everything new, the CA too: what still works then works with what is new.
+    let authority = Authority::new()?;
+    authority.renew(&identity, CONTROLLER)?;
+    let taken = async || first.log().tail().contains("new certificates").then_some(());
+    wait::until("the controller to take the new certificate", taken).await?;
+    let of_two = authority.identity("data-plane")?;
+    let two = DataPlane::start(first.xds(), &of_two).await?;
+    two.ready().await?;
+
+    // Envoy's turn: its connections end with the controller, and the next one knows only the new CA.
+    authority.renew(&of_one, "data-plane")?;
+    two.stop()?;
+    let xds = first.xds();
+    first.stop()?;
+    let options = Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(xds);
+    let _second = options.arguments(certificates(&identity)).start().await?;
+    site.manifests.remove("ingress-default-web.yaml")?;
+    sluice::wait_for_status(http.addr(), HOST, "/", 404).await.with_context(|| one.log().tail())?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_data_plane_that_is_told_to_go_says_so_first_and_finishes_what_is_open() -> Result<()> {
+    let cluster = Cluster::start(1).await?;
+    let identity = cluster.authority.identity("data-plane")?;
+    let data_plane = cluster.data_plane(&identity).await?;
+    data_plane.ready().await?;
+    let (addr, pod) = (cluster.http.addr(), &cluster.site.pods[0]);
+    sluice::wait_for_status(addr, HOST, "/", 200).await?;
+    // Longer than the grace period, shorter than that and the drain.
+    pod.script(Script::echo().delay(Duration::from_secs(2)));
+    let before = pod.hits();
+    let open = tokio::spawn(async move { http::send(addr, &page()).await });
+    wait::until("the request to arrive", async || (pod.hits() > before).then_some(())).await?;
+    pod.script(Script::echo());
+
+    data_plane.terminate();
+    let unready = async || data_plane.page("/readyz").await.ok().filter(|page| page.status == 503);
+    wait::until("the data plane to say that it leaves", unready).await?;
+    ensure!(http::get(addr, HOST, "/").await?.status == 200, "it stopped serving before anybody could know");
+    ensure!(open.await??.status == 200);
+    data_plane.stop()
+}
+
+#[tokio::test]
+async fn keys_are_not_served_to_everybody() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let everywhere = "0.0.0.0:1".parse()?;
+    let refused = Options::new(&site.manifests).without_data_plane().xds(everywhere).start().await;
+    let error = format!("{:#}", refused.err().context("it started")?);
+    ensure!(error.contains("--xds-certificates"), "{error}");
+    Ok(())
+}

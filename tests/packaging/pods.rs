@@ -1,0 +1,154 @@
+//! What runs, with which rights.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::chart::{cases, objects};
+
+/// A workload's name, its pod template's spec and its labels.
+pub(crate) struct Pod {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) spec: Value,
+    pub(crate) labels: Value,
+}
+
+impl Pod {
+    pub(crate) fn containers(&self) -> impl Iterator<Item = &Value> {
+        let of = |field: &str| self.spec[field].as_array().into_iter().flatten();
+        of("initContainers").chain(of("containers"))
+    }
+
+    fn is_data_plane(&self) -> bool {
+        self.labels["app.kubernetes.io/component"] == "data-plane"
+    }
+}
+
+/// Every pod template among these objects.
+pub(crate) fn pods(objects: &[Value]) -> Vec<Pod> {
+    let templates = objects.iter().filter(|object| object["spec"]["template"]["spec"].is_object());
+    let pod = |object: &Value| Pod {
+        kind: object["kind"].as_str().unwrap_or_default().to_owned(),
+        name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+        spec: object["spec"]["template"]["spec"].clone(),
+        labels: object["spec"]["template"]["metadata"]["labels"].clone(),
+    };
+    templates.map(pod).collect()
+}
+
+/// Runs a check on every pod of every case.
+fn each(check: impl Fn(&Pod) -> Result<()>) -> Result<()> {
+    for (case, values) in cases() {
+        let pods = pods(&objects(&values)?);
+        ensure!(pods.len() >= 2, "{case}: expected the controller and the data plane, got {}", pods.len());
+        for pod in pods {
+            check(&pod).with_context(|| format!("{case}: {} {}", pod.kind, pod.name))?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_pod_is_restricted() -> Result<()> {
+    each(|pod| {
+        let security = &pod.spec["securityContext"];
+        ensure!(security["runAsNonRoot"] == true && security["runAsUser"] == 65532, "{security}");
+        ensure!(security["seccompProfile"]["type"] == "RuntimeDefault", "{security}");
+        for field in ["hostNetwork", "hostPID", "hostIPC"] {
+            ensure!(pod.spec[field].is_null(), "{field}");
+        }
+        let volumes = pod.spec["volumes"].as_array().into_iter().flatten();
+        ensure!(volumes.clone().all(|volume| volume["hostPath"].is_null()), "a folder of the node");
+        for container in pod.containers() {
+            let expected = json!({
+                "allowPrivilegeEscalation": false,
+                "readOnlyRootFilesystem": true,
+                "capabilities": {"drop": ["ALL"]},
+            });
+            ensure!(container["securityContext"] == expected, "{}", container["securityContext"]);
+            ensure!(container["resources"]["requests"]["memory"].is_string(), "no memory request");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn no_image_is_latest() -> Result<()> {
+    each(|pod| {
+        for container in pod.containers() {
+            let image = container["image"].as_str().context("no image")?;
+            let tag = image.rsplit_once(':').map(|(_, tag)| tag);
+            ensure!(tag.is_some_and(|tag| !tag.is_empty() && tag != "latest"), "{image}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn a_digest_wins_over_a_tag() -> Result<()> {
+    let image = json!({"image": {"digest": "sha256:00", "tag": "x"}});
+    for pod in pods(&objects(&json!({"controller": image, "dataPlane": image}))?) {
+        for container in pod.containers() {
+            let image = container["image"].as_str().context("no image")?;
+            ensure!(image.ends_with("@sha256:00"), "{image}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn long_running_pods_have_probes_on_ports_that_they_have() -> Result<()> {
+    each(|pod| {
+        for container in pod.containers().filter(|_| pod.kind != "Job") {
+            for probe in ["livenessProbe", "readinessProbe"] {
+                let port = &container[probe]["httpGet"]["port"];
+                let mut ports = container["ports"].as_array().into_iter().flatten();
+                ensure!(ports.any(|candidate| candidate["name"] == *port), "{probe}: no port {port}");
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn the_data_plane_has_no_token_and_no_rights() -> Result<()> {
+    each(|pod| {
+        if !pod.is_data_plane() {
+            return Ok(());
+        }
+        ensure!(pod.spec["automountServiceAccountToken"] == false, "it gets a token");
+        let volumes = pod.spec["volumes"].to_string();
+        ensure!(!volumes.contains("serviceAccountToken") && !volumes.contains("projected"), "{volumes}");
+        ensure!(!volumes.contains("sluice-xds-controller"), "it gets the controller's key: {volumes}");
+        Ok(())
+    })?;
+    for (case, values) in cases() {
+        let objects = objects(&values)?;
+        let bindings = objects.iter().filter(|object| object["subjects"].is_array());
+        let subjects = bindings.flat_map(|binding| binding["subjects"].as_array().into_iter().flatten());
+        for subject in subjects {
+            ensure!(subject["name"] != "sluice-data-plane", "{case}: the data plane has rights");
+        }
+        let mut accounts = objects.iter().filter(|object| object["kind"] == "ServiceAccount");
+        ensure!(accounts.all(|account| account["automountServiceAccountToken"] == false), "{case}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_data_plane_has_the_time_to_finish() -> Result<()> {
+    each(|pod| {
+        for container in pod.containers().filter(|_| pod.is_data_plane()) {
+            let args = container["args"].as_array().context("no args")?;
+            let seconds = |flag: &str| {
+                let mut args = args.iter().filter_map(Value::as_str);
+                let value = args.find_map(|arg| arg.strip_prefix(flag)?.strip_prefix('='));
+                value.context("no such flag")?.parse::<i64>().context("not a number")
+            };
+            let needed = seconds("--shutdown-grace-period")? + seconds("--drain-timeout")? + 10;
+            let given = pod.spec["terminationGracePeriodSeconds"].as_i64().context("no time limit")?;
+            ensure!(needed <= given, "needs {needed} s, has {given} s");
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,84 @@
+//! Rights, as one line each: a change of them is a change of a file that somebody reads.
+
+use std::fmt::Write;
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use sluice_tests::artifacts::repository;
+
+use crate::chart::{cases, objects};
+
+const SNAPSHOT: &str = "tests/packaging/rbac.txt";
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// `kind name (namespace): group/resource [names]: verbs`, and who has it.
+fn rights(objects: &[Value]) -> Result<String> {
+    let mut text = String::new();
+    for role in objects.iter().filter(|object| object["rules"].is_array()) {
+        let (kind, name) =
+            (role["kind"].as_str().context("kind")?, role["metadata"]["name"].as_str().context("name")?);
+        let place = role["metadata"]["namespace"].as_str().unwrap_or("everywhere");
+        writeln!(text, "{kind} {name} ({place})")?;
+        for binding in objects
+            .iter()
+            .filter(|object| object["roleRef"]["name"] == name && object["kind"] == format!("{kind}Binding"))
+        {
+            for subject in binding["subjects"].as_array().into_iter().flatten() {
+                writeln!(text, "  for {} {}/{}", subject["kind"], subject["namespace"], subject["name"])?;
+            }
+        }
+        for rule in role["rules"].as_array().into_iter().flatten() {
+            let names = strings(&rule["resourceNames"]).join(" ");
+            for group in strings(&rule["apiGroups"]) {
+                for resource in strings(&rule["resources"]) {
+                    let verbs = strings(&rule["verbs"]).join(" ");
+                    writeln!(text, "  {group}/{resource} [{names}]: {verbs}")?;
+                }
+            }
+        }
+    }
+    Ok(text.replace('"', ""))
+}
+
+#[test]
+fn rights_are_as_recorded() -> Result<()> {
+    let scoped = json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}});
+    let (all, one) = (rights(&objects(&json!({}))?)?, rights(&objects(&scoped)?)?);
+    let found = format!("# By default\n\n{all}\n# With controller.scope: one namespace\n\n{one}");
+    let path = repository().join(SNAPSHOT);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, &found)?;
+    }
+    assert_eq!(fs::read_to_string(&path)?, found, "UPDATE_GOLDEN=1 writes {SNAPSHOT}");
+    Ok(())
+}
+
+#[test]
+fn no_right_is_a_wildcard_and_no_secret_can_be_changed() -> Result<()> {
+    for (case, values) in cases() {
+        let rights = rights(&objects(&values)?)?;
+        ensure!(!rights.contains('*'), "{case}: {rights}");
+        for line in rights.lines().filter(|line| line.contains("/secrets [")) {
+            for verb in ["create", "update", "patch", "delete"] {
+                ensure!(!line.contains(verb), "{case}: {line}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn with_a_scope_nothing_of_other_namespaces_can_be_read() -> Result<()> {
+    let scoped = json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}});
+    let rights = rights(&objects(&scoped)?)?;
+    let everywhere = rights.split("\n").skip_while(|line| !line.contains("(everywhere)")).skip(1);
+    let resources = everywhere.take_while(|line| line.starts_with(' ')).filter(|line| line.contains('['));
+    let resources: Vec<&str> = resources.map(str::trim).collect();
+    ensure!(resources == ["networking.k8s.io/ingressclasses []: get list watch"], "{resources:?}");
+    Ok(())
+}

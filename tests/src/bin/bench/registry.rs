@@ -1,0 +1,124 @@
+//! All rows there are, and what measures each.
+//!
+//! A new row of a kind that exists is a line in [`all`]; a new kind is a file with `rows` and `run`, and a variant
+//! here.
+
+use std::fmt;
+
+use anyhow::{Result, ensure};
+use sluice_filter_config::LoadBalance;
+
+use crate::Effort;
+use crate::endpoint_change::EndpointChange;
+use crate::envoy_cpu::EnvoyCpu;
+use crate::pick::Pick;
+use crate::row::{Measured, Row};
+use crate::scale::Scale;
+use crate::translate::Translate;
+
+/// Everything, in the order of the table.
+fn all() -> Vec<Bench> {
+    vec![
+        Bench::EnvoyCpu(EnvoyCpu { policy: "round_robin", annotations: &[] }),
+        Bench::EndpointChange(EndpointChange::Idle),
+        Bench::EndpointChange(EndpointChange::Churn(100)),
+        Bench::Pick(Pick { name: "round_robin", algorithm: LoadBalance::RoundRobin, endpoints: 1000 }),
+        Bench::Translate(Translate { ingresses: 1000 }),
+        Bench::Translate(Translate { ingresses: 5000 }),
+        Bench::Translate(Translate { ingresses: 10_000 }),
+        Bench::Scale(Scale { ingresses: 10_000 }),
+    ]
+}
+
+/// What is measured in one go; it may give several rows.
+pub(crate) enum Bench {
+    EnvoyCpu(EnvoyCpu),
+    EndpointChange(EndpointChange),
+    Pick(Pick),
+    Translate(Translate),
+    Scale(Scale),
+}
+
+impl Bench {
+    /// What it gives.
+    fn rows(&self) -> Vec<Row> {
+        match self {
+            Bench::EnvoyCpu(bench) => bench.rows(),
+            Bench::EndpointChange(bench) => bench.rows().into(),
+            Bench::Pick(bench) => bench.rows(),
+            Bench::Translate(bench) => bench.rows(),
+            Bench::Scale(bench) => bench.rows().into(),
+        }
+    }
+
+    /// Measures its rows.
+    pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
+        match self {
+            Bench::EnvoyCpu(bench) => bench.run(effort).await,
+            Bench::EndpointChange(bench) => bench.run(effort).await,
+            Bench::Pick(bench) => bench.run(effort),
+            Bench::Translate(bench) => bench.run(effort),
+            Bench::Scale(bench) => bench.run(effort).await,
+        }
+    }
+}
+
+impl fmt::Display for Bench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.rows().iter().map(|row| row.name.as_str()).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// The names of all rows, in the order of the table.
+pub(crate) fn names() -> Vec<String> {
+    all().iter().flat_map(Bench::rows).map(|row| row.name).collect()
+}
+
+/// What measures the rows with one of these names: exactly, or else at the start of theirs. No names are all.
+pub(crate) fn chosen(wanted: &[String]) -> Result<Vec<Bench>> {
+    let names = names();
+    let mut chosen: Vec<&String> = Vec::new();
+    for wanted in wanted {
+        let exact = names.iter().filter(|name| *name == wanted);
+        let before = chosen.len();
+        chosen.extend(exact);
+        if chosen.len() == before {
+            chosen.extend(names.iter().filter(|name| name.starts_with(wanted.as_str())));
+        }
+        ensure!(chosen.len() > before, "there is no row {wanted:?}; there are\n  {}", names.join("\n  "));
+    }
+    let is_chosen = |bench: &Bench| bench.rows().iter().any(|row| chosen.contains(&&row.name));
+    Ok(all().into_iter().filter(|bench| wanted.is_empty() || is_chosen(bench)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen_names(wanted: &[&str]) -> Result<Vec<String>> {
+        let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        Ok(chosen(&wanted)?.iter().map(Bench::to_string).collect())
+    }
+
+    #[test]
+    fn a_name_is_chosen_once() {
+        let mut names = names();
+        names.sort();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
+    }
+
+    #[test]
+    fn a_prefix_chooses_all_that_begin_with_it_and_nothing_chooses_all() {
+        assert_eq!(chosen_names(&["endpoint_change"]).unwrap().len(), 2);
+        assert_eq!(chosen_names(&["endpoint_change_p99_ms/idle"]).unwrap().len(), 1);
+        assert_eq!(chosen_names(&[]).unwrap().len(), all().len());
+    }
+
+    #[test]
+    fn a_name_that_there_is_not_is_an_error_with_those_that_there_are() {
+        let error = chosen_names(&["endpoint_change", "nonsense"]).unwrap_err().to_string();
+        assert!(error.contains("\"nonsense\"") && error.contains("envoy_cpu_ratio/round_robin"), "{error}");
+    }
+}

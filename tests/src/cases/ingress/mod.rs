@@ -1,0 +1,36 @@
+//! Cases of the ingress form, against the controller and the data plane as they are built.
+//!
+//! ```text
+//!   schema --> model <-- action            given, and what `after` makes of it
+//!                |
+//!                +--> objects, secrets --> one file of manifests --> sluice --> data plane
+//!                +--> pods (echo) <-------------------------------------------------+
+//!                       |                                                           ^
+//!   check <-- journal --+        answers <-- traffic <-- request <-- when ----------+
+//! ```
+
+mod action;
+mod asked;
+pub mod backend;
+pub mod certificates;
+mod change;
+pub mod check;
+mod control;
+pub mod expect;
+mod fixture;
+mod flags;
+mod marker;
+pub mod model;
+mod objects;
+mod perform;
+mod pods;
+mod request;
+mod requests;
+pub mod schema;
+mod secrets;
+pub mod then;
+mod traffic;
+pub mod when;
+mod world;
+
+pub use perform::play;

@@ -1,0 +1,160 @@
+//! One case's controller, data plane, pods and objects.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::check::{PublicPorts, texts};
+use super::control::Listeners;
+use super::marker::Marker;
+use super::model::Model;
+use super::objects::{self, Places};
+use super::pods::Pods;
+use super::schema::Case;
+use super::secrets::Secrets;
+use super::{action, flags};
+use crate::cases::Outcome;
+use crate::manifests::Manifests;
+use crate::sluice::{Options, Sluice};
+
+/// All objects are in one file, so that the controller hears of a change as a whole.
+const FILE: &str = "case.yaml";
+
+/// A cookie that was kept, and the pod that answered when it was set.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its value.
+    pub value: String,
+    /// The pod.
+    pub pod: Option<String>,
+}
+
+/// Everything that a case needs while it is played.
+pub struct World {
+    /// What there should be.
+    pub model: Model,
+    /// The pods.
+    pub pods: Pods,
+    /// Certificates and other secrets.
+    pub secrets: Secrets,
+    /// The controller.
+    pub sluice: Sluice,
+    /// How its ports look from outside.
+    pub ports: PublicPorts,
+    /// Cookies by name.
+    pub cookies: BTreeMap<String, Kept>,
+    /// The pod of the last answer.
+    pub last_pod: Option<String>,
+    /// The controller's own listeners.
+    pub listeners: Listeners,
+    manifests: Manifests,
+    marker: Option<Marker>,
+    written: Vec<Value>,
+}
+
+impl World {
+    /// Starts everything. What stands against that is an outcome of the case.
+    pub async fn start(case: &Case, data_plane: &str) -> Result<World, Outcome> {
+        let mut model = Model { given: case.given.clone(), missing: action::created_later(case), last: None };
+        if action::changes_settings(case) {
+            model.given.configmap.get_or_insert_default();
+        }
+        if let Some(rbac) = &model.given.rbac {
+            let reason = format!("needs a cluster that restricts the controller (rbac: {rbac})");
+            return Err(Outcome::NotApplicable(reason));
+        }
+        let flags = flags::of(&model).map_err(Outcome::failed)?;
+        let started = World::with(case, model, flags, data_plane).await;
+        started.map_err(|error| Outcome::failed(format!("the world does not start: {error:#}")))
+    }
+
+    async fn with(case: &Case, model: Model, mut flags: Vec<String>, data_plane: &str) -> Result<World> {
+        let has_actions = case.checks.iter().any(|check| !check.when.after.0.is_empty());
+        let manifests = Manifests::folder()?;
+        let listeners = Listeners::for_case(case)?;
+        flags.extend(listeners.arguments());
+        let mut pods = Pods::new(dns_answer(case))?;
+        let mut secrets = Secrets::default();
+        pods.follow(&model, &mut secrets.authorities).await?;
+        let marker = if has_actions { Some(Marker::start().await?) } else { None };
+        let written = all_objects(&model, &mut secrets, &pods.places(), marker.as_ref())?;
+        manifests.write(FILE, &documents(&written))?;
+        let sluice = Options::new(&manifests).data_plane(data_plane).arguments(flags).start().await?;
+        let ports = flags::public_ports(&model, sluice.http().port(), sluice.https().port());
+        let (cookies, last_pod) = (BTreeMap::new(), None);
+        Ok(World {
+            model,
+            pods,
+            secrets,
+            sluice,
+            ports,
+            cookies,
+            last_pod,
+            listeners,
+            manifests,
+            marker,
+            written,
+        })
+    }
+
+    /// Makes the world follow its model, and waits until that is served.
+    pub async fn follow(&mut self) -> Result<()> {
+        let surplus = self.pods.follow(&self.model, &mut self.secrets.authorities).await?;
+        let places = self.pods.places();
+        let without_marker = all_objects(&self.model, &mut self.secrets, &places, None)?;
+        let only_endpoints = differs_in_endpoints_only(&self.written, &without_marker);
+        let Some(marker) = &mut self.marker else { bail!("a world without actions does not change") };
+        marker.advance(only_endpoints);
+        self.written = without_marker;
+        let mut all = self.written.clone();
+        all.extend(marker.objects(&self.model));
+        self.manifests.write(FILE, &documents(&all))?;
+        let setting = |name: &str| self.model.given.configmap.as_ref().and_then(|map| map.get(name));
+        let proxy = setting("use-proxy-protocol").is_some_and(|value| value == "true");
+        let line = proxy.then_some("PROXY TCP4 127.0.0.1 127.0.0.1 1 1");
+        let served = marker.served(self.sluice.http(), line).await;
+        served.with_context(|| format!("the controller's log ends\n{}", self.sluice.log().tail()))?;
+        // Nobody is sent to them any more.
+        drop(surplus);
+        Ok(())
+    }
+}
+
+/// The pods answer with what the case expects; whether that arrives is the question.
+fn dns_answer(case: &Case) -> Option<Ipv4Addr> {
+    const ANY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 53);
+    case.checks.iter().find(|check| check.when.dns_over_tcp.is_some())?;
+    let answers = case.checks.iter().filter_map(|check| check.then.answer.as_ref());
+    answers.flat_map(texts).find_map(|answer| answer.parse().ok()).or(Some(ANY))
+}
+
+fn all_objects(
+    model: &Model,
+    secrets: &mut Secrets,
+    places: &Places,
+    marker: Option<&Marker>,
+) -> Result<Vec<Value>> {
+    let secrets = secrets.of(model)?;
+    let mut all = objects::objects(model, &secrets, places);
+    all.extend(marker.into_iter().flat_map(|marker| marker.objects(model)));
+    Ok(all)
+}
+
+/// JSON is YAML, and no line of it begins a new document.
+fn documents(objects: &[Value]) -> String {
+    objects.iter().map(|object| format!("---\n{object:#}\n")).collect()
+}
+
+fn differs_in_endpoints_only(before: &[Value], now: &[Value]) -> bool {
+    let others = |objects: &[Value]| -> Vec<Value> {
+        let is_other = |object: &&Value| object["kind"] != "EndpointSlice" && !is_marker(object);
+        objects.iter().filter(is_other).cloned().collect()
+    };
+    others(before) == others(now)
+}
+
+fn is_marker(object: &Value) -> bool {
+    object["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("sluice-cases-"))
+}

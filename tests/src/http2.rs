@@ -1,0 +1,78 @@
+//! One request over HTTP/2, as a browser or a gRPC client sends it.
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::header::{CONTENT_TYPE, HOST, TE};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+
+use crate::dial::Stream;
+use crate::http::{Request, Response};
+
+/// A gRPC message without content: not compressed, no bytes.
+const EMPTY_MESSAGE: &[u8] = &[0; 5];
+
+/// Sends a request and reads the answer; trailers end up among the headers. `grpc` makes it a unary call.
+pub async fn send(stream: Box<dyn Stream>, request: &Request, secure: bool, grpc: bool) -> Result<Response> {
+    let io = TokioIo::new(stream);
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.context("HTTP/2")?;
+    let connection = tokio::spawn(connection);
+    let mut response = sender.send_request(to_hyper(request, secure, grpc)?).await.context("send")?;
+    let mut answer = Response { status: response.status().as_u16(), ..Response::default() };
+    answer.headers.extend(pairs(response.headers()));
+    while let Some(frame) = response.body_mut().frame().await {
+        let frame = frame.context("receive")?;
+        if let Some(data) = frame.data_ref() {
+            answer.body.extend_from_slice(data);
+        } else if let Some(trailers) = frame.trailers_ref() {
+            answer.headers.extend(pairs(trailers));
+        }
+    }
+    connection.abort();
+    Ok(answer)
+}
+
+fn to_hyper(request: &Request, secure: bool, grpc: bool) -> Result<hyper::Request<Full<Bytes>>> {
+    let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = host.map_or("localhost", |(_, host)| host.as_str());
+    let scheme = if secure { "https" } else { "http" };
+    let uri = format!("{scheme}://{host}{}", request.target);
+    let mut builder = hyper::Request::builder().method(request.method.as_str()).uri(uri);
+    let headers = request.headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(HOST.as_str()));
+    for (name, value) in headers {
+        builder = builder.header(name, value);
+    }
+    let mut body = Bytes::from(request.body.clone());
+    if grpc {
+        builder = builder.header(CONTENT_TYPE, "application/grpc").header(TE, "trailers");
+        if body.is_empty() {
+            body = Bytes::from_static(EMPTY_MESSAGE);
+        }
+    }
+    builder.body(Full::new(body)).context("request")
+}
+
+fn pairs(headers: &hyper::HeaderMap) -> impl Iterator<Item = (String, String)> {
+    let text = |value: &hyper::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(move |(name, value)| (name.as_str().to_owned(), text(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dial::Dial;
+    use crate::echo::Echo;
+    use crate::ports::Network;
+
+    #[tokio::test]
+    async fn a_unary_call_ends_with_its_status() {
+        let network = Network::reserve().unwrap();
+        let pods = Echo::start_all("grpcbin", &network.pods(1)).await.unwrap();
+        let dialled = Dial::plain(pods[0].addr()).connect().await.unwrap();
+        let call = Request::new("POST", "echo", "/grpcbin.GRPCBin/HeadersUnary");
+        let answer = send(dialled.stream, &call, false, true).await.unwrap();
+        assert_eq!((answer.status, answer.header("grpc-status")), (200, Some("0")));
+        assert_eq!((answer.pod(), answer.body.len()), (Some("grpcbin-0"), 5));
+    }
+}

@@ -133,16 +133,19 @@ impl Publisher {
 
     /// The short way, at the cost of what changed: only endpoints moved.
     async fn publish_endpoints(&mut self, services: &BTreeSet<ObjectKey>) {
-        let (changed, arrivals, farewell) = self.refresh(services);
+        let Some((changed, arrivals, farewell)) = self.refresh(services) else {
+            return self.publish_everything().await;
+        };
         self.announce(arrivals).await;
         self.log.publish(|log| log.refresh(self.view.translation().config(), &changed));
         self.schedule(farewell);
     }
 
-    fn refresh(&self, services: &BTreeSet<ObjectKey>) -> (BTreeSet<BackendId>, Update, Update) {
+    /// Nothing, when it takes more than that.
+    fn refresh(&self, services: &BTreeSet<ObjectKey>) -> Option<(BTreeSet<BackendId>, Update, Update)> {
         let mut translation = self.view.translation_mut();
         let before = backends_of(services, &translation);
-        let changed = translation.refresh_endpoints(services, &self.view.resources(), &self.options);
+        let changed = translation.refresh_endpoints(services, &self.view.resources(), &self.options)?;
         let now = &translation.config().backends;
         let (mut arrivals, mut farewell) = (Update::default(), Update::default());
         for id in &changed {
@@ -151,7 +154,7 @@ impl Publisher {
             arrivals.endpoints(id, staying.as_ref().unwrap_or(backend));
             farewell.endpoints(id, backend);
         }
-        (changed, arrivals, farewell)
+        Some((changed, arrivals, farewell))
     }
 
     async fn publish_everything(&mut self) {
@@ -175,7 +178,7 @@ impl Publisher {
         let config = translation.config();
         self.log.publish(|log| log.replace(config));
         self.store.apply(Update::routing(config, &self.settings));
-        let Config { servers, backends, edge: _ } = config;
+        let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
         self.metrics.published(self.log.content());
         Update::farewells(before.config(), config)

@@ -149,6 +149,15 @@ impl Filter {
         location: Option<&str>,
         headers: &[(&str, &str)],
     ) -> (ContextId, Outcome) {
+        let (id, outcome) = self.open(location, headers);
+        if outcome != Outcome::Paused {
+            self.end(id);
+        }
+        (id, outcome)
+    }
+
+    /// A request that stays open.
+    pub fn open(&mut self, location: Option<&str>, headers: &[(&str, &str)]) -> (ContextId, Outcome) {
         let context = self.vm.create_http(&self.root).unwrap();
         let id = context.id();
         let mut request = Request::default();
@@ -161,10 +170,16 @@ impl Filter {
         let action = self.vm.on_request_headers(&context, 1, true).unwrap();
         let outcome = self.outcome(id, action);
         self.open.insert(id, context);
-        if outcome != Outcome::Paused {
-            self.end(id);
-        }
         (id, outcome)
+    }
+
+    /// Endpoints were tried, the last one answered; says which cookies the filter has set.
+    pub fn answer_client(&mut self, id: ContextId, tried: &[(&str, u16)], took: Duration) -> Vec<String> {
+        self.vm.env_mut().answered(id, tried, took);
+        self.vm.on_response_headers(&self.open[&id], 1, false).unwrap();
+        let headers = &self.host().requests[&id].response_headers;
+        let cookies = headers.iter().filter(|(name, _)| name == b"set-cookie");
+        cookies.map(|(_, value)| String::from_utf8(value.clone()).unwrap()).collect()
     }
 
     fn outcome(&self, id: ContextId, action: Action) -> Outcome {
@@ -188,6 +203,12 @@ impl Filter {
         }
     }
 
+    /// The request is over, and the host does not say so before it deletes the context.
+    pub fn drop_unlogged(&mut self, id: ContextId) {
+        let context = self.open.remove(&id).unwrap();
+        self.vm.on_delete(context).unwrap();
+    }
+
     /// The request is over, whether it was served or its client went away.
     pub fn end(&mut self, id: ContextId) {
         let context = self.open.remove(&id).unwrap();
@@ -199,11 +220,18 @@ impl Filter {
 
 /// Tables with one location, `shop.example/`, and these endpoints behind it.
 pub fn tables(content: u128, endpoints: &[&str]) -> Tables {
-    Tables::Snapshot(wire::Snapshot {
-        version: Version::new(1, content),
-        locations: [(LOCATION.to_owned(), wire::Location::to("ns/shop/80"))].into(),
-        backends: [("ns/shop/80".to_owned(), backend(endpoints))].into(),
-    })
+    let backends = [(BACKEND.to_owned(), backend(endpoints))].into();
+    snapshot(content, wire::Location::to(BACKEND), backends)
+}
+
+/// Tables with this location, `shop.example/`.
+pub fn snapshot(
+    content: u128,
+    location: wire::Location,
+    backends: BTreeMap<String, wire::Backend>,
+) -> Tables {
+    let locations = [(LOCATION.to_owned(), location)].into();
+    Tables::Snapshot(wire::Snapshot { version: Version::new(1, content), locations, backends })
 }
 
 /// The change of that backend from one version to the next.
@@ -212,16 +240,18 @@ pub fn change(base: u128, content: u128, endpoints: &[&str]) -> Tables {
         base: Version::new(1, base),
         version: Version::new(2, content),
         locations: [].into(),
-        backends: [("ns/shop/80".to_owned(), backend(endpoints))].into(),
+        backends: [(BACKEND.to_owned(), backend(endpoints))].into(),
         removed_locations: vec![],
         removed_backends: vec![],
     })
 }
 
-fn backend(endpoints: &[&str]) -> wire::Backend {
+/// Three attempts, in turn.
+pub fn backend(endpoints: &[&str]) -> wire::Backend {
     let endpoints = endpoints.iter().map(|a| wire::Endpoint::at(*a)).collect();
     let backend = wire::Backend::round_robin("ns-shop-80", endpoints);
     wire::Backend { attempts: std::num::NonZeroU8::new(3).unwrap(), ..backend }
 }
 
 pub const LOCATION: &str = "shop.example/";
+pub const BACKEND: &str = "ns/shop/80";

@@ -2,12 +2,13 @@
 //!
 //! A read model: people and `sluice dbg` read it, no data plane does.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use k8s_openapi::api::core::v1::Service;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sluice_ir::{Backend, BackendId, Config, LoadBalance};
+use sluice_ir::{Action, Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance};
 use sluice_translate::{ObjectKey, Resources};
 
 /// The subset size is there even when nothing is hashed.
@@ -32,6 +33,8 @@ pub(crate) struct Upstream {
     no_server: bool,
     #[serde(rename = "trafficShapingPolicy")]
     traffic_shaping: Value,
+    #[serde(rename = "alternativeBackends", skip_serializing_if = "Vec::is_empty")]
+    alternatives: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -42,32 +45,122 @@ struct Address {
 
 /// Every backend, by name.
 pub(crate) fn upstreams(config: &Config, resources: &Resources) -> Vec<Upstream> {
-    config.backends.iter().map(|(id, backend)| upstream(id, backend, resources)).collect()
+    let uses = Uses::of(config);
+    config.backends.iter().map(|(id, backend)| upstream(id, backend, &uses, resources)).collect()
 }
 
-fn upstream(id: &BackendId, backend: &Backend, resources: &Resources) -> Upstream {
-    let mut parts = id.as_str().splitn(3, '/').map(str::to_owned);
+/// What locations say of their backends.
+#[derive(Default)]
+struct Uses<'a> {
+    canaries: BTreeMap<&'a BackendId, &'a Canary>,
+    alternatives: BTreeMap<&'a BackendId, Vec<&'a BackendId>>,
+    /// Paths by host.
+    places: BTreeMap<&'a BackendId, BTreeMap<String, Vec<&'a str>>>,
+}
+
+impl<'a> Uses<'a> {
+    fn of(config: &'a Config) -> Self {
+        let mut uses = Uses::default();
+        for (name, server) in &config.servers {
+            for location in &server.locations {
+                let Action::Forward(main) = &location.action else { continue };
+                let paths = uses.places.entry(main).or_default().entry(name.to_string()).or_default();
+                paths.push(location.path.text());
+                for canary in &location.canaries {
+                    uses.canaries.insert(&canary.backend, canary);
+                    let alternatives = uses.alternatives.entry(main).or_default();
+                    if !alternatives.contains(&&canary.backend) {
+                        alternatives.push(&canary.backend);
+                    }
+                }
+            }
+        }
+        uses
+    }
+}
+
+fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Resources) -> Upstream {
+    let mut parts = id.as_str().split('/').map(str::to_owned);
     let mut part = || parts.next().unwrap_or_default();
     let (namespace, service, port) = (part(), part(), part());
-    let name = match port.as_str() {
-        "first" => "upstream-default-backend".to_owned(),
-        port => format!("{namespace}-{service}-{port}"),
-    };
     let service = resources.service(&ObjectKey::new(namespace, service));
+    let canary = uses.canaries.get(id).copied();
+    let alternatives = uses.alternatives.get(id).into_iter().flatten().map(|id| name(id)).collect();
+    let outside = backend.outside.iter();
+    let outside =
+        outside.map(|at| Address { address: at.host.as_str().to_owned(), port: at.port.to_string() });
+    let pods = backend.endpoints.iter().map(|endpoint| address(&endpoint.address));
     Upstream {
-        name,
+        name: name(id),
         service: described(service),
         port: port.parse::<u16>().map_or_else(|_| port.into(), Value::from),
         ssl_passthrough: false,
-        endpoints: backend.endpoints.iter().map(|endpoint| address(&endpoint.address)).collect(),
-        session_affinity: json!({"name": "", "mode": "", "cookieSessionAffinity": {"name": ""}}),
-        upstream_hash_by: Map::from_iter([("upstream-hash-by-subset-size".to_owned(), SUBSET_SIZE.into())]),
+        endpoints: pods.chain(outside).collect(),
+        session_affinity: session_affinity(backend.affinity.as_ref(), uses.places.get(id)),
+        upstream_hash_by: hash_by(&backend.load_balance),
         load_balance: load_balance(&backend.load_balance),
-        no_server: false,
-        traffic_shaping: json!({
-            "weight": 0, "weightTotal": 0, "header": "", "headerValue": "", "headerPattern": "", "cookie": "",
-        }),
+        no_server: canary.is_some(),
+        traffic_shaping: traffic_shaping(canary),
+        alternatives,
     }
+}
+
+/// Joined with hyphens, as people know it.
+fn name(id: &BackendId) -> String {
+    match id.as_str().strip_suffix("/first") {
+        Some(_) => "upstream-default-backend".to_owned(),
+        None => id.as_str().replace(['/', ':'], "-"),
+    }
+}
+
+fn session_affinity(affinity: Option<&Affinity>, places: Option<&BTreeMap<String, Vec<&str>>>) -> Value {
+    let Some(Affinity { mode, cookie, change_on_failure }) = affinity else {
+        return json!({"name": "", "mode": "", "cookieSessionAffinity": {"name": ""}});
+    };
+    let same_site = cookie.same_site.map(|same_site| format!("{same_site:?}"));
+    let members = [
+        ("name", json!(cookie.name)),
+        ("expires", json!(cookie.expires.map(|seconds| seconds.to_string()))),
+        ("maxage", json!(cookie.max_age.map(|seconds| seconds.to_string()))),
+        ("locations", json!(places)),
+        ("secure", json!(cookie.secure)),
+        ("path", json!(cookie.path)),
+        ("domain", json!(cookie.domain)),
+        ("samesite", json!(same_site)),
+        ("conditional_samesite_none", json!(cookie.conditional_same_site_none)),
+        ("change_on_failure", json!(change_on_failure)),
+    ];
+    let said = members.into_iter().filter(|(_, value)| !value.is_null() && *value != json!(false));
+    let cookie: Map<String, Value> = said.map(|(name, value)| (name.to_owned(), value)).collect();
+    json!({"name": "cookie", "mode": mode, "cookieSessionAffinity": cookie})
+}
+
+fn hash_by(algorithm: &LoadBalance) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let mut size = SUBSET_SIZE;
+    if let LoadBalance::Hash { key, subset } = algorithm {
+        shown.insert("upstream-hash-by".to_owned(), serde_json::to_value(key).unwrap_or_default());
+        if let Some(subset) = subset {
+            shown.insert("upstream-hash-by-subset".to_owned(), true.into());
+            size = subset.get();
+        }
+    }
+    shown.insert("upstream-hash-by-subset-size".to_owned(), size.into());
+    shown
+}
+
+fn traffic_shaping(canary: Option<&Canary>) -> Value {
+    let rules = canary.map(|canary| canary.rules.clone()).unwrap_or_default();
+    let (header, value) = rules.header.map(|header| (header.name, Some(header.value))).unwrap_or_default();
+    let (exact, pattern) = match value {
+        Some(CanaryValue::Exact(text)) => (text, String::new()),
+        Some(CanaryValue::Matches(pattern)) => (String::new(), pattern),
+        Some(CanaryValue::Words | CanaryValue::Broken) | None => Default::default(),
+    };
+    json!({
+        "weight": rules.weight, "weightTotal": rules.total, "header": header, "headerValue": exact,
+        "headerPattern": pattern, "cookie": rules.cookie.unwrap_or_default(),
+    })
 }
 
 /// Only the spec of a Service is shown.
@@ -88,69 +181,11 @@ fn address(socket: &SocketAddr) -> Address {
 fn load_balance(algorithm: &LoadBalance) -> Option<&'static str> {
     match algorithm {
         LoadBalance::RoundRobin => Some("round_robin"),
+        LoadBalance::Ewma => Some("ewma"),
+        // What is hashed says it.
+        LoadBalance::Hash { .. } => None,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use sluice_translate::{Object, Options, translate};
-
-    use super::*;
-
-    fn world() -> Resources {
-        let port = json!({"port": 80});
-        let documents = [
-            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [port]}}),
-            json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-                "metadata": {"name": "web-1", "labels": {"kubernetes.io/service-name": "web"}},
-                "ports": [{"port": 8080}], "endpoints": [{"addresses": ["10.0.0.1"]}]}),
-            json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"},
-            "spec": {"ingressClassName": "nginx", "rules": [{"http": {"paths": [
-                {"path": "/", "backend": {"service": {"name": "web", "port": {"number": 80}}}},
-                {"path": "/x", "backend": {"service": {"name": "gone", "port": {"name": "http"}}}},
-            ]}}]}}),
-        ];
-        let mut resources = Resources::default();
-        for document in documents {
-            resources.apply(Object::from_value(document).unwrap());
-        }
-        resources
-    }
-
-    fn shown() -> Value {
-        let resources = world();
-        let options = Options { class_is_implied: true, ..Options::default() };
-        let translation = translate(&resources, &options);
-        serde_json::to_value(upstreams(translation.config(), &resources)).unwrap()
-    }
-
-    #[test]
-    fn a_backend_is_shown_as_ingress_nginx_shows_it() {
-        let expected = json!({
-            "name": "default-web-80",
-            "service": {
-                "metadata": {"creationTimestamp": null},
-                "spec": {"ports": [{"port": 80}]},
-                "status": {"loadBalancer": {}},
-            },
-            "port": 80,
-            "sslPassthrough": false,
-            "endpoints": [{"address": "10.0.0.1", "port": "8080"}],
-            "sessionAffinityConfig": {"name": "", "mode": "", "cookieSessionAffinity": {"name": ""}},
-            "upstreamHashByConfig": {"upstream-hash-by-subset-size": 3},
-            "load-balance": "round_robin",
-            "noServer": false,
-            "trafficShapingPolicy": {
-                "weight": 0, "weightTotal": 0, "header": "", "headerValue": "", "headerPattern": "", "cookie": "",
-            },
-        });
-        assert_eq!(shown()[1], expected);
-    }
-
-    #[test]
-    fn a_backend_that_leads_nowhere_is_shown_without_endpoints() {
-        let gone = &shown()[0];
-        assert_eq!((&gone["name"], &gone["port"]), (&json!("default-gone-http"), &json!("http")));
-        assert_eq!((&gone["endpoints"], &gone["service"]["spec"]), (&json!([]), &json!({})));
-    }
-}
+mod tests;

@@ -140,7 +140,8 @@ impl Findings {
 impl Finding {
     fn of(ingress: &Ingress, key: ObjectKey, reports: &[&Report], is_served: bool) -> Self {
         let mut remarks: Vec<Remark> = reports.iter().map(|report| Remark::from(*report)).collect();
-        let verdict = match remarks.iter().map(|remark| remark.severity).max() {
+        let changes = reports.iter().filter(|report| report.missing.is_none() && !report.as_before);
+        let verdict = match changes.map(|report| report.severity).max() {
             None | Some(Severity::Note) => Verdict::Unchanged,
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,
             Some(Severity::Warning | Severity::Error) => Verdict::Differences,

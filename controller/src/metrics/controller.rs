@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
-use sluice_ir::Action;
+use sluice_ir::{Action, Backend};
 use sluice_translate::{Kind, Translation};
 use sluice_xds::Store;
 
@@ -89,7 +89,8 @@ fn orphans(translation: &Translation, gauge: &GaugeVec) {
     let config = translation.config();
     for location in config.servers.values().flat_map(|server| &server.locations) {
         let Action::Forward(backend) = &location.action else { continue };
-        let is_empty = config.backends.get(backend).is_none_or(|backend| backend.endpoints.is_empty());
+        let leads_nowhere = |backend: &Backend| backend.endpoints.is_empty() && backend.outside.is_none();
+        let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
         if let Some(key) = translation.owner(&location.id).filter(|_| is_empty) {
             gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"]).set(1.0);
         }

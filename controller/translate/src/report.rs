@@ -46,6 +46,9 @@ pub struct Report {
     /// The other object whose absence is the only trouble: it is cured when that one appears.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<ObjectRef>,
+    /// ingress-nginx does no better: for who comes from there nothing changes.
+    #[serde(skip)]
+    pub as_before: bool,
 }
 
 impl fmt::Display for Report {
@@ -83,7 +86,19 @@ impl<'a> Reporter<'a> {
             reason: reason.into(),
             consequence: consequence.into(),
             missing: None,
+            as_before: false,
         });
+    }
+
+    /// Warns of what ingress-nginx does not honour either.
+    pub(crate) fn warn_as_before(
+        &mut self,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
+    ) {
+        self.say(Severity::Warning, field, reason, consequence);
+        self.reports.last_mut().into_iter().for_each(|report| report.as_before = true);
     }
 
     /// Says that an object that is named does not exist (yet).
@@ -105,6 +120,7 @@ impl<'a> Reporter<'a> {
             ),
             consequence: consequence.into(),
             missing: Some(missing),
+            as_before: false,
         });
     }
 }

@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_ir::{Action, Hostname, Location, PathMatch, Redirect, RedirectTo, Server, ServerName};
+use sluice_ir::{
+    Action, Hostname, Location, LocationId, PathMatch, Redirect, RedirectTo, Server, ServerName,
+};
 
-use super::Owners;
-use super::claim::{Claim, HostFacts};
+use super::claim::{Claim, HostFacts, Lead};
 use super::patterns;
+use super::{ErrorService, Owners};
 use crate::global::Globals;
 use crate::path::{self, PathType};
 use crate::report::Reporter;
@@ -18,6 +20,7 @@ use crate::{Report, Severity};
 pub(super) struct Finished {
     pub(super) server: Server,
     pub(super) owners: Owners,
+    pub(super) error_services: BTreeMap<LocationId, ErrorService>,
 }
 
 /// A location, and the claim that it comes from if it comes from one.
@@ -65,12 +68,15 @@ impl Draft {
         } else {
             literal(&claims, name, host, reports)
         };
-        let owners = locations.iter().filter_map(|(location, claim)| {
-            claim.map(|claim| (location.id.clone(), claim.owner.key.clone()))
+        let claimed = || locations.iter().filter_map(|(location, claim)| Some((&location.id, (*claim)?)));
+        let owners = claimed().map(|(id, claim)| (id.clone(), claim.owner.key.clone())).collect();
+        let error_services = claimed().filter_map(|(id, claim)| {
+            let Lead { error_service, place, .. } = claim.lead.clone();
+            Some((id.clone(), ErrorService { backend: error_service?, place }))
         });
-        let owners = owners.collect();
+        let error_services = error_services.collect();
         let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
-        Finished { server: Server { aliases: Vec::new(), app_root, locations }, owners }
+        Finished { server: Server { aliases: Vec::new(), app_root, locations }, owners, error_services }
     }
 }
 

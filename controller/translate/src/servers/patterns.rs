@@ -52,7 +52,7 @@ fn location(
     let groups = regex.groups;
     let mut location = claim.location(name, PathMatch::Regex(regex), &host);
     let Some(target) = &claim.annotations.paths.rewrite else { return Ok(location) };
-    if !claim.annotations.paths.rewrites(&claim.path) || !matches!(claim.action, Action::Forward(_)) {
+    if !claim.annotations.paths.rewrites(&claim.path) || !matches!(claim.lead.action, Action::Forward(_)) {
         return Ok(location);
     }
     if target.is_url() {

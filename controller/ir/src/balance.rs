@@ -1,10 +1,10 @@
 //! How a backend chooses among its pods.
 
-use std::num::NonZeroU32;
+use std::num::NonZeroU16;
 
 use serde::Serialize;
 
-use crate::{Expression, is_default};
+use crate::is_default;
 
 /// How a backend chooses among its endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -17,11 +17,12 @@ pub enum LoadBalance {
     Ewma,
     /// The same endpoint for the same key.
     Hash {
-        /// What is hashed.
-        key: Expression,
+        /// What is hashed: a text with variables of a request in it, `$remote_addr` or `${cookie_user}-$arg_shop`. All
+        /// of them are such as every data plane has.
+        key: String,
         /// Of so many endpoints that the key leads to, any.
         #[serde(skip_serializing_if = "is_default")]
-        subset: Option<NonZeroU32>,
+        subset: Option<NonZeroU16>,
     },
 }
 
@@ -120,6 +121,6 @@ pub enum CanaryValue {
     Exact(String),
     /// Those in which this is found; others decide nothing.
     Matches(String),
-    /// A pattern that cannot be read keeps every request that has the header away.
-    Broken,
+    /// A pattern that cannot be read: every request that has the header stays away.
+    Unreadable,
 }

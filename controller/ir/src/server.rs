@@ -109,6 +109,9 @@ pub struct Location {
     /// Second backends: the first whose rules say so gets the request.
     #[serde(skip_serializing_if = "is_default")]
     pub canaries: Vec<Canary>,
+    /// Sessions with a pod may begin here: the path of their cookie, if that says no other. Elsewhere they only go on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub session_path: Option<String>,
     /// Its pods are missing, so an error service is asked, and told this.
     #[serde(skip_serializing_if = "is_default")]
     pub error: Option<ErrorRequest>,
@@ -135,6 +138,7 @@ impl Location {
             action,
             for_https: None,
             canaries,
+            session_path: None,
             error: None,
             https: None,
             rewrite: None,

@@ -12,7 +12,7 @@ use sluice_ir::{Action, Affinity, Backend, BackendId, Canary, CanaryValue, Confi
 use sluice_translate::{ObjectKey, Resources};
 
 /// The subset size is there even when nothing is hashed.
-const SUBSET_SIZE: u32 = 3;
+const SUBSET_SIZE: u16 = 3;
 
 /// One upstream. Empty and false values are left out where ingress-nginx leaves them out.
 #[derive(Debug, PartialEq, Serialize)]
@@ -139,7 +139,7 @@ fn hash_by(algorithm: &LoadBalance) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut size = SUBSET_SIZE;
     if let LoadBalance::Hash { key, subset } = algorithm {
-        shown.insert("upstream-hash-by".to_owned(), serde_json::to_value(key).unwrap_or_default());
+        shown.insert("upstream-hash-by".to_owned(), key.clone().into());
         if let Some(subset) = subset {
             shown.insert("upstream-hash-by-subset".to_owned(), true.into());
             size = subset.get();
@@ -155,7 +155,7 @@ fn traffic_shaping(canary: Option<&Canary>) -> Value {
     let (exact, pattern) = match value {
         Some(CanaryValue::Exact(text)) => (text, String::new()),
         Some(CanaryValue::Matches(pattern)) => (String::new(), pattern),
-        Some(CanaryValue::Words | CanaryValue::Broken) | None => Default::default(),
+        Some(CanaryValue::Words | CanaryValue::Unreadable) | None => Default::default(),
     };
     json!({
         "weight": rules.weight, "weightTotal": rules.total, "header": header, "headerValue": exact,

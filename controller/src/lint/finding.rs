@@ -146,7 +146,9 @@ impl Finding {
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,
             Some(Severity::Warning | Severity::Error) => Verdict::Differences,
         };
-        remarks.extend(hints::about(ingress));
+        let is_said = |hint: &Remark| remarks.iter().any(|remark| remark.field == hint.field);
+        let hints: Vec<Remark> = hints::about(ingress).into_iter().filter(|hint| !is_said(hint)).collect();
+        remarks.extend(hints);
         remarks.sort_by(|a, b| (b.severity, &a.field, &a.text).cmp(&(a.severity, &b.field, &b.text)));
         remarks.dedup();
         Finding { ingress: key, verdict, remarks }

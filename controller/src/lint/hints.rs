@@ -1,4 +1,5 @@
-//! What is no fault of the translation but often not what was meant: the lints of `kubectl ingress-nginx lint`.
+//! What is no fault of the translation but often not what was meant: the lints of `kubectl ingress-nginx lint`, and
+//! annotations of other controllers that look like ours.
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate::Severity;
@@ -7,6 +8,16 @@ use super::finding::Remark;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 const CLASS: &str = "kubernetes.io/ingress.class";
+
+/// Prefixes that people take for ingress-nginx's.
+const OTHERS: [(&str, &str); 3] = [
+    (
+        "ingress.kubernetes.io/",
+        "ingress-nginx stopped reading this prefix in 2017 and Sluice does not either",
+    ),
+    ("nginx.org/", "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it"),
+    ("nginx.com/", "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it"),
+];
 
 /// Everything worth a word.
 pub(super) fn about(ingress: &Ingress) -> Vec<Remark> {
@@ -36,6 +47,9 @@ pub(super) fn about_class(ingress: &Ingress) -> Option<Remark> {
 
 fn about_annotation(key: &str, value: &str) -> Option<Remark> {
     let field = format!("annotation {key}");
+    if let Some((_, text)) = OTHERS.iter().find(|(prefix, _)| key.starts_with(prefix)) {
+        return Some(hint(field, *text));
+    }
     let text = match key.strip_prefix(PREFIX)? {
         "rewrite-target" if !value.contains('$') && !value.is_empty() => {
             format!("it has no capture group such as $1, so every path becomes {value:?}")

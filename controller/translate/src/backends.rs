@@ -39,6 +39,8 @@ impl std::fmt::Display for Port {
 pub(crate) struct Use {
     pub(crate) object: ObjectRef,
     pub(crate) field: String,
+    /// Only for a part of somebody else's requests, which the filter picks out.
+    pub(crate) as_canary: bool,
 }
 
 /// How a location uses a backend.
@@ -84,14 +86,26 @@ impl Registry {
             Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
             Origin::Outside(outside) => BackendId::outside(outside),
         };
-        // Whoever speaks to the pods, and how: the first decides how they are chosen.
-        let balance = self.balances.entry(usual.clone()).or_insert_with(|| balance.clone()).clone();
+        // Whoever speaks to the pods, and how: the first decides how they are chosen, and the first that asks for
+        // sessions has them. [`Registry::settle`] tells the others.
+        let settled = self.balances.entry(usual.clone()).or_insert_with(|| balance.clone());
+        settled.affinity = settled.affinity.take().or_else(|| balance.affinity.clone());
+        let balance = settled.clone();
         let id = if *transport == self.usual { usual } else { usual.variant(&label(transport)) };
         let new = || Source { origin, balance, transport: transport.clone(), attempts, uses: Vec::new() };
         let source = self.sources.entry(id.clone()).or_insert_with(new);
         source.attempts = source.attempts.max(attempts);
         source.uses.push(usage);
         id
+    }
+
+    /// All uses are known: what was decided late holds for those that came early, too.
+    pub(crate) fn settle(&mut self) {
+        for (id, source) in &mut self.sources {
+            if let Some(balance) = self.balances.get(&id.service_port()) {
+                source.balance = balance.clone();
+            }
+        }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&BackendId, &Source)> {
@@ -139,7 +153,11 @@ pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options)
             (Backend { endpoints, ..backend }, reports)
         }
         Ok(Pods::Address(address)) => (Backend { endpoints: vec![Endpoint { address }], ..backend }, reports),
-        Ok(Pods::Outside(outside)) => (Backend { outside: Some(outside), ..backend }, reports),
+        Ok(Pods::Outside(outside)) => {
+            let canaries = source.uses.iter().filter(|usage| usage.as_canary);
+            canaries.for_each(|usage| say_canary_outside(usage, &mut reports));
+            (Backend { outside: Some(outside), ..backend }, reports)
+        }
         Err(missing) => {
             source.uses.iter().for_each(|usage| missing.tell(usage, &mut reports));
             (backend, reports)
@@ -177,6 +195,13 @@ impl Missing {
             }
         }
     }
+}
+
+/// What DNS chooses the filter does not choose.
+fn say_canary_outside(usage: &Use, reports: &mut Vec<Report>) {
+    let reason = "expected a Service with pods behind a canary, got one of type ExternalName";
+    let field = format!("{}.name", usage.field);
+    Reporter::new(usage.object.clone(), reports).say(Severity::Warning, field, reason, "canary not used");
 }
 
 fn find<'a>(

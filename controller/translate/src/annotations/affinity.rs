@@ -3,7 +3,6 @@
 use sluice_ir::{Affinity, AffinityMode, Cookie, SameSite};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::load_balance::WAITS;
 use super::value::{self, Parsed};
 use super::view::View;
 
@@ -13,32 +12,32 @@ const COOKIE: &str = "INGRESSCOOKIE";
 pub(super) const GROUP: Group = Group {
     title: "Stickiness",
     annotations: &[
-        annotation("affinity", Value::OneOf(&["cookie"]), Risk::Low, Scope::Ingress).instead(WAITS),
+        annotation("affinity", Value::OneOf(&["cookie"]), Risk::Low, Scope::Ingress)
+            .partly("of several Ingresses with the same Service, the oldest that has it decides everything"),
         annotation("affinity-mode", Value::OneOf(&["balanced", "persistent"]), Risk::Medium, Scope::Ingress)
-            .instead(WAITS),
+            .full(),
         annotation(
             "affinity-canary-behavior",
             Value::OneOf(&["sticky", "legacy"]),
             Risk::Low,
             Scope::Ingress,
         )
-        .instead(WAITS),
-        annotation("session-cookie-name", Value::Text, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("session-cookie-path", Value::Text, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("session-cookie-domain", Value::Text, Risk::Medium, Scope::Ingress).instead(WAITS),
+        .full(),
+        annotation("session-cookie-name", Value::Text, Risk::Medium, Scope::Ingress).full(),
+        annotation("session-cookie-path", Value::Text, Risk::Medium, Scope::Ingress).full(),
+        annotation("session-cookie-domain", Value::Text, Risk::Medium, Scope::Ingress).full(),
         annotation(
             "session-cookie-samesite",
             Value::OneOf(&["None", "Lax", "Strict"]),
             Risk::Low,
             Scope::Ingress,
         )
-        .instead(WAITS),
-        annotation("session-cookie-conditional-samesite-none", Value::Bool, Risk::Low, Scope::Ingress)
-            .instead(WAITS),
-        annotation("session-cookie-secure", Value::Bool, Risk::Low, Scope::Ingress).instead(WAITS),
-        annotation("session-cookie-expires", Value::Int, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("session-cookie-max-age", Value::Int, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("session-cookie-change-on-failure", Value::Bool, Risk::Low, Scope::Ingress).instead(WAITS),
+        .full(),
+        annotation("session-cookie-conditional-samesite-none", Value::Bool, Risk::Low, Scope::Ingress).full(),
+        annotation("session-cookie-secure", Value::Bool, Risk::Low, Scope::Ingress).full(),
+        annotation("session-cookie-expires", Value::Int, Risk::Medium, Scope::Ingress).full(),
+        annotation("session-cookie-max-age", Value::Int, Risk::Medium, Scope::Ingress).full(),
+        annotation("session-cookie-change-on-failure", Value::Bool, Risk::Low, Scope::Ingress).full(),
     ],
 };
 

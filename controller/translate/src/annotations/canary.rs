@@ -3,7 +3,6 @@
 use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::load_balance::WAITS;
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::regex;
@@ -14,13 +13,14 @@ pub(super) const GROUP: Group = Group {
     title: "Canaries",
     annotations: &[
         annotation("canary", Value::Bool, Risk::Low, Scope::Ingress)
-            .partly("a canary of another namespace is not taken; its rules: the main backend until the filter knows them"),
-        annotation("canary-by-header", Value::Text, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("canary-by-header-value", Value::Text, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("canary-by-header-pattern", Value::Regex, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("canary-by-cookie", Value::Text, Risk::Medium, Scope::Ingress).instead(WAITS),
-        annotation("canary-weight", Value::Int, Risk::Low, Scope::Ingress).instead(WAITS).harmless(&["0"]),
-        annotation("canary-weight-total", Value::Int, Risk::Low, Scope::Ingress).instead(WAITS).harmless(&["100"]),
+            .partly("a canary of another namespace, and one that is an ExternalName, is not taken"),
+        annotation("canary-by-header", Value::Text, Risk::Medium, Scope::Ingress).full(),
+        annotation("canary-by-header-value", Value::Text, Risk::Medium, Scope::Ingress).full(),
+        annotation("canary-by-header-pattern", Value::Regex, Risk::Medium, Scope::Ingress)
+            .partly("lookaround and backreferences are reported"),
+        annotation("canary-by-cookie", Value::Text, Risk::Medium, Scope::Ingress).full(),
+        annotation("canary-weight", Value::Int, Risk::Low, Scope::Ingress).full(),
+        annotation("canary-weight-total", Value::Int, Risk::Low, Scope::Ingress).full(),
     ],
 };
 
@@ -43,9 +43,10 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
     let pattern = view.text("canary-by-header-pattern").map(|text| match regex::check(text) {
         Ok(_) => CanaryValue::Matches(text.to_owned()),
         Err(wrong) => {
-            let expected = format!("a regular expression that RE2 and PCRE share, not {wrong}");
-            view.refuse("canary-by-header-pattern", &expected);
-            CanaryValue::Broken
+            let reason = format!("expected a regular expression that RE2 and PCRE share, got {wrong}");
+            let otherwise = "requests with the header stay with the main backend";
+            view.without("canary-by-header-pattern", reason, otherwise);
+            CanaryValue::Unreadable
         }
     });
     let name = view.read("canary-by-header", value::header_name)?.to_ascii_lowercase();

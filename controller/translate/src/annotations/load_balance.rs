@@ -7,15 +7,11 @@ use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
 
-/// Until the filter knows it: these are read and tested, and the rows say so when the filter does.
-pub(super) const WAITS: &str = "round robin; the filter learns it soon";
-
 pub(super) const GROUP: Group = Group {
     title: "Balancing",
     annotations: &[
         annotation("load-balance", Value::OneOf(&["round_robin", "ewma"]), Risk::Low, Scope::Location)
-            .instead(WAITS)
-            .harmless(&["round_robin"]),
+            .partly("the other names mean nothing without their own annotations, and are reported"),
         annotation("service-upstream", Value::Bool, Risk::Low, Scope::Ingress).full(),
     ],
 };

@@ -50,6 +50,7 @@ pub(crate) use body::limit as body_limit;
 pub(crate) use catalogue::alike;
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value};
 pub(crate) use errors::Errors;
+pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
 pub(crate) use rewrite::Paths;
 pub(crate) use tls_redirect::ToHttps;
@@ -202,7 +203,8 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         backend::Tls::Always => (Some(tls), None),
         backend::Tls::LikeClients => (None, Some(transport(Some(tls), connect_timeout))),
     };
-    let load_balance = hash::hash(view).unwrap_or_else(|| load_balance::load_balance(view, globals));
+    let named = load_balance::load_balance(view, globals);
+    let load_balance = hash::hash(view).unwrap_or(named);
     let affinity = affinity::affinity(view);
     let canary_is_sticky = !affinity::is_legacy(view);
     let service_upstream = load_balance::service_upstream(view, globals);

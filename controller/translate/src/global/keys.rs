@@ -140,7 +140,7 @@ pub static KEYS: &[Key] = &[
     key("limit-rate", "0"),
     key("limit-rate-after", "0"),
     key("limit-req-status-code", "503").full(),
-    key("load-balance", ""),
+    key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
     key("log-format-escape-json", "false"),
     key("log-format-escape-none", "false"),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use sluice_ir::{Access, Cidr, Edge, Retries, Timeouts, Transport};
 
-use crate::annotations::{Balance, Parsed, Risk, ToHttps, body_limit, conditions, tries, value};
+use crate::annotations::{Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, value};
 use crate::references::References;
 use crate::{Options, Report, Resources};
 use view::View;
@@ -98,6 +98,7 @@ impl Globals {
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
         view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
         view.set(&mut self.limit_status, "limit-req-status-code", error_status);
+        view.set(&mut self.balance.load_balance, "load-balance", algorithm);
         view.set(&mut self.balance.service_upstream, "service-upstream", value::bool);
     }
 

@@ -73,7 +73,8 @@ impl Assembly<'_> {
         let annotations = &author.annotations;
         let attempts = annotations.policy.retries.attempts;
         let terms = Terms { transport, balance: &annotations.backend.balance, attempts };
-        let usage = Use { object: author.object.clone(), field };
+        let as_canary = annotations.canary.is_some();
+        let usage = Use { object: author.object.clone(), field, as_canary };
         self.registry.use_of(Origin::Service(service, port), terms, usage)
     }
 
@@ -102,7 +103,8 @@ impl Assembly<'_> {
         let transport = target.transport(self.globals.transport.connect_timeout);
         let attempts = self.globals.retries.attempts;
         let terms = Terms { transport: &transport, balance: &self.globals.balance, attempts };
-        let usage = Use { object: author.object.clone(), field: format!("annotation {annotation}") };
+        let field = format!("annotation {annotation}");
+        let usage = Use { object: author.object.clone(), field, as_canary: false };
         self.registry.use_of(origin, terms, usage)
     }
 }

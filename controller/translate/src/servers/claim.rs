@@ -68,7 +68,10 @@ impl Claim {
     pub(super) fn location(&self, server: &ServerName, path: PathMatch, host: &HostFacts<'_>) -> Location {
         let policy = Arc::clone(&self.annotations.policy);
         let Lead { action, for_https, .. } = self.lead.clone();
-        Location { https: self.https(host), for_https, ..Location::new(server, path, action, policy) }
+        let sticky = self.annotations.backend.balance.affinity.is_some();
+        let session_path = (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
+        let location = Location::new(server, path, action, policy);
+        Location { https: self.https(host), for_https, session_path, ..location }
     }
 
     /// As ingress-nginx: a redirect of its own and a closed location come first.

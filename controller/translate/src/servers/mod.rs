@@ -106,7 +106,7 @@ pub(crate) fn assemble<'a>(
 fn default_backend(options: &Options, globals: &Globals, registry: &mut Registry) -> Option<BackendId> {
     let service = options.default_backend_service.clone()?;
     let object = ObjectRef { kind: Kind::Service, key: service.clone() };
-    let usage = Use { object, field: "--default-backend-service".to_owned() };
+    let usage = Use { object, field: "--default-backend-service".to_owned(), as_canary: false };
     let attempts = globals.retries.attempts;
     let terms = Terms { transport: &globals.transport, balance: &globals.balance, attempts };
     Some(registry.use_of(Origin::Service(service, Port::First), terms, usage))
@@ -243,6 +243,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         let canaries = self.canaries_by_backend();
+        self.registry.settle();
         let fallback = self.fallback.map(Action::Forward);
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();

@@ -9,10 +9,13 @@ use envoy_types::pb::envoy::config::route::v3::route_action::{
 };
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
-use sluice_ir::{Action, BackendId, Edge, ErrorRequest, Location, Mirror, Policy, ServerName, Timeouts};
+use sluice_ir::{
+    Action, BackendId, Canary, Edge, ErrorRequest, Location, Mirror, Policy, ServerName, Timeouts,
+};
 
-use super::matching::{is_there, match_of, matches, only_for, spoken};
+use super::matching::{is, is_there, match_of, matches, only_for, spoken};
 use super::{cors, redirect, retry};
+use crate::BACKEND_HEADER;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
 use crate::render::header::{literal, set};
@@ -50,12 +53,21 @@ fn forwarding(
     let mut routes: Vec<Route> =
         policy.cors.iter().filter_map(|cors| cors::preflight(&route, cors)).collect();
     routes.extend(location.https.iter().flat_map(|https| redirect::to_https(&route, https, server)));
+    routes.extend(location.canaries.iter().flat_map(|canary| to_canary(&route, location, canary, edge)));
     if let Some(backend) = &location.for_https {
         let https = to_pods(&route, location, backend, edge).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
     routes.extend(to_pods(&route, location, backend, edge));
     routes
+}
+
+/// Only the filter says that a request is for a canary, and then the route is looked for again. Without the filter
+/// there is only the main backend.
+fn to_canary(route: &Route, location: &Location, canary: &Canary, edge: &Edge) -> Vec<Route> {
+    let chosen = || is(BACKEND_HEADER, canary.backend.as_str());
+    let routes = to_pods(route, location, &canary.backend, edge).into_iter();
+    routes.map(|route| only_for(route, chosen())).collect()
 }
 
 fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge) -> Vec<Route> {

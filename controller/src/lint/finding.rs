@@ -47,18 +47,19 @@ pub(crate) struct Remark {
 
 impl From<&Report> for Remark {
     fn from(report: &Report) -> Self {
-        let field = report.field.clone();
-        match &report.missing {
+        let Report { field, severity, reason, consequence, .. } = report.clone();
+        let (severity, text) = match &report.missing {
             Some(missing) => {
                 let text =
                     format!("{missing} is not among these manifests; expected to exist in the cluster");
-                Remark { severity: Severity::Note, field, text }
+                (Severity::Note, text)
             }
-            None => {
-                let text = format!("{}; {}", report.reason, report.consequence);
-                Remark { severity: report.severity, field, text }
+            None if report.as_before && severity > Severity::Note => {
+                (Severity::Note, format!("{reason}; ingress-nginx does not honour it either"))
             }
-        }
+            None => (severity, format!("{reason}; {consequence}")),
+        };
+        Remark { severity, field, text }
     }
 }
 
@@ -139,13 +140,16 @@ impl Findings {
 
 impl Finding {
     fn of(ingress: &Ingress, key: ObjectKey, reports: &[&Report], is_served: bool) -> Self {
-        let mut remarks: Vec<Remark> = reports.iter().map(|report| Remark::from(*report)).collect();
         let changes = reports.iter().filter(|report| report.missing.is_none() && !report.as_before);
         let verdict = match changes.map(|report| report.severity).max() {
-            None | Some(Severity::Note) => Verdict::Unchanged,
+            None => Verdict::Unchanged,
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,
-            Some(Severity::Warning | Severity::Error) => Verdict::Differences,
+            Some(_) => Verdict::Differences,
         };
+        // Many paths may name the same object; once is enough.
+        let mut missing = BTreeSet::new();
+        let said = reports.iter().filter(|report| report.missing.iter().all(|object| missing.insert(object)));
+        let mut remarks: Vec<Remark> = said.map(|report| Remark::from(*report)).collect();
         let is_said = |hint: &Remark| remarks.iter().any(|remark| remark.field == hint.field);
         let hints: Vec<Remark> = hints::about(ingress).into_iter().filter(|hint| !is_said(hint)).collect();
         remarks.extend(hints);

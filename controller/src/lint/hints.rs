@@ -50,7 +50,8 @@ fn about_annotation(key: &str, value: &str) -> Option<Remark> {
     if let Some((_, text)) = OTHERS.iter().find(|(prefix, _)| key.starts_with(prefix)) {
         return Some(hint(field, *text));
     }
-    let text = match key.strip_prefix(PREFIX)? {
+    let name = key.strip_prefix(PREFIX)?;
+    let text = match name {
         "rewrite-target" if !value.contains('$') && !value.is_empty() => {
             format!("it has no capture group such as $1, so every path becomes {value:?}")
         }
@@ -62,7 +63,7 @@ fn about_annotation(key: &str, value: &str) -> Option<Remark> {
         }
         _ => return None,
     };
-    Some(hint(field, text))
+    Some(hint(format!("annotation {name}"), text))
 }
 
 fn hint(field: impl Into<String>, text: impl Into<String>) -> Remark {

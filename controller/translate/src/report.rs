@@ -78,8 +78,8 @@ impl<'a> Reporter<'a> {
         field: impl Into<String>,
         reason: impl Into<String>,
         consequence: impl Into<String>,
-    ) {
-        self.reports.push(Report {
+    ) -> &mut Report {
+        self.reports.push_mut(Report {
             object: self.object.clone(),
             field: field.into(),
             severity,
@@ -87,7 +87,7 @@ impl<'a> Reporter<'a> {
             consequence: consequence.into(),
             missing: None,
             as_before: false,
-        });
+        })
     }
 
     /// Warns of what ingress-nginx does not honour either.
@@ -97,8 +97,7 @@ impl<'a> Reporter<'a> {
         reason: impl Into<String>,
         consequence: impl Into<String>,
     ) {
-        self.say(Severity::Warning, field, reason, consequence);
-        self.reports.last_mut().into_iter().for_each(|report| report.as_before = true);
+        self.say(Severity::Warning, field, reason, consequence).as_before = true;
     }
 
     /// Says that an object that is named does not exist (yet).
@@ -109,18 +108,7 @@ impl<'a> Reporter<'a> {
         field: impl Into<String>,
         consequence: impl Into<String>,
     ) {
-        self.reports.push(Report {
-            object: self.object.clone(),
-            field: field.into(),
-            severity,
-            reason: format!(
-                "expected a {}, got {:?}, which does not exist",
-                missing.kind,
-                missing.key.to_string()
-            ),
-            consequence: consequence.into(),
-            missing: Some(missing),
-            as_before: false,
-        });
+        let reason = missing.absence();
+        self.say(severity, field, reason, consequence).missing = Some(missing);
     }
 }

@@ -1,6 +1,8 @@
 //! End to end: the controller and the filter as they are built, a real Envoy, real pods. Nothing is skipped: without
 //! an Envoy these tests fail and say what to run.
 
+mod admin;
+mod admission;
 mod algorithm;
 mod bad_manifest;
 mod canary;
@@ -14,6 +16,7 @@ mod envoy_restart;
 mod failover;
 mod filter_panic;
 mod https;
+mod metrics;
 mod routing;
 mod shutdown;
 mod site;

@@ -5,6 +5,7 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use pretty_assertions::StrComparison;
+use sluice_filter_config::Plain;
 use sluice_tests::artifacts;
 use sluice_translate::annotations::{Annotation, GROUPS, Role, Support};
 use sluice_translate::global::KEYS;
@@ -12,7 +13,8 @@ use sluice_translate::global::KEYS;
 #[test]
 fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/annotations.md", &annotations()?)?;
-    compare("docs/configmap.md", &config_map()?)
+    compare("docs/configmap.md", &config_map()?)?;
+    compare("docs/hash-variables.md", &hash_variables()?)
 }
 
 fn compare(page: &str, made: &str) -> Result<()> {
@@ -95,4 +97,53 @@ fn config_map() -> Result<String> {
         writeln!(page, "| `{}` | {default} | {} |", key.name, support(&key.envoy))?;
     }
     Ok(page)
+}
+
+const HASH_VARIABLES: &str = "\
+# Variables of upstream-hash-by
+
+<!-- Written by `cargo xtask docs`. -->
+
+What `upstream-hash-by` may be made of, beside letters, digits, `-` and `_`. In nginx each is the variable of that name;
+in Envoy the filter makes it from what the table says. A variable that a request does not have adds nothing to the key,
+as in nginx. Any other variable, captures of a regular expression (`$1`) among them, is reported and adds nothing.
+
+| variable | in Envoy |
+|---|---|
+| `$arg_NAME` | the first parameter of that name in `:path`, not decoded |
+| `$cookie_NAME` | the first cookie of that name |
+| `$http_NAME` | the request header, `_` for `-`; `$http_host` is `:authority` |
+";
+
+fn hash_variables() -> Result<String> {
+    let mut page = HASH_VARIABLES.to_owned();
+    for variable in Plain::ALL {
+        writeln!(page, "| `${}` | {} |", variable.name(), source(*variable))?;
+    }
+    Ok(page)
+}
+
+/// Where the filter takes it from (`filter/core/src/variables.rs`).
+fn source(variable: Plain) -> &'static str {
+    match variable {
+        Plain::Args | Plain::QueryString => "`:path`, behind the `?`",
+        Plain::BinaryRemoteAddr => "`source.address`, 4 or 16 bytes",
+        Plain::ContentLength => "the header `content-length`",
+        Plain::ContentType => "the header `content-type`",
+        Plain::DocumentUri | Plain::Uri => "`:path` before the `?`, decoded",
+        Plain::Host => "`:authority` in lower case, without its port",
+        Plain::Https => "`on` when there is a `connection.tls_version`",
+        Plain::IsArgs => "`?` when `:path` has a query",
+        Plain::RemoteAddr => "the address of `source.address`",
+        Plain::RemotePort => "the port of `source.address`",
+        Plain::Request => "`:method`, `:path` and `request.protocol`",
+        Plain::RequestMethod => "`:method`",
+        Plain::RequestUri => "`:path`",
+        Plain::Scheme => "`https` when there is a `connection.tls_version`, else `http`",
+        Plain::ServerAddr => "the address of `destination.address`",
+        Plain::ServerName => "the name of the virtual host",
+        Plain::ServerPort => "the port of `destination.address`",
+        Plain::ServerProtocol => "`request.protocol`, with `HTTP/2.0` for `HTTP/2`",
+        Plain::SslServerName => "`connection.requested_server_name`",
+    }
 }

@@ -24,7 +24,6 @@ use crate::{Effort, native};
 const HOST: &str = "web.test";
 const PODS: u16 = 4;
 const CONNECTIONS: usize = 16;
-const TARGET: f64 = 1.2;
 /// The policy that Envoy itself is measured with.
 const NATIVE: &str = "round_robin";
 
@@ -33,12 +32,15 @@ pub(crate) struct EnvoyCpu {
     pub(crate) policy: &'static str,
     /// Of the Ingress, to choose that policy.
     pub(crate) annotations: &'static [(&'static str, &'static str)],
+    /// Of every request: a session that exists.
+    pub(crate) cookie: Option<&'static str>,
+    pub(crate) target: f64,
 }
 
 impl EnvoyCpu {
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = vec![
-            Row::new(format!("envoy_cpu_ratio/{}", self.policy), "ratio").target(TARGET),
+            Row::new(format!("envoy_cpu_ratio/{}", self.policy), "ratio").target(self.target),
             Row::new(format!("envoy_cpu_us/{}", self.policy), "us"),
         ];
         // Measured every time, shown once.
@@ -56,10 +58,11 @@ impl EnvoyCpu {
         pods.iter().for_each(|pod| pod.script(Script::echo().answer("*", small.clone())));
         let native_port = Port::reserve()?;
         let native = native::bootstrap(&manifests(&network, &[])?, native_port.addr()).await?;
-        let native = Side::start(&native, native_port.addr()).await?;
+        let native = Side::start(&native, native_port.addr(), self.request()).await?;
         let (manifests, port) = (manifests(&network, self.annotations)?, Port::reserve()?);
         let controller = Options::new(&manifests).without_data_plane().http(port.addr()).start().await?;
-        let ours = Side::start(&sluice::bootstrap(controller.xds(), "bench")?, port.addr()).await?;
+        let ours =
+            Side::start(&sluice::bootstrap(controller.xds(), "bench")?, port.addr(), self.request()).await?;
 
         let (mut natives, mut our) = (Vec::new(), Vec::new());
         for round in 0..effort.rounds {
@@ -73,6 +76,12 @@ impl EnvoyCpu {
             }
         }
         Ok(self.measured(median(&our), median(&natives), natives.len()))
+    }
+
+    /// The same to both sides.
+    fn request(&self) -> Request {
+        let request = Request::get(HOST, "/");
+        self.cookie.iter().fold(request, |request, cookie| request.header("cookie", cookie))
     }
 
     fn measured(&self, ours: f64, native: f64, rounds: usize) -> Vec<Measured> {
@@ -100,15 +109,16 @@ fn manifests(network: &Network, annotations: &[(&str, &str)]) -> Result<Manifest
 struct Side {
     envoy: Envoy,
     addr: SocketAddr,
+    request: Request,
 }
 
 impl Side {
     /// Warm: the filter has its tables, and connections to all pods are open.
-    async fn start(bootstrap: &str, addr: SocketAddr) -> Result<Side> {
+    async fn start(bootstrap: &str, addr: SocketAddr, request: Request) -> Result<Side> {
         let mut envoy = Envoy::start(bootstrap).await?;
         envoy.ready().await?;
         wait_for_status(addr, HOST, "/", 200).await?;
-        let side = Side { envoy, addr };
+        let side = Side { envoy, addr, request };
         side.load(Duration::from_millis(500)).await?;
         Ok(side)
     }
@@ -122,7 +132,7 @@ impl Side {
     }
 
     async fn load(&self, time: Duration) -> Result<u64> {
-        let load = Load::new(self.addr, Request::get(HOST, "/")).connections(CONNECTIONS);
+        let load = Load::new(self.addr, self.request.clone()).connections(CONNECTIONS);
         let tally = load.run_for(time).await?;
         ensure!(tally.failed() == 0 && tally.total() > 0, "{tally}");
         Ok(tally.total())

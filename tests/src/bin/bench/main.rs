@@ -8,6 +8,7 @@
 //! ```
 
 mod applications;
+mod compile;
 mod docs;
 mod endpoint_change;
 mod envoy_cpu;

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::fs;
 use std::num::NonZeroU8;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use sluice_filter_config::{
@@ -176,22 +176,29 @@ impl Pick {
 }
 
 /// The filter with its tables.
-struct Filter {
+pub(crate) struct Filter {
     vm: Vm<Bare>,
     root: Context,
 }
 
 impl Filter {
     fn start(configuration: &[u8], cookie: String) -> Result<Filter> {
+        Ok(Filter::timed(configuration, cookie)?.0)
+    }
+
+    /// The same, and how long it took to read its configuration.
+    pub(crate) fn timed(configuration: &[u8], cookie: String) -> Result<(Filter, Duration)> {
         let module = compile(&fs::read(artifacts::filter()?)?).map_err(|error| anyhow!("{error:#}"))?;
         let plugin = Plugin::new(&module, Options::default()).map_err(|error| anyhow!("{error:#}"))?;
         let host = Bare { configuration: configuration.to_vec(), cookie, ..Bare::default() };
         let mut vm = Vm::new(&plugin, host).context("start the filter")?;
         let root = vm.create_root()?;
         ensure!(vm.on_vm_start(&root, 0)?, "the filter does not start");
+        let begin = Instant::now();
         let accepted = vm.on_configure(&root, u32::try_from(configuration.len())?)?;
+        let took = begin.elapsed();
         ensure!(accepted, "the filter refuses its configuration: {}", vm.env().log.join("; "));
-        Ok(Filter { vm, root })
+        Ok((Filter { vm, root }, took))
     }
 
     /// Nanoseconds for one of a batch of requests.
@@ -282,7 +289,7 @@ impl Env for Bare {
         Ok(Cow::Borrowed(&bytes[..bytes.len().min(max)]))
     }
 
-    fn set_tick_period(&mut self, _period: std::time::Duration) -> Answer<()> {
+    fn set_tick_period(&mut self, _period: Duration) -> Answer<()> {
         Ok(())
     }
 

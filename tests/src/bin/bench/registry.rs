@@ -8,6 +8,7 @@ use std::fmt;
 use anyhow::{Result, ensure};
 
 use crate::Effort;
+use crate::compile::Compile;
 use crate::endpoint_change::EndpointChange;
 use crate::envoy_cpu::EnvoyCpu;
 use crate::pick::{Algorithm, Pick};
@@ -21,9 +22,14 @@ fn all() -> Vec<Bench> {
         .into_iter()
         .flat_map(|endpoints| Algorithm::ALL.map(|algorithm| Bench::Pick(Pick { algorithm, endpoints })));
     let mut all = vec![
-        Bench::EnvoyCpu(EnvoyCpu { policy: "round_robin", annotations: &[] }),
+        envoy_cpu("round_robin", &[], None, 1.2),
+        envoy_cpu("sticky", &[("affinity", "cookie")], Some("INGRESSCOOKIE=any-text-is-a-key"), 1.3),
+        envoy_cpu("ewma", &[("load-balance", "ewma")], None, 1.3),
         Bench::EndpointChange(EndpointChange::Idle),
         Bench::EndpointChange(EndpointChange::Churn(100)),
+        Bench::Compile(Compile { endpoints: 1000 }),
+        Bench::Compile(Compile { endpoints: 10_000 }),
+        Bench::Compile(Compile { endpoints: 100_000 }),
         Bench::Translate(Translate { ingresses: 1000 }),
         Bench::Translate(Translate { ingresses: 5000 }),
         Bench::Translate(Translate { ingresses: 10_000 }),
@@ -33,11 +39,21 @@ fn all() -> Vec<Bench> {
     all
 }
 
+fn envoy_cpu(
+    policy: &'static str,
+    annotations: &'static [(&'static str, &'static str)],
+    cookie: Option<&'static str>,
+    target: f64,
+) -> Bench {
+    Bench::EnvoyCpu(EnvoyCpu { policy, annotations, cookie, target })
+}
+
 /// What is measured in one go; it may give several rows.
 pub(crate) enum Bench {
     EnvoyCpu(EnvoyCpu),
     EndpointChange(EndpointChange),
     Pick(Pick),
+    Compile(Compile),
     Translate(Translate),
     Scale(Scale),
 }
@@ -49,6 +65,7 @@ impl Bench {
             Bench::EnvoyCpu(bench) => bench.rows(),
             Bench::EndpointChange(bench) => bench.rows().into(),
             Bench::Pick(bench) => bench.rows(),
+            Bench::Compile(bench) => bench.rows(),
             Bench::Translate(bench) => bench.rows(),
             Bench::Scale(bench) => bench.rows().into(),
         }
@@ -60,6 +77,7 @@ impl Bench {
             Bench::EnvoyCpu(bench) => bench.run(effort).await,
             Bench::EndpointChange(bench) => bench.run(effort).await,
             Bench::Pick(bench) => bench.run(effort),
+            Bench::Compile(bench) => bench.run(effort),
             Bench::Translate(bench) => bench.run(effort),
             Bench::Scale(bench) => bench.run(effort).await,
         }

@@ -4,6 +4,7 @@ mod admin;
 mod certgen;
 mod dbg;
 mod envoy;
+mod nginx;
 mod tools;
 mod webhook;
 
@@ -22,6 +23,7 @@ pub(crate) use admin::AdminFlags;
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use nginx::NginxChild;
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
 
@@ -114,6 +116,8 @@ pub(crate) struct Listeners {
 pub(crate) enum DataPlane {
     /// Envoy as a child process.
     Envoy,
+    /// nginx as a child process, with our module.
+    Nginx,
     /// None: only serve xDS, for an Envoy that runs elsewhere.
     None,
 }
@@ -133,6 +137,8 @@ pub(crate) struct Run {
     pub(crate) data_plane: DataPlane,
     #[command(flatten)]
     pub(crate) child: Child,
+    #[command(flatten)]
+    pub(crate) nginx: NginxChild,
     /// The filter [default: `sluice_filter.wasm` beside this program].
     #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
     pub(crate) filter_wasm: Option<PathBuf>,

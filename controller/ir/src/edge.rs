@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Cidr, Expression, is_default};
+use crate::{Cidr, Expression, ServerTls, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +31,9 @@ pub struct Edge {
     /// HTTP/1 and HTTP/2 of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub http: Http,
+    /// TLS of clients.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tls: ServerTls,
 }
 
 impl Default for Edge {
@@ -45,6 +48,7 @@ impl Default for Edge {
             underscores: false,
             largest_body: Some(1 << 20),
             http: Http::default(),
+            tls: ServerTls::default(),
         }
     }
 }

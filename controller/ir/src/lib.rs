@@ -20,6 +20,7 @@ mod policy;
 mod redirect;
 mod secret;
 mod server;
+mod tls;
 mod transport;
 
 use std::collections::BTreeMap;
@@ -44,6 +45,7 @@ pub use server::{
 };
 
 pub use secret::{SecretId, SecretValue, Sensitive};
+pub use tls::{HostTls, ServerTls};
 pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
@@ -61,6 +63,12 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+    /// Hosts that are not like all others in a handshake, by the name that the client asks for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tls: BTreeMap<ServerName, HostTls>,
+    /// What a host without a certificate of its own presents; `None`: one that the operator did not choose.
+    #[serde(skip_serializing_if = "is_default")]
+    pub default_certificate: Option<SecretId>,
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
     pub secrets: BTreeMap<SecretId, SecretValue>,

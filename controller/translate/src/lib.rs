@@ -16,6 +16,7 @@
 
 pub mod annotations;
 mod backends;
+mod certificate;
 mod class;
 mod endpoints;
 mod expression;

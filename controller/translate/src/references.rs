@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Secret;
-
 use crate::annotations::value;
+use crate::certificate::Known;
 use crate::{ObjectKey, Resources};
 
 /// Who may name what.
@@ -32,7 +31,7 @@ impl<'a> References<'a> {
     }
 
     /// The Secret that an object of `namespace` names, and its key. The error is a report's reason.
-    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Secret), String> {
+    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Known), String> {
         let key = self.key(namespace, text)?;
         match self.resources.secrets.get(&key) {
             Some(secret) => Ok((key, secret)),

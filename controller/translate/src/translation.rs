@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Action, Backend, BackendId, Config, Edge, ErrorRequest, LocationId};
+use sluice_ir::{Action, Backend, BackendId, Config, Edge, ErrorRequest, LocationId, SecretId};
 
 use crate::annotations::Context;
 use crate::backends::{Registry, resolve};
 use crate::global::Globals;
+use crate::report::Reporter;
 use crate::secrets::Secrets;
 use crate::servers::{self, Assembled, ErrorService};
-use crate::{ObjectKey, Options, Report, Resources};
+use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 /// What there is to serve, and what could not be honoured.
 #[derive(Clone, Debug, Default)]
@@ -32,9 +33,11 @@ pub fn translate(resources: &Resources, options: &Options) -> Translation {
     config.edge = Edge { largest_body: globals.largest_body, ..globals.edge.clone() };
     let context = Context { resources, options, globals: &globals };
     let mut secrets = Secrets::default();
-    let Assembled { servers, error_services } =
+    config.default_certificate = default_certificate(resources, options, &mut secrets, routing_reports);
+    let Assembled { servers, error_services, tls } =
         servers::assemble(context, registry, &mut secrets, routing_reports);
     config.servers = servers;
+    config.tls = tls;
     config.secrets = secrets.values;
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
@@ -43,6 +46,27 @@ pub fn translate(resources: &Resources, options: &Options) -> Translation {
     }
     translation.ask_error_services(&error_services);
     translation
+}
+
+/// The operator's, for hosts that have none of their own.
+fn default_certificate(
+    resources: &Resources,
+    options: &Options,
+    secrets: &mut Secrets,
+    reports: &mut Vec<Report>,
+) -> Option<SecretId> {
+    let key = options.default_certificate.as_ref()?;
+    let found = resources.secrets.get(key).ok_or_else(|| "expected a Secret, got none".to_owned());
+    match found.and_then(|secret| secret.pair()) {
+        Ok(pair) => Some(secrets.present(key, pair)),
+        Err(reason) => {
+            let object = ObjectRef { kind: Kind::Secret, key: key.clone() };
+            let consequence = "a generated certificate is presented";
+            let field = "--default-ssl-certificate";
+            Reporter::new(object, reports).say(Severity::Error, field, reason, consequence);
+            None
+        }
+    }
 }
 
 impl Translation {

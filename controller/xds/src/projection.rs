@@ -27,6 +27,7 @@ use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
+use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
@@ -77,6 +78,7 @@ const KNOWN: &[Known] = &[
     fields::<Router>,
     fields::<StdoutAccessLog>,
     fields::<TypedExtensionConfig>,
+    fields::<TlsInspector>,
     fields::<UpstreamTlsContext>,
     fields::<ProxyProtocol>,
     fields::<Wasm>,

@@ -52,6 +52,7 @@ pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value
 pub(crate) use errors::Errors;
 pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
+pub(crate) use proxy_ssl::versions as tls_versions;
 pub(crate) use rewrite::Paths;
 pub(crate) use tls_redirect::ToHttps;
 pub(crate) use value::{Expected, Parsed};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::networking::v1::IngressTLS;
 use sluice_ir::{Action, BackendId, HttpsRedirect, Location, PathMatch, Place, ServerName};
 
 use crate::ObjectRef;
@@ -14,8 +15,8 @@ use crate::path::PathType;
 pub(super) struct Author {
     pub(super) object: ObjectRef,
     pub(super) annotations: Arc<Annotations>,
-    /// Whether it has a `tls` section, whatever is in it.
-    pub(super) has_tls: bool,
+    /// Its `tls` section.
+    pub(super) tls: Arc<[IngressTLS]>,
 }
 
 /// Where a location leads.

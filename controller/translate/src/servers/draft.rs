@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Hostname, Location, LocationId, PathMatch, Redirect, RedirectTo, Server, ServerName,
+    Action, HostTls, Hostname, Location, LocationId, PathMatch, Redirect, RedirectTo, Server, ServerName,
 };
 
 use super::ErrorService;
@@ -32,7 +32,8 @@ pub(super) struct Draft {
     pub(super) claims: Vec<Claim>,
     /// Where unmatched paths go; without one they are 404.
     pub(super) default: Option<Claim>,
-    pub(super) has_certificate: bool,
+    /// Decided by the first Ingress of the host that has a `tls` section.
+    pub(super) tls: Option<HostTls>,
     pub(super) app_root: Option<String>,
     pub(super) from_to_www: bool,
 }
@@ -50,7 +51,7 @@ impl Draft {
         reports: &mut Vec<Report>,
     ) -> Finished {
         let host =
-            HostFacts { has_certificate: self.has_certificate && *name != ServerName::CatchAll, globals };
+            HostFacts { has_certificate: self.tls.is_some() && *name != ServerName::CatchAll, globals };
         let has_root = self.claim("/", PathType::Prefix).is_some();
         let Draft { mut claims, default, app_root, .. } = self;
         let has_patterns = claims.iter().any(Claim::is_pattern);

@@ -32,7 +32,7 @@ pub use balance::{
     Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Cookie, LoadBalance, SameSite,
 };
 pub use cidr::Cidr;
-pub use edge::{Edge, Forwarded, Header, Hsts, Http};
+pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
@@ -45,7 +45,7 @@ pub use server::{
 };
 
 pub use secret::{SecretId, SecretValue, Sensitive};
-pub use tls::{HostTls, ServerTls};
+pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
 pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.

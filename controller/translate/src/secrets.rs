@@ -43,6 +43,18 @@ impl Secrets {
         Ok(Found { certificate, authorities })
     }
 
+    /// The authorities of clients. The error is a report's reason.
+    pub(crate) fn authorities(
+        &mut self,
+        references: References<'_>,
+        namespace: &str,
+        text: &str,
+    ) -> Result<SecretId, String> {
+        let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
+        let found = self.believe(&key, &secret.secret)?;
+        found.ok_or_else(|| "expected ca.crt, got a Secret without it".to_owned())
+    }
+
     /// Presents a certificate to somebody.
     pub(crate) fn present(&mut self, key: &ObjectKey, pair: &Pair) -> SecretId {
         let id = SecretId::certificate(&key.namespace, &key.name);

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::IngressTLS;
-use sluice_ir::{Action, HostTls, RedirectTo, SecretId, Server, ServerName};
+use sluice_ir::{Action, Demand, HostTls, Redirect, RedirectTo, SecretId, Server, ServerName};
 
 use super::Assembly;
 use super::claim::Author;
@@ -25,7 +25,30 @@ impl Assembly<'_> {
             ServerName::CatchAll => None,
             ServerName::Exact(_) | ServerName::Wildcard(_) => self.certificate(&name.to_string(), author),
         };
-        self.drafts.entry(name.clone()).or_default().tls = Some(HostTls { certificate });
+        self.drafts.entry(name.clone()).or_default().tls = Some(HostTls { certificate, clients: None });
+    }
+
+    /// The first Ingress of a host that asks clients for certificates decides for the whole host. Whoever means something
+    /// else is served only behind what it means, so not at all: `false`.
+    pub(super) fn take_clients(&mut self, name: &ServerName, author: &Author) -> bool {
+        const FIELD: &str = "annotation auth-tls-secret";
+        const CLOSED: &str = "it guards access, so its locations answer 503";
+        let Some(asked) = &author.annotations.clients else { return true };
+        if *name == ServerName::CatchAll {
+            let reason =
+                "expected a rule with a host, got one without, which every name in a handshake leads to";
+            self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
+            return false;
+        }
+        let decided =
+            self.drafts.entry(name.clone()).or_default().clients.get_or_insert_with(|| asked.clone());
+        if decided == asked {
+            return true;
+        }
+        let reason =
+            format!("expected what an older Ingress asks of the clients of {name}, got something else");
+        self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
+        false
     }
 
     fn certificate(&mut self, host: &str, author: &Author) -> Option<SecretId> {
@@ -67,31 +90,45 @@ impl Assembly<'_> {
     }
 }
 
-/// Other names of a host, and the name with `www.` that leads to it, present its certificate when that is good for them.
-pub(super) fn of_other_names(
-    tls: &mut BTreeMap<ServerName, HostTls>,
+/// What each name is like in a handshake. Other names of a host, and the name with `www.` that leads to it, present its
+/// certificate when that is good for them.
+pub(super) fn by_name(
+    own: BTreeMap<ServerName, HostTls>,
     servers: &BTreeMap<ServerName, Server>,
     resources: &Resources,
-) {
-    let mut found = BTreeMap::new();
+) -> BTreeMap<ServerName, HostTls> {
+    let asks = |server: &Server| {
+        server
+            .clients
+            .as_ref()
+            .filter(|clients| clients.demand != Demand::Off)
+            .map(|clients| clients.trust.clone())
+    };
+    let of = |owner: &ServerName, other: &ServerName| {
+        let id = own.get(owner)?.certificate.as_ref()?;
+        let (namespace, secret) = id.as_str().split_once('/')?;
+        let pair = resources.secrets.get(&ObjectKey::new(namespace, secret))?.pair().ok()?;
+        pair.covers(&other.to_string()).then(|| id.clone())
+    };
+    let mut all = BTreeMap::new();
     for (name, server) in servers {
-        let leads_to = server.locations.iter().find_map(|location| match &location.action {
-            Action::Redirect(redirect) => match &redirect.to {
-                RedirectTo::Host(host) => Some(ServerName::Exact(host.clone())),
-                _ => None,
-            },
-            _ => None,
-        });
-        let of = |owner: &ServerName, other: &ServerName| {
-            let host = tls.get(owner)?;
-            let (namespace, secret) = host.certificate.as_ref()?.as_str().split_once('/')?;
-            let pair = resources.secrets.get(&ObjectKey::new(namespace, secret))?.pair().ok()?;
-            pair.covers(&other.to_string()).then(|| (other.clone(), host.clone()))
-        };
-        found.extend(server.aliases.iter().filter_map(|alias| of(name, alias)));
-        found.extend(leads_to.and_then(|owner| of(&owner, name)));
+        let certificate = own.get(name).and_then(|host| host.certificate.clone());
+        let certificate = certificate.or_else(|| of(&leads_to(server)?, name));
+        all.insert(name.clone(), HostTls { certificate, clients: asks(server) });
+        for alias in &server.aliases {
+            all.insert(alias.clone(), HostTls { certificate: of(name, alias), clients: asks(server) });
+        }
     }
-    for (name, host) in found {
-        tls.entry(name).or_insert(host);
-    }
+    all.retain(|_, host| *host != HostTls::default());
+    all
+}
+
+/// The host that a server only leads to.
+fn leads_to(server: &Server) -> Option<ServerName> {
+    server.locations.iter().find_map(|location| match &location.action {
+        Action::Redirect(Redirect { to: RedirectTo::Host(host), .. }) => {
+            Some(ServerName::Exact(host.clone()))
+        }
+        _ => None,
+    })
 }

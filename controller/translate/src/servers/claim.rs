@@ -19,6 +19,14 @@ pub(super) struct Author {
     pub(super) tls: Arc<[IngressTLS]>,
 }
 
+impl Author {
+    /// The same, with nothing let through.
+    pub(super) fn closed(&self) -> Self {
+        let annotations = Annotations { denied: true, ..Annotations::clone(&self.annotations) };
+        Author { annotations: Arc::new(annotations), ..self.clone() }
+    }
+}
+
 /// Where a location leads.
 #[derive(Clone, Debug)]
 pub(super) struct Lead {

@@ -171,6 +171,13 @@ impl Assembly<'_> {
             self.drafts.insert(name.clone(), Draft { default: default.cloned(), ..Draft::default() });
         }
         self.take_host(&name, author);
+        let closed;
+        let author = if self.take_clients(&name, author) {
+            author
+        } else {
+            closed = author.closed();
+            &closed
+        };
         let paths = rule.http.as_ref().map(|http| http.paths.as_slice()).unwrap_or_default();
         if author.annotations.paths_unreadable {
             return;
@@ -242,9 +249,7 @@ impl Assembly<'_> {
         let mut error_services = BTreeMap::new();
         let mut tls = BTreeMap::new();
         for (name, draft) in self.drafts {
-            tls.extend(
-                draft.tls.clone().filter(|host| *host != HostTls::default()).map(|host| (name.clone(), host)),
-            );
+            tls.extend(draft.tls.clone().map(|host| (name.clone(), host)));
             if draft.from_to_www {
                 counterparts.extend(draft::counterpart(&name, self.globals));
             }
@@ -259,7 +264,7 @@ impl Assembly<'_> {
                 servers.entry(name).or_insert(server);
             }
         }
-        certificates::of_other_names(&mut tls, &servers, self.resources);
+        let tls = certificates::by_name(tls, &servers, self.resources);
         Assembled { servers, error_services, tls }
     }
 }

@@ -10,7 +10,7 @@ use envoy_types::pb::envoy::config::listener::v3::{
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use prost::{Message, Name};
-use sluice_ir::{Config, Edge, HostTls, ServerName};
+use sluice_ir::{Config, Edge, HostTls, ServerName, Trust};
 
 use super::manager::{Scheme, manager};
 use super::wire::{address, any, yes};
@@ -27,7 +27,7 @@ pub fn listener(edge: &Edge, settings: &Settings) -> Option<Listener> {
         address: Some(address(*first)),
         additional_addresses: others.iter().copied().map(additional).collect(),
         listener_filters: proxy_protocol(edge).into_iter().collect(),
-        filter_chains: vec![filter_chain(HTTP, Scheme::Http, edge, settings)],
+        filter_chains: vec![filter_chain(HTTP, Scheme::Http, None, edge, settings)],
         enable_reuse_port: yes(),
         ..Listener::default()
     })
@@ -42,7 +42,7 @@ pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
     let edge = &config.edge;
     let chain = |host: &HostTls| FilterChain {
         transport_socket: Some(tls::terminated(edge, host)),
-        ..filter_chain(HTTPS, Scheme::Https, edge, settings)
+        ..filter_chain(HTTPS, Scheme::Https, host.clients.as_ref(), edge, settings)
     };
     let mut alike: BTreeMap<&HostTls, Vec<&ServerName>> = BTreeMap::new();
     for (name, host) in &config.tls {
@@ -65,10 +65,16 @@ pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
     })
 }
 
-fn filter_chain(name: &str, scheme: Scheme, edge: &Edge, settings: &Settings) -> FilterChain {
+fn filter_chain(
+    name: &str,
+    scheme: Scheme,
+    clients: Option<&Trust>,
+    edge: &Edge,
+    settings: &Settings,
+) -> FilterChain {
     let manager = Filter {
         name: "envoy.filters.network.http_connection_manager".to_owned(),
-        config_type: any(manager(name, scheme, edge, settings)).map(NetworkConfig::TypedConfig),
+        config_type: any(manager(name, scheme, clients, edge, settings)).map(NetworkConfig::TypedConfig),
     };
     FilterChain { filters: vec![manager], ..FilterChain::default() }
 }

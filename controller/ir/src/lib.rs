@@ -20,6 +20,7 @@ mod policy;
 mod redirect;
 mod secret;
 mod server;
+mod tls;
 mod transport;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +32,7 @@ pub use balance::{
     Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Cookie, LoadBalance, SameSite,
 };
 pub use cidr::Cidr;
-pub use edge::{Edge, Forwarded, Header, Hsts, Http};
+pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
@@ -44,6 +45,7 @@ pub use server::{
 };
 
 pub use secret::{SecretId, SecretValue, Sensitive};
+pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
 pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
@@ -61,6 +63,12 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+    /// Hosts that are not like all others in a handshake, by the name that the client asks for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tls: BTreeMap<ServerName, HostTls>,
+    /// What a host without a certificate of its own presents; `None`: one that the operator did not choose.
+    #[serde(skip_serializing_if = "is_default")]
+    pub default_certificate: Option<SecretId>,
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
     pub secrets: BTreeMap<SecretId, SecretValue>,

@@ -29,7 +29,8 @@ use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint, Outside};
 pub use balance::{
-    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Cookie, LoadBalance, SameSite,
+    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Care, Cookie, Ejection, LoadBalance,
+    SameSite,
 };
 pub use cidr::Cidr;
 pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};

@@ -150,7 +150,7 @@ mod tests {
 
     fn config(backends: &[(&str, &[&str])]) -> Config {
         let backend = |endpoints: &[&str]| Backend {
-            endpoints: endpoints.iter().map(|text| Endpoint { address: text.parse().unwrap() }).collect(),
+            endpoints: endpoints.iter().map(|text| Endpoint::at(text.parse().unwrap())).collect(),
             ..Backend::default()
         };
         let backends =

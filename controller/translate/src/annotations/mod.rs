@@ -13,6 +13,7 @@ mod auth_tls;
 mod backend;
 mod body;
 mod canary;
+mod care;
 mod catalogue;
 mod cors;
 mod errors;
@@ -37,7 +38,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Affinity, CanaryRules, ClientCertificates, LoadBalance, Policy, Redirect, ServerName, Transport,
+    Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect, ServerName, Transport,
     UpstreamTls,
 };
 
@@ -125,6 +126,7 @@ pub(crate) struct BackendTerms {
 pub(crate) struct Balance {
     pub(crate) load_balance: LoadBalance,
     pub(crate) affinity: Option<Affinity>,
+    pub(crate) care: Care,
     /// The address of the Service itself is the only endpoint.
     pub(crate) service_upstream: bool,
 }
@@ -219,7 +221,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
     BackendTerms {
         transport: transport(always, connect_timeout),
         for_https,
-        balance: Balance { load_balance, affinity, service_upstream },
+        balance: Balance { load_balance, affinity, care: care::care(view), service_upstream },
         canary_is_sticky,
     }
 }

@@ -85,7 +85,7 @@ impl RunDir {
 }
 
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let filter = filter_wasm(args.filter_wasm.as_deref())?;
     let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
@@ -111,7 +111,10 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let store = sluice_xds::Store::new();
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let source = follow(args, &options, sender).await?;
+    let source = tokio::select! {
+        source = follow(args, &options, sender) => source?,
+        () = signals.wait() => return Ok(()),
+    };
     let told = Told::also_to(source.news.clone());
     let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store, told).run(events));
 
@@ -220,7 +223,7 @@ impl Signals {
         })
     }
 
-    pub(crate) async fn wait(mut self) {
+    pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

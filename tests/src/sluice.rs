@@ -105,6 +105,11 @@ impl Options {
 
     /// Starts the controller; with an Envoy of its own, waits until that serves.
     pub async fn start(self) -> Result<Sluice> {
+        self.spawn()?.ready().await
+    }
+
+    /// Starts the controller and waits for nothing.
+    pub fn spawn(self) -> Result<Sluice> {
         let ports = [Port::reserve()?, Port::reserve()?, Port::reserve()?];
         let http = self.http.unwrap_or(ports[0].addr());
         let xds = self.xds.unwrap_or(ports[1].addr());
@@ -112,9 +117,7 @@ impl Options {
         let https = SocketAddr::new(http.ip(), ports[2].number());
         let command = self.command(http, https, xds, run_dir.path())?;
         let process = Process::spawn(command)?;
-        let mut sluice = Sluice { process, http, https, xds, _ports: ports, run_dir };
-        sluice.ready(self.own_envoy).await?;
-        Ok(sluice)
+        Ok(Sluice { process, http, https, xds, own_envoy: self.own_envoy, _ports: ports, run_dir })
     }
 
     fn command(
@@ -151,6 +154,7 @@ pub struct Sluice {
     http: SocketAddr,
     https: SocketAddr,
     xds: SocketAddr,
+    own_envoy: bool,
     _ports: [Port; 3],
     run_dir: TempDir,
 }
@@ -161,8 +165,9 @@ impl Sluice {
         Options::new(manifests).start().await
     }
 
-    async fn ready(&mut self, own_envoy: bool) -> Result<()> {
-        let (log, xds) = (self.process.log().clone(), self.xds);
+    /// Waits until it serves, and its Envoy when it has one.
+    pub async fn ready(mut self) -> Result<Sluice> {
+        let (log, xds, own_envoy) = (self.process.log().clone(), self.xds, self.own_envoy);
         let line = format!("serving http on {}", self.http);
         let process = &mut self.process;
         let serves = async || match process.check() {
@@ -173,7 +178,7 @@ impl Sluice {
         let waited = wait::until("the controller to serve", serves).await;
         waited.with_context(|| format!("its log ends\n{}", log.tail()))?.0?;
         self.process.remember_children();
-        Ok(())
+        Ok(self)
     }
 
     /// Where it (or the Envoys that it configures) serves HTTP.

@@ -9,5 +9,6 @@ mod refusals;
 mod rights;
 mod scopes;
 mod secrets;
+mod settings;
 mod status;
 mod watching;

@@ -63,6 +63,9 @@ pub(crate) struct Translation {
     /// Service (its first port) for requests that no Ingress takes [default: 404].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) default_backend_service: Option<ObjectKey>,
+    /// Do not serve Services of type ExternalName.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) disable_svc_external_name: bool,
     /// Ignore Ingresses with a default backend.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_catch_all: bool,

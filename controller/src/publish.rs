@@ -133,7 +133,8 @@ impl Publisher {
     /// The short way, at the cost of what changed: only endpoints moved.
     async fn publish_endpoints(&mut self, services: &BTreeSet<ObjectKey>) {
         let before = self.backends_of(services);
-        let changed = self.translation.refresh_endpoints(services, &self.resources, &self.options);
+        let refreshed = self.translation.refresh_endpoints(services, &self.resources, &self.options);
+        let Some(changed) = refreshed else { return self.publish_everything().await };
         let now = &self.translation.config().backends;
         let mut arrivals = Update::default();
         let mut farewell = Update::default();
@@ -164,7 +165,7 @@ impl Publisher {
         self.store.apply(Update::routing(config, &self.settings));
         let farewell = Update::farewells(before.config(), config);
         self.schedule(farewell);
-        let Config { servers, backends, edge: _ } = self.translation.config();
+        let Config { servers, backends, .. } = self.translation.config();
         info!("published {} hosts, {} backends", servers.len(), backends.len());
     }
 

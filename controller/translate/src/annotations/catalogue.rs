@@ -163,8 +163,12 @@ pub enum Role {
 pub enum Support {
     /// As in ingress-nginx.
     Full,
-    /// With this difference.
+    /// Not everything that it takes; what is not taken is reported where it occurs.
     Partly(&'static str),
+    /// With this difference, always.
+    Differs(&'static str),
+    /// There is nothing to do for it.
+    Needless(&'static str),
     /// Not at all; what to do instead.
     Reported(&'static str),
 }
@@ -210,6 +214,16 @@ impl Annotation {
         self
     }
 
+    pub(super) const fn differs(mut self, difference: &'static str) -> Self {
+        self.envoy = Support::Differs(difference);
+        self
+    }
+
+    pub(super) const fn needless(mut self, reason: &'static str) -> Self {
+        self.envoy = Support::Needless(reason);
+        self
+    }
+
     pub(super) const fn instead(mut self, advice: &'static str) -> Self {
         self.envoy = Support::Reported(advice);
         self
@@ -218,6 +232,14 @@ impl Annotation {
     pub(super) const fn harmless(mut self, values: &'static [&'static str]) -> Self {
         self.harmless = values;
         self
+    }
+}
+
+impl Support {
+    /// Whether somebody reads it.
+    #[must_use]
+    pub fn is_honoured(self) -> bool {
+        matches!(self, Support::Full | Support::Partly(_) | Support::Differs(_))
     }
 }
 

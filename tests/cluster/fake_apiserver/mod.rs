@@ -2,6 +2,7 @@
 
 mod away;
 mod classes;
+mod demo;
 mod election;
 mod events;
 mod malformed;

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::connection::Connection;
 use sluice_tests::echo::Echo;
@@ -70,7 +70,14 @@ impl Source {
             }
             Source::Cluster(cluster) => {
                 let fake = cluster.as_fake().context("the bench runs against the fake")?;
-                objects.iter().try_for_each(|object| fake.put(object.clone()))
+                for object in objects {
+                    let name = &object["metadata"]["namespace"];
+                    fake.put(
+                        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
+                    )?;
+                    fake.put(object.clone())?;
+                }
+                Ok(())
             }
         }
     }

@@ -1,6 +1,11 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
+mod admin;
+mod certgen;
+mod dbg;
 mod envoy;
+mod tools;
+mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,7 +18,12 @@ pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
+pub(crate) use admin::AdminFlags;
+pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
+pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
+pub(crate) use webhook::WebhookFlags;
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -29,10 +39,20 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
     Render(Render),
+    /// Say what would become of each Ingress: works unchanged, with differences, or not at all.
+    Lint(Lint),
     /// Run Envoy for a controller elsewhere: the data plane of a cluster. It needs no access to the Kubernetes API.
     Envoy(RunEnvoy),
     /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
     Bootstrap(Bootstrap),
+    /// Show what a running controller has published.
+    Dbg(Dbg),
+    /// Tell the controller of this pod to stop, and return when it has: for a preStop hook.
+    WaitShutdown(WaitShutdown),
+    /// Make the webhook's certificate and have the API server trust it.
+    Certgen(Certgen),
+    /// Print a script that completes commands and flags in a shell.
+    Completions(Completions),
 }
 
 /// What decides which objects are served, and how.
@@ -124,6 +144,10 @@ pub(crate) struct Run {
     /// when they change.
     #[arg(long, value_name = "DIR", help_heading = "Data plane")]
     pub(crate) xds_certificates: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) admin: AdminFlags,
+    #[command(flatten)]
+    pub(crate) webhook: WebhookFlags,
     #[command(flatten)]
     pub(crate) shutdown: Shutdown,
 }

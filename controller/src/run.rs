@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_translate::{Kind, Options};
-use sluice_xds::{ControllerAddress, FilterCode};
+use sluice_translate::Options;
+use sluice_xds::{ControllerAddress, FilterCode, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
 use crate::args::{DataPlane, Origin, Run};
-use crate::cluster::{Cluster, Inbox};
+use crate::observers::{LookedAt, Observers};
+use crate::origin;
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
-use crate::reports::{News, Told};
+use crate::reports::Told;
 use crate::serve::{self, Address};
-use crate::source::{Event, Files, kube};
 use crate::supervise::Envoy;
 use crate::tls::ServerTls;
-use crate::{certificate, cluster, log, options};
+use crate::view::View;
+use crate::{certificate, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
 
 /// What can be known to go wrong is said before anything starts.
 fn check(args: &Run) -> anyhow::Result<()> {
-    if let Origin::Files(folder) = origin(args)?
+    if let Origin::Files(folder) = origin::of(args)?
         && !folder.is_dir()
     {
         bail!("--manifests {}: no such folder", folder.display());
@@ -50,10 +50,6 @@ fn check(args: &Run) -> anyhow::Result<()> {
         ),
         DataPlane::None => Ok(()),
     }
-}
-
-fn origin(args: &Run) -> anyhow::Result<Origin> {
-    args.source.origin(cluster::is_in_cluster())
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
@@ -87,46 +83,48 @@ impl RunDir {
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
-    let filter = filter_wasm(args.filter_wasm.as_deref())?;
-    let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
-    let class_is_implied = matches!(origin(args)?, Origin::Files(_));
+    let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let others = xds_port.into_iter().chain(args.admin.ports());
+    let class_is_implied = matches!(origin::of(args)?, Origin::Files(_));
     let options = options::translation(&args.translation, &args.listeners, others);
     let options = Options { class_is_implied, ..options };
-    let code = match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(filter),
-        DataPlane::None => {
-            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
-        }
-    };
-    let settings = options::envoy(&args.listeners, code, certificate::self_signed()?);
-    let address = match args.data_plane {
-        DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
-        DataPlane::None => match &args.xds_certificates {
-            Some(folder) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
-            None => Address::Tcp(args.xds_address),
-        },
-    };
+    let certificate = certificate::self_signed()?;
+    let default_chain = certificate.chain.clone();
+    let settings = options::envoy(&args.listeners, filter_code(args)?, certificate);
+    let address = address(args, &run_dir.path)?;
+    let envoy = child(args, &run_dir.path, &address)?;
 
     let shared_log = SharedLog::new();
-    let store = sluice_xds::Store::new();
+    let store = Store::new();
+    let view = View::default();
+    let looked_at = LookedAt { view: &view, store: &store, envoy: envoy.as_ref(), default_chain };
+    let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let source = tokio::select! {
-        source = follow(args, &options, sender) => source?,
+        source = origin::follow(args, &options, sender) => source?,
         () = signals.wait() => return Ok(()),
     };
     let told = Told::also_to(source.news.clone());
-    let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store, told).run(events));
+    admin.judge(args, &view, &options).await?;
+    let metrics = admin.metrics.controller().clone();
+    let publisher = Publisher::new(options, settings, shared_log, store, view, metrics, told);
+    let publisher = tokio::spawn(publisher.run(events));
 
     let (stop, stopped) = watch::channel(false);
-    let data_plane = match address {
-        Address::Unix(socket) => Some(tokio::spawn(start_envoy(args, &run_dir.path, socket, stopped)?)),
-        Address::Tcp(_) | Address::Tls(..) => {
+    let data_plane = match envoy {
+        Some(envoy) => Some(tokio::spawn(supervise(args, envoy, stopped))),
+        None => {
             info!("serving xds on {}", args.xds_address);
             None
         }
     };
-    signals.wait().await;
+    tokio::select! {
+        () = signals.wait() => {}
+        () = admin.stop.asked() => {}
+    }
+    info!("stopping");
+    admin.health.stop();
     tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
     // Addresses go out of the status while open requests end: neither waits for the other.
@@ -146,56 +144,37 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     drained
 }
 
-/// What must stay for the source to be followed, and who wants to hear of reports.
-struct Source {
-    _files: Option<Files>,
-    cluster: Option<Cluster>,
-    news: Option<UnboundedSender<Vec<News>>>,
+/// Where data planes find us.
+fn address(args: &Run, run_dir: &Path) -> anyhow::Result<Address> {
+    Ok(match (args.data_plane, &args.xds_certificates) {
+        (DataPlane::Envoy, _) => Address::Unix(run_dir.join("controller.sock")),
+        (DataPlane::None, Some(folder)) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
+        (DataPlane::None, None) => Address::Tcp(args.xds_address),
+    })
 }
 
-async fn follow(
-    args: &Run,
-    options: &Options,
-    events: UnboundedSender<Vec<Event>>,
-) -> anyhow::Result<Source> {
-    let folder = match origin(args)? {
-        Origin::Files(folder) => folder,
-        Origin::Kube => return follow_cluster(args, options, events).await,
-    };
-    Ok(Source { _files: Some(Files::follow(&folder, events)?), cluster: None, news: None })
+/// An Envoy of our own, when there is to be one.
+fn child(args: &Run, run_dir: &Path, address: &Address) -> anyhow::Result<Option<Envoy>> {
+    let Address::Unix(socket) = address else { return Ok(None) };
+    let controller = ControllerAddress::Unix(socket.clone());
+    Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller).map(Some)
 }
 
-async fn follow_cluster(
-    args: &Run,
-    options: &Options,
-    events: UnboundedSender<Vec<Event>>,
-) -> anyhow::Result<Source> {
-    let client = cluster::connect(&args.source).await?;
-    let (sightings, sighted) = mpsc::unbounded_channel();
-    let (news, heard) = mpsc::unbounded_channel();
-    let inbox = Inbox { sightings: sighted, news: heard };
-    let cluster = Cluster::start(&client, &args.cluster, inbox)?;
-    let settings = kube::Settings {
-        options: options.clone(),
-        namespace_selector: args.source.watch_namespace_selector.clone(),
-        always: options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect(),
-    };
-    let listeners = kube::Listeners { events, sightings, news: news.clone() };
-    kube::follow(client, settings, listeners).await?;
-    Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
-}
-
-fn start_envoy(
-    args: &Run,
-    run_dir: &Path,
-    socket: PathBuf,
-    stopped: watch::Receiver<bool>,
-) -> anyhow::Result<impl Future<Output = ()> + use<>> {
-    let controller = ControllerAddress::Unix(socket);
-    let envoy = Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller)?;
+/// Runs Envoy until it is told to stop.
+fn supervise(args: &Run, envoy: Envoy, stopped: watch::Receiver<bool>) -> impl Future<Output = ()> + use<> {
     let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
     let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
-    Ok(envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}")))
+    envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}"))
+}
+
+fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
+    let filter = filter_wasm(args.filter_wasm.as_deref())?;
+    Ok(match args.data_plane {
+        DataPlane::Envoy => FilterCode::File(filter),
+        DataPlane::None => {
+            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
+        }
+    })
 }
 
 fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -229,6 +208,5 @@ impl Signals {
             _ = self.interrupt.recv() => {}
             _ = self.hang_up.recv() => {}
         }
-        info!("stopping");
     }
 }

@@ -110,14 +110,20 @@ impl Options {
 
     /// Starts the controller and waits for nothing.
     pub fn spawn(self) -> Result<Sluice> {
-        let ports = [Port::reserve()?, Port::reserve()?, Port::reserve()?];
+        let ports: Vec<Port> = (0..5).map(|_| Port::reserve()).collect::<Result<_>>()?;
         let http = self.http.unwrap_or(ports[0].addr());
         let xds = self.xds.unwrap_or(ports[1].addr());
         let run_dir = tempfile::Builder::new().prefix("sluice-run-").tempdir()?;
         let https = SocketAddr::new(http.ip(), ports[2].number());
-        let command = self.command(http, https, xds, run_dir.path())?;
+        let mut command = self.command(http, https, xds, run_dir.path())?;
+        let health = ports[3].addr();
+        command.arg("--healthz-host").arg(health.ip().to_string());
+        command.arg("--healthz-port").arg(health.port().to_string());
+        let status = ports[4].addr();
+        command.arg("--status-port").arg(status.port().to_string());
         let process = Process::spawn(command)?;
-        Ok(Sluice { process, http, https, xds, own_envoy: self.own_envoy, _ports: ports, run_dir })
+        let own_envoy = self.own_envoy;
+        Ok(Sluice { process, http, https, xds, own_envoy, health, status, _ports: ports, run_dir })
     }
 
     fn command(
@@ -155,7 +161,9 @@ pub struct Sluice {
     https: SocketAddr,
     xds: SocketAddr,
     own_envoy: bool,
-    _ports: [Port; 3],
+    health: SocketAddr,
+    status: SocketAddr,
+    _ports: Vec<Port>,
     run_dir: TempDir,
 }
 
@@ -196,9 +204,24 @@ impl Sluice {
         self.xds
     }
 
+    /// Where it serves health and metrics.
+    pub fn health(&self) -> SocketAddr {
+        self.health
+    }
+
+    /// Where it answers `sluice dbg`.
+    pub fn status(&self) -> SocketAddr {
+        self.status
+    }
+
     /// Its folder for sockets.
     pub fn run_dir(&self) -> &Path {
         self.run_dir.path()
+    }
+
+    /// The socket of what changes something.
+    pub fn admin_socket(&self) -> PathBuf {
+        self.run_dir.path().join("admin.sock")
     }
 
     /// The process id.

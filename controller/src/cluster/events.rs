@@ -244,13 +244,8 @@ mod tests {
     use sluice_translate::{Kind, ObjectKey, ObjectRef};
 
     fn report(field: &str, reason: &str) -> Report {
-        Report {
-            object: ObjectRef { kind: Kind::Ingress, key: ObjectKey::new("n", "a") },
-            field: field.to_owned(),
-            severity: Severity::Warning,
-            reason: reason.to_owned(),
-            consequence: "annotation ignored".to_owned(),
-        }
+        let object = ObjectRef { kind: Kind::Ingress, key: ObjectKey::new("n", "a") };
+        Report::new(object, Severity::Warning, field, reason, "annotation ignored")
     }
 
     fn identity() -> Identity {

@@ -13,10 +13,12 @@ use crate::{Options, Resources};
 /// The annotation that named a class before `spec.ingressClassName` did.
 pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// Whether this controller serves an Ingress, by the IngressClasses that `resources` holds.
+/// Whether an Ingress is this controller's, by its namespace and the IngressClasses that `resources` holds.
 #[must_use]
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
-    Classes::of(resources, options).judge(ingress) == Verdict::Ours
+    let namespace = ingress.metadata.namespace.as_ref();
+    options.watch_namespace.as_ref().is_none_or(|watched| Some(watched) == namespace)
+        && Classes::of(resources, options).judge(ingress) == Verdict::Ours
 }
 
 /// The answer for one Ingress.

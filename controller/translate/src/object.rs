@@ -118,6 +118,13 @@ pub struct ObjectRef {
     pub key: ObjectKey,
 }
 
+impl ObjectRef {
+    /// What a report says of an object that is named and is not there.
+    pub(crate) fn absence(&self) -> String {
+        format!("expected a {}, got {:?}, which does not exist", self.kind, self.key.to_string())
+    }
+}
+
 impl fmt::Display for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind, self.key)

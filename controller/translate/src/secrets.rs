@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Secret;
 use sluice_ir::{SecretId, SecretValue, Sensitive};
 
-use crate::references::References;
+use crate::references::{Fault, References};
 
 /// The certificates of one translation, collected as they are named.
 #[derive(Clone, Debug, Default)]
@@ -21,18 +21,16 @@ pub(crate) struct Found {
 }
 
 impl Secrets {
-    /// A certificate to show to pods, and the authorities of theirs. The error is a report's reason.
+    /// A certificate to show to pods, and the authorities of theirs.
     pub(crate) fn upstream(
         &mut self,
         references: References<'_>,
         namespace: &str,
         text: &str,
-    ) -> Result<Found, String> {
+    ) -> Result<Found, Fault> {
         if !text.contains('/') {
-            return Err(format!(
-                "expected a namespace, a slash and a name, got {:?}",
-                crate::object::shortened(text)
-            ));
+            let got = crate::object::shortened(text);
+            return Err(format!("expected a namespace, a slash and a name, got {got:?}").into());
         }
         let (key, secret) = references.secret(namespace, text)?;
         let mut found = Found::default();
@@ -49,7 +47,7 @@ impl Secrets {
             found.authorities = Some(id);
         }
         if found == Found::default() {
-            return Err("expected tls.crt with tls.key, or ca.crt, got a Secret with neither".to_owned());
+            return Err("expected tls.crt with tls.key, or ca.crt, got a Secret with neither".into());
         }
         Ok(found)
     }

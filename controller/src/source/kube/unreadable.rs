@@ -24,8 +24,8 @@ impl Unreadable {
             InvalidObject::Malformed { field, reason, .. } => (field, reason),
             other => ("kind".to_owned(), other.to_string()),
         };
-        let consequence = "the object is served as it was before, if at all".to_owned();
-        let report = Report { object, field, severity: Severity::Error, reason, consequence };
+        let consequence = "the object is served as it was before, if at all";
+        let report = Report::new(object, Severity::Error, field, reason, consequence);
         self.clear(&name, listener);
         // Nobody listens only when the program ends.
         listener.send(vec![News::Appeared(report.clone())]).ok();

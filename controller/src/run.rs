@@ -81,7 +81,7 @@ impl RunDir {
 }
 
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
     let others = xds_port.into_iter().chain(args.admin.ports());
@@ -101,7 +101,10 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let source = origin::follow(args, &options, sender).await?;
+    let source = tokio::select! {
+        source = origin::follow(args, &options, sender) => source?,
+        () = signals.wait() => return Ok(()),
+    };
     let told = Told::also_to(source.news.clone());
     admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
@@ -160,7 +163,7 @@ impl Signals {
         })
     }
 
-    pub(crate) async fn wait(mut self) {
+    pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

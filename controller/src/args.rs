@@ -2,6 +2,7 @@
 
 mod admin;
 mod certgen;
+mod cluster;
 mod dbg;
 mod envoy;
 mod tools;
@@ -16,6 +17,7 @@ use sluice_translate::ObjectKey;
 
 pub(crate) use admin::AdminFlags;
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
+pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
@@ -87,7 +89,7 @@ pub(crate) struct Translation {
     pub(crate) disable_catch_all: bool,
 }
 
-fn object_key(text: &str) -> Result<ObjectKey, String> {
+pub(super) fn object_key(text: &str) -> Result<ObjectKey, String> {
     ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
 }
 
@@ -116,9 +118,10 @@ pub(crate) enum DataPlane {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
-    /// Folder of YAML manifests to follow.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) manifests: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]

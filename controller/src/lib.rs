@@ -1,7 +1,7 @@
 //! The Sluice controller: wiring, and nothing else.
 //!
 //! ```text
-//!   source (files) --events--> publish --+--> xds Store ---- delta ADS --+
+//!   source (files, kube) --events--> publish --+--> xds Store ---- delta ADS --+
 //!                               |        +--> plugin Log --- long-poll --+--> serve: one listener --> Envoy
 //!                               |                                                                       ^
 //!                               +--> reports, one log line each           supervise: Envoy as a child --+
@@ -17,6 +17,7 @@ mod admission;
 mod args;
 mod certgen;
 mod certificate;
+mod cluster;
 mod dbg;
 mod envoy;
 mod envoy_admin;

@@ -59,18 +59,9 @@ impl Publisher {
         store: Store,
         view: View,
         metrics: Controller,
+        told: Told,
     ) -> Self {
-        Publisher {
-            view,
-            options,
-            settings,
-            log,
-            store,
-            metrics,
-            told: Told::default(),
-            ready: false,
-            farewell: None,
-        }
+        Publisher { view, options, settings, log, store, metrics, told, ready: false, farewell: None }
     }
 
     /// Runs until the source ends.
@@ -102,6 +93,10 @@ impl Publisher {
             let change = match event {
                 Event::Apply(object) => resources.apply(*object),
                 Event::Delete(kind, key) => resources.delete(kind, &key),
+                Event::IngressClassesForbidden => {
+                    resources.forbid_ingress_classes();
+                    Change::Everything
+                }
                 Event::Problem(problem) => {
                     tell(&problem);
                     Change::Nothing

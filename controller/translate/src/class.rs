@@ -10,7 +10,8 @@ use k8s_openapi::api::networking::v1::Ingress;
 use crate::object::shortened;
 use crate::{Options, Resources};
 
-const ANNOTATION: &str = "kubernetes.io/ingress.class";
+/// The annotation that named a class before `spec.ingressClassName` did.
+pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 
 /// Whether an Ingress is this controller's, by class and namespace.
 #[must_use]

@@ -41,7 +41,7 @@ mod translation;
 pub use admission::{Admission, Rules, admit};
 pub use annotations::Support;
 pub use beta::upgrade;
-pub use class::is_ours;
+pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use report::{Report, Severity};

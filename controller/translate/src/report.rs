@@ -51,6 +51,21 @@ pub struct Report {
     pub as_before: bool,
 }
 
+impl Report {
+    /// A report that nothing else is known about.
+    #[must_use]
+    pub fn new(
+        object: ObjectRef,
+        severity: Severity,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
+    ) -> Self {
+        let (field, reason, consequence) = (field.into(), reason.into(), consequence.into());
+        Report { object, field, severity, reason, consequence, missing: None, as_before: false }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: {}; {}", self.object, self.field, self.reason, self.consequence)
@@ -79,15 +94,7 @@ impl<'a> Reporter<'a> {
         reason: impl Into<String>,
         consequence: impl Into<String>,
     ) -> &mut Report {
-        self.reports.push_mut(Report {
-            object: self.object.clone(),
-            field: field.into(),
-            severity,
-            reason: reason.into(),
-            consequence: consequence.into(),
-            missing: None,
-            as_before: false,
-        })
+        self.reports.push_mut(Report::new(self.object.clone(), severity, field, reason, consequence))
     }
 
     /// Warns of what ingress-nginx does not honour either.

@@ -5,6 +5,7 @@ mod certgen;
 mod cluster;
 mod dbg;
 mod envoy;
+mod metrics;
 mod tools;
 mod webhook;
 
@@ -20,6 +21,7 @@ pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, 
 pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use metrics::MetricsFlags;
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
 
@@ -144,6 +146,8 @@ pub(crate) struct Run {
     pub(crate) xds_certificates: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) admin: AdminFlags,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlags,
     #[command(flatten)]
     pub(crate) webhook: WebhookFlags,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sluice_translate::{Kind, Options};
-use sluice_xds::{ControllerAddress, FilterCode, Store};
+use sluice_xds::{ControllerAddress, FilterCode, Requests, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{mpsc, watch};
@@ -24,7 +24,7 @@ use crate::source::{Event, Files, kube};
 use crate::supervise::Envoy;
 use crate::tls::ServerTls;
 use crate::view::View;
-use crate::{certificate, cluster, log, options};
+use crate::{certificate, cluster, log, metrics, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -97,6 +97,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let certificate = certificate::self_signed()?;
     let default_chain = certificate.chain.clone();
     let settings = options::envoy(&args.listeners, filter_code(args)?, certificate);
+    let settings = Settings { request_log: args.metrics.enable_metrics, ..settings };
     let address = address(args, &run_dir.path)?;
     let envoy = child(args, &run_dir.path, &address)?;
 
@@ -105,7 +106,8 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let view = View::default();
     let looked_at = LookedAt { view: &view, store: &store, envoy: envoy.as_ref(), default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
+    let routes = xds_routes(&store, admin.metrics.requests());
+    serve::serve(&address, serve::router(shared_log.clone(), routes)).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let source = follow(args, &options, sender).await?;
     admin.judge(args, &view, &options).await?;
@@ -184,6 +186,15 @@ async fn follow_cluster(
     let listeners = kube::Listeners { events, sightings, news: news.clone() };
     kube::follow(client, settings, listeners).await?;
     Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
+}
+
+/// What data planes call: for their configuration, and to tell of requests when those are counted.
+fn xds_routes(store: &Store, requests: Option<&metrics::Requests>) -> tonic::service::Routes {
+    let routes = sluice_xds::routes(store);
+    match requests.cloned() {
+        Some(requests) => Requests::told_to(move |served| requests.take(served)).beside(routes),
+        None => routes,
+    }
 }
 
 /// Where data planes find us.

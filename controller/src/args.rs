@@ -2,8 +2,10 @@
 
 mod admin;
 mod certgen;
+mod cluster;
 mod dbg;
 mod envoy;
+mod metrics;
 mod nginx;
 mod tools;
 mod webhook;
@@ -12,17 +14,15 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-mod cluster;
-
-pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
-
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
 pub(crate) use admin::AdminFlags;
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
+pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use metrics::MetricsFlags;
 pub(crate) use nginx::NginxChild;
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
@@ -155,6 +155,8 @@ pub(crate) struct Run {
     pub(crate) xds_certificates: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) admin: AdminFlags,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlags,
     #[command(flatten)]
     pub(crate) webhook: WebhookFlags,
     #[command(flatten)]

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Action, Backend, BackendId, Config, Edge, ErrorRequest, LocationId, SecretId};
+use sluice_ir::{
+    Action, Backend, BackendId, Config, Edge, ErrorRequest, Location, LocationId, SecretId, ServerName,
+};
 
 use crate::annotations::Context;
 use crate::backends::{Registry, resolve};
@@ -103,6 +105,20 @@ impl Translation {
     /// What is wrong with the objects themselves; what is wrong behind them is left out.
     pub(crate) fn routing_reports(&self) -> &[Report] {
         &self.routing_reports
+    }
+
+    /// A location by its id.
+    #[must_use]
+    pub fn location(&self, id: &str) -> Option<&Location> {
+        let (host, _) = id.split_at(id.find(['=', '~', '/'])?);
+        let name = if host == "_" { ServerName::CatchAll } else { ServerName::parse(host).ok()? };
+        self.config.servers.get(&name)?.locations.iter().find(|location| location.id.as_str() == id)
+    }
+
+    /// The Ingresses that have a location.
+    #[must_use]
+    pub fn owners(&self) -> BTreeSet<&ObjectKey> {
+        self.owners.values().collect()
     }
 
     /// The Ingress that a location is from; `None` for what flags and the generated root bring.

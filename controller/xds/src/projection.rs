@@ -15,6 +15,7 @@ use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
 use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
@@ -69,6 +70,7 @@ const KNOWN: &[Known] = &[
     fields::<HeaderMutation>,
     fields::<HeaderToMetadata>,
     fields::<HttpConnectionManager>,
+    fields::<HttpGrpcAccessLogConfig>,
     fields::<HttpProtocolOptions>,
     fields::<Listener>,
     fields::<LocalRateLimit>,

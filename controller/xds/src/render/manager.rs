@@ -26,7 +26,7 @@ use sluice_ir::{Edge, Hsts, Http, Trust};
 
 use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP, forwarded, policy};
+use super::{FILTER, HTTP, forwarded, policy, requests};
 use crate::Settings;
 use crate::settings::TRUST_HEADER;
 
@@ -69,7 +69,7 @@ pub(super) fn manager(
         codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
         route_specifier: Some(RouteSpecifier::Rds(rds)),
         http_filters: filters(scheme, edge, policy::usual(edge.largest_body)),
-        access_log: if settings.access_log { vec![to_stdout()] } else { Vec::new() },
+        access_log: access_logs(settings),
         upgrade_configs: vec![websockets(scheme, edge)],
         early_header_mutation_extensions: vec![extension(
             "envoy.http.early_header_mutation.header_mutation",
@@ -139,6 +139,12 @@ fn only_https(hsts: &Hsts) -> HeaderMutation {
     let header = set("strict-transport-security", &format!("max-age={max_age}{subdomains}{preload}"));
     let mutations = Mutations { response_mutations: vec![append(header)], ..Mutations::default() };
     HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() }
+}
+
+fn access_logs(settings: &Settings) -> Vec<AccessLog> {
+    let to_stdout = settings.access_log.then(to_stdout);
+    let to_controller = settings.request_log.then(requests::to_controller);
+    to_stdout.into_iter().chain(to_controller).collect()
 }
 
 fn to_stdout() -> AccessLog {
@@ -231,6 +237,7 @@ mod tests {
             manager("http", Scheme::Http, None, &Edge::default(), settings).access_log.len()
         };
         assert_eq!(logs(&quiet), 0);
+        assert_eq!(logs(&Settings { request_log: true, ..quiet.clone() }), 1);
         assert_eq!(logs(&Settings { access_log: true, ..quiet }), 1);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const SOCKET: &str = "controller.sock";
 /// What is started as our child.
 pub(crate) enum Child {
     Envoy(Envoy),
-    Nginx(Nginx, Configurations),
+    Nginx(Box<Nginx>, Configurations),
     /// Data planes that somebody else runs come to us.
     None,
 }
@@ -55,9 +55,7 @@ impl Child {
         stopped: watch::Receiver<bool>,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
-            Child::Envoy(envoy) => {
-                (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args)))))
-            }
+            Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
                 let supervisor = tokio::spawn(nginx.supervise(stopped, announce(args)));
                 (publisher.with_nginx(configurations), Some(supervisor))
@@ -81,7 +79,7 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         drain_timeout: args.shutdown.drain_timeout,
         configurations: configurations.subscribe(),
     };
-    Ok(Child::Nginx(nginx, configurations))
+    Ok(Child::Nginx(Box::new(nginx), configurations))
 }
 
 /// What is said whenever a data plane has become ready to serve.

@@ -39,7 +39,8 @@ impl Observers {
         let flags = &args.admin;
         let identity = Identity::of_this_pod(&args.translation.controller_class);
         let data_plane = metrics::DataPlane::new(envoy.map(Envoy::running))?;
-        let metrics = Metrics::new(&identity, view.clone(), store.clone(), data_plane.clone())?;
+        let counted = args.metrics.enable_metrics.then_some(&args.metrics);
+        let metrics = Metrics::new(&identity, view.clone(), store.clone(), data_plane.clone(), counted)?;
         let socket = envoy.map(|envoy| envoy.admin_socket().to_owned());
         let health = Health::new(view.clone(), socket, flags.health_check_timeout);
         let local = Local { view: view.clone(), health: health.clone(), data_plane, default_chain };

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::{Context, Result, ensure};
 use sluice_tests::http;
-use sluice_tests::sluice::Sluice;
+use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
 use crate::site::{HOST, Site};
@@ -68,5 +68,33 @@ async fn an_ingress_that_leads_nowhere_is_an_orphan() -> Result<()> {
         found.is_none().then_some(())
     };
     wait::until("the orphan to have endpoints", gone).await?;
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_counted_by_ingress_when_that_is_asked_for() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Options::new(&site.manifests).arguments(vec!["--enable-metrics".to_owned()]).start().await?;
+    for _ in 0..3 {
+        sluice.get(HOST, "/").await?;
+    }
+    sluice.get("nobody.test", "/").await?;
+    let labels = ["ingress=\"web\"", "service=\"web\"", "status=\"200\"", "method=\"GET\"", "path=\"/\""];
+    let counted = async || {
+        let name = "nginx_ingress_controller_requests";
+        sample(sluice.health(), name, &labels).await.ok().flatten().filter(|requests| *requests >= 3.0)
+    };
+    wait::until("the requests to be counted", counted).await?;
+    for name in
+        ["request_duration_seconds", "header_duration_seconds", "response_duration_seconds", "response_size"]
+    {
+        let count = format!("nginx_ingress_controller_{name}_count");
+        let measured = sample(sluice.health(), &count, &labels).await?;
+        ensure!(measured >= Some(3.0), "{name}: {measured:?}");
+    }
+    let bytes = sample(sluice.health(), "nginx_ingress_controller_response_size_sum", &labels).await?;
+    ensure!(bytes > Some(0.0), "responses of {bytes:?} bytes");
+    let page = http::get(sluice.health(), "metrics", "/metrics").await?.text();
+    ensure!(!page.contains("nobody.test"), "clients choose no labels");
     sluice.stop()
 }

@@ -10,7 +10,7 @@ fn judge() -> Judge {
     view.note_published();
     let data_plane = DataPlane::new(None).unwrap();
     let store = sluice_xds::Store::new();
-    let metrics = Metrics::new(&Identity::default(), view.clone(), store, data_plane).unwrap();
+    let metrics = Metrics::new(&Identity::default(), view.clone(), store, data_plane, None).unwrap();
     let options = Options { class_is_implied: true, ..Options::default() };
     Judge { view, options: options.into(), rules: Arc::default(), metrics: metrics.admission().clone() }
 }

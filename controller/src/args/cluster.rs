@@ -24,7 +24,7 @@ pub(crate) struct SourceArgs {
     /// Where objects come from [default: files with --manifests, kube in a cluster or with --kubeconfig].
     #[arg(long, value_enum)]
     pub(crate) source: Option<SourceKind>,
-    /// Folder of YAML manifests to follow.
+    /// Folder of YAML manifests.
     #[arg(long, value_name = "DIR")]
     pub(crate) manifests: Option<PathBuf>,
     /// File that says how to reach the API server [default: in a cluster, the pod's own account; else KUBECONFIG or

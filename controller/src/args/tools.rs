@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use clap_complete::Shell;
 
-use super::{Listeners, Translation};
+use super::{Listeners, SourceArgs, Translation};
 
 /// How findings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -25,9 +25,8 @@ pub(crate) enum Output {
                         at all or a document cannot be read; 2 for a wrong command line."
 )]
 pub(crate) struct Lint {
-    /// File or folder of YAML manifests to judge.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) manifests: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     /// Form of the output.
     #[arg(long, short, value_enum, default_value_t)]
     pub(crate) output: Output,

@@ -9,7 +9,7 @@ use sluice_translate::{
     Kind, ObjectKey, Options, Report, Resources, Severity, Translation, is_ours, translate,
 };
 
-use super::hints;
+use super::{Extent, hints};
 use crate::source::Problem;
 
 /// What becomes of an Ingress.
@@ -45,19 +45,19 @@ pub(crate) struct Remark {
     pub(crate) text: String,
 }
 
-impl From<&Report> for Remark {
-    fn from(report: &Report) -> Self {
+impl Remark {
+    fn new(report: &Report, extent: Extent) -> Self {
         let Report { field, severity, reason, consequence, .. } = report.clone();
         let (severity, text) = match &report.missing {
-            Some(missing) => {
+            Some(missing) if extent == Extent::Part => {
                 let text =
                     format!("{missing} is not among these manifests; expected to exist in the cluster");
                 (Severity::Note, text)
             }
-            None if report.as_before && severity > Severity::Note => {
+            _ if report.as_before && severity > Severity::Note => {
                 (Severity::Note, format!("{reason}; ingress-nginx does not honour it either"))
             }
-            None => (severity, format!("{reason}; {consequence}")),
+            _ => (severity, format!("{reason}; {consequence}")),
         };
         Remark { severity, field, text }
     }
@@ -103,7 +103,12 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    pub(crate) fn of(resources: &Resources, options: &Options, ingresses: &[Ingress]) -> Self {
+    pub(super) fn of(
+        resources: &Resources,
+        options: &Options,
+        ingresses: &[Ingress],
+        extent: Extent,
+    ) -> Self {
         let translation = translate(resources, options);
         let served = served(&translation);
         let mut reports: BTreeMap<ObjectKey, Vec<&Report>> = BTreeMap::new();
@@ -116,7 +121,7 @@ impl Findings {
         for ingress in ingresses {
             let key = key_of(ingress);
             let reports = reports.remove(&key).unwrap_or_default();
-            let mut finding = Finding::of(ingress, key.clone(), &reports, served.contains(&key));
+            let mut finding = Finding::of(ingress, &reports, served.contains(&key), extent);
             if !is_ours(ingress, resources, options) {
                 finding.verdict = Verdict::OtherClass;
                 finding.remarks.extend(hints::about_class(ingress));
@@ -139,8 +144,9 @@ impl Findings {
 }
 
 impl Finding {
-    fn of(ingress: &Ingress, key: ObjectKey, reports: &[&Report], is_served: bool) -> Self {
-        let changes = reports.iter().filter(|report| report.missing.is_none() && !report.as_before);
+    fn of(ingress: &Ingress, reports: &[&Report], is_served: bool, extent: Extent) -> Self {
+        let is_elsewhere = |report: &Report| report.missing.is_some() && extent == Extent::Part;
+        let changes = reports.iter().filter(|report| !is_elsewhere(report) && !report.as_before);
         let verdict = match changes.map(|report| report.severity).max() {
             None => Verdict::Unchanged,
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,
@@ -149,13 +155,13 @@ impl Finding {
         // Many paths may name the same object; once is enough.
         let mut missing = BTreeSet::new();
         let said = reports.iter().filter(|report| report.missing.iter().all(|object| missing.insert(object)));
-        let mut remarks: Vec<Remark> = said.map(|report| Remark::from(*report)).collect();
+        let mut remarks: Vec<Remark> = said.map(|report| Remark::new(report, extent)).collect();
         let is_said = |hint: &Remark| remarks.iter().any(|remark| remark.field == hint.field);
         let hints: Vec<Remark> = hints::about(ingress).into_iter().filter(|hint| !is_said(hint)).collect();
         remarks.extend(hints);
         remarks.sort_by(|a, b| (b.severity, &a.field, &a.text).cmp(&(a.severity, &b.field, &b.text)));
         remarks.dedup();
-        Finding { ingress: key, verdict, remarks }
+        Finding { ingress: key_of(ingress), verdict, remarks }
     }
 }
 

@@ -1,13 +1,14 @@
 //! `sluice lint`: what would become of each Ingress, in words, before anything is switched over.
 //!
 //! ```text
-//!   manifests --read--> Resources --translate--> reports --+--> Finding (one an Ingress) --> table, JSON, Markdown
-//!                           \------ hints ----------------/
+//!   manifests, cluster --read--> Resources --translate--> reports --+--> Finding (one an Ingress) --> table, JSON, Markdown
+//!                                    \------ hints ----------------/
 //! ```
 //!
 //! The reports are those of the translation that serves; lint adds only what is no fault (hints), and does not count
 //! against an Ingress that something it names is not in the folder: Services and Secrets often live elsewhere.
 
+mod cluster;
 mod finding;
 mod hints;
 mod output;
@@ -16,17 +17,29 @@ use std::process::ExitCode;
 
 use sluice_translate::{Object, Options, Resources};
 
-use crate::args::Lint;
+use crate::args::{Lint, Origin};
+use crate::cluster::is_in_cluster;
 use crate::options;
 use crate::source::{Event, Problem, read_once};
 use finding::Findings;
 
 /// Reads, judges, prints. The exit code is 1 when something does not work at all.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
-    let mut options = options::translation(&args.translation, &args.listeners, []);
-    // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
-    options.watch_ingress_without_class = true;
-    let findings = examine(read_once(&args.manifests)?, &options);
+    let options = options::translation(&args.translation, &args.listeners, []);
+    let findings = match args.source.origin(is_in_cluster())? {
+        Origin::Files(path) => {
+            // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
+            examine(
+                read_once(&path)?,
+                &Options { watch_ingress_without_class: true, ..options },
+                Extent::Part,
+            )
+        }
+        Origin::Kube => {
+            let options = Options { class_is_implied: false, ..options };
+            examine(cluster::read(&args.source, &options)?, &options, Extent::Whole)
+        }
+    };
     #[allow(clippy::print_stdout, reason = "the output of this command")]
     {
         print!("{}", output::write(&findings, args.output));
@@ -34,8 +47,17 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
     Ok(if findings.summary().is_fatal() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// How much of what there is has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// A folder: what it leaves out may well be in the cluster.
+    Part,
+    /// A cluster.
+    Whole,
+}
+
 /// What a source has to say about itself.
-fn examine(events: Vec<Event>, options: &Options) -> Findings {
+fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Findings {
     let mut resources = Resources::default();
     let mut ingresses = Vec::new();
     let mut documents: Vec<Problem> = Vec::new();
@@ -53,7 +75,7 @@ fn examine(events: Vec<Event>, options: &Options) -> Findings {
         }
     }
     documents.sort();
-    Findings { documents, ..Findings::of(&resources, options, &ingresses) }
+    Findings { documents, ..Findings::of(&resources, options, &ingresses, extent) }
 }
 
 #[cfg(test)]

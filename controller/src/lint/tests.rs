@@ -10,7 +10,7 @@ fn findings(manifests: &str) -> Findings {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("in.yaml"), manifests).unwrap();
     let options = Options { class_is_implied: true, watch_ingress_without_class: true, ..Options::default() };
-    examine(read_once(folder.path()).unwrap(), &options)
+    examine(read_once(folder.path()).unwrap(), &options, Extent::Part)
 }
 
 fn ingress(name: &str, annotations: &str, spec: &str) -> String {

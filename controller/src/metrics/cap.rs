@@ -27,6 +27,14 @@ impl Cap {
         }
         seen.len() < self.most && seen.insert(values)
     }
+
+    /// Keeps some, and returns the others; they make room.
+    pub(super) fn retain(&self, keep: impl Fn(&[String]) -> bool) -> Vec<Vec<String>> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone: Vec<Vec<String>> = seen.iter().filter(|values| !keep(values)).cloned().collect();
+        seen.retain(|values| keep(values));
+        gone
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use sluice_xds::Store;
 
 use crate::view::View;
 
-const PREFIX: &str = "nginx_ingress_controller";
+pub(super) const PREFIX: &str = "nginx_ingress_controller";
 
 /// The controller's own metrics. The handles are shared with the registry.
 #[derive(Clone)]

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   publisher, admission --count--> controller.rs, admission.rs --+
+//!   Envoys' access logs --gRPC--> requests.rs --------------------+
 //!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text, as Prometheus reads it
 //!   View (translation) --read--> controller.rs -------------------+
 //! ```
@@ -12,6 +13,7 @@ mod admission;
 mod cap;
 mod controller;
 mod data_plane;
+mod requests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +26,9 @@ use tracing::warn;
 pub(crate) use admission::Admission;
 pub(crate) use controller::Controller;
 pub(crate) use data_plane::DataPlane;
+pub(crate) use requests::Requests;
+
+use crate::args::MetricsFlags;
 
 use crate::view::View;
 
@@ -68,6 +73,8 @@ struct Inner {
     controller: Controller,
     admission: Admission,
     data_plane: DataPlane,
+    /// `None`: nobody asked for them.
+    requests: Option<Requests>,
     view: View,
     store: Store,
 }
@@ -78,6 +85,7 @@ impl Metrics {
         view: View,
         store: Store,
         data_plane: DataPlane,
+        flags: Option<&MetricsFlags>,
     ) -> prometheus::Result<Self> {
         let own = Registry::new_custom(None, Some(identity.labels()))?;
         let common = Registry::new();
@@ -85,12 +93,18 @@ impl Metrics {
         let controller = Controller::register(&own)?;
         let admission = Admission::register(&own)?;
         data_plane.register(&own)?;
-        Ok(Metrics(Arc::new(Inner { own, common, controller, admission, data_plane, view, store })))
+        let requests = flags.map(|flags| Requests::register(&own, flags, view.clone())).transpose()?;
+        Ok(Metrics(Arc::new(Inner { requests, own, common, controller, admission, data_plane, view, store })))
     }
 
     /// What the controller counts as it works.
     pub(crate) fn controller(&self) -> &Controller {
         &self.0.controller
+    }
+
+    /// What requests of clients are counted in, if they are.
+    pub(crate) fn requests(&self) -> Option<&Requests> {
+        self.0.requests.as_ref()
     }
 
     /// What admission counts.
@@ -103,6 +117,7 @@ impl Metrics {
         let inner = &self.0;
         inner.data_plane.refresh().await;
         inner.controller.refresh(&inner.view, &inner.store);
+        inner.requests.iter().for_each(Requests::refresh);
         let mut families = inner.own.gather();
         families.extend(inner.common.gather());
         TextEncoder::new().encode_to_string(&families).unwrap_or_else(|error| {

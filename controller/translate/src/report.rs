@@ -53,6 +53,7 @@ pub struct Report {
 
 impl Report {
     /// A report about what is there itself.
+    #[must_use]
     pub fn new(
         object: ObjectRef,
         severity: Severity,

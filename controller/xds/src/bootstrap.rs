@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::settings::XDS_CLUSTER;
 use crate::{CONTROLLER_CLUSTER, MutualTls};
 
-/// The cluster, over HTTP/2, that Envoy's own configuration comes from.
-const XDS_CLUSTER: &str = "sluice_xds";
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 /// More than a machine holds: only because Envoy warns at every start when there is no limit.
 const MAX_CONNECTIONS: u64 = 1_000_000;

@@ -15,6 +15,7 @@ use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
 use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
@@ -25,8 +26,10 @@ use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::C
 use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::LocalRateLimit;
 use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
+use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
+use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
@@ -67,6 +70,7 @@ const KNOWN: &[Known] = &[
     fields::<HeaderMutation>,
     fields::<HeaderToMetadata>,
     fields::<HttpConnectionManager>,
+    fields::<HttpGrpcAccessLogConfig>,
     fields::<HttpProtocolOptions>,
     fields::<Listener>,
     fields::<LocalRateLimit>,
@@ -77,6 +81,8 @@ const KNOWN: &[Known] = &[
     fields::<Router>,
     fields::<StdoutAccessLog>,
     fields::<TypedExtensionConfig>,
+    fields::<TlsInspector>,
+    fields::<UpstreamCodec>,
     fields::<UpstreamTlsContext>,
     fields::<ProxyProtocol>,
     fields::<Wasm>,
@@ -93,7 +99,7 @@ fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> 
 }
 
 /// Messages that print as a name alone, as an enum's value does.
-const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig"];
+const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig", "UpstreamCodec"];
 
 type Lines<'a> = Peekable<std::str::Lines<'a>>;
 

@@ -11,6 +11,10 @@ use std::path::PathBuf;
 pub const ENDPOINT_HEADER: &str = ":sluice-endpoint";
 /// The request header with the backend that the filter chose, where a location leaves that open. Hidden as well.
 pub const BACKEND_HEADER: &str = ":sluice-cluster";
+/// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.
+pub(crate) const TRUST_HEADER: &str = "x-sluice-trust";
+/// The cluster, over HTTP/2, that Envoy's own configuration comes from.
+pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 
@@ -27,13 +31,15 @@ pub struct Settings {
     pub checkpoint: Vec<u8>,
     /// Whether each request is written to Envoy's standard output.
     pub access_log: bool,
+    /// Whether the controller is told of each request: [`crate::Requests`].
+    pub request_log: bool,
 }
 
 impl Settings {
     /// The defaults: no listener, no access log.
     #[must_use]
     pub fn new(filter: FilterCode, checkpoint: Vec<u8>) -> Self {
-        Settings { http: Vec::new(), https: None, filter, checkpoint, access_log: false }
+        Settings { http: Vec::new(), https: None, filter, checkpoint, access_log: false, request_log: false }
     }
 }
 

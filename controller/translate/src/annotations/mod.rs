@@ -38,7 +38,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Affinity, CanaryRules, Care, LoadBalance, Policy, Redirect, ServerName, Transport, UpstreamTls,
+    Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect, ServerName, Transport,
+    UpstreamTls,
 };
 
 use crate::global::Globals;
@@ -55,6 +56,7 @@ pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value
 pub(crate) use errors::Errors;
 pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
+pub(crate) use proxy_ssl::versions as tls_versions;
 pub(crate) use rewrite::Paths;
 pub(crate) use tls_redirect::ToHttps;
 pub(crate) use value::{Expected, Parsed};
@@ -86,6 +88,8 @@ pub(crate) struct Annotations {
     pub(crate) host: Host,
     /// Of its backends.
     pub(crate) backend: BackendTerms,
+    /// What certificates of clients mean to its hosts.
+    pub(crate) clients: Option<ClientCertificates>,
     /// It is no Ingress of its own, but a second backend of another one.
     pub(crate) canary: Option<CanaryRules>,
     /// What is asked when pods cannot answer.
@@ -157,6 +161,7 @@ impl Annotations {
         let backend = backend_terms(view, globals);
         let canary = canary::canary(view);
         let errors = errors::errors(view, globals);
+        let clients = auth_tls::clients(view);
         let mirror = mirror::mirror(view);
         let policy = policy(view, globals);
         Annotations {
@@ -169,6 +174,7 @@ impl Annotations {
             host,
             backend,
             canary,
+            clients,
             errors,
             mirror,
             policy: Arc::new(policy),

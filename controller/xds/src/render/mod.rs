@@ -16,6 +16,7 @@ mod header;
 mod listener;
 mod manager;
 mod policy;
+mod requests;
 mod route;
 mod tls;
 mod upstream_tls;

@@ -9,11 +9,13 @@
 //! - [`subscription`]: what one client has of one type; the delta protocol and what a refusal leads to.
 //! - [`client`]: all types of one client, in the order in which a change is safe.
 //! - [`service`]: the only file that awaits a client.
+//! - [`requests`]: beside all that, what Envoys have served, for those who count it.
 
 mod client;
 mod contents;
 mod history;
 mod refusal;
+mod requests;
 mod service;
 mod store;
 mod subscription;
@@ -21,5 +23,6 @@ mod version;
 
 pub use contents::Generation;
 pub use refusal::Refusal;
+pub use requests::{Request, Requests};
 pub use service::routes;
 pub use store::{Stats, Store};

@@ -1,0 +1,41 @@
+//! Flags of request metrics. Names and defaults are ingress-nginx's.
+
+use clap::{ArgAction, Args as ClapArgs};
+
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Health, metrics and admin")]
+pub(crate) struct MetricsFlags {
+    /// Whether requests are counted and measured. Costs the data plane something for each of them.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) enable_metrics: bool,
+    /// Whether request metrics have a label for the host.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) metrics_per_host: bool,
+    /// Request metrics to leave out, with or without nginx_ingress_controller_.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) exclude_socket_metrics: Vec<String>,
+    /// Buckets of durations, in seconds.
+    #[arg(
+        long,
+        value_name = "SECONDS,...",
+        value_delimiter = ',',
+        default_value = "0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10"
+    )]
+    pub(crate) time_buckets: Vec<f64>,
+    /// Buckets of the lengths of requests and responses, in bytes.
+    #[arg(
+        long,
+        value_name = "BYTES,...",
+        value_delimiter = ',',
+        default_value = "10,20,30,40,50,60,70,80,90,100"
+    )]
+    pub(crate) length_buckets: Vec<f64>,
+    /// Buckets of nginx_ingress_controller_bytes_sent.
+    #[arg(
+        long,
+        value_name = "BYTES,...",
+        value_delimiter = ',',
+        default_value = "10,100,1000,10000,100000,1000000,10000000"
+    )]
+    pub(crate) size_buckets: Vec<f64>,
+}

@@ -1,0 +1,57 @@
+//! One look at a cluster.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context;
+use sluice_translate::{Kind, Options};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+use crate::args::SourceArgs;
+use crate::cluster;
+use crate::reports::News;
+use crate::source::{Event, Problem, kube};
+
+/// Everything that the controller would hear of, until it has heard all.
+pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;
+    runtime.block_on(async {
+        let client = cluster::connect(source).await?;
+        let (events, heard) = mpsc::unbounded_channel();
+        // Nobody writes status.
+        let (sightings, _) = mpsc::unbounded_channel();
+        let (news, reported) = mpsc::unbounded_channel();
+        let always: BTreeSet<_> =
+            options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect();
+        let namespace_selector = source.watch_namespace_selector.clone();
+        let settings = kube::Settings { options: options.clone(), namespace_selector, always };
+        kube::follow(client, settings, kube::Listeners { events, sightings, news }).await?;
+        let mut events = until_ready(heard).await;
+        events.extend(unreadable(reported));
+        Ok(events)
+    })
+}
+
+async fn until_ready(mut heard: UnboundedReceiver<Vec<Event>>) -> Vec<Event> {
+    let mut events = Vec::new();
+    while !events.contains(&Event::Ready)
+        && let Some(batch) = heard.recv().await
+    {
+        events.extend(batch);
+    }
+    events
+}
+
+/// Objects that are there and cannot be read.
+fn unreadable(mut reported: UnboundedReceiver<Vec<News>>) -> Vec<Event> {
+    let mut events = Vec::new();
+    while let Ok(news) = reported.try_recv() {
+        for report in news {
+            if let News::Appeared(report) = report {
+                let reason = format!("{}: {}", report.field, report.reason);
+                let problem = Problem { place: report.object.to_string(), reason, harmless: false };
+                events.push(Event::Problem(problem));
+            }
+        }
+    }
+    events
+}

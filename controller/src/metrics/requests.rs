@@ -1,0 +1,219 @@
+//! Requests, one by one as Envoys tell of them.
+//!
+//! ```text
+//!   Envoy --access log, batched--> sluice_xds::Requests --> take: location -> labels -> series
+//! ```
+//!
+//! Labels come from the configuration, not from requests: the host is the one of the rule, the path the one of the rule.
+//! What no Ingress has is not counted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use prometheus::core::{Collector, Metric, MetricVec, MetricVecBuilder};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Registry};
+use sluice_translate::Translation;
+use sluice_xds::Request;
+
+use super::cap::{Cap, OTHER};
+use super::controller::{PREFIX, opts};
+use crate::args::MetricsFlags;
+use crate::view::View;
+
+const LABELS: [&str; 8] = ["status", "method", "path", "namespace", "ingress", "service", "canary", "host"];
+/// Label sets with series of their own.
+const MOST_SERIES: usize = 10_000;
+
+type Labels = [String; LABELS.len()];
+
+/// The handles are shared with the registry.
+#[derive(Clone)]
+pub(crate) struct Requests(Arc<Inner>);
+
+struct Inner {
+    view: View,
+    per_host: bool,
+    series: Cap,
+    requests: IntCounterVec,
+    duration: HistogramVec,
+    header: HistogramVec,
+    response: HistogramVec,
+    request_size: HistogramVec,
+    response_size: HistogramVec,
+    bytes_sent: HistogramVec,
+}
+
+/// What a location says of its requests.
+#[derive(Clone)]
+struct Place {
+    path: String,
+    namespace: String,
+    ingress: String,
+    service: String,
+    canary: String,
+    host: String,
+}
+
+impl Requests {
+    pub(super) fn register(
+        registry: &Registry,
+        flags: &MetricsFlags,
+        view: View,
+    ) -> prometheus::Result<Self> {
+        let keep = |name: &str| {
+            let is_meant = |excluded: &String| {
+                excluded == name
+                    || excluded.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_')) == Some(name)
+            };
+            !flags.exclude_socket_metrics.iter().any(is_meant)
+        };
+        let histogram = |name: &str, help: &str, buckets: &[f64]| {
+            let opts = HistogramOpts::from(opts(name, help)).buckets(buckets.to_vec());
+            register(registry, keep(name), HistogramVec::new(opts, &LABELS)?)
+        };
+        let requests = IntCounterVec::new(opts("requests", "Requests of clients"), &LABELS)?;
+        let (times, lengths) = (&flags.time_buckets, &flags.length_buckets);
+        Ok(Requests(Arc::new(Inner {
+            view,
+            per_host: flags.metrics_per_host,
+            series: Cap::new(MOST_SERIES),
+            requests: register(registry, keep("requests"), requests)?,
+            duration: histogram(
+                "request_duration_seconds",
+                "From the first byte of the client to the last byte for it",
+                times,
+            )?,
+            header: histogram(
+                "header_duration_seconds",
+                "From asking a pod to the first byte of its answer",
+                times,
+            )?,
+            response: histogram(
+                "response_duration_seconds",
+                "From asking a pod to the last byte of its answer",
+                times,
+            )?,
+            request_size: histogram("request_size", "Bytes of requests, with their headers", lengths)?,
+            response_size: histogram("response_size", "Bytes of responses, with their headers", lengths)?,
+            bytes_sent: histogram(
+                "bytes_sent",
+                "As response_size, in other buckets; deprecated",
+                &flags.size_buckets,
+            )?,
+        })))
+    }
+
+    /// Counts some requests.
+    pub(crate) fn take(&self, requests: &[Request]) {
+        let translation = self.0.view.translation();
+        let mut places: HashMap<(&str, &str), Option<Place>> = HashMap::new();
+        for request in requests {
+            let at = (request.location.as_str(), request.backend.as_str());
+            let place = places.entry(at).or_insert_with(|| Place::of(&translation, at.0, at.1));
+            if let Some(place) = place {
+                self.0.count(request, place.clone());
+            }
+        }
+    }
+
+    /// Forgets Ingresses that are gone.
+    pub(super) fn refresh(&self) {
+        let inner = &self.0;
+        let translation = inner.view.translation();
+        let owners = translation.owners();
+        let is_there = |labels: &[String]| {
+            let [_, _, _, namespace, ingress, ..] = labels else { return true };
+            owners.iter().any(|key| key.namespace == *namespace && key.name == *ingress)
+        };
+        for labels in inner.series.retain(is_there) {
+            inner.remove(&labels);
+        }
+    }
+}
+
+impl Place {
+    fn of(translation: &Translation, location: &str, backend: &str) -> Option<Self> {
+        let location = translation.location(location)?;
+        let owner = translation.owner(&location.id)?;
+        let is_canary = location.canaries.iter().any(|canary| canary.backend.as_str() == backend);
+        let mut parts = backend.split('/');
+        let host_ends = location.id.as_str().find(['=', '~', '/'])?;
+        Some(Place {
+            path: location.path.text().to_owned(),
+            namespace: owner.namespace.clone(),
+            ingress: owner.name.clone(),
+            service: parts.nth(1).unwrap_or_default().to_owned(),
+            canary: if is_canary { backend.replace('/', "-") } else { String::new() },
+            host: location.id.as_str().get(..host_ends)?.to_owned(),
+        })
+    }
+}
+
+impl Inner {
+    #[allow(clippy::cast_precision_loss, reason = "a histogram is of floats")]
+    fn count(&self, request: &Request, place: Place) {
+        let labels = self.labels(request, place);
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        self.requests.with_label_values(&labels).inc();
+        for (family, time) in [
+            (&self.duration, request.duration),
+            (&self.header, request.to_header),
+            (&self.response, request.to_end),
+        ] {
+            if let Some(time) = time {
+                family.with_label_values(&labels).observe(time.as_secs_f64());
+            }
+        }
+        self.request_size.with_label_values(&labels).observe(request.received as f64);
+        for family in [&self.response_size, &self.bytes_sent] {
+            family.with_label_values(&labels).observe(request.sent as f64);
+        }
+    }
+
+    fn labels(&self, request: &Request, place: Place) -> Labels {
+        let Place { path, namespace, ingress, service, canary, host } = place;
+        let host = if self.per_host { host } else { String::new() };
+        let (status, method) = (request.status.to_string(), request.method.to_owned());
+        let labels = [status, method, path, namespace, ingress, service, canary, host];
+        if self.series.admits(&labels.each_ref().map(String::as_str)) {
+            return labels;
+        }
+        let [status, method, ..] = labels;
+        let other = || OTHER.to_owned();
+        [status, method, other(), other(), other(), other(), other(), other()]
+    }
+
+    fn remove(&self, labels: &[String]) {
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        drop_series(&self.requests, &labels);
+        for family in [
+            &self.duration,
+            &self.header,
+            &self.response,
+            &self.request_size,
+            &self.response_size,
+            &self.bytes_sent,
+        ] {
+            drop_series(family, &labels);
+        }
+    }
+}
+
+/// A family without these labels, such as one of pods that never answered, is no fault.
+fn drop_series<B: MetricVecBuilder>(family: &MetricVec<B>, labels: &[&str])
+where
+    B::M: Metric,
+{
+    family.remove_label_values(labels).ok();
+}
+
+/// What is left out is counted all the same and never shown.
+fn register<C>(registry: &Registry, shown: bool, collector: C) -> prometheus::Result<C>
+where
+    C: Collector + Clone + 'static,
+{
+    if shown { super::controller::register(registry, collector) } else { Ok(collector) }
+}
+
+#[cfg(test)]
+mod tests;

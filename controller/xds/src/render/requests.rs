@@ -1,0 +1,38 @@
+//! Each request is told to the controller, which counts it.
+
+use envoy_types::pb::envoy::config::accesslog::v3::{AccessLog, access_log};
+use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
+use envoy_types::pb::envoy::config::core::v3::{ApiVersion, GrpcService};
+use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::{
+    CommonGrpcAccessLogConfig, HttpGrpcAccessLogConfig,
+};
+use envoy_types::pb::google::protobuf::UInt32Value;
+
+use super::wire::{any, seconds};
+use crate::settings::XDS_CLUSTER;
+
+/// What is told together, at most: of so much time ...
+const SECONDS: i64 = 1;
+/// ... and so many bytes.
+const BYTES: u32 = 64 * 1024;
+
+/// Over the connection that the configuration comes on. When the controller is away, they are lost and nobody waits.
+pub(super) fn to_controller() -> AccessLog {
+    let controller = EnvoyGrpc { cluster_name: XDS_CLUSTER.to_owned(), ..EnvoyGrpc::default() };
+    let service = TargetSpecifier::EnvoyGrpc(controller);
+    let common = CommonGrpcAccessLogConfig {
+        log_name: "requests".to_owned(),
+        grpc_service: Some(GrpcService { target_specifier: Some(service), ..GrpcService::default() }),
+        transport_api_version: ApiVersion::V3.into(),
+        buffer_flush_interval: seconds(SECONDS),
+        buffer_size_bytes: Some(UInt32Value { value: BYTES }),
+        ..CommonGrpcAccessLogConfig::default()
+    };
+    let config =
+        HttpGrpcAccessLogConfig { common_config: Some(common), ..HttpGrpcAccessLogConfig::default() };
+    AccessLog {
+        name: "envoy.access_loggers.http_grpc".to_owned(),
+        config_type: any(config).map(access_log::ConfigType::TypedConfig),
+        ..AccessLog::default()
+    }
+}

@@ -1,0 +1,177 @@
+//! What Envoys tell of the requests that they have served.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use envoy_types::pb::envoy::config::core::v3::RequestMethod;
+use envoy_types::pb::envoy::data::accesslog::v3::{AccessLogCommon, HttpAccessLogEntry};
+use envoy_types::pb::envoy::service::accesslog::v3::access_log_service_server::{
+    AccessLogService, AccessLogServiceServer,
+};
+use envoy_types::pb::envoy::service::accesslog::v3::stream_access_logs_message::LogEntries;
+use envoy_types::pb::envoy::service::accesslog::v3::{StreamAccessLogsMessage, StreamAccessLogsResponse};
+use envoy_types::pb::google::protobuf;
+use tonic::service::Routes;
+use tonic::{Request as Rpc, Response, Status, Streaming};
+use tracing::debug;
+
+/// A request that was answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The location that took it, by its id; empty: none.
+    pub location: String,
+    /// The backend that answered, by its id; empty: none.
+    pub backend: String,
+    /// `GET`, `POST` ...; empty for one that Envoy has no name for.
+    pub method: &'static str,
+    /// The status of the answer; 0 when there was none.
+    pub status: u16,
+    /// All of it, from the first byte of the client to the last byte for the client.
+    pub duration: Option<Duration>,
+    /// From the first byte to the pod to the first byte of the pod.
+    pub to_header: Option<Duration>,
+    /// From the first byte to the pod to the last byte of the pod.
+    pub to_end: Option<Duration>,
+    /// What the client sent, in bytes, with its headers.
+    pub received: u64,
+    /// What the client got, in bytes, with the headers.
+    pub sent: u64,
+}
+
+type Listener = dyn Fn(&[Request]) + Send + Sync;
+
+/// Who is told.
+#[derive(Clone)]
+pub struct Requests(Arc<Listener>);
+
+impl Requests {
+    /// `listener` is called with some at a time, and should not take long.
+    pub fn told_to(listener: impl Fn(&[Request]) + Send + Sync + 'static) -> Self {
+        Requests(Arc::new(listener))
+    }
+
+    /// Adds the service to others.
+    #[must_use]
+    pub fn beside(self, routes: Routes) -> Routes {
+        routes.add_service(AccessLogServiceServer::new(self))
+    }
+}
+
+impl fmt::Debug for Requests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Requests")
+    }
+}
+
+#[tonic::async_trait]
+impl AccessLogService for Requests {
+    async fn stream_access_logs(
+        &self,
+        messages: Rpc<Streaming<StreamAccessLogsMessage>>,
+    ) -> Result<Response<StreamAccessLogsResponse>, Status> {
+        let mut messages = messages.into_inner();
+        loop {
+            match messages.message().await {
+                Ok(Some(StreamAccessLogsMessage {
+                    log_entries: Some(LogEntries::HttpLogs(logs)), ..
+                })) => {
+                    let requests: Vec<Request> = logs.log_entry.into_iter().map(Request::from).collect();
+                    (self.0)(&requests);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(Response::new(StreamAccessLogsResponse {})),
+                Err(status) => {
+                    debug!("requests: {status}");
+                    return Err(status);
+                }
+            }
+        }
+    }
+}
+
+impl From<HttpAccessLogEntry> for Request {
+    fn from(entry: HttpAccessLogEntry) -> Self {
+        let common = entry.common_properties.unwrap_or_default();
+        let request = entry.request.unwrap_or_default();
+        let response = entry.response.unwrap_or_default();
+        let status = response.response_code.and_then(|code| u16::try_from(code.value).ok());
+        Request {
+            method: name(request.request_method),
+            status: status.unwrap_or_default(),
+            duration: length(common.duration.as_ref()),
+            to_header: since_pod(&common, common.time_to_first_upstream_rx_byte.as_ref()),
+            to_end: since_pod(&common, common.time_to_last_upstream_rx_byte.as_ref()),
+            received: request.request_headers_bytes + request.request_body_bytes,
+            sent: response.response_headers_bytes + response.response_body_bytes,
+            location: common.route_name,
+            backend: common.upstream_cluster,
+        }
+    }
+}
+
+fn name(method: i32) -> &'static str {
+    match RequestMethod::try_from(method) {
+        Ok(RequestMethod::MethodUnspecified) | Err(_) => "",
+        Ok(method) => method.as_str_name(),
+    }
+}
+
+fn length(duration: Option<&protobuf::Duration>) -> Option<Duration> {
+    let duration = duration?;
+    Some(Duration::new(u64::try_from(duration.seconds).ok()?, u32::try_from(duration.nanos).ok()?))
+}
+
+fn since_pod(common: &AccessLogCommon, then: Option<&protobuf::Duration>) -> Option<Duration> {
+    length(then)?.checked_sub(length(common.time_to_first_upstream_tx_byte.as_ref())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use envoy_types::pb::envoy::data::accesslog::v3::{HttpRequestProperties, HttpResponseProperties};
+    use envoy_types::pb::google::protobuf::UInt32Value;
+
+    use super::*;
+
+    fn millis(millis: i32) -> Option<protobuf::Duration> {
+        Some(protobuf::Duration { seconds: 0, nanos: millis * 1_000_000 })
+    }
+
+    #[test]
+    fn times_of_the_pod_begin_when_it_was_asked() {
+        let common = AccessLogCommon {
+            duration: millis(9),
+            time_to_first_upstream_tx_byte: millis(2),
+            time_to_first_upstream_rx_byte: millis(5),
+            route_name: "a.example/".to_owned(),
+            ..AccessLogCommon::default()
+        };
+        let response = HttpResponseProperties {
+            response_code: Some(UInt32Value { value: 201 }),
+            response_headers_bytes: 40,
+            response_body_bytes: 2,
+            ..HttpResponseProperties::default()
+        };
+        let request = HttpRequestProperties {
+            request_method: RequestMethod::Post.into(),
+            ..HttpRequestProperties::default()
+        };
+        let entry = HttpAccessLogEntry {
+            common_properties: Some(common),
+            request: Some(request),
+            response: Some(response),
+            ..HttpAccessLogEntry::default()
+        };
+        let expected = Request {
+            location: "a.example/".to_owned(),
+            method: "POST",
+            status: 201,
+            duration: Some(Duration::from_millis(9)),
+            to_header: Some(Duration::from_millis(3)),
+            sent: 42,
+            ..Request::default()
+        };
+        assert_eq!(Request::from(entry), expected);
+        assert_eq!(Request::from(HttpAccessLogEntry::default()), Request::default());
+    }
+}

@@ -1,15 +1,29 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
+mod admin;
+mod certgen;
+mod dbg;
 mod envoy;
+mod tools;
+mod webhook;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod cluster;
+
+pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
+pub(crate) use admin::AdminFlags;
+pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
+pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
+pub(crate) use webhook::WebhookFlags;
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -22,13 +36,23 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Follow a folder of manifests and drive a data plane.
-    Run(Run),
+    Run(Box<Run>),
     /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
     Render(Render),
+    /// Say what would become of each Ingress: works unchanged, with differences, or not at all.
+    Lint(Lint),
     /// Run Envoy for a controller elsewhere: the data plane of a cluster. It needs no access to the Kubernetes API.
     Envoy(RunEnvoy),
     /// Print the bootstrap of an Envoy that runs elsewhere and takes its configuration from `--xds-address`.
     Bootstrap(Bootstrap),
+    /// Show what a running controller has published.
+    Dbg(Dbg),
+    /// Tell the controller of this pod to stop, and return when it has: for a preStop hook.
+    WaitShutdown(WaitShutdown),
+    /// Make the webhook's certificate and have the API server trust it.
+    Certgen(Certgen),
+    /// Print a script that completes commands and flags in a shell.
+    Completions(Completions),
 }
 
 /// What decides which objects are served, and how.
@@ -70,7 +94,7 @@ pub(crate) struct Translation {
     pub(crate) disable_catch_all: bool,
 }
 
-fn object_key(text: &str) -> Result<ObjectKey, String> {
+pub(super) fn object_key(text: &str) -> Result<ObjectKey, String> {
     ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
 }
 
@@ -99,9 +123,10 @@ pub(crate) enum DataPlane {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
-    /// Folder of YAML manifests to follow.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) manifests: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]
@@ -122,6 +147,10 @@ pub(crate) struct Run {
     /// when they change.
     #[arg(long, value_name = "DIR", help_heading = "Data plane")]
     pub(crate) xds_certificates: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) admin: AdminFlags,
+    #[command(flatten)]
+    pub(crate) webhook: WebhookFlags,
     #[command(flatten)]
     pub(crate) shutdown: Shutdown,
 }

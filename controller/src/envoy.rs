@@ -25,7 +25,7 @@ use tracing::info;
 use crate::args::RunEnvoy;
 use crate::run::{RunDir, Signals};
 use crate::supervise::Envoy;
-use crate::{admin, log};
+use crate::{envoy_admin, log};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr();
@@ -45,6 +45,7 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     let envoy = tokio::spawn(envoy.supervise(stopped, || info!("envoy serves")));
 
     signals.wait().await;
+    info!("stopping");
     // Whoever sends traffic here gets the grace period to notice; until then everything is served as before.
     leave.send(true).ok();
     tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
@@ -72,7 +73,7 @@ struct Health {
 impl Health {
     /// Envoy has its configuration, listens, and is not about to go.
     async fn is_ready(&self) -> bool {
-        let live = admin::call(&self.admin_socket, Method::GET, "/ready").await;
+        let live = envoy_admin::call(&self.admin_socket, Method::GET, "/ready").await;
         !*self.leaving.borrow() && live.is_ok_and(|body| body.starts_with("LIVE"))
     }
 }
@@ -108,7 +109,7 @@ async fn readyz(State(health): State<Health>) -> Response {
 
 /// Envoy's own, and nothing else of its admin interface.
 async fn metrics(State(health): State<Health>) -> Response {
-    match admin::call(&health.admin_socket, Method::GET, "/stats/prometheus").await {
+    match envoy_admin::call(&health.admin_socket, Method::GET, "/stats/prometheus").await {
         Ok(text) => text.into_response(),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
     }

@@ -1,7 +1,7 @@
 //! The Sluice controller: wiring, and nothing else.
 //!
 //! ```text
-//!   source (files) --events--> publish --+--> xds Store ---- delta ADS --+
+//!   source (files, kube) --events--> publish --+--> xds Store ---- delta ADS --+
 //!                               |        +--> plugin Log --- long-poll --+--> serve: one listener --> Envoy
 //!                               |                                                                       ^
 //!                               +--> reports, one log line each           supervise: Envoy as a child --+
@@ -13,11 +13,20 @@
 //! by the crates below: `translate`, `plugin` and `xds`.
 
 mod admin;
+mod admission;
 mod args;
+mod certgen;
 mod certificate;
+mod cluster;
+mod dbg;
 mod envoy;
+mod envoy_admin;
+mod lint;
 mod log;
+mod metrics;
+mod observers;
 mod options;
+mod origin;
 mod poll;
 mod publish;
 mod render;
@@ -27,17 +36,32 @@ mod serve;
 mod source;
 mod supervise;
 mod tls;
+mod view;
+
+use std::process::ExitCode;
 
 pub use args::Args;
 
-use args::Command;
+use args::{Command, Completions};
+use clap::CommandFactory;
 
 /// Runs one command of the command line.
-pub fn main(args: Args) -> anyhow::Result<()> {
+pub fn main(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Run(run) => run::run(&run),
-        Command::Render(render) => render::render(&render),
-        Command::Envoy(envoy) => envoy::run(&envoy),
-        Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap),
+        Command::Run(run) => run::run(&run)?,
+        Command::Render(render) => render::render(&render)?,
+        Command::Lint(lint) => return lint::lint(&lint),
+        Command::Envoy(envoy) => envoy::run(&envoy)?,
+        Command::Bootstrap(bootstrap) => render::bootstrap(&bootstrap)?,
+        Command::Dbg(dbg) => dbg::dbg(&dbg)?,
+        Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,
+        Command::Certgen(certgen) => certgen::certgen(&certgen)?,
+        Command::Completions(completions) => complete(&completions),
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn complete(args: &Completions) {
+    let mut command = Args::command();
+    clap_complete::generate(args.shell, &mut command, "sluice", &mut std::io::stdout());
 }

@@ -7,7 +7,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let args = sluice::Args::parse();
     match sluice::main(args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             #[allow(clippy::print_stderr, reason = "the one line that says why the program ends")]
             {

@@ -43,6 +43,11 @@ impl SharedLog {
         });
     }
 
+    /// The content hash of what is published.
+    pub(crate) fn content(&self) -> u128 {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).version().content()
+    }
+
     fn answer(&self, since: Option<Version>) -> Answer {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).answer(since)
     }

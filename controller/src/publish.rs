@@ -13,16 +13,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use sluice_ir::{BackendId, Config};
-use sluice_translate::{Change, ObjectKey, Options, Resources, Translation, translate};
+use sluice_ir::{Backend, BackendId, Config};
+use sluice_translate::{Change, ObjectKey, Options, Translation, translate};
 use sluice_xds::{Settings, Store, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::metrics::Controller;
 use crate::poll::SharedLog;
 use crate::reports::Told;
 use crate::source::{Event, Problem};
+use crate::view::View;
 
 /// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
@@ -38,30 +40,28 @@ struct Pending {
 
 /// Turns events into publications, one after the other.
 pub(crate) struct Publisher {
-    resources: Resources,
+    view: View,
     options: Options,
     settings: Settings,
-    translation: Translation,
     log: SharedLog,
     store: Store,
+    metrics: Controller,
     told: Told,
     ready: bool,
     farewell: Option<(Instant, Update)>,
 }
 
 impl Publisher {
-    pub(crate) fn new(options: Options, settings: Settings, log: SharedLog, store: Store) -> Self {
-        Publisher {
-            resources: Resources::default(),
-            options,
-            settings,
-            translation: Translation::default(),
-            log,
-            store,
-            told: Told::default(),
-            ready: false,
-            farewell: None,
-        }
+    pub(crate) fn new(
+        options: Options,
+        settings: Settings,
+        log: SharedLog,
+        store: Store,
+        view: View,
+        metrics: Controller,
+        told: Told,
+    ) -> Self {
+        Publisher { view, options, settings, log, store, metrics, told, ready: false, farewell: None }
     }
 
     /// Runs until the source ends.
@@ -88,10 +88,15 @@ impl Publisher {
     }
 
     fn take(&mut self, events: Vec<Event>, pending: &mut Pending) {
+        let mut resources = self.view.resources_mut();
         for event in events {
             let change = match event {
-                Event::Apply(object) => self.resources.apply(*object),
-                Event::Delete(kind, key) => self.resources.delete(kind, &key),
+                Event::Apply(object) => resources.apply(*object),
+                Event::Delete(kind, key) => resources.delete(kind, &key),
+                Event::IngressClassesForbidden => {
+                    resources.forbid_ingress_classes();
+                    Change::Everything
+                }
                 Event::Problem(problem) => {
                     tell(&problem);
                     Change::Nothing
@@ -117,46 +122,61 @@ impl Publisher {
         } else {
             return;
         }
-        self.told.tell(&self.translation);
+        self.view.note_published();
+        self.told.tell(&self.view.translation());
     }
 
     /// The short way, at the cost of what changed: only endpoints moved.
     async fn publish_endpoints(&mut self, services: &BTreeSet<ObjectKey>) {
-        let before = self.backends_of(services);
-        let refreshed = self.translation.refresh_endpoints(services, &self.resources, &self.options);
-        let Some(changed) = refreshed else { return self.publish_everything().await };
-        let now = &self.translation.config().backends;
-        let mut arrivals = Update::default();
-        let mut farewell = Update::default();
+        let Some((changed, arrivals, farewell)) = self.refresh(services) else {
+            return self.publish_everything().await;
+        };
+        self.announce(arrivals).await;
+        self.log.publish(|log| log.refresh(self.view.translation().config(), &changed));
+        self.schedule(farewell);
+    }
+
+    /// Nothing, when it takes more than that.
+    fn refresh(&self, services: &BTreeSet<ObjectKey>) -> Option<(BTreeSet<BackendId>, Update, Update)> {
+        let mut translation = self.view.translation_mut();
+        let before = backends_of(services, &translation);
+        let changed = translation.refresh_endpoints(services, &self.view.resources(), &self.options)?;
+        let now = &translation.config().backends;
+        let (mut arrivals, mut farewell) = (Update::default(), Update::default());
         for id in &changed {
             let Some(backend) = now.get(id) else { continue };
             let staying = before.get(id).map(|old| old.with_endpoints_of(backend));
             arrivals.endpoints(id, staying.as_ref().unwrap_or(backend));
             farewell.endpoints(id, backend);
         }
-        self.announce(arrivals).await;
-        self.log.publish(|log| log.refresh(self.translation.config(), &changed));
-        self.schedule(farewell);
-    }
-
-    fn backends_of(&self, services: &BTreeSet<ObjectKey>) -> BTreeMap<BackendId, sluice_ir::Backend> {
-        let config = self.translation.config();
-        let ids = services.iter().flat_map(|service| self.translation.backends_of(service));
-        ids.filter_map(|id| Some((id.clone(), config.backends.get(id)?.clone()))).collect()
+        Some((changed, arrivals, farewell))
     }
 
     async fn publish_everything(&mut self) {
-        let translation = translate(&self.resources, &self.options);
-        let before = std::mem::replace(&mut self.translation, translation);
-        let config = self.translation.config();
-        self.announce(Update::arrivals(before.config(), config)).await;
-        let config = self.translation.config();
+        let (before, arrivals) = self.translate();
+        self.announce(arrivals).await;
+        let farewell = self.lead_there(&before);
+        self.schedule(farewell);
+    }
+
+    /// Translates everything; returns what was served before and what must be known first.
+    fn translate(&self) -> (Translation, Update) {
+        let translation = translate(&self.view.resources(), &self.options);
+        let before = std::mem::replace(&mut *self.view.translation_mut(), translation);
+        let arrivals = Update::arrivals(before.config(), self.view.translation().config());
+        (before, arrivals)
+    }
+
+    /// Lets the filter and the routes use what is known by now; returns what can go then.
+    fn lead_there(&self, before: &Translation) -> Update {
+        let translation = self.view.translation();
+        let config = translation.config();
         self.log.publish(|log| log.replace(config));
         self.store.apply(Update::routing(config, &self.settings));
-        let farewell = Update::farewells(before.config(), config);
-        self.schedule(farewell);
-        let Config { servers, backends, .. } = self.translation.config();
+        let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
+        self.metrics.published(self.log.content());
+        Update::farewells(before.config(), config)
     }
 
     async fn announce(&mut self, arrivals: Update) {
@@ -176,6 +196,12 @@ impl Publisher {
             self.store.apply(farewell);
         }
     }
+}
+
+fn backends_of(services: &BTreeSet<ObjectKey>, translation: &Translation) -> BTreeMap<BackendId, Backend> {
+    let config = translation.config();
+    let ids = services.iter().flat_map(|service| translation.backends_of(service));
+    ids.filter_map(|id| Some((id.clone(), config.backends.get(id)?.clone()))).collect()
 }
 
 async fn until(at: Option<Instant>) {

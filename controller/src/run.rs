@@ -6,18 +6,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_xds::{ControllerAddress, FilterCode};
+use sluice_translate::Options;
+use sluice_xds::{ControllerAddress, FilterCode, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
-use crate::args::{DataPlane, Run};
+use crate::args::{DataPlane, Origin, Run};
+use crate::observers::{LookedAt, Observers};
+use crate::origin;
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
+use crate::reports::Told;
 use crate::serve::{self, Address};
-use crate::source::Files;
 use crate::supervise::Envoy;
 use crate::tls::ServerTls;
+use crate::view::View;
 use crate::{certificate, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
@@ -29,8 +33,10 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
 
 /// What can be known to go wrong is said before anything starts.
 fn check(args: &Run) -> anyhow::Result<()> {
-    if !args.manifests.is_dir() {
-        bail!("--manifests {}: no such folder", args.manifests.display());
+    if let Origin::Files(folder) = origin::of(args)?
+        && !folder.is_dir()
+    {
+        bail!("--manifests {}: no such folder", folder.display());
     }
     match args.data_plane {
         DataPlane::Envoy => {
@@ -77,60 +83,95 @@ impl RunDir {
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
-    let filter = filter_wasm(args.filter_wasm.as_deref())?;
-    let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let others = xds_port.into_iter().chain(args.admin.ports());
+    let class_is_implied = matches!(origin::of(args)?, Origin::Files(_));
     let options = options::translation(&args.translation, &args.listeners, others);
-    let code = match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(filter),
-        DataPlane::None => {
-            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
-        }
-    };
-    let settings = options::envoy(&args.listeners, code, certificate::self_signed()?);
-    let address = match args.data_plane {
-        DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
-        DataPlane::None => match &args.xds_certificates {
-            Some(folder) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
-            None => Address::Tcp(args.xds_address),
-        },
-    };
+    let options = Options { class_is_implied, ..options };
+    let certificate = certificate::self_signed()?;
+    let default_chain = certificate.chain.clone();
+    let settings = options::envoy(&args.listeners, filter_code(args)?, certificate);
+    let address = address(args, &run_dir.path)?;
+    let envoy = child(args, &run_dir.path, &address)?;
 
     let shared_log = SharedLog::new();
-    let store = sluice_xds::Store::new();
+    let store = Store::new();
+    let view = View::default();
+    let looked_at = LookedAt { view: &view, store: &store, envoy: envoy.as_ref(), default_chain };
+    let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let _files = Files::follow(&args.manifests, sender)?;
-    let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store).run(events));
+    let source = origin::follow(args, &options, sender).await?;
+    let told = Told::also_to(source.news.clone());
+    admin.judge(args, &view, &options).await?;
+    let metrics = admin.metrics.controller().clone();
+    let publisher = Publisher::new(options, settings, shared_log, store, view, metrics, told);
+    let publisher = tokio::spawn(publisher.run(events));
 
     let (stop, stopped) = watch::channel(false);
-    let data_plane = match address {
-        Address::Unix(socket) => Some(tokio::spawn(start_envoy(args, &run_dir.path, socket, stopped)?)),
-        Address::Tcp(_) | Address::Tls(..) => {
+    let data_plane = match envoy {
+        Some(envoy) => Some(tokio::spawn(supervise(args, envoy, stopped))),
+        None => {
             info!("serving xds on {}", args.xds_address);
             None
         }
     };
-    signals.wait().await;
+    tokio::select! {
+        () = signals.wait() => {}
+        () = admin.stop.asked() => {}
+    }
+    info!("stopping");
+    admin.health.stop();
     tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
-    if let Some(data_plane) = data_plane {
-        data_plane.await.context("supervisor")?;
-    }
+    // Addresses go out of the status while open requests end: neither waits for the other.
+    let leave = async {
+        if let Some(cluster) = source.cluster {
+            cluster.leave().await;
+        }
+    };
+    let drain = async {
+        match data_plane {
+            Some(data_plane) => data_plane.await.context("supervisor"),
+            None => Ok(()),
+        }
+    };
+    let ((), drained) = tokio::join!(leave, drain);
     publisher.abort();
-    Ok(())
+    drained
 }
 
-fn start_envoy(
-    args: &Run,
-    run_dir: &Path,
-    socket: PathBuf,
-    stopped: watch::Receiver<bool>,
-) -> anyhow::Result<impl Future<Output = ()> + use<>> {
-    let controller = ControllerAddress::Unix(socket);
-    let envoy = Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller)?;
+/// Where data planes find us.
+fn address(args: &Run, run_dir: &Path) -> anyhow::Result<Address> {
+    Ok(match (args.data_plane, &args.xds_certificates) {
+        (DataPlane::Envoy, _) => Address::Unix(run_dir.join("controller.sock")),
+        (DataPlane::None, Some(folder)) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
+        (DataPlane::None, None) => Address::Tcp(args.xds_address),
+    })
+}
+
+/// An Envoy of our own, when there is to be one.
+fn child(args: &Run, run_dir: &Path, address: &Address) -> anyhow::Result<Option<Envoy>> {
+    let Address::Unix(socket) = address else { return Ok(None) };
+    let controller = ControllerAddress::Unix(socket.clone());
+    Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller).map(Some)
+}
+
+/// Runs Envoy until it is told to stop.
+fn supervise(args: &Run, envoy: Envoy, stopped: watch::Receiver<bool>) -> impl Future<Output = ()> + use<> {
     let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
     let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
-    Ok(envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}")))
+    envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}"))
+}
+
+fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
+    let filter = filter_wasm(args.filter_wasm.as_deref())?;
+    Ok(match args.data_plane {
+        DataPlane::Envoy => FilterCode::File(filter),
+        DataPlane::None => {
+            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
+        }
+    })
 }
 
 fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -164,6 +205,5 @@ impl Signals {
             _ = self.interrupt.recv() => {}
             _ = self.hang_up.recv() => {}
         }
-        info!("stopping");
     }
 }

@@ -1,6 +1,8 @@
 //! One listener for data planes: xDS over gRPC, and the filter's log over plain HTTP.
 
+use std::fs::Permissions;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -50,8 +52,12 @@ async fn bind_tcp(address: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(context)
 }
 
-fn bind_unix(path: &Path) -> anyhow::Result<UnixListener> {
+/// A socket that only its owner can open.
+pub(crate) fn bind_unix(path: &Path) -> anyhow::Result<UnixListener> {
+    let describe = || format!("cannot listen on {}", path.display());
     // The folder is ours: what is in the way is what a run before this one left.
     std::fs::remove_file(path).ok();
-    UnixListener::bind(path).with_context(|| format!("cannot listen on {}", path.display()))
+    let listener = UnixListener::bind(path).with_context(describe)?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(describe)?;
+    Ok(listener)
 }

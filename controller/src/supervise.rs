@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -13,8 +15,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
-use crate::admin;
 use crate::args::{Child as Flags, Shutdown};
+use crate::envoy_admin;
 
 /// How long an Envoy must live for its death to count as the first one again.
 const STABLE: Duration = Duration::from_secs(30);
@@ -33,6 +35,16 @@ pub(crate) struct Envoy {
     admin_socket: PathBuf,
     concurrency: Option<u32>,
     drain_timeout: Duration,
+    /// Where others read the process id; 0 while none runs.
+    pid: Arc<AtomicU32>,
+}
+
+/// The Envoy that runs right now.
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    pub(crate) admin_socket: PathBuf,
+    /// 0 while none runs.
+    pub(crate) pid: Arc<AtomicU32>,
 }
 
 /// Finds the binary: as given, or `envoy` in PATH.
@@ -72,7 +84,13 @@ impl Envoy {
             admin_socket,
             concurrency: flags.envoy_concurrency,
             drain_timeout: shutdown.drain_timeout,
+            pid: Arc::default(),
         })
+    }
+
+    /// What others may look at while it runs.
+    pub(crate) fn running(&self) -> Running {
+        Running { admin_socket: self.admin_socket.clone(), pid: Arc::clone(&self.pid) }
     }
 
     /// Where its admin interface is.
@@ -119,6 +137,7 @@ impl Envoy {
             _ = stop.wait_for(|stop| *stop) => None,
         };
         announce.abort();
+        self.pid.store(0, Ordering::Relaxed);
         if ended.is_none() {
             self.stop(child).await;
         }
@@ -138,7 +157,9 @@ impl Envoy {
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
-        info!("envoy started, pid {}", child.id().unwrap_or_default());
+        let pid = child.id().unwrap_or_default();
+        self.pid.store(pid, Ordering::Relaxed);
+        info!("envoy started, pid {pid}");
         child.stdout.take().map(|stdout| tokio::spawn(pass_on(stdout)));
         child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
         Ok(child)
@@ -148,7 +169,7 @@ impl Envoy {
     async fn stop(&self, mut child: Child) {
         info!("draining envoy");
         for path in ["/healthcheck/fail", "/drain_listeners?graceful&skip_exit"] {
-            if let Err(error) = admin::call(&self.admin_socket, Method::POST, path).await {
+            if let Err(error) = envoy_admin::call(&self.admin_socket, Method::POST, path).await {
                 warn!("{error:#}");
             }
         }
@@ -169,8 +190,9 @@ impl Envoy {
     }
 
     async fn open_requests(&self) -> Option<u64> {
-        let stats =
-            admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$").await.ok()?;
+        let stats = envoy_admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$")
+            .await
+            .ok()?;
         // The request that asks is open, too.
         let values =
             stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
@@ -188,7 +210,9 @@ fn terminate(child: &Child) {
 
 /// Waits until Envoy has its configuration and listens.
 async fn announce(admin_socket: PathBuf, live: impl Fn()) {
-    while !admin::call(&admin_socket, Method::GET, "/ready").await.is_ok_and(|body| body.starts_with("LIVE"))
+    while !envoy_admin::call(&admin_socket, Method::GET, "/ready")
+        .await
+        .is_ok_and(|body| body.starts_with("LIVE"))
     {
         tokio::time::sleep(ASK).await;
     }

@@ -301,9 +301,9 @@ pub(crate) fn count(id: u32) {
     unsafe { proxy_increment_metric(id, 1) };
 }
 
-/// Whether the request asks for the panic that one end-to-end test needs. Headers `x-sluice-*` of clients do not get here.
+/// Whether the request has the header by which an end-to-end test asks for a fault. Headers `x-sluice-*` of clients do
+/// not get here.
 #[cfg(feature = "fault-injection")]
-pub(crate) fn asks_for_a_panic() -> bool {
-    const HEADER: &str = "x-test-panic";
-    request_header(HEADER).is_some()
+pub(crate) fn asks_for(header: &str) -> bool {
+    request_header(header).is_some()
 }

@@ -7,6 +7,8 @@ use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
 use sluice_filter_core::Ticket;
 
+#[cfg(feature = "fault-injection")]
+use crate::host;
 use crate::worker::{Fate, Worker};
 
 /// Lives as long as the host's request.
@@ -36,10 +38,7 @@ impl Context for Request {}
 impl HttpContext for Request {
     fn on_http_request_headers(&mut self, _headers: usize, _end_of_stream: bool) -> Action {
         #[cfg(feature = "fault-injection")]
-        #[allow(clippy::panic, reason = "this is the fault")]
-        if crate::host::asks_for_a_panic() {
-            panic!("asked for by the test");
-        }
+        fail_if_asked();
         match self.worker.borrow_mut().handle(self.id) {
             Fate::GoesOn(ticket) => {
                 self.ticket = ticket;
@@ -66,6 +65,19 @@ impl HttpContext for Request {
         self.collect_ticket();
         if let Some(ticket) = self.ticket.take() {
             self.worker.borrow_mut().learn(ticket);
+        }
+    }
+}
+
+#[cfg(feature = "fault-injection")]
+#[allow(clippy::panic, reason = "this is the fault")]
+fn fail_if_asked() {
+    if host::asks_for("x-test-panic") {
+        panic!("asked for by the test");
+    }
+    if host::asks_for("x-test-loop") {
+        loop {
+            std::hint::spin_loop();
         }
     }
 }

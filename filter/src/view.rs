@@ -25,7 +25,15 @@ impl View {
         View { host, expected: Cell::new(0), all: OnceCell::new(), cookies: OnceCell::new() }
     }
 
-    /// One header, several values joined as nginx joins them: cookies with `; `, others with `, `.
+    /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
+    fn single(&self, name: &str) -> Option<Vec<u8>> {
+        match self.host {
+            Host::Nginx => host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes()),
+            Host::Envoy | Host::ManagedEnvoy => host::request_header(name),
+        }
+    }
+
+    /// One header of all, several values joined as nginx joins them: cookies with `; `, others with `, `.
     fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
         let pairs = self.all.get_or_init(host::request_headers);
         let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
@@ -43,13 +51,13 @@ impl View {
 
 impl Request for View {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        if self.expected.get() >= View::MANY {
+        if self.host != Host::Nginx && self.expected.get() >= View::MANY {
             return self.joined(name);
         }
         if name == "cookie" {
-            return self.cookies.get_or_init(|| host::request_header(name)).as_deref().map(Cow::Borrowed);
+            return self.cookies.get_or_init(|| self.single(name)).as_deref().map(Cow::Borrowed);
         }
-        host::request_header(name).map(Cow::Owned)
+        self.single(name).map(Cow::Owned)
     }
 
     fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>> {

@@ -1,6 +1,8 @@
 //! End to end: the controller and the filter as they are built, a real Envoy, real pods. Nothing is skipped: without
 //! an Envoy these tests fail and say what to run.
 
+mod admin;
+mod admission;
 mod bad_manifest;
 mod controller_restart;
 mod data_plane;
@@ -10,6 +12,7 @@ mod endpoint_change;
 mod envoy_restart;
 mod filter_panic;
 mod https;
+mod metrics;
 mod routing;
 mod shutdown;
 mod site;

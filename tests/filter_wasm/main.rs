@@ -2,15 +2,19 @@
 //!
 //! The hosts are fakes; `tests/e2e` covers the same ground in the real ones.
 
+mod canary;
 mod decisions;
 mod feed;
-mod filter;
-mod host;
+mod hash;
+mod outcomes;
+mod sessions;
+
+use sluice_tests::fake::Personality;
 
 /// Runs a test in both personalities and says which one failed.
 #[allow(clippy::print_stdout, reason = "the runner shows it with a failure, and only then")]
-fn in_both(test: impl Fn(host::Personality)) {
-    for personality in host::Personality::BOTH {
+fn in_both(test: impl Fn(Personality)) {
+    for personality in Personality::BOTH {
         println!("personality: {}", personality.name());
         test(personality);
     }

@@ -25,10 +25,32 @@ pub fn filter() -> Result<PathBuf> {
     find("SLUICE_FILTER_WASM", target().join("wasm32-wasip1/filter/sluice_filter.wasm"), "the filter")
 }
 
-/// The filter that panics when a request asks for it.
+/// The filter that fails when a request asks for it.
 pub fn filter_with_faults() -> Result<PathBuf> {
     let default = target().join("fault-injection/wasm32-wasip1/filter/sluice_filter.wasm");
     find("SLUICE_FAULT_FILTER_WASM", default, "the filter with fault injection")
+}
+
+/// The filter as the nginx module takes it.
+pub fn compiled_filter() -> Result<PathBuf> {
+    let default = target().join("wasm32-wasip1/filter/sluice_filter.cwasm");
+    find("SLUICE_FILTER_CWASM", default, "the compiled filter")
+}
+
+/// The filter that fails when a request asks for it, as the nginx module takes it.
+pub fn compiled_filter_with_faults() -> Result<PathBuf> {
+    let default = target().join("fault-injection/wasm32-wasip1/filter/sluice_filter.cwasm");
+    find("SLUICE_FAULT_FILTER_CWASM", default, "the compiled filter with fault injection")
+}
+
+/// The nginx module.
+pub fn nginx_module() -> Result<PathBuf> {
+    find("SLUICE_NGINX_MODULE", target().join("module/libngx_sluice.so"), "the nginx module")
+}
+
+/// nginx: `NGINX_BINARY`, or the one that `cargo xtask setup` unpacked.
+pub fn nginx() -> Result<PathBuf> {
+    find("NGINX_BINARY", target().join("nginx/root/usr/sbin/nginx"), "nginx")
 }
 
 /// Envoy: `ENVOY_BINARY`, or the one that `cargo xtask setup` installed.

@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::dial::{Dial, Dialled, Stream};
 use crate::http::{Request, Response};
+use crate::tls::ClientTls;
 
 const MAX_HEADERS: usize = 128;
 const MAX_RESPONSE: usize = 64 << 20;
@@ -37,6 +38,13 @@ impl Connection {
     /// Connects with TLS, and takes whatever certificate it is shown. `sni` goes into the ClientHello.
     pub async fn open_tls(addr: SocketAddr, sni: &str) -> Result<Connection> {
         Connection::dial(&Dial::tls(addr, sni)).await
+    }
+
+    /// Connects with TLS to a server whose certificate is signed by this authority (PEM) and names `sni`.
+    pub async fn open_trusted(addr: SocketAddr, sni: &str, authority: &str) -> Result<Connection> {
+        let dial = Dial::tls(addr, sni);
+        let tls = dial.tls.map(|tls| ClientTls { authority: Some(authority.to_owned()), ..tls });
+        Connection::dial(&Dial { tls, ..dial }).await
     }
 
     /// Connects as it is told.

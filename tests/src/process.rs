@@ -65,6 +65,11 @@ impl Process {
         Ok(())
     }
 
+    /// SIGHUP, which asks some programs to read their configuration again.
+    pub fn hang_up(&self) {
+        signal(self.pid(), Signal::HUP);
+    }
+
     /// SIGTERM, and nothing else.
     pub fn terminate(&self) {
         signal(self.pid(), Signal::TERM);

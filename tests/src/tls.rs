@@ -1,4 +1,5 @@
-//! TLS of the test clients and pods: what is shown is looked at, not whether it is valid.
+//! TLS of the test clients and pods: what is shown is looked at, not whether it is valid, but for clients that are to
+//! trust one authority.
 
 use std::sync::Arc;
 
@@ -8,10 +9,12 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use tokio_rustls::rustls::{
-    ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
+    ClientConfig, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, ServerConfig,
+    SignatureScheme,
 };
 
 /// A certificate (its chain, in DER) and its key.
@@ -34,20 +37,34 @@ impl Clone for Identity {
 pub struct ClientTls {
     /// The server name; `None` sends none.
     pub sni: Option<String>,
+    /// Whom it trusts to sign the server's certificate, in PEM; `None` takes whatever is shown.
+    pub authority: Option<String>,
     /// What the client shows when it is asked.
     pub identity: Option<Identity>,
     /// HTTP/2 instead of HTTP/1.1.
     pub http2: bool,
 }
 
-/// Shakes hands over a connection. Whatever certificate is shown is taken.
+fn roots(authority: &str) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authority.as_bytes()) {
+        roots.add(certificate?)?;
+    }
+    Ok(roots)
+}
+
+/// Shakes hands over a connection.
 pub(crate) async fn handshake(stream: TcpStream, tls: &ClientTls) -> Result<TlsStream<TcpStream>> {
     let provider = Arc::new(ring::default_provider());
-    let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .dangerous()
-        .with_custom_certificate_verifier(verifier);
+    let config =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let config = match &tls.authority {
+        Some(authority) => config.with_root_certificates(roots(authority)?),
+        None => {
+            let verifier = Arc::new(AnyCertificate(provider));
+            config.dangerous().with_custom_certificate_verifier(verifier)
+        }
+    };
     let mut config = match tls.identity.clone() {
         Some(Identity { chain, key }) => config.with_client_auth_cert(chain, key)?,
         None => config.with_no_client_auth(),

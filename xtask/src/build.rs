@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-use crate::setup::WASM_TARGET;
+use crate::setup::{WASM_TARGET, nginx_source};
 use crate::step::Step;
 use crate::{repository, target};
 
@@ -39,6 +39,8 @@ impl Profile {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(repository());
+    // For the crates below nginx-wasm/ that bind nginx; the others do not look at it.
+    command.env("NGINX_BUILD_DIR", nginx_source().join("objs"));
     // What `cargo run` tells about this package, ring's build script takes for its own: a build from here and one from a
     // shell would each throw away the other's.
     for (name, _) in env::vars_os() {
@@ -72,13 +74,48 @@ fn build_filter(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf>
     Ok(wasm)
 }
 
+/// The nginx module as it is shipped.
+pub(crate) fn nginx_module() -> Result<PathBuf> {
+    let mut step = Step::start("the nginx module");
+    step.run(cargo().args(["build", "-p", "sluice-nginx-module", "--profile", "module"]))?;
+    let module = target().join("module/libngx_sluice.so");
+    ensure!(module.is_file(), "the build left no {}", module.display());
+    step.done();
+    Ok(module)
+}
+
+/// The filter as the nginx module takes it, beside the .wasm. Old ones are written anew: they fit one version only.
+pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
+    let mut step = Step::start("the filter for nginx (native code)");
+    let native = wasm.with_extension("cwasm");
+    step.run(Command::new(programs.join("sluice-compile")).arg(wasm).arg(&native))?;
+    step.done();
+    Ok(native)
+}
+
 /// The folder with the controller and the programs of `tests/`.
 pub(crate) fn programs(profile: Profile) -> Result<PathBuf> {
-    let mut step = Step::start("the controller");
+    build_programs(
+        "the controller",
+        profile,
+        &["xtask", "sluice-compile", "sluice-nginx-module", "sluice-ngxsafe"],
+    )
+}
+
+/// With `sluice-compile`, which brings a compiler with it.
+pub(crate) fn all_programs(profile: Profile) -> Result<PathBuf> {
+    build_programs("the controller and the compiler", profile, &["xtask"])
+}
+
+fn build_programs(title: &str, profile: Profile, excluded: &[&str]) -> Result<PathBuf> {
+    let mut step = Step::start(title);
     let mut command = cargo();
     // The whole workspace, because cargo chooses the features of shared dependencies by what it builds together: the
     // test runner, which also takes all of it, then finds them built.
-    command.args(["build", "--profile", profile.name(), "--workspace", "--exclude", "xtask", "--bins"]);
+    command.args(["build", "--profile", profile.name(), "--workspace", "--bins"]);
+    excluded.iter().for_each(|package| {
+        command.args(["--exclude", package]);
+    });
     step.run(&mut command)?;
     step.done();
     Ok(target().join(profile.folder()))

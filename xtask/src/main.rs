@@ -49,7 +49,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "cases" => run::cases(arguments),
         "bench" => run::bench(arguments),
         "docs" => run::docs(),
-        "setup" => setup::all().map(drop),
+        "setup" => setup::all(),
         "help" | "--help" | "-h" => {
             step::say(HELP);
             Ok(())

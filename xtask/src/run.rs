@@ -19,9 +19,10 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(profile: Profile) -> Result<Prepared> {
-        let envoy = setup::all()?;
-        Ok(Prepared { envoy, filter: build::filter()?, programs: build::programs(profile)? })
+    fn new(programs: impl FnOnce() -> Result<PathBuf>) -> Result<Prepared> {
+        setup::wasm_target()?;
+        let envoy = setup::envoy()?;
+        Ok(Prepared { envoy, filter: build::filter()?, programs: programs()? })
     }
 
     fn export(&self, command: &mut Command) {
@@ -40,19 +41,19 @@ impl Prepared {
 
 /// `cargo xtask demo`.
 pub(crate) fn demo(arguments: &[String]) -> Result<()> {
-    let prepared = Prepared::new(Profile::Dev)?;
+    let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
     become_program(&mut prepared.program("sluice-demo", arguments))
 }
 
 /// `cargo xtask cases`.
 pub(crate) fn cases(arguments: &[String]) -> Result<()> {
-    let prepared = Prepared::new(Profile::Dev)?;
+    let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
     become_program(&mut prepared.program("sluice-cases", arguments))
 }
 
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
-    let prepared = Prepared::new(Profile::Release)?;
+    let prepared = Prepared::new(|| build::programs(Profile::Release))?;
     become_program(&mut prepared.program("sluice-bench", arguments))
 }
 
@@ -67,13 +68,18 @@ pub(crate) fn docs() -> Result<()> {
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let (lint, arguments): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|argument| *argument == "--lint");
-    let prepared = Prepared::new(Profile::Dev)?;
+    let nginx = setup::nginx()?;
+    let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
     let faults = build::filter_with_faults()?;
+    let module = build::nginx_module()?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
     }
     let mut runner = runner();
     prepared.export(&mut runner);
+    runner.env("NGINX_BINARY", nginx).env("SLUICE_NGINX_MODULE", module);
+    runner.env("SLUICE_FILTER_CWASM", build::compiled(&prepared.programs, &prepared.filter)?);
+    runner.env("SLUICE_FAULT_FILTER_CWASM", build::compiled(&prepared.programs, &faults)?);
     become_program(runner.env("SLUICE_FAULT_FILTER_WASM", faults).args(arguments))
 }
 

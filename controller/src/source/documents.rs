@@ -2,7 +2,7 @@
 //!
 //! Documents are split before they are parsed, so that one that cannot be read costs only itself.
 
-use sluice_translate::{InvalidObject, Object};
+use sluice_translate::{InvalidObject, Object, upgrade};
 
 use super::Problem;
 
@@ -18,10 +18,10 @@ pub(super) fn parse(place: &str, text: &str) -> (Vec<Object>, Vec<Problem>) {
             1 => place.to_owned(),
             _ => format!("{place} (document {})", position + 1),
         };
-        match read(document) {
-            Ok(found) => objects.extend(found),
-            Err((reason, harmless)) => problems.push(Problem { place, reason, harmless }),
-        }
+        let (found, trouble) = read(document);
+        objects.extend(found);
+        let problem = |(reason, harmless)| Problem { place: place.clone(), reason, harmless };
+        problems.extend(trouble.into_iter().map(problem));
     }
     (objects, problems)
 }
@@ -52,21 +52,41 @@ fn is_blank(document: &str) -> bool {
     document.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#') || line == "...")
 }
 
-type Failure = (String, bool);
+/// What is wrong, and whether it does no harm.
+type Trouble = (String, bool);
 
-fn read(document: &str) -> Result<Vec<Object>, Failure> {
-    let value: serde_json::Value = serde_saphyr::from_str(document).map_err(|error| {
-        (format!("expected YAML: {}; document not served", one_line(&error.to_string())), false)
-    })?;
+fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
+    let (mut objects, mut trouble) = (Vec::new(), Vec::new());
+    let value: serde_json::Value = match serde_saphyr::from_str(document) {
+        Ok(value) => value,
+        Err(error) => {
+            let reason = format!("expected YAML: {}; document not served", one_line(&error.to_string()));
+            return (objects, vec![(reason, false)]);
+        }
+    };
     let items = match value.get("kind").and_then(serde_json::Value::as_str) {
         Some("List") => value.get("items").and_then(serde_json::Value::as_array).cloned().unwrap_or_default(),
         _ => vec![value],
     };
-    let object = |value| {
-        Object::from_value(value)
-            .map_err(|error| (error.to_string(), matches!(error, InvalidObject::UnknownKind { .. })))
-    };
-    items.into_iter().map(object).collect()
+    for mut item in items {
+        let old = upgrade(&mut item);
+        match Object::from_value(item) {
+            Ok(object) => {
+                trouble.extend(old.map(|version| (outdated(&object, &version), true)));
+                objects.push(object);
+            }
+            Err(error) => {
+                let harmless = matches!(error, InvalidObject::UnknownKind { .. });
+                trouble.push((error.to_string(), harmless));
+            }
+        }
+    }
+    (objects, trouble)
+}
+
+fn outdated(object: &Object, version: &str) -> String {
+    let reference = object.reference();
+    format!("{reference}: {version} is not served since Kubernetes 1.22; read as networking.k8s.io/v1")
 }
 
 /// The parser draws a picture of the place under its message; a log line has room for the message.
@@ -100,6 +120,18 @@ mod tests {
         let text =
             "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: a}}\n";
         assert_eq!(parse("x.yaml", text).0.len(), 1);
+    }
+
+    #[test]
+    fn an_ingress_of_an_old_version_is_read_with_a_note() {
+        let text = "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n";
+        let (objects, problems) = parse("x.yaml", text);
+        assert_eq!(objects.len(), 1);
+        assert!(
+            problems[0].harmless && problems[0].reason.contains("since Kubernetes 1.22"),
+            "{}",
+            problems[0]
+        );
     }
 
     #[test]

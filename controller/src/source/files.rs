@@ -28,7 +28,7 @@ const GONE: Duration = Duration::from_millis(200);
 /// The watch may miss something (a network file system, an overflow): a slow look at everything catches it.
 const LOOK_AROUND: Duration = Duration::from_secs(10);
 
-/// Reads a folder and returns what is in it.
+/// Reads a folder, or one file, and returns what is in it.
 pub fn read_once(folder: &Path) -> anyhow::Result<Vec<Event>> {
     let mut index = Index::new(folder);
     let manifests = folder::manifests(folder).with_context(|| format!("--manifests {}", folder.display()))?;
@@ -184,7 +184,7 @@ impl Index {
         if self.files.get(path).is_some_and(|file| file.fingerprint == fingerprint) {
             return;
         }
-        let place = path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+        let place = self.place(path);
         let (found, problems) = load(path, &place, fingerprint);
         let readable = problems.iter().all(|problem| problem.harmless);
         let file =
@@ -204,6 +204,12 @@ impl Index {
         file.objects = now;
         events.extend(problems.into_iter().map(Event::Problem));
         self.update(path, &before, events);
+    }
+
+    /// How a manifest is named to people.
+    fn place(&self, path: &Path) -> String {
+        let inner = path.strip_prefix(&self.folder).ok().filter(|inner| !inner.as_os_str().is_empty());
+        inner.unwrap_or(path).display().to_string()
     }
 
     fn forget(&mut self, path: &Path, events: &mut Vec<Event>) {
@@ -228,10 +234,9 @@ impl Index {
             let first = places.first().cloned().unwrap_or_default();
             let object = self.files.get(path).and_then(|file| file.objects.get(&name));
             if first != path {
-                let place = path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
-                let other = first.strip_prefix(&self.folder).unwrap_or(&first).display();
+                let other = self.place(&first);
                 let reason = format!("{} {} is in {other} already; not used", name.0, name.1);
-                events.push(Event::Problem(Problem { place, reason, harmless: true }));
+                events.push(Event::Problem(Problem { place: self.place(path), reason, harmless: true }));
             } else if let Some(object) = object.filter(|object| before.get(&name) != Some(object)) {
                 events.push(Event::Apply(Box::new(object.clone())));
             }

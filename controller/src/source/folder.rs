@@ -45,8 +45,11 @@ pub(super) fn is_hidden(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'))
 }
 
-/// Every manifest under a folder, in the order of their paths.
+/// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
 pub(super) fn manifests(folder: &Path) -> io::Result<BTreeMap<PathBuf, Fingerprint>> {
+    if let Some(fingerprint) = Fingerprint::of(folder) {
+        return Ok(BTreeMap::from([(folder.to_owned(), fingerprint)]));
+    }
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -154,11 +154,12 @@ pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options)
         }
         Ok(Pods::Address(address)) => (Backend { endpoints: vec![Endpoint { address }], ..backend }, reports),
         Ok(Pods::Outside(outside)) => {
-            reports.extend(source.uses.iter().filter(|usage| usage.as_canary).map(canary_outside));
+            let canaries = source.uses.iter().filter(|usage| usage.as_canary);
+            canaries.for_each(|usage| say_canary_outside(usage, &mut reports));
             (Backend { outside: Some(outside), ..backend }, reports)
         }
         Err(missing) => {
-            reports.extend(source.uses.iter().map(|usage| missing.at(usage)));
+            source.uses.iter().for_each(|usage| missing.tell(usage, &mut reports));
             (backend, reports)
         }
     }
@@ -174,32 +175,33 @@ enum Pods<'a> {
 }
 
 /// Why a backend leads nowhere.
-struct Missing {
-    field: &'static str,
-    reason: String,
+enum Missing {
+    Service(ObjectKey),
+    Other { field: &'static str, reason: String },
 }
 
 impl Missing {
-    fn at(&self, usage: &Use) -> Report {
-        Report {
-            object: usage.object.clone(),
-            field: format!("{}{}", usage.field, self.field),
-            severity: Severity::Error,
-            reason: self.reason.clone(),
-            consequence: "answered with 503".to_owned(),
+    fn tell(&self, usage: &Use, reports: &mut Vec<Report>) {
+        let mut reporter = Reporter::new(usage.object.clone(), reports);
+        let consequence = "answered with 503";
+        match self {
+            Missing::Service(key) => {
+                let service = ObjectRef { kind: Kind::Service, key: key.clone() };
+                let field = format!("{}.name", usage.field);
+                reporter.say_missing(service, Severity::Error, field, consequence);
+            }
+            Missing::Other { field, reason } => {
+                reporter.say(Severity::Error, format!("{}{field}", usage.field), reason, consequence);
+            }
         }
     }
 }
 
 /// What DNS chooses the filter does not choose.
-fn canary_outside(usage: &Use) -> Report {
-    Report {
-        object: usage.object.clone(),
-        field: format!("{}.name", usage.field),
-        severity: Severity::Warning,
-        reason: "expected a Service with pods behind a canary, got one of type ExternalName".to_owned(),
-        consequence: "canary not used".to_owned(),
-    }
+fn say_canary_outside(usage: &Use, reports: &mut Vec<Report>) {
+    let reason = "expected a Service with pods behind a canary, got one of type ExternalName";
+    let field = format!("{}.name", usage.field);
+    Reporter::new(usage.object.clone(), reports).say(Severity::Warning, field, reason, "canary not used");
 }
 
 fn find<'a>(
@@ -209,11 +211,8 @@ fn find<'a>(
     resources: &'a Resources,
     options: &Options,
 ) -> Result<Pods<'a>, Missing> {
-    let missing = |field, reason| Missing { field, reason };
-    let Some(service) = resources.services.get(key) else {
-        let reason = format!("expected a Service, got {:?}, which does not exist", key.to_string());
-        return Err(missing(".name", reason));
-    };
+    let missing = |field, reason| Missing::Other { field, reason };
+    let Some(service) = resources.services.get(key) else { return Err(Missing::Service(key.clone())) };
     let spec = service.spec.as_ref();
     if spec.and_then(|spec| spec.type_.as_deref()) == Some("ExternalName") {
         let name = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();

@@ -10,7 +10,16 @@ use k8s_openapi::api::networking::v1::Ingress;
 use crate::object::shortened;
 use crate::{Options, Resources};
 
-const ANNOTATION: &str = "kubernetes.io/ingress.class";
+/// The annotation that named a class before `spec.ingressClassName` did.
+pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
+
+/// Whether an Ingress is this controller's, by its namespace and the IngressClasses that `resources` holds.
+#[must_use]
+pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
+    let namespace = ingress.metadata.namespace.as_ref();
+    options.watch_namespace.as_ref().is_none_or(|watched| Some(watched) == namespace)
+        && Classes::of(resources, options).judge(ingress) == Verdict::Ours
+}
 
 /// The answer for one Ingress.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,6 +7,8 @@
 //!                                    Options    +-- servers.rs  hosts, paths, merge order
 //!                                               +-- backends.rs services and their endpoints
 //!                                               +-- annotations/ what people add
+//!
+//!   Ingress --admit--> Admission   admission/: the same translation, of one Ingress and its neighbours (claims.rs)
 //! ```
 //!
 //! Pure and total: the same objects give the same bytes, and every object gives something. What is not honoured is a
@@ -14,9 +16,12 @@
 //!
 //! Absent on purpose: clocks, I/O, errors that stop a translation.
 
+mod admission;
 pub mod annotations;
 mod backends;
+mod beta;
 mod certificate;
+mod claims;
 mod class;
 mod endpoints;
 mod expression;
@@ -34,7 +39,10 @@ mod servers;
 mod template;
 mod translation;
 
+pub use admission::{Admission, Rules, admit};
 pub use annotations::Support;
+pub use beta::upgrade;
+pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use report::{Report, Severity};

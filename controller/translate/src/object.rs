@@ -88,7 +88,9 @@ impl Kind {
         }
     }
 
-    fn api_version(self) -> &'static str {
+    /// Its group and version, as manifests write them.
+    #[must_use]
+    pub fn api_version(self) -> &'static str {
         match self {
             Kind::ConfigMap | Kind::Namespace | Kind::Secret | Kind::Service => "v1",
             Kind::EndpointSlice => "discovery.k8s.io/v1",
@@ -114,6 +116,13 @@ pub struct ObjectRef {
     pub kind: Kind,
     /// Its name.
     pub key: ObjectKey,
+}
+
+impl ObjectRef {
+    /// What a report says of an object that is named and is not there.
+    pub(crate) fn absence(&self) -> String {
+        format!("expected a {}, got {:?}, which does not exist", self.kind, self.key.to_string())
+    }
 }
 
 impl fmt::Display for ObjectRef {

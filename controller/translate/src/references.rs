@@ -4,7 +4,29 @@ use std::collections::BTreeMap;
 
 use crate::annotations::value;
 use crate::certificate::Known;
-use crate::{ObjectKey, Resources};
+use crate::{Kind, ObjectKey, ObjectRef, Resources};
+
+/// Why a reference leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// As in a report.
+    pub(crate) reason: String,
+    /// The object that would cure it.
+    pub(crate) missing: Option<ObjectRef>,
+}
+
+impl Fault {
+    fn missing(kind: Kind, key: ObjectKey) -> Self {
+        let missing = ObjectRef { kind, key };
+        Fault { reason: missing.absence(), missing: Some(missing) }
+    }
+}
+
+impl<T: Into<String>> From<T> for Fault {
+    fn from(reason: T) -> Self {
+        Fault { reason: reason.into(), missing: None }
+    }
+}
 
 /// Who may name what.
 #[derive(Clone, Copy)]
@@ -15,27 +37,25 @@ pub(crate) struct References<'a> {
 }
 
 impl<'a> References<'a> {
-    /// The ConfigMap that an object of `namespace` names. The error is a report's reason.
+    /// The ConfigMap that an object of `namespace` names.
     pub(crate) fn config_map(
         self,
         namespace: &str,
         text: &str,
-    ) -> Result<&'a BTreeMap<String, String>, String> {
+    ) -> Result<&'a BTreeMap<String, String>, Fault> {
         static NOTHING: BTreeMap<String, String> = BTreeMap::new();
         let key = self.key(namespace, text)?;
         let found = self.resources.config_maps.get(&key);
-        let found = found.ok_or_else(|| {
-            format!("expected a ConfigMap, got {:?}, which does not exist", key.to_string())
-        })?;
+        let found = found.ok_or_else(|| Fault::missing(Kind::ConfigMap, key))?;
         Ok(found.data.as_ref().unwrap_or(&NOTHING))
     }
 
-    /// The Secret that an object of `namespace` names, and its key. The error is a report's reason.
-    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Known), String> {
+    /// The Secret that an object of `namespace` names, and its key.
+    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Known), Fault> {
         let key = self.key(namespace, text)?;
         match self.resources.secrets.get(&key) {
             Some(secret) => Ok((key, secret)),
-            None => Err(format!("expected a Secret, got {:?}, which does not exist", key.to_string())),
+            None => Err(Fault::missing(Kind::Secret, key)),
         }
     }
 
@@ -69,8 +89,8 @@ mod tests {
             References { resources: &resources, across_namespaces }.config_map("own", text).map(BTreeMap::len)
         };
         assert_eq!(read(true, "other/m"), Ok(1));
-        assert!(read(false, "other/m").unwrap_err().contains("allow-cross-namespace-resources"));
-        assert!(read(true, "m").unwrap_err().contains("own/m"));
+        assert!(read(false, "other/m").unwrap_err().reason.contains("allow-cross-namespace-resources"));
+        assert!(read(true, "m").unwrap_err().reason.contains("own/m"));
         assert!(read(true, "../m").is_err());
     }
 }

@@ -43,6 +43,26 @@ pub struct Report {
     pub reason: String,
     /// What happens instead.
     pub consequence: String,
+    /// The other object whose absence is the only trouble: it is cured when that one appears.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<ObjectRef>,
+    /// ingress-nginx does no better: for who comes from there nothing changes.
+    #[serde(skip)]
+    pub as_before: bool,
+}
+
+impl Report {
+    /// A report about what is there itself.
+    pub fn new(
+        object: ObjectRef,
+        severity: Severity,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
+    ) -> Self {
+        let (field, reason, consequence) = (field.into(), reason.into(), consequence.into());
+        Report { object, field, severity, reason, consequence, missing: None, as_before: false }
+    }
 }
 
 impl fmt::Display for Report {
@@ -72,13 +92,29 @@ impl<'a> Reporter<'a> {
         field: impl Into<String>,
         reason: impl Into<String>,
         consequence: impl Into<String>,
+    ) -> &mut Report {
+        self.reports.push_mut(Report::new(self.object.clone(), severity, field, reason, consequence))
+    }
+
+    /// Warns of what ingress-nginx does not honour either.
+    pub(crate) fn warn_as_before(
+        &mut self,
+        field: impl Into<String>,
+        reason: impl Into<String>,
+        consequence: impl Into<String>,
     ) {
-        self.reports.push(Report {
-            object: self.object.clone(),
-            field: field.into(),
-            severity,
-            reason: reason.into(),
-            consequence: consequence.into(),
-        });
+        self.say(Severity::Warning, field, reason, consequence).as_before = true;
+    }
+
+    /// Says that an object that is named does not exist (yet).
+    pub(crate) fn say_missing(
+        &mut self,
+        missing: ObjectRef,
+        severity: Severity,
+        field: impl Into<String>,
+        consequence: impl Into<String>,
+    ) {
+        let reason = missing.absence();
+        self.say(severity, field, reason, consequence).missing = Some(missing);
     }
 }

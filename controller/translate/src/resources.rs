@@ -8,6 +8,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use crate::certificate::Known;
+use crate::claims::Claims;
 use crate::{Kind, Object, ObjectKey};
 
 /// The label by which an EndpointSlice names its Service.
@@ -38,6 +39,7 @@ pub struct Resources {
     /// Which Service a slice belongs to, because a deletion only names the slice.
     slice_owners: BTreeMap<ObjectKey, ObjectKey>,
     ingress_classes_are_forbidden: bool,
+    claims: Claims,
 }
 
 impl Resources {
@@ -47,7 +49,7 @@ impl Resources {
         match object {
             Object::ConfigMap(o) => put(&mut self.config_maps, key, o),
             Object::EndpointSlice(o) => self.apply_slice(key, o),
-            Object::Ingress(o) => put(&mut self.ingresses, key, *o),
+            Object::Ingress(o) => self.apply_ingress(key, *o),
             Object::IngressClass(o) => put(&mut self.ingress_classes, key, o),
             Object::Namespace(o) => put(&mut self.namespaces, key, o),
             Object::Secret(o) => put(&mut self.secrets, key, o.into()),
@@ -60,7 +62,7 @@ impl Resources {
         let was_there = match kind {
             Kind::ConfigMap => self.config_maps.remove(key).is_some(),
             Kind::EndpointSlice => return self.delete_slice(key),
-            Kind::Ingress => self.ingresses.remove(key).is_some(),
+            Kind::Ingress => self.delete_ingress(key),
             Kind::IngressClass => self.ingress_classes.remove(key).is_some(),
             Kind::Namespace => self.namespaces.remove(key).is_some(),
             Kind::Secret => self.secrets.remove(key).is_some(),
@@ -76,6 +78,32 @@ impl Resources {
 
     pub(crate) fn ingress_classes_are_readable(&self) -> bool {
         !self.ingress_classes_are_forbidden
+    }
+
+    /// A Service by its name.
+    #[must_use]
+    pub fn service(&self, key: &ObjectKey) -> Option<&Service> {
+        self.services.get(key).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    fn apply_ingress(&mut self, key: ObjectKey, ingress: Ingress) -> Change {
+        let before = self.ingresses.get(&key).cloned();
+        let change = put(&mut self.ingresses, key.clone(), ingress);
+        if change != Change::Nothing {
+            before.iter().for_each(|before| self.claims.remove(before));
+            self.ingresses.get(&key).into_iter().for_each(|now| self.claims.add(now));
+        }
+        change
+    }
+
+    fn delete_ingress(&mut self, key: &ObjectKey) -> bool {
+        let gone = self.ingresses.remove(key);
+        gone.iter().for_each(|gone| self.claims.remove(gone));
+        gone.is_some()
     }
 
     pub(crate) fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = &Arc<EndpointSlice>> {

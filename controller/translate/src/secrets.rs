@@ -6,7 +6,7 @@ use sluice_ir::{SecretId, SecretValue, Sensitive};
 
 use crate::ObjectKey;
 use crate::certificate::{Pair, authorities};
-use crate::references::References;
+use crate::references::{Fault, References};
 
 /// The certificates of one translation, collected as they are named.
 #[derive(Clone, Debug, Default)]
@@ -22,23 +22,23 @@ pub(crate) struct Found {
 }
 
 impl Secrets {
-    /// A certificate to show to pods, and the authorities of theirs. The error is a report's reason.
+    /// A certificate to show to pods, and the authorities of theirs.
     pub(crate) fn upstream(
         &mut self,
         references: References<'_>,
         namespace: &str,
         text: &str,
-    ) -> Result<Found, String> {
+    ) -> Result<Found, Fault> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
         let certificate = match secret.pair() {
             Ok(pair) => Some(self.present(&key, pair)),
             // A Secret with authorities alone is one, too.
             Err(_) if !has_certificate(&secret.secret) => None,
-            Err(reason) => return Err(reason),
+            Err(reason) => return Err(reason.into()),
         };
         let authorities = self.believe(&key, &secret.secret)?;
         if certificate.is_none() && authorities.is_none() {
-            return Err("expected tls.crt with tls.key, or ca.crt, got a Secret with neither".to_owned());
+            return Err("expected tls.crt with tls.key, or ca.crt, got a Secret with neither".into());
         }
         Ok(Found { certificate, authorities })
     }
@@ -49,10 +49,10 @@ impl Secrets {
         references: References<'_>,
         namespace: &str,
         text: &str,
-    ) -> Result<SecretId, String> {
+    ) -> Result<SecretId, Fault> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
         let found = self.believe(&key, &secret.secret)?;
-        found.ok_or_else(|| "expected ca.crt, got a Secret without it".to_owned())
+        found.ok_or_else(|| "expected ca.crt, got a Secret without it".into())
     }
 
     /// Presents a certificate to somebody.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Action, Backend, BackendId, Config, Edge, ErrorRequest, LocationId, SecretId};
 
 use crate::annotations::Context;
@@ -9,13 +10,14 @@ use crate::backends::{Registry, resolve};
 use crate::global::Globals;
 use crate::report::Reporter;
 use crate::secrets::Secrets;
-use crate::servers::{self, Assembled, ErrorService};
+use crate::servers::{self, Assembled, ErrorService, Owners};
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 /// What there is to serve, and what could not be honoured.
 #[derive(Clone, Debug, Default)]
 pub struct Translation {
     config: Config,
+    owners: Owners,
     routing_reports: Vec<Report>,
     backend_reports: BTreeMap<BackendId, Vec<Report>>,
     registry: Registry,
@@ -27,17 +29,29 @@ pub struct Translation {
 /// Translates everything. Pure and total.
 #[must_use]
 pub fn translate(resources: &Resources, options: &Options) -> Translation {
+    let mut reports = Vec::new();
+    let ingresses = servers::ours(resources, options, &mut reports);
+    let mut translation = translate_these(ingresses, resources, options);
+    translation.routing_reports.extend(reports);
+    translation
+}
+
+/// Translates some Ingresses as if there were no others. They are ours, and in the order in which they are read.
+pub(crate) fn translate_these<'a>(
+    ingresses: impl IntoIterator<Item = &'a Ingress>,
+    resources: &Resources,
+    options: &Options,
+) -> Translation {
     let mut translation = Translation::default();
-    let Translation { config, routing_reports, registry, .. } = &mut translation;
+    let Translation { config, owners, routing_reports, registry, .. } = &mut translation;
     let globals = Globals::of(resources, options, routing_reports);
     config.edge = Edge { largest_body: globals.largest_body, ..globals.edge.clone() };
     let context = Context { resources, options, globals: &globals };
     let mut secrets = Secrets::default();
     config.default_certificate = default_certificate(resources, options, &mut secrets, routing_reports);
-    let Assembled { servers, error_services, tls } =
-        servers::assemble(context, registry, &mut secrets, routing_reports);
-    config.servers = servers;
-    config.tls = tls;
+    let assembled = servers::assemble(ingresses, context, registry, &mut secrets, routing_reports);
+    let Assembled { servers, owners: of_locations, error_services, tls } = assembled;
+    (config.servers, config.tls, *owners) = (servers, tls, of_locations);
     config.secrets = secrets.values;
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
@@ -84,6 +98,17 @@ impl Translation {
         all.sort();
         all.dedup();
         all
+    }
+
+    /// What is wrong with the objects themselves; what is wrong behind them is left out.
+    pub(crate) fn routing_reports(&self) -> &[Report] {
+        &self.routing_reports
+    }
+
+    /// The Ingress that a location is from; `None` for what flags and the generated root bring.
+    #[must_use]
+    pub fn owner(&self, location: &LocationId) -> Option<&ObjectKey> {
+        self.owners.get(location)
     }
 
     /// The backends that a Service stands behind.

@@ -27,6 +27,12 @@ impl Version {
     pub const fn sequence(self) -> u64 {
         self.sequence
     }
+
+    /// The hash of the tables.
+    #[must_use]
+    pub const fn content(self) -> u128 {
+        self.content
+    }
 }
 
 impl PartialEq for Version {

@@ -56,8 +56,8 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
     let Some(text) = view.text(NAME) else { return Vec::new() };
     let data = match view.references.config_map(&view.namespace, text) {
         Ok(data) => data,
-        Err(reason) => {
-            view.without(NAME, reason, "headers not set");
+        Err(fault) => {
+            view.without(NAME, fault, "headers not set");
             return Vec::new();
         }
     };

@@ -6,11 +6,11 @@ use k8s_openapi::api::networking::v1::Ingress;
 
 use super::catalogue::{self, Annotation, Risk, Role, Support};
 use super::value::Parsed;
-use crate::Severity;
 use crate::object::shortened;
-use crate::references::References;
+use crate::references::{Fault, References};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
+use crate::{Report, Severity};
 
 /// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
 const FOREIGN: [&str; 4] =
@@ -118,7 +118,7 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// Reports what is served without, and says what that means for the Ingress.
-    pub(super) fn without(&mut self, name: &'static str, reason: impl Into<String>, otherwise: &str) {
+    pub(super) fn without(&mut self, name: &'static str, fault: impl Into<Fault>, otherwise: &str) {
         let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
         let (severity, consequence) = match role {
             Role::Plain => (Severity::Warning, otherwise),
@@ -131,12 +131,13 @@ impl<'a, 'r> View<'a, 'r> {
                 (Severity::Error, "it changes what paths mean, so they are not served")
             }
         };
-        self.reporter.say(severity, format!("annotation {name}"), reason, consequence);
+        let Fault { reason, missing } = fault.into();
+        self.reporter.say(severity, format!("annotation {name}"), reason, consequence).missing = missing;
     }
 
     /// Something to know about an annotation that is honoured.
-    pub(super) fn note(&mut self, name: &str, reason: impl Into<String>, consequence: &str) {
-        self.reporter.say(Severity::Note, format!("annotation {name}"), reason, consequence);
+    pub(super) fn note(&mut self, name: &str, reason: impl Into<String>, consequence: &str) -> &mut Report {
+        self.reporter.say(Severity::Note, format!("annotation {name}"), reason, consequence)
     }
 
     fn take(&mut self, name: &str, value: &'a str, rules: &Rules<'_>) {
@@ -164,7 +165,7 @@ impl<'a, 'r> View<'a, 'r> {
                 super::snippets::judge(self, name, value);
                 self.without(name, format!("not supported: {advice}"), "served without it");
             }
-            Support::Needless(reason) => self.note(name, reason, "nothing is missing"),
+            Support::Needless(reason) => self.note(name, reason, "nothing is missing").as_before = true,
             _ if annotation.risk > rules.risk => {
                 let reason = format!(
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
@@ -194,7 +195,7 @@ impl<'a, 'r> View<'a, 'r> {
             }
             None => format!("expected an annotation of ingress-nginx, got {shown:?}"),
         };
-        self.reporter.say(Severity::Warning, format!("annotation {shown}"), reason, "annotation ignored");
+        self.reporter.warn_as_before(format!("annotation {shown}"), reason, "annotation ignored");
     }
 
     /// A name that is one of ours under a prefix that nobody reads.
@@ -203,7 +204,7 @@ impl<'a, 'r> View<'a, 'r> {
         if let Some(annotation) = FOREIGN.into_iter().find_map(of_ours) {
             let reason = format!("expected {prefix}/{}, got {:?}", annotation.name, shortened(key));
             let field = format!("annotation {}", shortened(key));
-            self.reporter.say(Severity::Warning, field, reason, "annotation ignored, as by ingress-nginx");
+            self.reporter.warn_as_before(field, reason, "annotation ignored, as by ingress-nginx");
         }
     }
 

@@ -118,8 +118,8 @@ fn headers(view: &mut View<'_, '_>, key: &'static str, references: References<'_
     // The operator may name what there is.
     let data = match (References { across_namespaces: true, ..references }).config_map(&namespace, text) {
         Ok(data) => data,
-        Err(reason) => {
-            view.say(Severity::Warning, key, reason, "headers not set");
+        Err(fault) => {
+            view.say(Severity::Warning, key, fault.reason, "headers not set");
             return Vec::new();
         }
     };

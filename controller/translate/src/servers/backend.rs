@@ -8,7 +8,7 @@ use super::claim::{Author, Lead};
 use crate::backends::{Origin, Port, Terms, Use};
 use crate::object::{is_dns_name, shortened};
 use crate::outside::Target;
-use crate::{ObjectKey, Severity};
+use crate::{Kind, ObjectKey, ObjectRef, Severity};
 
 impl Assembly<'_> {
     /// What a location does, as far as its backend and the annotations say; `None` when there is nothing to serve.
@@ -84,8 +84,8 @@ impl Assembly<'_> {
         let name = author.annotations.errors.service.clone()?;
         let service = ObjectKey::new(author.object.key.namespace.clone(), name);
         if !self.resources.services.contains_key(&service) {
-            let reason = format!("expected a Service, got {:?}, which does not exist", service.to_string());
-            self.report(&author.object).say(Severity::Warning, FIELD, reason, "annotation ignored");
+            let missing = ObjectRef { kind: Kind::Service, key: service };
+            self.report(&author.object).say_missing(missing, Severity::Warning, FIELD, "annotation ignored");
             return None;
         }
         let usual = self.globals.transport.clone();

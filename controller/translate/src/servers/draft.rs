@@ -9,9 +9,9 @@ use sluice_ir::{
     Server, ServerName,
 };
 
-use super::ErrorService;
 use super::claim::{Claim, HostFacts, Lead};
 use super::patterns;
+use super::{ErrorService, Owners};
 use crate::global::Globals;
 use crate::path::{self, PathType};
 use crate::report::Reporter;
@@ -20,6 +20,7 @@ use crate::{Report, Severity};
 /// What a draft grows into.
 pub(super) struct Finished {
     pub(super) server: Server,
+    pub(super) owners: Owners,
     pub(super) error_services: BTreeMap<LocationId, ErrorService>,
 }
 
@@ -71,13 +72,16 @@ impl Draft {
         } else {
             literal(&claims, name, host, reports)
         };
-        let error_services = locations.iter().filter_map(|(location, claim)| {
-            let Lead { error_service, place, .. } = claim.map(|claim| claim.lead.clone())?;
-            Some((location.id.clone(), ErrorService { backend: error_service?, place }))
+        let claimed = || locations.iter().filter_map(|(location, claim)| Some((&location.id, (*claim)?)));
+        let owners = claimed().map(|(id, claim)| (id.clone(), claim.owner.key.clone())).collect();
+        let error_services = claimed().filter_map(|(id, claim)| {
+            let Lead { error_service, place, .. } = claim.lead.clone();
+            Some((id.clone(), ErrorService { backend: error_service?, place }))
         });
         let error_services = error_services.collect();
         let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
-        Finished { server: Server { aliases: Vec::new(), clients, app_root, locations }, error_services }
+        let server = Server { aliases: Vec::new(), clients, app_root, locations };
+        Finished { server, owners, error_services }
     }
 }
 

@@ -29,10 +29,11 @@ use crate::object::{key_of, shortened};
 use crate::path::{self, PathType};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
-use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
+use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 use canary::Candidate;
 use claim::{Author, Claim};
 use draft::Draft;
+pub(crate) use order::ours;
 
 /// More rules than this in one Ingress are refused: R5 of the security rules.
 const MOST_RULES: usize = 1000;
@@ -55,9 +56,10 @@ struct Assembly<'a> {
     resources: &'a Resources,
 }
 
-/// Every server, and who is asked where pods are missing.
+/// Every server, whose locations they are, and who is asked where pods are missing.
 pub(crate) struct Assembled {
     pub(crate) servers: BTreeMap<ServerName, Server>,
+    pub(crate) owners: Owners,
     pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
     pub(crate) tls: BTreeMap<ServerName, HostTls>,
 }
@@ -69,8 +71,12 @@ pub(crate) struct ErrorService {
     pub(crate) place: Place,
 }
 
-/// Builds every server.
-pub(crate) fn assemble(
+/// Which Ingress each location is from. Those of flags and those that follow from others are from none.
+pub(crate) type Owners = BTreeMap<LocationId, ObjectKey>;
+
+/// Builds the servers of these Ingresses, which are in the order in which they are read.
+pub(crate) fn assemble<'a>(
+    ingresses: impl IntoIterator<Item = &'a Ingress>,
     context: Context<'_>,
     registry: &mut Registry,
     secrets: &mut Secrets,
@@ -93,7 +99,7 @@ pub(crate) fn assemble(
         options,
         resources,
     };
-    for ingress in order::ours(resources, options, assembly.reports) {
+    for ingress in ingresses {
         assembly.add(ingress);
     }
     assembly.finish()
@@ -150,7 +156,7 @@ impl Assembly<'_> {
         } else {
             let reason = "expected one default backend, got another of an older Ingress before";
             let field = "spec.defaultBackend";
-            self.report(&author.object).say(Severity::Warning, field, reason, "default backend not used");
+            self.report(&author.object).warn_as_before(field, reason, "default backend not used");
         }
     }
 
@@ -218,7 +224,7 @@ impl Assembly<'_> {
         if let Some(claim) = self.drafts.get(name).and_then(|draft| draft.claim(text, kind)) {
             let reason = format!("expected a path of its own, got one that {} has had before", claim.owner);
             let field = format!("{field}.path");
-            self.report(&author.object).say(Severity::Warning, field, reason, "path not used");
+            self.report(&author.object).warn_as_before(field, reason, "path not used");
             return;
         }
         if let Some(lead) = self.lead(&path.backend, author, &format!("{field}.backend")) {
@@ -246,7 +252,7 @@ impl Assembly<'_> {
         let fallback = self.fallback.map(Action::Forward);
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();
-        let mut error_services = BTreeMap::new();
+        let (mut owners, mut error_services) = (Owners::new(), BTreeMap::new());
         let mut tls = BTreeMap::new();
         for (name, draft) in self.drafts {
             tls.extend(draft.tls.clone().map(|host| (name.clone(), host)));
@@ -255,6 +261,7 @@ impl Assembly<'_> {
             }
             let mut finished = draft.finish(&name, fallback.clone(), self.globals, self.reports);
             finished.server.locations.iter_mut().for_each(|location| canary::attach(location, &canaries));
+            owners.append(&mut finished.owners);
             error_services.extend(finished.error_services);
             servers.insert(name, finished.server);
         }
@@ -265,7 +272,7 @@ impl Assembly<'_> {
             }
         }
         let tls = certificates::by_name(tls, &servers, self.resources);
-        Assembled { servers, error_services, tls }
+        Assembled { servers, owners, error_services, tls }
     }
 }
 
@@ -279,7 +286,7 @@ fn add_aliases(
         if servers.contains_key(&alias) || servers.values().any(|server| server.aliases.contains(&alias)) {
             let reason = format!("expected a name of its own, got {alias}, which is another host's");
             let field = "annotation server-alias";
-            Reporter::new(owner, reports).say(Severity::Warning, field, reason, "alias not used");
+            Reporter::new(owner, reports).warn_as_before(field, reason, "alias not used");
         } else if let Some(server) = servers.get_mut(&server) {
             server.aliases.push(alias);
         }

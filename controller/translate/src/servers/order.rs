@@ -1,15 +1,14 @@
 //! Which Ingresses count, and in which order.
 
-use std::cmp::Reverse;
-
 use k8s_openapi::api::networking::v1::Ingress;
 
+use crate::claims::age;
 use crate::class::{Classes, Verdict};
 use crate::report::Reporter;
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 
 /// The Ingresses of our class and namespace, oldest first; of the same age by name, the last first.
-pub(super) fn ours<'a>(
+pub(crate) fn ours<'a>(
     resources: &'a Resources,
     options: &Options,
     reports: &mut Vec<Report>,
@@ -21,13 +20,13 @@ pub(super) fn ours<'a>(
             continue;
         }
         match classes.judge(ingress) {
-            Verdict::Ours => ours.push((ingress.metadata.creation_timestamp.as_ref(), Reverse(key), ingress)),
+            Verdict::Ours => ours.push(ingress.as_ref()),
             Verdict::Foreign { field, reason } => {
                 let object = ObjectRef { kind: Kind::Ingress, key: key.clone() };
                 Reporter::new(object, reports).say(Severity::Note, field, reason, "left to its controller");
             }
         }
     }
-    ours.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    ours.into_iter().map(|(_, _, ingress)| ingress.as_ref()).collect()
+    ours.sort_by_cached_key(|ingress| age(ingress));
+    ours
 }

@@ -12,8 +12,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use sluice_filter_config::{
-    Backend, Endpoint, LoadBalance, Location, PluginConfig, Snapshot, Tables, Version,
+    Affinity, AffinityMode, Backend, Cookie, Endpoint, HashKey, LoadBalance, Location, PluginConfig,
+    Snapshot, Tables, Version,
 };
+use sluice_filter_core::affinity::{backend_key, endpoint_key};
 use sluice_pwhost::{
     Action, Answer, BufferType, Context, ContextId, Env, LogLevel, MapType, MetricType, Options, Plugin,
     PropertyPath, Status, Vm, compile,
@@ -27,6 +29,7 @@ use crate::statistics::median;
 const TARGET_NS: f64 = 1000.0;
 const LOCATION: &str = "shop.example/";
 const BACKEND: &str = "default/shop/80";
+const NAME: &str = "default-shop-80";
 /// As ingress-nginx has it: the first attempt and two more.
 const ATTEMPTS: NonZeroU8 = NonZeroU8::new(3).unwrap();
 /// Requests that are open at once and timed together.
@@ -37,18 +40,111 @@ const BATCHES_PER_SAMPLE: usize = 10;
 
 /// An algorithm over so many endpoints.
 pub(crate) struct Pick {
-    pub(crate) name: &'static str,
-    pub(crate) algorithm: LoadBalance,
+    pub(crate) algorithm: Algorithm,
     pub(crate) endpoints: usize,
+}
+
+/// How the backend chooses.
+#[derive(Clone, Copy)]
+pub(crate) enum Algorithm {
+    RoundRobin,
+    /// All weights differ.
+    Weighted,
+    /// By `$request_uri`, as the other hashes.
+    Chash,
+    ChashSubset,
+    BoundedChash,
+    Ewma,
+    LeastConn,
+    PeakEwma,
+    /// Requests of a session that exists.
+    StickyBalanced,
+    StickyPersistent,
+}
+
+impl Algorithm {
+    pub(crate) const ALL: [Algorithm; 10] = [
+        Algorithm::RoundRobin,
+        Algorithm::Weighted,
+        Algorithm::Chash,
+        Algorithm::ChashSubset,
+        Algorithm::BoundedChash,
+        Algorithm::Ewma,
+        Algorithm::LeastConn,
+        Algorithm::PeakEwma,
+        Algorithm::StickyBalanced,
+        Algorithm::StickyPersistent,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Algorithm::RoundRobin => "round_robin",
+            Algorithm::Weighted => "weighted",
+            Algorithm::Chash => "chash",
+            Algorithm::ChashSubset => "chash_subset",
+            Algorithm::BoundedChash => "bounded_chash",
+            Algorithm::Ewma => "ewma",
+            Algorithm::LeastConn => "least_conn",
+            Algorithm::PeakEwma => "peak_ewma",
+            Algorithm::StickyBalanced => "sticky_balanced",
+            Algorithm::StickyPersistent => "sticky_persistent",
+        }
+    }
+
+    fn load_balance(self) -> Result<LoadBalance> {
+        let key = HashKey::parse("$request_uri").0;
+        Ok(match self {
+            Algorithm::Chash => LoadBalance::Chash { key },
+            Algorithm::ChashSubset => LoadBalance::ChashSubset { key, size: 3.try_into()? },
+            Algorithm::BoundedChash => LoadBalance::BoundedChash { key, load_factor: 125.try_into()? },
+            Algorithm::Ewma => LoadBalance::Ewma,
+            Algorithm::LeastConn => LoadBalance::LeastConn,
+            Algorithm::PeakEwma => LoadBalance::PeakEwma,
+            _ => LoadBalance::RoundRobin,
+        })
+    }
+
+    fn affinity(self) -> Option<Affinity> {
+        let mode = match self {
+            Algorithm::StickyBalanced => AffinityMode::Balanced,
+            Algorithm::StickyPersistent => AffinityMode::Persistent,
+            _ => return None,
+        };
+        let cookie = Cookie { name: "route".to_owned(), ..Cookie::default() };
+        Some(Affinity { mode, cookie, change_on_failure: false })
+    }
+
+    fn weight(self, n: usize) -> u16 {
+        match self {
+            Algorithm::Weighted => u16::try_from(1 + n % 100).unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    /// As after the first request.
+    fn cookie(self) -> String {
+        let key = match self {
+            Algorithm::StickyPersistent => endpoint_key(NAME, &address(1)),
+            _ => backend_key("any text is a key"),
+        };
+        let texts = [key, backend_key(NAME)].map(|key| String::from_utf8_lossy(&key).into_owned());
+        format!("session=0123456789; route={}", texts.join("|"))
+    }
+}
+
+fn address(n: usize) -> String {
+    format!("10.{}.{}.{}:8080", n >> 16, n >> 8 & 255, n & 255)
 }
 
 impl Pick {
     pub(crate) fn rows(&self) -> Vec<Row> {
-        vec![Row::new(format!("pick_ns/{}/{}", self.name, self.endpoints), "ns").target(TARGET_NS)]
+        vec![
+            Row::new(format!("pick_ns/{}/{}", self.algorithm.name(), self.endpoints), "ns").target(TARGET_NS),
+        ]
     }
 
     pub(crate) fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
-        let mut filter = Filter::start(&self.configuration())?;
+        let mut filter = Filter::start(&self.configuration()?, self.algorithm.cookie())?;
         for _ in 0..WARM_UP {
             filter.batch()?;
         }
@@ -60,20 +156,22 @@ impl Pick {
         Ok(self.rows().into_iter().map(|row| row.measured(median(&nanos), batches)).collect())
     }
 
-    fn configuration(&self) -> Vec<u8> {
-        let address = |n: usize| format!("10.{}.{}.{}:8080", n >> 16, n >> 8 & 255, n & 255);
-        let endpoints = (1..=self.endpoints).map(|n| Endpoint::at(address(n))).collect();
+    fn configuration(&self) -> Result<Vec<u8>> {
+        let endpoint =
+            |n| Ok(Endpoint { weight: self.algorithm.weight(n).try_into()?, ..Endpoint::at(address(n)) });
+        let endpoints = (1..=self.endpoints).map(endpoint).collect::<Result<_>>()?;
         let backend = Backend {
-            load_balance: self.algorithm.clone(),
+            load_balance: self.algorithm.load_balance()?,
+            affinity: self.algorithm.affinity(),
             attempts: ATTEMPTS,
-            ..Backend::round_robin("default-shop-80", endpoints)
+            ..Backend::round_robin(NAME, endpoints)
         };
         let tables = Tables::Snapshot(Snapshot {
             version: Version::new(1, 1),
             locations: [(LOCATION.to_owned(), Location::to(BACKEND))].into(),
             backends: [(BACKEND.to_owned(), backend)].into(),
         });
-        PluginConfig { tables: Some(tables), ..PluginConfig::empty() }.to_json()
+        Ok(PluginConfig { tables: Some(tables), ..PluginConfig::empty() }.to_json())
     }
 }
 
@@ -84,10 +182,10 @@ struct Filter {
 }
 
 impl Filter {
-    fn start(configuration: &[u8]) -> Result<Filter> {
+    fn start(configuration: &[u8], cookie: String) -> Result<Filter> {
         let module = compile(&fs::read(artifacts::filter()?)?).map_err(|error| anyhow!("{error:#}"))?;
         let plugin = Plugin::new(&module, Options::default()).map_err(|error| anyhow!("{error:#}"))?;
-        let host = Bare { configuration: configuration.to_vec(), ..Bare::default() };
+        let host = Bare { configuration: configuration.to_vec(), cookie, ..Bare::default() };
         let mut vm = Vm::new(&plugin, host).context("start the filter")?;
         let root = vm.create_root()?;
         ensure!(vm.on_vm_start(&root, 0)?, "the filter does not start");
@@ -122,6 +220,8 @@ impl Filter {
 #[derive(Default)]
 struct Bare {
     configuration: Vec<u8>,
+    cookie: String,
+    path: String,
     chosen: usize,
     random: u8,
     log: Vec<String>,
@@ -150,6 +250,17 @@ impl Env for Bare {
     fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
         match path.0 {
             b"xds\0route_name" => Ok(Cow::Borrowed(LOCATION.as_bytes())),
+            _ => Err(Status::NotFound),
+        }
+    }
+
+    fn header(&mut self, _map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
+        match name {
+            b"cookie" => Ok(Cow::Borrowed(self.cookie.as_bytes())),
+            b":path" => {
+                self.path = format!("/shop/item/{}", self.chosen);
+                Ok(Cow::Borrowed(self.path.as_bytes()))
+            }
             _ => Err(Status::NotFound),
         }
     }

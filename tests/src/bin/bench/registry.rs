@@ -6,28 +6,31 @@
 use std::fmt;
 
 use anyhow::{Result, ensure};
-use sluice_filter_config::LoadBalance;
 
 use crate::Effort;
 use crate::endpoint_change::EndpointChange;
 use crate::envoy_cpu::EnvoyCpu;
-use crate::pick::Pick;
+use crate::pick::{Algorithm, Pick};
 use crate::row::{Measured, Row};
 use crate::scale::Scale;
 use crate::translate::Translate;
 
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
-    vec![
+    let picks = [10, 1000, 10_000]
+        .into_iter()
+        .flat_map(|endpoints| Algorithm::ALL.map(|algorithm| Bench::Pick(Pick { algorithm, endpoints })));
+    let mut all = vec![
         Bench::EnvoyCpu(EnvoyCpu { policy: "round_robin", annotations: &[] }),
         Bench::EndpointChange(EndpointChange::Idle),
         Bench::EndpointChange(EndpointChange::Churn(100)),
-        Bench::Pick(Pick { name: "round_robin", algorithm: LoadBalance::RoundRobin, endpoints: 1000 }),
         Bench::Translate(Translate { ingresses: 1000 }),
         Bench::Translate(Translate { ingresses: 5000 }),
         Bench::Translate(Translate { ingresses: 10_000 }),
         Bench::Scale(Scale { ingresses: 10_000 }),
-    ]
+    ];
+    all.extend(picks);
+    all
 }
 
 /// What is measured in one go; it may give several rows.

@@ -81,7 +81,7 @@ impl Surroundings<'_> {
             None => None,
         };
         let sni = when.sni.clone().unwrap_or(name);
-        Ok(ClientTls { sni, identity, http2: protocol != Protocol::Http1 })
+        Ok(ClientTls { sni, identity, http2: protocol != Protocol::Http1, authority: None })
     }
 
     fn request(&self, when: &When) -> Result<Request> {

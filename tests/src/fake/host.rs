@@ -12,16 +12,20 @@ use sluice_pwhost::{
     PropertyPath, Status, StreamType,
 };
 
+/// Which data plane the host plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Personality {
+    /// As measured of Envoy.
     Envoy,
     /// Kong's ngx_wasm_module: what it does not have traps, calls have their phases.
     Nginx,
 }
 
 impl Personality {
+    /// Both of them.
     pub const BOTH: [Personality; 2] = [Personality::Envoy, Personality::Nginx];
 
+    /// For messages.
     pub fn name(self) -> &'static str {
         match self {
             Personality::Envoy => "envoy",
@@ -33,42 +37,70 @@ impl Personality {
 /// A request of a client, as the host holds it.
 #[derive(Debug, Default)]
 pub struct Request {
+    /// By path.
     pub properties: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Of the request, names in lower case.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What the filter adds to the response.
+    pub response_headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The status that the filter answered with itself.
     pub replied: Option<u32>,
+    /// Whether it waited and goes on now.
     pub resumed: bool,
 }
 
 /// A call of the filter to the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// Tells it from others.
     pub token: u32,
+    /// Where it goes.
     pub upstream: String,
+    /// What it asks for.
     pub path: String,
 }
 
+/// The host.
 #[derive(Debug)]
 pub struct FakeHost {
+    /// Which one it plays.
     pub personality: Personality,
     /// Whether the host has room for metrics.
     pub metrics: bool,
     /// Whether calls can be sent: the controller's cluster is known.
     pub reachable: bool,
+    /// Whether it is in `on_configure`.
     pub configuring: bool,
+    /// The plugin configuration.
     pub configuration: Vec<u8>,
+    /// The answer to a poll; none when there was none.
     pub answer_status: Option<u16>,
+    /// Its body.
     pub answer_body: Vec<u8>,
+    /// The clock.
     pub now: Duration,
+    /// As the filter asked for it.
     pub tick_period: Option<Duration>,
+    /// Requests by context, those that are over too.
     pub requests: BTreeMap<ContextId, Request>,
+    /// Polls, the newest last.
     pub calls: Vec<Call>,
+    /// `Level text`
     pub log: Vec<String>,
+    /// By name.
     pub counters: BTreeMap<Vec<u8>, i64>,
+    /// The context that is called.
     pub current: ContextId,
+    /// Where the random numbers begin.
     pub random: u8,
+    /// Variables that this nginx does not have.
+    pub undeclared: Vec<Vec<u8>>,
+    /// Properties and headers that were asked for.
+    pub reads: usize,
 }
 
 impl FakeHost {
+    /// A host that has everything.
     pub fn new(personality: Personality) -> Self {
         FakeHost {
             personality,
@@ -86,6 +118,8 @@ impl FakeHost {
             counters: BTreeMap::new(),
             current: ContextId(0),
             random: 0,
+            undeclared: Vec::new(),
+            reads: 0,
         }
     }
 
@@ -99,12 +133,48 @@ impl FakeHost {
 
     /// The candidates that the filter has left for a request.
     pub fn choice(&self, context: ContextId) -> Option<String> {
+        self.left(context, "x-sluice-endpoint", "ngx.sluice_endpoint")
+    }
+
+    /// The backend that the filter has named for a request.
+    pub fn backend(&self, context: ContextId) -> Option<String> {
+        self.left(context, "x-sluice-cluster", "ngx.sluice_backend")
+    }
+
+    fn left(&self, context: ContextId, header: &str, variable: &str) -> Option<String> {
         let request = self.requests.get(&context)?;
         let value = match self.personality {
-            Personality::Envoy => &request.headers.iter().find(|(name, _)| name == b"x-sluice-endpoint")?.1,
-            Personality::Nginx => request.properties.get(b"ngx.sluice_endpoint".as_slice())?,
+            Personality::Envoy => &request.headers.iter().find(|(name, _)| name == header.as_bytes())?.1,
+            Personality::Nginx => request.properties.get(variable.as_bytes())?,
         };
         String::from_utf8(value.clone()).ok()
+    }
+
+    /// What the host knows once an endpoint has answered. In Envoy numbers are eight bytes, in nginx all is text, with
+    /// one entry for each attempt.
+    pub fn answered(&mut self, context: ContextId, tried: &[(&str, u16)], took: Duration) {
+        let (last, status) = *tried.last().unwrap();
+        let millis = took.as_secs_f64();
+        let list =
+            |entry: &dyn Fn(&(&str, u16)) -> String| tried.iter().map(entry).collect::<Vec<_>>().join(", ");
+        let properties: Vec<(&str, Vec<u8>)> = match self.personality {
+            Personality::Envoy => vec![
+                ("upstream\0address", last.into()),
+                ("upstream\0request_attempt_count", (tried.len() as u64).to_le_bytes().into()),
+                ("response\0code", i64::from(status).to_le_bytes().into()),
+                ("response\0backend_latency", (took.as_nanos() as i64).to_le_bytes().into()),
+            ],
+            Personality::Nginx => vec![
+                ("ngx.upstream_addr", list(&|(address, _)| (*address).to_owned()).into()),
+                ("ngx.upstream_status", list(&|(_, status)| status.to_string()).into()),
+                ("ngx.upstream_connect_time", list(&|_| "0.000".to_owned()).into()),
+                ("ngx.upstream_response_time", list(&|_| format!("{millis:.3}")).into()),
+            ],
+        };
+        let request = self.requests.get_mut(&context).unwrap();
+        request
+            .properties
+            .extend(properties.into_iter().map(|(path, value)| (path.as_bytes().to_vec(), value)));
     }
 
     fn request(&mut self) -> Answer<&mut Request> {
@@ -135,12 +205,22 @@ impl Env for FakeHost {
     }
 
     fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
-        let value = self.request()?.properties.get(path.0).ok_or(Status::NotFound)?;
-        Ok(Cow::Borrowed(value))
+        self.reads += 1;
+        let of_header = path.0.strip_prefix(b"ngx.http_").filter(|_| self.personality == Personality::Nginx);
+        let request = self.request()?;
+        if let Some(name) = of_header {
+            let name = String::from_utf8_lossy(name).replace('_', "-");
+            let found = request.headers.iter().find(|(known, _)| known == name.as_bytes());
+            return found.map(|(_, value)| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound);
+        }
+        request.properties.get(path.0).map(|value| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound)
     }
 
     fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
-        if self.personality == Personality::Nginx && path.0 != b"ngx.sluice_endpoint" {
+        let declared = [b"ngx.sluice_endpoint".as_slice(), b"ngx.sluice_backend"];
+        let is_declared =
+            declared.contains(&path.0) && !self.undeclared.iter().any(|missing| missing == path.0);
+        if self.personality == Personality::Nginx && !is_declared {
             // A variable that the configuration does not declare.
             return Err(Status::InternalFailure);
         }
@@ -154,6 +234,7 @@ impl Env for FakeHost {
             let status = self.answer_status.filter(|_| name == b":status").ok_or(Status::NotFound)?;
             return Ok(Cow::Owned(status.to_string().into_bytes()));
         }
+        self.reads += 1;
         let found = self.request()?.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound)
     }
@@ -162,6 +243,13 @@ impl Env for FakeHost {
         for (name, value) in &self.request()?.headers {
             out.push(name, value);
         }
+        Ok(())
+    }
+
+    fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+        assert_eq!(map, MapType::HttpResponseHeaders);
+        let pair = (name.to_vec(), value.to_vec());
+        self.request()?.response_headers.push(pair);
         Ok(())
     }
 

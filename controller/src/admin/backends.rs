@@ -1,0 +1,191 @@
+//! The backends as ingress-nginx shows them: the JSON of its `/configuration/backends` (balancers.md, section 12).
+//!
+//! A read model: people and `sluice dbg` read it, no data plane does.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use k8s_openapi::api::core::v1::Service;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use sluice_ir::{Action, Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance};
+use sluice_translate::{ObjectKey, Resources};
+
+/// The subset size is there even when nothing is hashed.
+const SUBSET_SIZE: u16 = 3;
+
+/// One upstream. Empty and false values are left out where ingress-nginx leaves them out.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Upstream {
+    name: String,
+    service: Value,
+    port: Value,
+    #[serde(rename = "sslPassthrough")]
+    ssl_passthrough: bool,
+    endpoints: Vec<Address>,
+    #[serde(rename = "sessionAffinityConfig")]
+    session_affinity: Value,
+    #[serde(rename = "upstreamHashByConfig")]
+    upstream_hash_by: Map<String, Value>,
+    #[serde(rename = "load-balance", skip_serializing_if = "Option::is_none")]
+    load_balance: Option<&'static str>,
+    #[serde(rename = "noServer")]
+    no_server: bool,
+    #[serde(rename = "trafficShapingPolicy")]
+    traffic_shaping: Value,
+    #[serde(rename = "alternativeBackends", skip_serializing_if = "Vec::is_empty")]
+    alternatives: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Address {
+    address: String,
+    port: String,
+}
+
+/// Every backend, by name.
+pub(crate) fn upstreams(config: &Config, resources: &Resources) -> Vec<Upstream> {
+    let uses = Uses::of(config);
+    config.backends.iter().map(|(id, backend)| upstream(id, backend, &uses, resources)).collect()
+}
+
+/// What locations say of their backends.
+#[derive(Default)]
+struct Uses<'a> {
+    canaries: BTreeMap<&'a BackendId, &'a Canary>,
+    alternatives: BTreeMap<&'a BackendId, Vec<&'a BackendId>>,
+    /// Paths by host.
+    places: BTreeMap<&'a BackendId, BTreeMap<String, Vec<&'a str>>>,
+}
+
+impl<'a> Uses<'a> {
+    fn of(config: &'a Config) -> Self {
+        let mut uses = Uses::default();
+        for (name, server) in &config.servers {
+            for location in &server.locations {
+                let Action::Forward(main) = &location.action else { continue };
+                let paths = uses.places.entry(main).or_default().entry(name.to_string()).or_default();
+                paths.push(location.path.text());
+                for canary in &location.canaries {
+                    uses.canaries.insert(&canary.backend, canary);
+                    let alternatives = uses.alternatives.entry(main).or_default();
+                    if !alternatives.contains(&&canary.backend) {
+                        alternatives.push(&canary.backend);
+                    }
+                }
+            }
+        }
+        uses
+    }
+}
+
+fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Resources) -> Upstream {
+    let mut parts = id.as_str().split('/').map(str::to_owned);
+    let mut part = || parts.next().unwrap_or_default();
+    let (namespace, service, port) = (part(), part(), part());
+    let service = resources.service(&ObjectKey::new(namespace, service));
+    let canary = uses.canaries.get(id).copied();
+    let alternatives = uses.alternatives.get(id).into_iter().flatten().map(|id| name(id)).collect();
+    let outside = backend.outside.iter();
+    let outside =
+        outside.map(|at| Address { address: at.host.as_str().to_owned(), port: at.port.to_string() });
+    let pods = backend.endpoints.iter().map(|endpoint| address(&endpoint.address));
+    Upstream {
+        name: name(id),
+        service: described(service),
+        port: port.parse::<u16>().map_or_else(|_| port.into(), Value::from),
+        ssl_passthrough: false,
+        endpoints: pods.chain(outside).collect(),
+        session_affinity: session_affinity(backend.affinity.as_ref(), uses.places.get(id)),
+        upstream_hash_by: hash_by(&backend.load_balance),
+        load_balance: load_balance(&backend.load_balance),
+        no_server: canary.is_some(),
+        traffic_shaping: traffic_shaping(canary),
+        alternatives,
+    }
+}
+
+/// Joined with hyphens, as people know it.
+fn name(id: &BackendId) -> String {
+    match id.as_str().strip_suffix("/first") {
+        Some(_) => "upstream-default-backend".to_owned(),
+        None => id.as_str().replace(['/', ':'], "-"),
+    }
+}
+
+fn session_affinity(affinity: Option<&Affinity>, places: Option<&BTreeMap<String, Vec<&str>>>) -> Value {
+    let Some(Affinity { mode, cookie, change_on_failure }) = affinity else {
+        return json!({"name": "", "mode": "", "cookieSessionAffinity": {"name": ""}});
+    };
+    let same_site = cookie.same_site.map(|same_site| format!("{same_site:?}"));
+    let members = [
+        ("name", json!(cookie.name)),
+        ("expires", json!(cookie.expires.map(|seconds| seconds.to_string()))),
+        ("maxage", json!(cookie.max_age.map(|seconds| seconds.to_string()))),
+        ("locations", json!(places)),
+        ("secure", json!(cookie.secure)),
+        ("path", json!(cookie.path)),
+        ("domain", json!(cookie.domain)),
+        ("samesite", json!(same_site)),
+        ("conditional_samesite_none", json!(cookie.conditional_same_site_none)),
+        ("change_on_failure", json!(change_on_failure)),
+    ];
+    let said = members.into_iter().filter(|(_, value)| !value.is_null() && *value != json!(false));
+    let cookie: Map<String, Value> = said.map(|(name, value)| (name.to_owned(), value)).collect();
+    json!({"name": "cookie", "mode": mode, "cookieSessionAffinity": cookie})
+}
+
+fn hash_by(algorithm: &LoadBalance) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let mut size = SUBSET_SIZE;
+    if let LoadBalance::Hash { key, subset } = algorithm {
+        shown.insert("upstream-hash-by".to_owned(), key.clone().into());
+        if let Some(subset) = subset {
+            shown.insert("upstream-hash-by-subset".to_owned(), true.into());
+            size = subset.get();
+        }
+    }
+    shown.insert("upstream-hash-by-subset-size".to_owned(), size.into());
+    shown
+}
+
+fn traffic_shaping(canary: Option<&Canary>) -> Value {
+    let rules = canary.map(|canary| canary.rules.clone()).unwrap_or_default();
+    let (header, value) = rules.header.map(|header| (header.name, Some(header.value))).unwrap_or_default();
+    let (exact, pattern) = match value {
+        Some(CanaryValue::Exact(text)) => (text, String::new()),
+        Some(CanaryValue::Matches(pattern)) => (String::new(), pattern),
+        Some(CanaryValue::Words | CanaryValue::Unreadable) | None => Default::default(),
+    };
+    json!({
+        "weight": rules.weight, "weightTotal": rules.total, "header": header, "headerValue": exact,
+        "headerPattern": pattern, "cookie": rules.cookie.unwrap_or_default(),
+    })
+}
+
+/// Only the spec of a Service is shown.
+fn described(service: Option<&Service>) -> Value {
+    let spec =
+        service.and_then(|service| serde_json::to_value(&service.spec).ok()).filter(|spec| !spec.is_null());
+    json!({
+        "metadata": {"creationTimestamp": null},
+        "spec": spec.unwrap_or_else(|| json!({})),
+        "status": {"loadBalancer": {}},
+    })
+}
+
+fn address(socket: &SocketAddr) -> Address {
+    Address { address: socket.ip().to_string(), port: socket.port().to_string() }
+}
+
+fn load_balance(algorithm: &LoadBalance) -> Option<&'static str> {
+    match algorithm {
+        LoadBalance::RoundRobin => Some("round_robin"),
+        LoadBalance::Ewma => Some("ewma"),
+        // What is hashed says it.
+        LoadBalance::Hash { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

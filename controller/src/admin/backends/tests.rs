@@ -1,0 +1,127 @@
+use sluice_ir::{AffinityMode, CanaryRules, Cookie, SameSite};
+use sluice_translate::{Object, Options, translate};
+
+use super::*;
+
+fn ingress() -> Value {
+    json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"},
+    "spec": {"ingressClassName": "nginx", "rules": [{"http": {"paths": [
+        {"path": "/", "backend": {"service": {"name": "web", "port": {"number": 80}}}},
+        {"path": "/x", "backend": {"service": {"name": "gone", "port": {"name": "http"}}}},
+    ]}}]}})
+}
+
+fn world() -> Resources {
+    let port = json!({"port": 80});
+    let documents = [
+        json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [port]}}),
+        json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {"name": "web-1", "labels": {"kubernetes.io/service-name": "web"}},
+            "ports": [{"port": 8080}], "endpoints": [{"addresses": ["10.0.0.1"]}]}),
+        ingress(),
+    ];
+    let mut resources = Resources::default();
+    for document in documents {
+        resources.apply(Object::from_value(document).unwrap());
+    }
+    resources
+}
+
+fn shown() -> Value {
+    let resources = world();
+    let options = Options { class_is_implied: true, ..Options::default() };
+    let translation = translate(&resources, &options);
+    serde_json::to_value(upstreams(translation.config(), &resources)).unwrap()
+}
+
+#[test]
+fn a_backend_is_shown_as_ingress_nginx_shows_it() {
+    let expected = json!({
+        "name": "default-web-80",
+        "service": {
+            "metadata": {"creationTimestamp": null},
+            "spec": {"ports": [{"port": 80}]},
+            "status": {"loadBalancer": {}},
+        },
+        "port": 80,
+        "sslPassthrough": false,
+        "endpoints": [{"address": "10.0.0.1", "port": "8080"}],
+        "sessionAffinityConfig": {"name": "", "mode": "", "cookieSessionAffinity": {"name": ""}},
+        "upstreamHashByConfig": {"upstream-hash-by-subset-size": 3},
+        "load-balance": "round_robin",
+        "noServer": false,
+        "trafficShapingPolicy": {
+            "weight": 0, "weightTotal": 0, "header": "", "headerValue": "", "headerPattern": "", "cookie": "",
+        },
+    });
+    assert_eq!(shown()[1], expected);
+}
+
+#[test]
+fn a_backend_that_leads_nowhere_is_shown_without_endpoints() {
+    let gone = &shown()[0];
+    assert_eq!((&gone["name"], &gone["port"]), (&json!("default-gone-http"), &json!("http")));
+    assert_eq!((&gone["endpoints"], &gone["service"]["spec"]), (&json!([]), &json!({})));
+}
+
+const WEB: &str = "default/web/80";
+
+fn changed(change: impl FnOnce(&mut Config)) -> Vec<Value> {
+    let resources = world();
+    let options = Options { class_is_implied: true, ..Options::default() };
+    let mut config = translate(&resources, &options).config().clone();
+    change(&mut config);
+    upstreams(&config, &resources).iter().map(|upstream| serde_json::to_value(upstream).unwrap()).collect()
+}
+
+fn web(config: &mut Config) -> &mut Backend {
+    config.backends.get_mut(&BackendId::new("default", "web", 80)).unwrap()
+}
+
+#[test]
+fn a_session_is_shown_with_its_cookie_and_where_it_holds() {
+    let cookie = Cookie {
+        name: "route".to_owned(),
+        path: None,
+        domain: None,
+        same_site: Some(SameSite::Lax),
+        conditional_same_site_none: false,
+        secure: false,
+        expires: None,
+        max_age: Some(60),
+    };
+    let affinity = Affinity { mode: AffinityMode::Balanced, cookie, change_on_failure: false };
+    let shown = changed(|config| web(config).affinity = Some(affinity));
+    let expected = json!({
+        "name": "cookie", "mode": "balanced",
+        "cookieSessionAffinity": {"name": "route", "maxage": "60", "samesite": "Lax", "locations": {"_": ["/"]}},
+    });
+    assert_eq!(shown[1]["sessionAffinityConfig"], expected);
+}
+
+#[test]
+fn what_is_hashed_is_shown_in_the_words_of_nginx() {
+    let key = "$remote_addr".to_owned();
+    let shown = changed(|config| web(config).load_balance = LoadBalance::Hash { key, subset: None });
+    let expected = json!({"upstream-hash-by": "$remote_addr", "upstream-hash-by-subset-size": 3});
+    assert_eq!((&shown[1]["upstreamHashByConfig"], shown[1].get("load-balance")), (&expected, None));
+}
+
+#[test]
+fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
+    let next = BackendId::new("default", "next", 80);
+    let rules = CanaryRules { weight: 5, total: 100, ..CanaryRules::default() };
+    let canary = Canary { backend: next.clone(), rules, sticky: true };
+    let shown = changed(|config| {
+        config.backends.insert(next, Backend::default());
+        for location in config.servers.values_mut().flat_map(|server| &mut server.locations) {
+            if matches!(&location.action, Action::Forward(main) if main.as_str() == WEB) {
+                location.canaries.push(canary.clone());
+            }
+        }
+    });
+    let named = |name: &str| shown.iter().find(|upstream| upstream["name"] == name).unwrap();
+    assert_eq!(named("default-web-80")["alternativeBackends"], json!(["default-next-80"]));
+    let next = named("default-next-80");
+    assert_eq!((&next["noServer"], &next["trafficShapingPolicy"]["weight"]), (&json!(true), &json!(5)));
+}

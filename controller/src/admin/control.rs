@@ -1,0 +1,36 @@
+//! What changes something: a controlled stop.
+
+use std::process;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use tokio::sync::watch;
+
+/// Asks for an orderly end, as SIGTERM does. A handle, cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(watch::Sender<bool>);
+
+impl Stop {
+    /// Somebody asked.
+    fn ask(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Waits until somebody asks.
+    pub(crate) async fn asked(&self) {
+        // The sender is `self`: the channel does not end while this waits.
+        self.0.subscribe().wait_for(|asked| *asked).await.ok();
+    }
+}
+
+pub(super) fn router(stop: Stop) -> Router {
+    Router::new().route("/stop", post(begin)).with_state(stop)
+}
+
+/// Answers with the process id, so that who asked can wait for the end.
+async fn begin(State(stop): State<Stop>) -> (StatusCode, String) {
+    stop.ask();
+    (StatusCode::ACCEPTED, format!("{}\n", process::id()))
+}

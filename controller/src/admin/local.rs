@@ -1,0 +1,109 @@
+//! What ingress-nginx serves inside its nginx on `--status-port`, for `sluice dbg` and people with a shell in the pod.
+//!
+//! | path | answer |
+//! |---|---|
+//! | `/configuration/backends` | every backend, in ingress-nginx's JSON |
+//! | `/configuration/general` | `{}`, as in ingress-nginx |
+//! | `/configuration/certs?hostname=NAME` | the certificate chain of NAME; never a key |
+//! | `/configuration/conf` | the whole configuration, where ingress-nginx has its nginx.conf |
+//! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
+//! | `/nginx_status` | nginx' counters, of Envoy |
+//! | the health path | as on `--healthz-port` |
+//!
+//! Read only: configuration comes from the API server, so what ingress-nginx takes by POST is refused with 400.
+
+use axum::Router;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+
+use super::backends;
+use super::health::Health;
+use super::public::healthz;
+use crate::metrics::DataPlane;
+use crate::view::View;
+
+/// What the answers are made from.
+#[derive(Clone)]
+pub(crate) struct Local {
+    pub(crate) view: View,
+    pub(crate) health: Health,
+    pub(crate) data_plane: DataPlane,
+    /// The chain that hosts without a certificate of their own present.
+    pub(crate) default_chain: String,
+}
+
+pub(super) fn router(local: Local, health_path: &str) -> Router {
+    let health = get(healthz).with_state(local.health.clone());
+    Router::new()
+        .route("/configuration/{name}", any(configuration))
+        .route("/is-dynamic-lb-initialized", get(is_initialized))
+        .route("/nginx_status", get(nginx_status))
+        .with_state(local)
+        .route(health_path, health)
+}
+
+/// The checks and their order are ingress-nginx's.
+async fn configuration(
+    State(local): State<Local>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+    method: Method,
+) -> Response {
+    let bad = |text: &'static str| (StatusCode::BAD_REQUEST, text).into_response();
+    let is_get = method == Method::GET;
+    if !is_get && method != Method::POST {
+        return bad("Only POST and GET requests are allowed!");
+    }
+    match name.as_str() {
+        "servers" if is_get => bad("Only POST requests are allowed!"),
+        "certs" if !is_get => bad("Only GET requests are allowed!"),
+        "servers" | "backends" | "general" | "conf" if !is_get => {
+            bad("Read only: configuration comes from the API server.")
+        }
+        "backends" => json(&backends::upstreams(local.view.translation().config(), &local.view.resources())),
+        "general" => json(&serde_json::json!({})),
+        "conf" => json(local.view.translation().config()),
+        "certs" => certificate(&local, query.as_deref().unwrap_or_default()),
+        _ => (StatusCode::NOT_FOUND, "Not found!").into_response(),
+    }
+}
+
+fn certificate(local: &Local, query: &str) -> Response {
+    let hostname = query.split('&').find_map(|pair| pair.strip_prefix("hostname="));
+    match hostname {
+        None => (StatusCode::BAD_REQUEST, "Hostname must be specified.").into_response(),
+        Some("_") => local.default_chain.clone().into_response(),
+        Some(_) => (StatusCode::NOT_FOUND, "No key associated with this hostname.").into_response(),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+async fn is_initialized(State(local): State<Local>) -> (StatusCode, &'static str) {
+    if local.health.is_initialized() {
+        (StatusCode::OK, "OK")
+    } else {
+        (StatusCode::INTERNAL_SERVER_ERROR, "ERROR")
+    }
+}
+
+/// In the format of nginx' stub_status, which scripts parse.
+async fn nginx_status(State(local): State<Local>) -> (StatusCode, String) {
+    let Some(now) = local.data_plane.connections().await else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "no data plane of this controller answers\n".to_owned());
+    };
+    let (accepted, requests) = (now.accepted, now.requests);
+    let (active, writing, waiting) = (now.active, now.requests_active, now.waiting());
+    let text = format!(
+        "Active connections: {active} \nserver accepts handled requests\n {accepted} {accepted} {requests} \n\
+         Reading: 0 Writing: {writing} Waiting: {waiting} \n"
+    );
+    (StatusCode::OK, text)
+}

@@ -1,0 +1,67 @@
+//! The controller's own HTTP, apart from data planes and clients.
+//!
+//! ```text
+//!   kubelet, Prometheus --> public  (--healthz-port)   /healthz /metrics
+//!   sluice dbg, people  --> local   (--status-port)    /configuration/... /nginx_status ...   loopback, read only
+//!   sluice wait-shutdown -> control (--admin-socket)   the same, and /stop                    the owner of the socket
+//! ```
+//!
+//! What changes something is not on a TCP port: a proxy can be talked into connecting to loopback, not to a socket
+//! that only its owner can open.
+
+mod backends;
+mod control;
+mod health;
+mod local;
+mod public;
+
+pub(crate) use control::Stop;
+pub(crate) use health::Health;
+pub(crate) use local::Local;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use anyhow::Context;
+use axum::Router;
+use tokio::net::TcpListener;
+
+use crate::args::AdminFlags;
+use crate::metrics::Metrics;
+use crate::serve;
+
+/// Binds what the flags ask for, and serves in the background for as long as the runtime lives.
+pub(crate) async fn serve(
+    flags: &AdminFlags,
+    socket: &Path,
+    local: Local,
+    metrics: Metrics,
+    stop: Stop,
+) -> anyhow::Result<()> {
+    let health_path = &flags.health_check_path;
+    if flags.healthz_port != 0 {
+        let host = flags.healthz_host.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let router = public::router(health_path, local.health.clone(), metrics);
+        listen(SocketAddr::new(host, flags.healthz_port), "--healthz-port", router).await?;
+    }
+    let router = local::router(local, health_path);
+    if flags.status_port != 0 {
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), flags.status_port);
+        listen(address, "--status-port", router.clone()).await?;
+    }
+    let listener = serve::bind_unix(socket)?;
+    let router = router.merge(control::router(stop));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(())
+}
+
+async fn listen(address: SocketAddr, flag: &str, router: Router) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; choose another with {flag}"))?;
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

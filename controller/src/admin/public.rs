@@ -1,0 +1,34 @@
+//! What the kubelet and Prometheus ask, on `--healthz-port`: health and metrics, nothing that changes anything.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+
+use super::health::Health;
+use crate::metrics::Metrics;
+
+/// The content type of Prometheus' own text format.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+pub(crate) fn router(health_path: &str, health: Health, metrics: Metrics) -> Router {
+    Router::new()
+        .route(health_path, get(healthz).with_state(health))
+        .route("/metrics", get(scrape).with_state(metrics))
+}
+
+/// `ok`, or what is wrong in the words that Kubernetes' own components use.
+pub(super) async fn healthz(State(health): State<Health>) -> (StatusCode, String) {
+    match health.check().await {
+        Ok(()) => (StatusCode::OK, "ok".to_owned()),
+        Err(reason) => {
+            let text = format!("[+]ping ok\n[-]sluice failed: {reason}\nhealthz check failed\n");
+            (StatusCode::INTERNAL_SERVER_ERROR, text)
+        }
+    }
+}
+
+async fn scrape(State(metrics): State<Metrics>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, TEXT)], metrics.text().await)
+}

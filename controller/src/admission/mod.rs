@@ -1,0 +1,156 @@
+//! The validating webhook: the API server asks before it stores an Ingress.
+//!
+//! ```text
+//!   API server --TLS--> limits --> review.rs --> sluice_translate::admit(Ingress, View) --> review.rs --> answer
+//! ```
+//!
+//! Nothing but the View is read to answer; nothing is written. What the translation would report as an error is
+//! refused, what it would warn of is let in with a warning.
+
+mod review;
+mod tls;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use k8s_openapi::api::networking::v1::Ingress;
+use sluice_translate::{Admission, Object, Options, Rules, admit};
+use tokio::sync::Semaphore;
+use tracing::info;
+
+use crate::args::WebhookFlags;
+use crate::metrics;
+use crate::view::View;
+use review::{Answer, Request, Review};
+use tls::Certificate;
+
+/// ingress-nginx' limit, 9 MiB less one byte. Two Ingresses of the largest size that is stored fit.
+const LARGEST_BODY: usize = (9 << 20) - 1;
+/// Bodies read at the same time: what hostile ones can make us hold.
+const MOST_BODIES: usize = 16;
+/// Time for a whole question to arrive. The API server itself gives up after `timeoutSeconds`, at most 30.
+const TIME: Duration = Duration::from_secs(10);
+/// Where ingress-nginx is asked, and any other path for those who wrote their own configuration.
+const PATH: &str = "/networking/v1/ingresses";
+
+/// What is asked when somebody asks.
+#[derive(Clone)]
+pub(crate) struct Judge {
+    pub(crate) view: View,
+    pub(crate) options: Arc<Options>,
+    pub(crate) rules: Arc<Rules>,
+    pub(crate) metrics: metrics::Admission,
+}
+
+/// Serves in the background for as long as the runtime lives, when the flags ask for it.
+pub(crate) async fn serve(flags: &WebhookFlags, judge: Judge) -> anyhow::Result<()> {
+    let Some(address) = &flags.validating_webhook else { return Ok(()) };
+    let (Some(certificate), Some(key)) =
+        (&flags.validating_webhook_certificate, &flags.validating_webhook_key)
+    else {
+        anyhow::bail!(
+            "--validating-webhook: expected --validating-webhook-certificate and --validating-webhook-key"
+        );
+    };
+    let certificate = Certificate::follow(certificate, key)?;
+    let address = address.as_str();
+    let listener = tokio::net::TcpListener::bind(
+        address.strip_prefix(':').map_or_else(|| address.to_owned(), |port| format!("[::]:{port}")),
+    );
+    let listener = listener.await.with_context(|| format!("--validating-webhook {address}"))?;
+    info!("admission is served on {address}");
+    tokio::spawn(tls::serve(listener, certificate, router(judge)));
+    Ok(())
+}
+
+fn router(judge: Judge) -> Router {
+    let bodies = Arc::new(Semaphore::new(MOST_BODIES));
+    Router::new().route(PATH, post(answer)).fallback(post(answer)).with_state((judge, bodies))
+}
+
+async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Body) -> Response {
+    let started = Instant::now();
+    if !judge.view.is_published() {
+        // What conflicts with it may not have been read yet.
+        return (StatusCode::SERVICE_UNAVAILABLE, "the cluster has not been read yet\n").into_response();
+    }
+    let body = match tokio::time::timeout(TIME, read(body, &bodies)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err((status, reason))) => return (status, reason).into_response(),
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the question took too long\n").into_response(),
+    };
+    let request = match Review::parse(&body) {
+        Ok(request) => request,
+        Err(reason) => return (StatusCode::BAD_REQUEST, reason).into_response(),
+    };
+    if !request.is_ingress() {
+        let reason = format!("expected a networking.k8s.io/v1 Ingress, got {}", request.described());
+        return (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response();
+    }
+    let uid = request.uid.clone();
+    let admission = judge.judge(request);
+    judge.metrics.answered(started.elapsed());
+    match serde_json::to_vec(&Answer::of(uid, admission)) {
+        Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+type Refusal = (StatusCode, String);
+
+async fn read(body: Body, bodies: &Semaphore) -> Result<Bytes, Refusal> {
+    // The semaphore is never closed.
+    let _turn = bodies.acquire().await;
+    let collected = Limited::new(body, LARGEST_BODY).collect().await;
+    collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
+        let status = if error.is::<LengthLimitError>() {
+            StatusCode::PAYLOAD_TOO_LARGE
+        } else {
+            StatusCode::BAD_REQUEST
+        };
+        (status, error.to_string())
+    })
+}
+
+impl Judge {
+    fn judge(&self, mut request: Request) -> Admission {
+        // Nothing will be written: a deletion has no object.
+        if request.object.is_null() {
+            return Admission::default();
+        }
+        let started = Instant::now();
+        let object = std::mem::take(&mut request.object);
+        let (namespace, name) = (request.namespace.as_str(), request.name.as_str());
+        let admission = match ingress(object, namespace) {
+            Ok(ingress) => admit(&ingress, &self.view.resources(), &self.options, &self.rules),
+            Err(reason) => Admission { errors: vec![reason], ..Admission::default() },
+        };
+        self.metrics.checked(namespace, name, &admission, started.elapsed());
+        if !admission.is_allowed() {
+            info!("admission refused {}: {}", request.described(), admission.errors.join("; "));
+        }
+        admission
+    }
+}
+
+fn ingress(mut object: serde_json::Value, namespace: &str) -> Result<Ingress, String> {
+    if let Some(metadata) = object.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
+        metadata.entry("namespace").or_insert_with(|| namespace.into());
+    }
+    match Object::from_value(object) {
+        Ok(Object::Ingress(ingress)) => Ok(*ingress),
+        Ok(other) => Err(format!("expected an Ingress, got {}", other.reference())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

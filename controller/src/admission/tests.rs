@@ -1,0 +1,92 @@
+use axum::http::Request as HttpRequest;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use super::*;
+use crate::metrics::{DataPlane, Identity, Metrics};
+
+fn judge() -> Judge {
+    let view = View::default();
+    view.note_published();
+    let data_plane = DataPlane::new(None).unwrap();
+    let store = sluice_xds::Store::new();
+    let metrics = Metrics::new(&Identity::default(), view.clone(), store, data_plane).unwrap();
+    let options = Options { class_is_implied: true, ..Options::default() };
+    Judge { view, options: options.into(), rules: Arc::default(), metrics: metrics.admission().clone() }
+}
+
+fn question(kind: &str, object: &Value) -> Vec<u8> {
+    let kind = json!({"group": "networking.k8s.io", "version": "v1", "kind": kind});
+    json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {"uid": "1", "kind": kind, "name": "shop", "namespace": "default", "object": object},
+    })
+    .to_string()
+    .into_bytes()
+}
+
+fn object(host: &str) -> Value {
+    let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
+    json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "shop"},
+        "spec": {"ingressClassName": "nginx", "rules": [
+            {"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}},
+        ]},
+    })
+}
+
+async fn ask(body: impl Into<Body>) -> (u16, String) {
+    let request = HttpRequest::post(PATH).body(body.into()).unwrap();
+    let response = router(judge()).oneshot(request).await.unwrap();
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8_lossy(&body).into_owned())
+}
+
+async fn answered(body: Vec<u8>) -> Value {
+    let (status, text) = ask(body).await;
+    assert_eq!(status, 200, "{text}");
+    serde_json::from_str::<Value>(&text).unwrap()["response"].take()
+}
+
+#[tokio::test]
+async fn a_good_ingress_is_let_in_and_a_bad_one_is_refused_in_words() {
+    let response = answered(question("Ingress", &object("a.b"))).await;
+    assert_eq!((&response["allowed"], &response["uid"]), (&json!(true), &json!("1")));
+    assert!(response["warnings"][0].as_str().unwrap().contains("default/web"), "{response}");
+    let response = answered(question("Ingress", &object("not a host"))).await;
+    assert_eq!(response["allowed"], false);
+    assert!(response["status"]["message"].as_str().unwrap().contains("expected a DNS name"), "{response}");
+}
+
+#[tokio::test]
+async fn nothing_and_what_cannot_be_read_are_answered_as_in_ingress_nginx() {
+    assert_eq!(answered(question("Ingress", &Value::Null)).await["allowed"], true);
+    let response =
+        answered(question("Ingress", &json!({"apiVersion": "networking.k8s.io/v1", "kind": 7}))).await;
+    assert_eq!((&response["allowed"], &response["status"]["code"]), (&json!(false), &json!(400)));
+    assert_eq!(ask(question("Pod", &object("a.b"))).await.0, 500);
+    assert_eq!(ask("{}").await.0, 400);
+}
+
+#[tokio::test]
+async fn a_body_at_the_limit_is_read_and_one_byte_more_is_not() {
+    let mut body = question("Ingress", &object("a.b"));
+    body.resize(LARGEST_BODY, b' ');
+    assert_eq!(ask(body.clone()).await.0, 200);
+    body.push(b' ');
+    assert_eq!(ask(body).await.0, 413);
+}
+
+#[tokio::test]
+async fn nobody_is_let_in_before_the_cluster_has_been_read() {
+    let request = HttpRequest::post(PATH).body(Body::from(question("Ingress", &object("a.b")))).unwrap();
+    let early = Judge { view: View::default(), ..judge() };
+    assert_eq!(router(early).oneshot(request).await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_never_ends_is_given_up() {
+    let never = futures::stream::pending::<Result<Bytes, std::io::Error>>();
+    assert_eq!(ask(Body::from_stream(never)).await.0, 408);
+}

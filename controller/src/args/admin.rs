@@ -1,0 +1,59 @@
+//! Flags of the controller's own HTTP. Names and defaults are ingress-nginx's.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Health, metrics and admin")]
+pub(crate) struct AdminFlags {
+    /// Address for health and metrics [default: all].
+    #[arg(long, value_name = "IP")]
+    pub(crate) healthz_host: Option<IpAddr>,
+    /// Port for health and metrics; 0 for none.
+    #[arg(long, default_value_t = 10254, value_name = "PORT")]
+    pub(crate) healthz_port: u16,
+    /// Path of the health check.
+    #[arg(long, default_value = "/healthz", value_name = "PATH", value_parser = path)]
+    pub(crate) health_check_path: String,
+    /// Longest time that the health check waits for the data plane.
+    #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = super::seconds)]
+    pub(crate) health_check_timeout: Duration,
+    /// Port, on 127.0.0.1, of what `sluice dbg` reads; 0 for none.
+    #[arg(long, default_value_t = 10246, value_name = "PORT")]
+    pub(crate) status_port: u16,
+    /// Unix socket of what changes something: only its owner can open it [default: admin.sock in the run folder].
+    #[arg(long, env = "SLUICE_ADMIN_SOCKET", value_name = "PATH")]
+    pub(crate) admin_socket: Option<PathBuf>,
+}
+
+impl AdminFlags {
+    /// Every port that is listened on.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
+        [self.healthz_port, self.status_port].into_iter().filter(|port| *port != 0)
+    }
+}
+
+/// A path as it is, and nothing that a router could read as a pattern.
+fn path(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~".contains(c);
+    match text.strip_prefix('/') {
+        Some(_) if text != "/metrics" && text.chars().all(plain) => Ok(text.to_owned()),
+        _ => Err("expected a path such as /healthz".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_health_path_is_a_plain_path() {
+        assert_eq!(path("/healthz"), Ok("/healthz".to_owned()));
+        for bad in ["", "healthz", "/{x}", "/*", "/a b", "/metrics"] {
+            assert!(path(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Commands that look, and serve nothing.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use clap_complete::Shell;
+
+use super::{Listeners, Translation};
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For a terminal.
+    #[default]
+    Table,
+    /// For programs.
+    Json,
+    /// For a ticket or a wiki.
+    Markdown,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 when every Ingress works, unchanged or with differences; 1 when one does not work \
+                        at all or a document cannot be read; 2 for a wrong command line."
+)]
+pub(crate) struct Lint {
+    /// File or folder of YAML manifests to judge.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) manifests: PathBuf,
+    /// Form of the output.
+    #[arg(long, short, value_enum, default_value_t)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) translation: Translation,
+    #[command(flatten)]
+    pub(crate) listeners: Listeners,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WaitShutdown {
+    /// The controller's admin socket.
+    #[arg(long, env = "SLUICE_ADMIN_SOCKET", default_value = "/run/sluice/admin.sock", value_name = "PATH")]
+    pub(crate) admin_socket: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Completions {
+    /// The shell to complete for.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}

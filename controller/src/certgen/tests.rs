@@ -1,0 +1,174 @@
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::http::{Method, Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::ServerCertVerifier;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+
+use super::*;
+use crate::args::{FailurePolicy, Patch, Trust};
+
+type Objects = Arc<Mutex<BTreeMap<String, Value>>>;
+
+/// An API server of objects by path: get, create, replace with a version.
+fn api(objects: &Objects) -> Client {
+    let objects = Arc::clone(objects);
+    let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+        let objects = Arc::clone(&objects);
+        async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let (status, answer) = answer(&mut objects.lock().unwrap(), &head.method, head.uri.path(), body);
+            let response = Response::builder().status(status).body(Body::from(answer.to_string())).unwrap();
+            Ok::<_, Infallible>(response)
+        }
+    });
+    Client::new(service, "default")
+}
+
+fn answer(
+    objects: &mut BTreeMap<String, Value>,
+    method: &Method,
+    path: &str,
+    body: Value,
+) -> (StatusCode, Value) {
+    let fault = |code: StatusCode, reason: &str| {
+        (
+            code,
+            json!({"kind": "Status", "status": "Failure", "reason": reason, "code": code.as_u16(), "message": ""}),
+        )
+    };
+    let name = if *method == Method::POST {
+        format!("{path}/{}", body["metadata"]["name"].as_str().unwrap_or_default())
+    } else {
+        path.to_owned()
+    };
+    let version = |object: &Value| object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+    match (method, objects.get(&name)) {
+        (&Method::GET, Some(object)) => (StatusCode::OK, object.clone()),
+        (&Method::GET, None) => fault(StatusCode::NOT_FOUND, "NotFound"),
+        (&Method::POST, Some(_)) => fault(StatusCode::CONFLICT, "AlreadyExists"),
+        (&Method::PUT, Some(object)) if version(object) != version(&body) => {
+            fault(StatusCode::CONFLICT, "Conflict")
+        }
+        _ => {
+            objects.insert(name, body.clone());
+            (StatusCode::OK, body)
+        }
+    }
+}
+
+const SECRET: &str = "/api/v1/namespaces/sluice/secrets/admission";
+const VALIDATING: &str =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sluice-admission";
+
+fn place() -> SecretPlace {
+    SecretPlace { namespace: "sluice".to_owned(), secret_name: "admission".to_owned() }
+}
+
+fn trust(webhook: Option<&str>) -> Trust {
+    Trust {
+        webhook_name: webhook.map(str::to_owned),
+        apiservice_name: None,
+        patch_validating: true,
+        patch_mutating: true,
+        patch_failure_policy: Some(FailurePolicy::Fail),
+    }
+}
+
+fn create(webhook: Option<&str>) -> CertgenCommand {
+    CertgenCommand::Create(Create {
+        secret: place(),
+        host: vec!["sluice-admission".to_owned(), "sluice-admission.sluice.svc".to_owned()],
+        cert_name: "cert".to_owned(),
+        key_name: "key".to_owned(),
+        trust: trust(webhook),
+    })
+}
+
+fn with_webhook() -> Objects {
+    let webhook = |name: &str| {
+        json!({"name": name, "failurePolicy": "Ignore", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+            "clientConfig": {"service": {"name": "sluice-admission", "namespace": "sluice"}}})
+    };
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "sluice-admission", "resourceVersion": "7"},
+        "webhooks": [webhook("a.sluice.example"), webhook("b.sluice.example")],
+    });
+    Arc::new(Mutex::new(BTreeMap::from([(VALIDATING.to_owned(), configuration)])))
+}
+
+fn pem(objects: &Objects, key: &str) -> Vec<u8> {
+    let secret: Secret = serde_json::from_value(objects.lock().unwrap()[SECRET].clone()).unwrap();
+    secret.data.unwrap()[key].0.clone()
+}
+
+#[tokio::test]
+async fn one_job_makes_the_certificate_and_has_it_trusted() {
+    let objects = with_webhook();
+    run(&api(&objects), &create(Some("sluice-admission"))).await.unwrap();
+    let bundle = serde_json::to_value(ByteString(pem(&objects, "ca"))).unwrap();
+    let configuration = objects.lock().unwrap()[VALIDATING].clone();
+    for webhook in configuration["webhooks"].as_array().unwrap() {
+        assert_eq!(
+            (&webhook["clientConfig"]["caBundle"], &webhook["failurePolicy"]),
+            (&bundle, &json!("Fail"))
+        );
+        assert_eq!(webhook["clientConfig"]["service"]["name"], "sluice-admission", "the rest stays");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_there_is_kept() {
+    let objects = with_webhook();
+    run(&api(&objects), &create(None)).await.unwrap();
+    let first = pem(&objects, "cert");
+    run(&api(&objects), &create(None)).await.unwrap();
+    assert_eq!(pem(&objects, "cert"), first);
+}
+
+#[tokio::test]
+async fn a_patch_without_a_secret_or_a_webhook_says_what_is_missing() {
+    let patch = |webhook| CertgenCommand::Patch(Patch { secret: place(), trust: trust(webhook) });
+    let objects = with_webhook();
+    let error = run(&api(&objects), &patch(Some("sluice-admission"))).await.unwrap_err();
+    assert_eq!(error.to_string(), "Secret sluice/admission: not found");
+    run(&api(&objects), &create(None)).await.unwrap();
+    let error = run(&api(&objects), &patch(Some("nope"))).await.unwrap_err();
+    assert_eq!(error.to_string(), "ValidatingWebhookConfiguration nope: not found");
+    assert!(run(&api(&objects), &patch(None)).await.unwrap_err().to_string().starts_with("nothing to patch"));
+}
+
+#[tokio::test]
+async fn the_certificate_is_valid_for_its_hosts_under_its_authority_for_a_century() {
+    let objects = with_webhook();
+    run(&api(&objects), &create(None)).await.unwrap();
+    let provider = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&pem(&objects, "ca")).unwrap()).unwrap();
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build().unwrap();
+    let certificate = CertificateDer::from_pem_slice(&pem(&objects, "cert")).unwrap();
+    let valid = |host: &'static str, year: u64| {
+        let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs((year - 1970) * 31_557_600));
+        let host = ServerName::try_from(host).unwrap();
+        verifier.verify_server_cert(&certificate, &[], &host, &[], now).is_ok()
+    };
+    for host in ["sluice-admission", "sluice-admission.sluice.svc"] {
+        assert!(valid(host, 2115), "{host}");
+    }
+    assert!(!valid("other.sluice.svc", 2115) && !valid("sluice-admission", 2300));
+    let key = PrivateKeyDer::from_pem_slice(&pem(&objects, "key")).unwrap();
+    let server = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    server.with_no_client_auth().with_single_cert(vec![certificate.clone()], key).unwrap();
+}

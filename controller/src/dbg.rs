@@ -1,0 +1,139 @@
+//! `sluice dbg` and `sluice wait-shutdown`: what talks to a controller that runs.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Bytes;
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::args::{Backends, Certs, Dbg, DbgCommand, WaitShutdown};
+
+/// Nothing that we ask for takes longer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a stopping controller is looked for.
+const ASK: Duration = Duration::from_millis(200);
+
+/// Prints what a running controller knows.
+pub(crate) fn dbg(args: &Dbg) -> anyhow::Result<()> {
+    let text = runtime()?.block_on(answer(args))?;
+    #[allow(clippy::print_stdout, reason = "the output of this command")]
+    {
+        println!("{}", text.trim_end());
+    }
+    Ok(())
+}
+
+async fn answer(args: &Dbg) -> anyhow::Result<String> {
+    let read = async |path: &str| get(args.status_port, path).await;
+    match &args.command {
+        DbgCommand::Backends(which) => backends(&read("/configuration/backends").await?, which),
+        DbgCommand::Certs(Certs::Get { hostname }) => {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-._*".contains(c);
+            if !hostname.chars().all(plain) {
+                bail!("expected a host name, got {hostname:?}");
+            }
+            read(&format!("/configuration/certs?hostname={hostname}")).await
+        }
+        DbgCommand::Conf => pretty(&read("/configuration/conf").await?),
+        DbgCommand::General => pretty(&read("/configuration/general").await?),
+    }
+}
+
+fn backends(text: &str, which: &Backends) -> anyhow::Result<String> {
+    let all: Vec<Value> = serde_json::from_str(text).context("backends")?;
+    let names = || all.iter().filter_map(|backend| backend["name"].as_str());
+    match which {
+        Backends::All => Ok(serde_json::to_string_pretty(&all)?),
+        Backends::List => Ok(names().collect::<Vec<_>>().join("\n")),
+        Backends::Get { name } => match all.iter().find(|backend| backend["name"] == name.as_str()) {
+            Some(backend) => Ok(serde_json::to_string_pretty(backend)?),
+            None => bail!("no backend {name:?}; `sluice dbg backends list` names those there are"),
+        },
+    }
+}
+
+fn pretty(text: &str) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&serde_json::from_str::<Value>(text)?)?)
+}
+
+async fn get(port: u16, path: &str) -> anyhow::Result<String> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let advice = "is a controller running here, and is --status-port its own?";
+    let stream = TcpStream::connect(address).await.with_context(|| format!("{address}: {advice}"))?;
+    let (status, text) = exchange(stream, Method::GET, path).await?;
+    match status {
+        StatusCode::OK => Ok(text),
+        status => bail!("{address}{path}: {status}: {}", text.trim()),
+    }
+}
+
+/// Tells a controller to stop and returns when it has: the preStop hook.
+pub(crate) fn wait_shutdown(args: &WaitShutdown) -> anyhow::Result<()> {
+    runtime()?.block_on(stop(&args.admin_socket))
+}
+
+async fn stop(socket: &Path) -> anyhow::Result<()> {
+    let place = || format!("{}: is a controller running here?", socket.display());
+    let stream = UnixStream::connect(socket).await.with_context(place)?;
+    let (status, text) = exchange(stream, Method::POST, "/stop").await?;
+    if status != StatusCode::ACCEPTED {
+        bail!("{}: {status}: {}", socket.display(), text.trim());
+    }
+    // Whoever still answers has not ended. The kubelet ends this wait when the pod's time is over.
+    while UnixStream::connect(socket).await.is_ok() {
+        tokio::time::sleep(ASK).await;
+    }
+    Ok(())
+}
+
+async fn exchange<S>(stream: S, method: Method, path: &str) -> anyhow::Result<(StatusCode, String)>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let asked = async {
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "sluice")
+            .body(Empty::<Bytes>::new())
+            .context("request")?;
+        let response = sender.send_request(request).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        anyhow::Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    };
+    tokio::time::timeout(TIMEOUT, asked).await.with_context(|| format!("{path}: no answer in {TIMEOUT:?}"))?
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = r#"[{"name": "a-web-80"}, {"name": "b-web-80", "port": 80}]"#;
+
+    #[test]
+    fn backends_are_named_one_a_line() {
+        assert_eq!(backends(TWO, &Backends::List).unwrap(), "a-web-80\nb-web-80");
+    }
+
+    #[test]
+    fn one_backend_is_found_by_its_name() {
+        let get = |name: &str| backends(TWO, &Backends::Get { name: name.to_owned() });
+        let backend: Value = serde_json::from_str(&get("b-web-80").unwrap()).unwrap();
+        assert_eq!(backend["port"], 80);
+        assert!(get("c").unwrap_err().to_string().starts_with("no backend \"c\""));
+    }
+}

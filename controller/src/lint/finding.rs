@@ -1,0 +1,174 @@
+//! One verdict an Ingress, from what the translation reports about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::networking::v1::Ingress;
+use serde::Serialize;
+use sluice_ir::Action;
+use sluice_translate::{
+    Kind, ObjectKey, Options, Report, Resources, Severity, Translation, is_ours, translate,
+};
+
+use super::hints;
+use crate::source::Problem;
+
+/// What becomes of an Ingress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    /// It works as it did.
+    Unchanged,
+    /// It works, not quite as it did; the remarks say where.
+    Differences,
+    /// Nothing of it is served.
+    NotAtAll,
+    /// It is of another class, and left to its controller.
+    OtherClass,
+}
+
+impl Verdict {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Verdict::Unchanged => "works unchanged",
+            Verdict::Differences => "works with differences",
+            Verdict::NotAtAll => "does not work",
+            Verdict::OtherClass => "of another class",
+        }
+    }
+}
+
+/// One sentence about an Ingress.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Remark {
+    pub(crate) severity: Severity,
+    pub(crate) field: String,
+    pub(crate) text: String,
+}
+
+impl From<&Report> for Remark {
+    fn from(report: &Report) -> Self {
+        let Report { field, severity, reason, consequence, .. } = report.clone();
+        let (severity, text) = match &report.missing {
+            Some(missing) => {
+                let text =
+                    format!("{missing} is not among these manifests; expected to exist in the cluster");
+                (Severity::Note, text)
+            }
+            None if report.as_before && severity > Severity::Note => {
+                (Severity::Note, format!("{reason}; ingress-nginx does not honour it either"))
+            }
+            None => (severity, format!("{reason}; {consequence}")),
+        };
+        Remark { severity, field, text }
+    }
+}
+
+/// Everything that is known about one Ingress.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    #[serde(serialize_with = "as_text")]
+    pub(crate) ingress: ObjectKey,
+    pub(crate) verdict: Verdict,
+    /// The worst first.
+    pub(crate) remarks: Vec<Remark>,
+}
+
+fn as_text<S: serde::Serializer>(key: &ObjectKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(key)
+}
+
+/// How many Ingresses come out how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) unchanged: usize,
+    pub(crate) differences: usize,
+    pub(crate) not_at_all: usize,
+    pub(crate) other_class: usize,
+    /// Documents that should be objects and are not.
+    pub(crate) unreadable: usize,
+}
+
+impl Summary {
+    /// Something does not work at all.
+    pub(crate) fn is_fatal(&self) -> bool {
+        self.not_at_all + self.unreadable > 0
+    }
+}
+
+/// What `sluice lint` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Findings {
+    pub(crate) ingresses: Vec<Finding>,
+    pub(crate) documents: Vec<Problem>,
+}
+
+impl Findings {
+    pub(crate) fn of(resources: &Resources, options: &Options, ingresses: &[Ingress]) -> Self {
+        let translation = translate(resources, options);
+        let served = served(&translation);
+        let mut reports: BTreeMap<ObjectKey, Vec<&Report>> = BTreeMap::new();
+        for report in translation.reports() {
+            if report.object.kind == Kind::Ingress {
+                reports.entry(report.object.key.clone()).or_default().push(report);
+            }
+        }
+        let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
+        for ingress in ingresses {
+            let key = key_of(ingress);
+            let reports = reports.remove(&key).unwrap_or_default();
+            let mut finding = Finding::of(ingress, key.clone(), &reports, served.contains(&key));
+            if !is_ours(ingress, resources, options) {
+                finding.verdict = Verdict::OtherClass;
+                finding.remarks.extend(hints::about_class(ingress));
+            }
+            findings.insert(key, finding);
+        }
+        Findings { ingresses: findings.into_values().collect(), documents: Vec::new() }
+    }
+
+    pub(crate) fn summary(&self) -> Summary {
+        let count = |verdict| self.ingresses.iter().filter(|finding| finding.verdict == verdict).count();
+        Summary {
+            unchanged: count(Verdict::Unchanged),
+            differences: count(Verdict::Differences),
+            not_at_all: count(Verdict::NotAtAll),
+            other_class: count(Verdict::OtherClass),
+            unreadable: self.documents.iter().filter(|problem| !problem.harmless).count(),
+        }
+    }
+}
+
+impl Finding {
+    fn of(ingress: &Ingress, key: ObjectKey, reports: &[&Report], is_served: bool) -> Self {
+        let changes = reports.iter().filter(|report| report.missing.is_none() && !report.as_before);
+        let verdict = match changes.map(|report| report.severity).max() {
+            None => Verdict::Unchanged,
+            Some(Severity::Error) if !is_served => Verdict::NotAtAll,
+            Some(_) => Verdict::Differences,
+        };
+        // Many paths may name the same object; once is enough.
+        let mut missing = BTreeSet::new();
+        let said = reports.iter().filter(|report| report.missing.iter().all(|object| missing.insert(object)));
+        let mut remarks: Vec<Remark> = said.map(|report| Remark::from(*report)).collect();
+        let is_said = |hint: &Remark| remarks.iter().any(|remark| remark.field == hint.field);
+        let hints: Vec<Remark> = hints::about(ingress).into_iter().filter(|hint| !is_said(hint)).collect();
+        remarks.extend(hints);
+        remarks.sort_by(|a, b| (b.severity, &a.field, &a.text).cmp(&(a.severity, &b.field, &b.text)));
+        remarks.dedup();
+        Finding { ingress: key, verdict, remarks }
+    }
+}
+
+/// The Ingresses that have a location which lets requests through.
+fn served(translation: &Translation) -> BTreeSet<ObjectKey> {
+    let locations = translation.config().servers.values().flat_map(|server| &server.locations);
+    locations
+        .filter(|location| !matches!(location.action, Action::Denied))
+        .filter_map(|location| translation.owner(&location.id).cloned())
+        .collect()
+}
+
+fn key_of(ingress: &Ingress) -> ObjectKey {
+    let metadata = &ingress.metadata;
+    ObjectKey::new(metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+}

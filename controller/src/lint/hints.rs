@@ -1,0 +1,71 @@
+//! What is no fault of the translation but often not what was meant: the lints of `kubectl ingress-nginx lint`, and
+//! annotations of other controllers that look like ours.
+
+use k8s_openapi::api::networking::v1::Ingress;
+use sluice_translate::Severity;
+
+use super::finding::Remark;
+
+const PREFIX: &str = "nginx.ingress.kubernetes.io/";
+const CLASS: &str = "kubernetes.io/ingress.class";
+
+/// Prefixes that people take for ingress-nginx's.
+const OTHERS: [(&str, &str); 3] = [
+    (
+        "ingress.kubernetes.io/",
+        "ingress-nginx stopped reading this prefix in 2017 and Sluice does not either",
+    ),
+    ("nginx.org/", "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it"),
+    ("nginx.com/", "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it"),
+];
+
+/// Everything worth a word.
+pub(super) fn about(ingress: &Ingress) -> Vec<Remark> {
+    let annotations = ingress.metadata.annotations.iter().flatten();
+    let mut hints: Vec<Remark> =
+        annotations.filter_map(|(key, value)| about_annotation(key, value)).collect();
+    hints.extend(no_class(ingress));
+    hints
+}
+
+fn no_class(ingress: &Ingress) -> Option<Remark> {
+    let named = ingress.spec.as_ref().is_some_and(|spec| spec.ingress_class_name.is_some());
+    let annotated = ingress.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(CLASS));
+    let text = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
+    (!named && !annotated).then(|| hint("spec.ingressClassName", text))
+}
+
+/// A class of its own is how people run several ingress-nginx side by side.
+pub(super) fn about_class(ingress: &Ingress) -> Option<Remark> {
+    let annotations = ingress.metadata.annotations.as_ref()?;
+    annotations.keys().find(|key| key.starts_with(PREFIX))?;
+    let field = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_ref());
+    let class = field.or_else(|| annotations.get(CLASS))?;
+    let text = format!("it has annotations of ingress-nginx; judge it with --ingress-class {class:?}");
+    Some(hint("spec.ingressClassName", text))
+}
+
+fn about_annotation(key: &str, value: &str) -> Option<Remark> {
+    let field = format!("annotation {key}");
+    if let Some((_, text)) = OTHERS.iter().find(|(prefix, _)| key.starts_with(prefix)) {
+        return Some(hint(field, *text));
+    }
+    let name = key.strip_prefix(PREFIX)?;
+    let text = match name {
+        "rewrite-target" if !value.contains('$') && !value.is_empty() => {
+            format!("it has no capture group such as $1, so every path becomes {value:?}")
+        }
+        "x-forwarded-prefix" if matches!(value, "true" | "false") => {
+            format!("it is a path since 0.26; {value:?} is sent as it stands")
+        }
+        name if name.ends_with("-snippet") && value.contains("satisfy") => {
+            "`satisfy` has an annotation of its own: nginx.ingress.kubernetes.io/satisfy".to_owned()
+        }
+        _ => return None,
+    };
+    Some(hint(format!("annotation {name}"), text))
+}
+
+fn hint(field: impl Into<String>, text: impl Into<String>) -> Remark {
+    Remark { severity: Severity::Note, field: field.into(), text: text.into() }
+}

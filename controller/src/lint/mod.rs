@@ -1,0 +1,60 @@
+//! `sluice lint`: what would become of each Ingress, in words, before anything is switched over.
+//!
+//! ```text
+//!   manifests --read--> Resources --translate--> reports --+--> Finding (one an Ingress) --> table, JSON, Markdown
+//!                           \------ hints ----------------/
+//! ```
+//!
+//! The reports are those of the translation that serves; lint adds only what is no fault (hints), and does not count
+//! against an Ingress that something it names is not in the folder: Services and Secrets often live elsewhere.
+
+mod finding;
+mod hints;
+mod output;
+
+use std::process::ExitCode;
+
+use sluice_translate::{Object, Options, Resources};
+
+use crate::args::Lint;
+use crate::options;
+use crate::source::{Event, Problem, read_once};
+use finding::Findings;
+
+/// Reads, judges, prints. The exit code is 1 when something does not work at all.
+pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
+    let mut options = options::translation(&args.translation, &args.listeners, []);
+    // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
+    options.watch_ingress_without_class = true;
+    let findings = examine(read_once(&args.manifests)?, &options);
+    #[allow(clippy::print_stdout, reason = "the output of this command")]
+    {
+        print!("{}", output::write(&findings, args.output));
+    }
+    Ok(if findings.summary().is_fatal() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What a source has to say about itself.
+fn examine(events: Vec<Event>, options: &Options) -> Findings {
+    let mut resources = Resources::default();
+    let mut ingresses = Vec::new();
+    let mut documents: Vec<Problem> = Vec::new();
+    for event in events {
+        match event {
+            Event::Apply(object) => {
+                if let Object::Ingress(ingress) = object.as_ref() {
+                    ingresses.push(ingress.as_ref().clone());
+                }
+                resources.apply(*object);
+            }
+            Event::Problem(problem) => documents.push(problem),
+            Event::IngressClassesForbidden => resources.forbid_ingress_classes(),
+            Event::Delete(..) | Event::Ready => {}
+        }
+    }
+    documents.sort();
+    Findings { documents, ..Findings::of(&resources, options, &ingresses) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What admission said, and how long it took.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus::{Gauge, IntCounterVec, Registry};
+use sluice_translate as translate;
+
+use super::cap::{Cap, OTHER};
+use super::controller::{opts, register};
+
+/// Ingresses that are counted by name: anybody who may create one can invent names.
+const MOST_INGRESSES: usize = 10_000;
+
+/// The handles are shared with the registry.
+#[derive(Clone)]
+pub(crate) struct Admission(Arc<Families>);
+
+struct Families {
+    success: IntCounterVec,
+    errors: IntCounterVec,
+    tested: Gauge,
+    tested_duration: Gauge,
+    roundtrip_duration: Gauge,
+    names: Cap,
+}
+
+impl Admission {
+    pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let gauge = |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
+        let counter = |name: &str, help: &str| {
+            register(registry, IntCounterVec::new(opts(name, help), &["namespace", "ingress"])?)
+        };
+        Ok(Admission(Arc::new(Families {
+            success: counter("check_success", "Ingresses that admission let in")?,
+            errors: counter("check_errors", "Ingresses that admission refused")?,
+            tested: gauge("admission_tested_ingresses", "Ingresses that the last question was judged with")?,
+            tested_duration: gauge("admission_tested_duration", "Seconds that the last judgement took")?,
+            roundtrip_duration: gauge(
+                "admission_roundtrip_duration",
+                "Seconds from the last question to its answer",
+            )?,
+            names: Cap::new(MOST_INGRESSES),
+        })))
+    }
+
+    /// An Ingress has been judged.
+    pub(crate) fn checked(
+        &self,
+        namespace: &str,
+        ingress: &str,
+        admission: &translate::Admission,
+        took: Duration,
+    ) {
+        let families = &self.0;
+        let counter = if admission.is_allowed() { &families.success } else { &families.errors };
+        let known = families.names.admits(&[namespace, ingress]);
+        let labels = if known { [namespace, ingress] } else { [OTHER, OTHER] };
+        counter.with_label_values(&labels).inc();
+        families.tested.set(f64::from(u32::try_from(admission.looked_at).unwrap_or(u32::MAX)));
+        families.tested_duration.set(took.as_secs_f64());
+    }
+
+    /// A question has been answered.
+    pub(crate) fn answered(&self, took: Duration) {
+        self.0.roundtrip_duration.set(took.as_secs_f64());
+    }
+}

@@ -1,0 +1,43 @@
+//! Tenants choose label values: names, hosts, paths. What one metric may hold of them is limited.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// What stands for everything beyond a limit.
+pub(super) const OTHER: &str = "_other";
+
+/// Remembers which combinations of values have their own series.
+#[derive(Debug)]
+pub(super) struct Cap {
+    most: usize,
+    seen: Mutex<BTreeSet<Vec<String>>>,
+}
+
+impl Cap {
+    pub(super) fn new(most: usize) -> Self {
+        Cap { most, seen: Mutex::default() }
+    }
+
+    /// Whether these values have a series of their own; the first ones do.
+    pub(super) fn admits(&self, values: &[&str]) -> bool {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+        if seen.contains(&values) {
+            return true;
+        }
+        seen.len() < self.most && seen.insert(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_ones_have_their_own_series_and_keep_them() {
+        let cap = Cap::new(2);
+        assert!(cap.admits(&["a", "x"]) && cap.admits(&["b", "x"]));
+        assert!(!cap.admits(&["c", "x"]));
+        assert!(cap.admits(&["a", "x"]));
+    }
+}

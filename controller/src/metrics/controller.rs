@@ -1,0 +1,119 @@
+//! What the controller does: publications, what was refused of them, and Ingresses that lead nowhere.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
+use sluice_ir::{Action, Backend};
+use sluice_translate::{Kind, Translation};
+use sluice_xds::Store;
+
+use crate::view::View;
+
+const PREFIX: &str = "nginx_ingress_controller";
+
+/// The controller's own metrics. The handles are shared with the registry.
+#[derive(Clone)]
+pub(crate) struct Controller(Arc<Families>);
+
+struct Families {
+    config_hash: Gauge,
+    last_successful: Gauge,
+    last_successful_time: Gauge,
+    success: IntCounter,
+    errors: IntCounter,
+    orphan_ingress: GaugeVec,
+    /// Scrapes may come together; each refreshes what it shows.
+    refreshing: Mutex<()>,
+}
+
+impl Controller {
+    pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let gauge = |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
+        let counter = |name: &str, help: &str| register(registry, IntCounter::with_opts(opts(name, help))?);
+        let labelled = |name: &str, help: &str, labels: &[&str]| {
+            register(registry, GaugeVec::new(opts(name, help), labels)?)
+        };
+        build_info(registry)?;
+        Ok(Controller(Arc::new(Families {
+            config_hash: gauge("config_hash", "Hash of the configuration that is published")?,
+            last_successful: gauge(
+                "config_last_reload_successful",
+                "Whether every data plane has accepted the last configuration",
+            )?,
+            last_successful_time: gauge(
+                "config_last_reload_successful_timestamp_seconds",
+                "Time of the last configuration that was published",
+            )?,
+            success: counter("success", "Publications of a whole configuration")?,
+            errors: counter("errors", "Configurations that a data plane refused")?,
+            orphan_ingress: labelled(
+                "orphan_ingress",
+                "1 for an Ingress that leads to no Service, or to one without endpoints",
+                &["namespace", "ingress", "type"],
+            )?,
+            refreshing: Mutex::new(()),
+        })))
+    }
+
+    /// A whole configuration has been published.
+    pub(crate) fn published(&self, content: u128) {
+        let families = &self.0;
+        families.success.inc();
+        // A float holds integers up to 2^53; a shorter hash is as good a hash.
+        let short = u32::try_from(content & u128::from(u32::MAX)).unwrap_or_default();
+        families.config_hash.set(f64::from(short));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        families.last_successful_time.set(now.as_secs_f64());
+    }
+
+    /// Brings up to date what is read off others.
+    pub(super) fn refresh(&self, view: &View, store: &Store) {
+        let families = &self.0;
+        let _alone = families.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let accepted = view.is_published() && store.refusals().is_empty();
+        families.last_successful.set(f64::from(u8::from(accepted)));
+        families.errors.inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
+        families.orphan_ingress.reset();
+        orphans(&view.translation(), &families.orphan_ingress);
+    }
+}
+
+fn orphans(translation: &Translation, gauge: &GaugeVec) {
+    for report in translation.reports() {
+        if report.missing.as_ref().is_some_and(|missing| missing.kind == Kind::Service) {
+            let key = &report.object.key;
+            gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-service"]).set(1.0);
+        }
+    }
+    let config = translation.config();
+    for location in config.servers.values().flat_map(|server| &server.locations) {
+        let Action::Forward(backend) = &location.action else { continue };
+        let leads_nowhere = |backend: &Backend| backend.endpoints.is_empty() && backend.outside.is_none();
+        let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
+        if let Some(key) = translation.owner(&location.id).filter(|_| is_empty) {
+            gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"]).set(1.0);
+        }
+    }
+}
+
+fn build_info(registry: &Registry) -> prometheus::Result<()> {
+    let opts = opts("build_info", "A constant 1, labelled with what this program was built from")
+        .const_label("release", env!("CARGO_PKG_VERSION"))
+        .const_label("build", option_env!("SLUICE_BUILD").unwrap_or("unknown"))
+        .const_label("repository", env!("CARGO_PKG_NAME"));
+    register(registry, Gauge::with_opts(opts)?)?.set(1.0);
+    Ok(())
+}
+
+pub(super) fn opts(name: &str, help: &str) -> Opts {
+    Opts::new(format!("{PREFIX}_{name}"), help)
+}
+
+pub(super) fn register<C>(registry: &Registry, collector: C) -> prometheus::Result<C>
+where
+    C: prometheus::core::Collector + Clone + 'static,
+{
+    registry.register(Box::new(collector.clone()))?;
+    Ok(collector)
+}

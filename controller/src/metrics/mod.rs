@@ -1,0 +1,113 @@
+//! Metrics, under ingress-nginx's names where the meaning is the same (docs/metrics.md has the table).
+//!
+//! ```text
+//!   publisher, admission --count--> controller.rs, admission.rs --+
+//!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text, as Prometheus reads it
+//!   View (translation) --read--> controller.rs -------------------+
+//! ```
+//!
+//! What is counted is kept here; what can be asked for is asked when somebody scrapes.
+
+mod admission;
+mod cap;
+mod controller;
+mod data_plane;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use prometheus::process_collector::ProcessCollector;
+use prometheus::{Registry, TextEncoder};
+use sluice_xds::Store;
+use tracing::warn;
+
+pub(crate) use admission::Admission;
+pub(crate) use controller::Controller;
+pub(crate) use data_plane::DataPlane;
+
+use crate::view::View;
+
+/// Who is being measured: labels of every metric of the controller.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Identity {
+    pub(crate) namespace: String,
+    pub(crate) class: String,
+    pub(crate) pod: String,
+}
+
+impl Identity {
+    /// The pod as the downward API names it.
+    pub(crate) fn of_this_pod(controller_class: &str) -> Self {
+        let variable = |name| std::env::var(name).unwrap_or_default();
+        Identity {
+            namespace: variable("POD_NAMESPACE"),
+            class: controller_class.to_owned(),
+            pod: variable("POD_NAME"),
+        }
+    }
+
+    fn labels(&self) -> HashMap<String, String> {
+        let label = |name: &str, value: &str| (format!("controller_{name}"), value.to_owned());
+        HashMap::from([
+            label("namespace", &self.namespace),
+            label("class", &self.class),
+            label("pod", &self.pod),
+        ])
+    }
+}
+
+/// Every metric. A handle, cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Metrics(Arc<Inner>);
+
+struct Inner {
+    /// With the identity's labels.
+    own: Registry,
+    /// Without: the process.
+    common: Registry,
+    controller: Controller,
+    admission: Admission,
+    data_plane: DataPlane,
+    view: View,
+    store: Store,
+}
+
+impl Metrics {
+    pub(crate) fn new(
+        identity: &Identity,
+        view: View,
+        store: Store,
+        data_plane: DataPlane,
+    ) -> prometheus::Result<Self> {
+        let own = Registry::new_custom(None, Some(identity.labels()))?;
+        let common = Registry::new();
+        common.register(Box::new(ProcessCollector::for_self()))?;
+        let controller = Controller::register(&own)?;
+        let admission = Admission::register(&own)?;
+        data_plane.register(&own)?;
+        Ok(Metrics(Arc::new(Inner { own, common, controller, admission, data_plane, view, store })))
+    }
+
+    /// What the controller counts as it works.
+    pub(crate) fn controller(&self) -> &Controller {
+        &self.0.controller
+    }
+
+    /// What admission counts.
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.0.admission
+    }
+
+    /// Everything, in the text format of Prometheus.
+    pub(crate) async fn text(&self) -> String {
+        let inner = &self.0;
+        inner.data_plane.refresh().await;
+        inner.controller.refresh(&inner.view, &inner.store);
+        let mut families = inner.own.gather();
+        families.extend(inner.common.gather());
+        TextEncoder::new().encode_to_string(&families).unwrap_or_else(|error| {
+            warn!("metrics: {error}");
+            String::new()
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! Who looks at the controller while it runs, and what they may ask for: probes, Prometheus, `sluice dbg`, the API server.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sluice_translate::{Options, Rules};
+use sluice_xds::Store;
+
+use crate::admin::{self, Health, Local, Stop};
+use crate::admission::{self, Judge};
+use crate::args::Run;
+use crate::metrics::{self, Identity, Metrics};
+use crate::supervise::Envoy;
+use crate::view::View;
+
+/// Our own socket for what changes something, in the run folder.
+const ADMIN: &str = "admin.sock";
+
+/// What there is to see.
+pub(crate) struct LookedAt<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) store: &'a Store,
+    pub(crate) envoy: Option<&'a Envoy>,
+    /// The certificate of hosts that have none of their own.
+    pub(crate) default_chain: String,
+}
+
+/// Everything that answers questions.
+pub(crate) struct Observers {
+    pub(crate) health: Health,
+    pub(crate) metrics: Metrics,
+    pub(crate) stop: Stop,
+}
+
+impl Observers {
+    /// Starts answering probes, Prometheus and `sluice dbg`.
+    pub(crate) async fn start(args: &Run, run_dir: &Path, at: LookedAt<'_>) -> anyhow::Result<Self> {
+        let LookedAt { view, store, envoy, default_chain } = at;
+        let flags = &args.admin;
+        let identity = Identity::of_this_pod(&args.translation.controller_class);
+        let data_plane = metrics::DataPlane::new(envoy.map(Envoy::running))?;
+        let metrics = Metrics::new(&identity, view.clone(), store.clone(), data_plane.clone())?;
+        let socket = envoy.map(|envoy| envoy.admin_socket().to_owned());
+        let health = Health::new(view.clone(), socket, flags.health_check_timeout);
+        let local = Local { view: view.clone(), health: health.clone(), data_plane, default_chain };
+        let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
+        let stop = Stop::default();
+        admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
+        Ok(Observers { health, metrics, stop })
+    }
+
+    /// Answers the API server, when the flags ask for it.
+    pub(crate) async fn judge(&self, args: &Run, view: &View, options: &Options) -> anyhow::Result<()> {
+        let judge = Judge {
+            view: view.clone(),
+            options: Arc::new(options.clone()),
+            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect, ..Rules::default() }),
+            metrics: self.metrics.admission().clone(),
+        };
+        admission::serve(&args.webhook, judge).await
+    }
+}

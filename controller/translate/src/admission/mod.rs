@@ -1,0 +1,123 @@
+//! What the API server should say to somebody who writes an Ingress.
+//!
+//! ```text
+//!   Ingress --rules.rs--> refused in words              (what it says by itself)
+//!      |----overlap.rs--> refused in words              (a path that another Ingress has)
+//!      +--translate it with its neighbours--> reports   (what serving it would report: errors refuse, the rest warns)
+//! ```
+//!
+//! A pure function of the Ingress and the cache: nothing is written, started or called. It costs what the Ingress and
+//! those that share its paths cost, however many others there are.
+//!
+//! Something that is missing (a Service, a Secret) only warns: it may come a moment later, with the next manifest.
+
+mod overlap;
+mod rules;
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use crate::claims::{age, paths};
+use crate::object::key_of;
+use crate::translation::translate_these;
+use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, is_ours};
+
+pub use rules::Rules;
+
+/// Neighbours on one path that are looked at: R5 of the security rules.
+const MOST_NEIGHBOURS: usize = 32;
+
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admission {
+    /// Why it is refused; let in when there is nothing.
+    pub errors: Vec<String>,
+    /// What its owner should know.
+    pub warnings: Vec<String>,
+    /// How many Ingresses were looked at.
+    pub looked_at: usize,
+}
+
+impl Admission {
+    /// Whether the Ingress may be written.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    fn refused(error: String) -> Self {
+        Admission { errors: vec![error], ..Admission::default() }
+    }
+}
+
+/// Judges an Ingress that is about to be created or updated. The order of the checks is ingress-nginx's.
+#[must_use]
+pub fn admit(ingress: &Ingress, resources: &Resources, options: &Options, rules: &Rules) -> Admission {
+    if ingress.metadata.deletion_timestamp.is_some() {
+        return Admission::default();
+    }
+    // Even of another class: its text might reach a proxy all the same.
+    if let Some(error) = rules.deep_inspect.then(|| rules::inspect(ingress)).flatten() {
+        return Admission::refused(error);
+    }
+    if !is_ours(ingress, resources, options) {
+        return Admission::default();
+    }
+    let mut admission = Admission::default();
+    rules::check(ingress, rules, &mut admission);
+    admission.errors.extend(overlap::find(ingress, resources, options));
+    translate_with_neighbours(ingress, resources, options, &mut admission);
+    admission
+}
+
+fn translate_with_neighbours(
+    ingress: &Ingress,
+    resources: &Resources,
+    options: &Options,
+    admission: &mut Admission,
+) {
+    let key = key_of(&ingress.metadata);
+    let mut ingresses: Vec<&Ingress> = neighbours(&key, ingress, resources)
+        .into_iter()
+        .filter_map(|key| resources.ingresses.get(key).map(AsRef::as_ref))
+        .filter(|neighbour| is_ours(neighbour, resources, options))
+        .collect();
+    ingresses.push(ingress);
+    // What has no age yet is the youngest.
+    ingresses.sort_by_cached_key(|ingress| (ingress.metadata.creation_timestamp.is_none(), age(ingress)));
+    admission.looked_at = ingresses.len();
+    let translation = translate_these(ingresses, resources, options);
+    let object = ObjectRef { kind: Kind::Ingress, key };
+    let (own, all) = (translation.routing_reports(), translation.reports());
+    for report in all.into_iter().filter(|report| report.object == object) {
+        match report.severity {
+            Severity::Error if report.missing.is_none() && own.contains(report) => {
+                admission.errors.push(report.to_string());
+            }
+            Severity::Error | Severity::Warning => admission.warnings.push(in_short(report)),
+            Severity::Note => {}
+        }
+    }
+}
+
+/// The Ingress is named where a warning is shown.
+fn in_short(report: &Report) -> String {
+    let Report { field, reason, consequence, .. } = report;
+    format!("{field}: {reason}; {consequence}")
+}
+
+/// Those whose translation can depend on this one, or the other way round: who is first on a host, and who shares a path.
+fn neighbours<'a>(own: &ObjectKey, ingress: &Ingress, resources: &'a Resources) -> BTreeSet<&'a ObjectKey> {
+    let claims = resources.claims();
+    let mut neighbours = BTreeSet::new();
+    for (host, path) in paths(ingress).collect::<BTreeSet<_>>() {
+        neighbours.extend(claims.first_of(&host));
+        neighbours.extend(claims.of(&host, &path).take(MOST_NEIGHBOURS));
+    }
+    neighbours.remove(own);
+    neighbours
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! Two Ingresses with the same host and path: only the older would have it.
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use crate::claims::{age, paths};
+use crate::object::{key_of, shortened};
+use crate::{Options, Resources, is_ours};
+
+const CANARY: &str = "nginx.ingress.kubernetes.io/canary";
+
+/// Every path that an older Ingress of ours has, unless one of the two is a canary. As in ingress-nginx, the annotation
+/// counts as such, whatever its value.
+pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) -> Vec<String> {
+    if is_canary(ingress) {
+        return Vec::new();
+    }
+    let key = key_of(&ingress.metadata);
+    let mut found = Vec::new();
+    for (host, path) in paths(ingress).filter(|(_, path)| !path.is_empty()) {
+        let claims = resources.claims().of(&host, &path).filter_map(|key| resources.ingresses.get(key));
+        let mut ours = claims.filter(|other| is_ours(other, resources, options) && !is_canary(other));
+        let Some(owner) = ours.find(|other| is_older(other, ingress) || key_of(&other.metadata) == key)
+        else {
+            continue;
+        };
+        let owner = key_of(&owner.metadata);
+        if owner != key {
+            let (host, path) = (if host.is_empty() { "_" } else { &host }, shortened(&path));
+            found.push(format!("host {host:?} and path {path:?} is already defined in ingress {owner}"));
+        }
+    }
+    found.dedup();
+    found
+}
+
+/// What has no age yet is the youngest.
+fn is_older(other: &Ingress, than: &Ingress) -> bool {
+    than.metadata.creation_timestamp.is_none() || age(other) < age(than)
+}
+
+fn is_canary(ingress: &Ingress) -> bool {
+    ingress.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(CANARY))
+}

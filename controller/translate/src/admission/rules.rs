@@ -1,0 +1,121 @@
+//! What an Ingress may not say, whatever else there is.
+//!
+//! The block-lists are ingress-nginx's, for those who rely on its answers. They are no defence here: nothing of an
+//! Ingress becomes configuration text.
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use super::Admission;
+use crate::object::shortened;
+
+const PREFIX: &str = "nginx.ingress.kubernetes.io/";
+/// Annotations that ingress-nginx warns of.
+const DEPRECATED: [&str; 7] = [
+    "enable-influxdb",
+    "influxdb-host",
+    "influxdb-measurement",
+    "influxdb-port",
+    "influxdb-server-name",
+    "secure-verify-ca-secret",
+    "influxdb",
+];
+/// Files that no host or path leads to.
+const FILES: [&str; 6] =
+    ["/etc/passwd", "/etc/shadow", "/etc/group", "/etc/nginx", "/etc/ingress-controller", "/var/run/secrets"];
+
+/// What the operator decides about admission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// `--deep-inspect`
+    pub deep_inspect: bool,
+    /// `strict-validate-path-type`: refuse what is no plain path in an Exact or Prefix path; otherwise warn.
+    pub strict_path_types: bool,
+    /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
+    pub snippets: bool,
+    /// `annotation-value-word-blocklist`
+    pub word_blocklist: Vec<String>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules { deep_inspect: true, strict_path_types: true, snippets: false, word_blocklist: Vec::new() }
+    }
+}
+
+/// Deep inspection: text that has been used to attack a proxy through hosts, paths and the names in `tls`.
+pub(super) fn inspect(ingress: &Ingress) -> Option<String> {
+    let spec = ingress.spec.as_ref()?;
+    let rules = spec.rules.iter().flatten();
+    let paths = rules.clone().flat_map(|rule| rule.http.iter().flat_map(|http| &http.paths));
+    let tls = spec.tls.iter().flatten();
+    let mut fields = rules
+        .filter_map(|rule| Some(("host", rule.host.as_deref()?)))
+        .chain(paths.filter_map(|path| Some(("path", path.path.as_deref()?))))
+        .chain(tls.clone().filter_map(|tls| Some(("secret name", tls.secret_name.as_deref()?))))
+        .chain(tls.flat_map(|tls| tls.hosts.iter().flatten()).map(|host| ("tls host", host.as_str())));
+    let (field, text) = fields.find(|(_, text)| is_suspicious(text))?;
+    Some(format!("invalid ingress: {field} {:?} holds what only attacks hold", shortened(text)))
+}
+
+fn is_suspicious(text: &str) -> bool {
+    let directive = |name: &str| text.find(name).is_some_and(|at| text[at..].contains(';'));
+    directive("alias")
+        || directive("root")
+        || text.contains("_by_lua")
+        || FILES.iter().any(|file| text.contains(file))
+}
+
+/// The rest of what an Ingress says by itself.
+pub(super) fn check(ingress: &Ingress, rules: &Rules, admission: &mut Admission) {
+    let uid = ingress.metadata.uid.as_deref().unwrap_or_default();
+    if !uid.is_empty() && !is_uid(uid) {
+        admission.errors.push(format!("metadata.uid: expected a UUID, got {:?}", shortened(uid)));
+    }
+    let violations = path_types(ingress);
+    if rules.strict_path_types {
+        admission.errors.extend(violations);
+    } else {
+        admission.warnings.extend(violations);
+    }
+    for (key, value) in ingress.metadata.annotations.iter().flatten() {
+        if let Some(name) = key.strip_prefix(PREFIX) {
+            annotation(name, value, rules, admission);
+        }
+    }
+}
+
+fn is_uid(text: &str) -> bool {
+    let groups: Vec<&str> = text.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+fn path_types(ingress: &Ingress) -> Vec<String> {
+    let rules = ingress.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
+    let paths = rules.flat_map(|rule| rule.http.iter().flat_map(|http| &http.paths));
+    let typed = paths.filter(|path| matches!(path.path_type.as_str(), "Exact" | "Prefix"));
+    typed
+        .filter_map(|path| Some((path.path.as_deref()?, path.path_type.as_str())))
+        .filter(|(path, _)| !path.is_empty() && !is_plain(path))
+        .map(|(path, kind)| format!("path {:?} cannot be used with pathType {kind}", shortened(path)))
+        .collect()
+}
+
+fn is_plain(path: &str) -> bool {
+    path.starts_with('/') && path.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b))
+}
+
+fn annotation(name: &str, value: &str, rules: &Rules, admission: &mut Admission) {
+    let shown = shortened(name);
+    if name.ends_with("-snippet") {
+        let text = format!("annotation {shown}: snippets are text of nginx and have no meaning here");
+        let list = if rules.snippets { &mut admission.warnings } else { &mut admission.errors };
+        list.push(text);
+    }
+    if let Some(word) = rules.word_blocklist.iter().find(|word| value.contains(word.as_str())) {
+        admission.errors.push(format!("annotation {shown} contains invalid word {word}"));
+    }
+    if DEPRECATED.contains(&name) {
+        admission.warnings.push(format!("annotation {shown} is deprecated"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Ingresses as they were written before Kubernetes 1.22, read as `networking.k8s.io/v1`.
+//!
+//! The API server no longer serves these versions, so only manifests hold them. The conversion is the API server's
+//! own, with one kindness: a port that is a number in quotes is a number, as it was for ingress-nginx.
+
+use serde_json::{Map, Value, json};
+
+const V1: &str = "networking.k8s.io/v1";
+
+/// Rewrites a document of an old version in place; says which version it was.
+pub fn upgrade(document: &mut Value) -> Option<String> {
+    let version = document.get("apiVersion")?.as_str()?.to_owned();
+    let is_ingress = match (version.as_str(), document.get("kind")?.as_str()?) {
+        ("extensions/v1beta1" | "networking.k8s.io/v1beta1", "Ingress") => true,
+        ("networking.k8s.io/v1beta1", "IngressClass") => false,
+        _ => return None,
+    };
+    if is_ingress && let Some(spec) = document.get_mut("spec").and_then(Value::as_object_mut) {
+        upgrade_spec(spec);
+    }
+    document["apiVersion"] = V1.into();
+    Some(version)
+}
+
+fn upgrade_spec(spec: &mut Map<String, Value>) {
+    if let Some(mut backend) = spec.remove("backend") {
+        upgrade_backend(&mut backend);
+        spec.insert("defaultBackend".to_owned(), backend);
+    }
+    let rules = spec.get_mut("rules").and_then(Value::as_array_mut).into_iter().flatten();
+    let paths = rules.filter_map(|rule| rule.get_mut("http")?.get_mut("paths")?.as_array_mut()).flatten();
+    for path in paths.filter_map(Value::as_object_mut) {
+        path.entry("pathType").or_insert_with(|| "ImplementationSpecific".into());
+        path.get_mut("backend").map(upgrade_backend);
+    }
+}
+
+fn upgrade_backend(backend: &mut Value) {
+    let Some(fields) = backend.as_object_mut() else { return };
+    let (name, port) = (fields.remove("serviceName"), fields.remove("servicePort"));
+    if name.is_some() || port.is_some() {
+        let service = json!({"name": name.unwrap_or_default(), "port": port.map(upgrade_port)});
+        fields.insert("service".to_owned(), service);
+    }
+}
+
+fn upgrade_port(port: Value) -> Value {
+    match port.as_str() {
+        None => json!({ "number": port }),
+        Some(text) => match text.parse::<u16>() {
+            Ok(number) => json!({ "number": number }),
+            Err(_) => json!({ "name": text }),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn old(spec: Value) -> Value {
+        json!({"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": {"name": "a"}, "spec": spec})
+    }
+
+    #[test]
+    fn services_and_ports_move_to_their_new_places() {
+        let path = json!({"path": "/", "backend": {"serviceName": "web", "servicePort": "http"}});
+        let mut document = old(json!({
+            "backend": {"serviceName": "fallback", "servicePort": 80},
+            "rules": [{"host": "a.b", "http": {"paths": [path]}}],
+        }));
+        assert_eq!(upgrade(&mut document).as_deref(), Some("extensions/v1beta1"));
+        let service = json!({"service": {"name": "web", "port": {"name": "http"}}});
+        let path = json!({"path": "/", "pathType": "ImplementationSpecific", "backend": service});
+        let spec = json!({
+            "defaultBackend": {"service": {"name": "fallback", "port": {"number": 80}}},
+            "rules": [{"host": "a.b", "http": {"paths": [path]}}],
+        });
+        assert_eq!(document["spec"], spec);
+        assert_eq!(document["apiVersion"], V1);
+    }
+
+    #[test]
+    fn a_number_in_quotes_is_a_port_number() {
+        assert_eq!(upgrade_port("8080".into()), json!({"number": 8080}));
+        assert_eq!(upgrade_port("http-8080".into()), json!({"name": "http-8080"}));
+    }
+
+    #[test]
+    fn what_is_malformed_stays_so_for_the_reader_to_name() {
+        for spec in
+            [json!(null), json!([]), json!({"rules": 7}), json!({"rules": [{"http": {"paths": [7]}}]})]
+        {
+            let mut document = old(spec.clone());
+            assert!(upgrade(&mut document).is_some());
+            assert_eq!(document["spec"], spec);
+        }
+    }
+
+    #[test]
+    fn current_versions_and_other_kinds_are_left_alone() {
+        for (version, kind) in [(V1, "Ingress"), ("extensions/v1beta1", "Deployment"), ("v1", "Service")] {
+            let mut document = json!({"apiVersion": version, "kind": kind});
+            assert_eq!(upgrade(&mut document), None);
+            assert_eq!(document["apiVersion"], version);
+        }
+    }
+}

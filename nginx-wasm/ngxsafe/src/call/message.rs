@@ -1,0 +1,156 @@
+//! Requests and answers as bytes. HTTP/1.0, so that nobody sends chunks.
+
+/// A request to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// The method.
+    pub method: &'a [u8],
+    /// The target: path and query.
+    pub target: &'a [u8],
+    /// The `Host`.
+    pub authority: &'a [u8],
+    /// Other headers.
+    pub headers: &'a [(&'a [u8], &'a [u8])],
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// Names in lower case, and values.
+    pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// How much of an answer there is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    Incomplete,
+    Complete(Answer),
+    Invalid(&'static str),
+}
+
+const MAX_HEADERS: usize = 64;
+const MAX_HEAD: usize = 64 << 10;
+/// More than the tables of the largest cluster, less than a worker can spare.
+const MAX_BODY: usize = 64 << 20;
+
+impl Message<'_> {
+    /// The request as it is sent. The caller's headers must not hold line ends (`is_sendable`).
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(256 + self.body.len());
+        for part in [self.method, b" ", self.target, b" HTTP/1.0\r\nHost: ", self.authority, b"\r\n"] {
+            bytes.extend_from_slice(part);
+        }
+        for (name, value) in self.headers {
+            for part in [name, &b": "[..], value, b"\r\n"] {
+                bytes.extend_from_slice(part);
+            }
+        }
+        if !self.body.is_empty() {
+            bytes.extend_from_slice(format!("Content-Length: {}\r\n", self.body.len()).as_bytes());
+        }
+        bytes.extend_from_slice(b"Connection: close\r\n\r\n");
+        bytes.extend_from_slice(self.body);
+        bytes
+    }
+}
+
+/// Reads an answer as far as it has come; `closed`: nothing more will.
+pub(super) fn read(bytes: &[u8], closed: bool) -> Progress {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut head = httparse::Response::new(&mut headers);
+    let length = match head.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if closed => return Progress::Invalid("the connection closed"),
+        Ok(httparse::Status::Partial) if bytes.len() > MAX_HEAD => {
+            return Progress::Invalid("too long a head");
+        }
+        Ok(httparse::Status::Partial) => return Progress::Incomplete,
+        Err(_) => return Progress::Invalid("the answer is not HTTP"),
+    };
+    let body = bytes.get(length..).unwrap_or_default();
+    let body = match content_length(head.headers) {
+        Err(reason) => return Progress::Invalid(reason),
+        Ok(Some(expected)) => match body.get(..expected) {
+            Some(body) => body,
+            None if closed => return Progress::Invalid("the body is cut off"),
+            None => return Progress::Incomplete,
+        },
+        Ok(None) if closed => body,
+        Ok(None) if body.len() > MAX_BODY => return Progress::Invalid("too long a body"),
+        Ok(None) => return Progress::Incomplete,
+    };
+    let pair = |header: &httparse::Header<'_>| {
+        (header.name.to_ascii_lowercase().into_bytes(), header.value.to_vec())
+    };
+    let headers = head.headers.iter().map(pair).collect();
+    Progress::Complete(Answer { status: head.code.unwrap_or(0), headers, body: body.to_vec() })
+}
+
+fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<usize>, &'static str> {
+    if headers.iter().any(|header| header.name.eq_ignore_ascii_case("transfer-encoding")) {
+        return Err("an answer to HTTP/1.0 has a transfer encoding");
+    }
+    let Some(header) = headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"))
+    else {
+        return Ok(None);
+    };
+    let length = std::str::from_utf8(header.value).ok().and_then(|text| text.parse().ok());
+    match length {
+        Some(length) if length <= MAX_BODY => Ok(Some(length)),
+        Some(_) => Err("too long a body"),
+        None => Err("a content-length that is no number"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_one_http_1_0_message() {
+        let headers = [(&b"accept"[..], &b"*/*"[..])];
+        let message =
+            Message { method: b"POST", target: b"/a?b", authority: b"c", headers: &headers, body: b"hello" };
+        let expected = "POST /a?b HTTP/1.0\r\nHost: c\r\naccept: */*\r\nContent-Length: 5\r\n\
+                        Connection: close\r\n\r\nhello";
+        assert_eq!(String::from_utf8(message.to_bytes()).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_answer_is_complete_with_its_last_byte_and_not_before() {
+        let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-A: 1\r\n\r\nabc";
+        for end in 0..bytes.len() {
+            assert_eq!(read(&bytes[..end], false), Progress::Incomplete, "{end}");
+            assert!(matches!(read(&bytes[..end], true), Progress::Invalid(_)), "{end}");
+        }
+        let Progress::Complete(answer) = read(bytes, false) else { panic!("incomplete") };
+        assert_eq!((answer.status, &answer.body[..]), (200, &b"abc"[..]));
+        assert_eq!(answer.headers[1], (b"x-a".to_vec(), b"1".to_vec()));
+    }
+
+    #[test]
+    fn without_a_length_the_end_of_the_connection_ends_the_body() {
+        let bytes = b"HTTP/1.0 204 No Content\r\n\r\n";
+        assert_eq!(read(bytes, false), Progress::Incomplete);
+        assert_eq!(read(bytes, true), Progress::Complete(Answer { status: 204, ..Answer::default() }));
+    }
+
+    #[test]
+    fn what_is_not_http_or_too_long_is_invalid() {
+        let answers: [&[u8]; 4] = [
+            b"hello\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        ];
+        for answer in answers {
+            assert!(matches!(read(answer, false), Progress::Invalid(_)), "{}", answer.escape_ascii());
+        }
+    }
+}

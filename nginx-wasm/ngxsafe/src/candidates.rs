@@ -1,0 +1,79 @@
+//! A walk over a list of candidates, `a:1,b:2`, one for each try.
+
+use std::ops::Range;
+
+/// How far a request's tries have got.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    current: Option<Range<usize>>,
+    /// How many tries nginx should have left at the next call.
+    expected: usize,
+}
+
+impl Candidates {
+    /// How many candidates a list has.
+    pub(crate) fn count(list: &[u8]) -> usize {
+        list.split(|byte| *byte == b',').count()
+    }
+
+    /// The candidate for a try that begins, when nginx has this many tries left.
+    ///
+    /// When a pooled connection turns out to be dead, nginx gives the try back: it has one more left than it should.
+    /// The candidate itself may be well, so it is the next one again.
+    pub(crate) fn next<'l>(&mut self, list: &'l [u8], tries: usize) -> Option<&'l [u8]> {
+        let start = match &self.current {
+            None => 0,
+            Some(current) if tries > self.expected => current.start,
+            Some(current) => current.end + 1,
+        };
+        let rest = list.get(start..).filter(|rest| !rest.is_empty())?;
+        let length = rest.iter().position(|byte| *byte == b',').unwrap_or(rest.len());
+        self.current = Some(start..start + length);
+        // Only `tried` makes another call of the same try.
+        self.expected = usize::MAX;
+        rest.get(..length)
+    }
+
+    /// A try has failed, or the request is over; nginx has this many left.
+    pub(crate) fn tried(&mut self, left: usize) {
+        self.expected = left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &[u8] = b"10.0.0.1:80,10.0.0.2:80,[::1]:8080";
+
+    #[test]
+    fn each_try_takes_the_next_candidate_until_there_is_none() {
+        let mut candidates = Candidates::default();
+        let mut tries = Candidates::count(LIST);
+        let mut seen = Vec::new();
+        while let Some(candidate) = candidates.next(LIST, tries) {
+            seen.push(candidate);
+            tries -= 1;
+            candidates.tried(tries);
+        }
+        assert_eq!(seen, [&b"10.0.0.1:80"[..], b"10.0.0.2:80", b"[::1]:8080"]);
+    }
+
+    #[test]
+    fn a_try_that_is_given_back_takes_the_same_candidate() {
+        let mut candidates = Candidates::default();
+        assert_eq!(candidates.next(LIST, 3), Some(&b"10.0.0.1:80"[..]));
+        candidates.tried(2);
+        assert_eq!(candidates.next(LIST, 3), Some(&b"10.0.0.1:80"[..]));
+        candidates.tried(2);
+        assert_eq!(candidates.next(LIST, 2), Some(&b"10.0.0.2:80"[..]));
+    }
+
+    #[test]
+    fn a_candidate_that_is_skipped_is_not_a_try() {
+        let mut candidates = Candidates::default();
+        assert_eq!(candidates.next(b"x,y", 2), Some(&b"x"[..]));
+        assert_eq!(candidates.next(b"x,y", 2), Some(&b"y"[..]));
+        assert_eq!(candidates.next(b"x,y", 2), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! The upstream's peers: the ordered candidates of a variable, one for each try.
+//!
+//! `sluice_peer` stands before `keepalive`, which then pools connections by address as it does for any upstream; that
+//! the address was unknown when the configuration was read makes no difference to it. Without candidates the servers
+//! of the upstream block serve, balanced by nginx.
+//!
+//! Absent: TLS sessions of one request for the next one (connections are pooled, which saves more).
+
+use std::ffi::c_void;
+use std::ptr::{NonNull, null_mut};
+
+use nginx_sys::{
+    NGX_BUSY, NGX_ERROR, NGX_OK, ngx_addr_t, ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_get_indexed_variable,
+    ngx_http_get_variable_index, ngx_http_request_t, ngx_http_upstream_init_peer_pt,
+    ngx_http_upstream_init_pt, ngx_http_upstream_init_round_robin, ngx_http_upstream_module,
+    ngx_http_upstream_srv_conf_t, ngx_int_t, ngx_palloc, ngx_parse_addr_port, ngx_peer_connection_t,
+    ngx_str_t, ngx_uint_t,
+};
+
+use crate::candidates::Candidates;
+use crate::log::{self, Level};
+use crate::module::Registered;
+
+/// What is configured for an upstream.
+#[derive(Default)]
+pub(crate) struct Upstream {
+    variable: ngx_int_t,
+    /// The balancer that this one stands before: another directive's, or round robin.
+    init: ngx_http_upstream_init_pt,
+    init_peer: ngx_http_upstream_init_peer_pt,
+}
+
+/// One request's peers; in the request's pool.
+struct Peer {
+    request: *mut ngx_http_request_t,
+    candidates: Candidates,
+    list: NonNull<[u8]>,
+}
+
+/// `sluice_peer`.
+///
+/// # Safety
+///
+/// While nginx reads an `upstream {}`.
+pub(crate) unsafe fn configure<M: Registered>(
+    cf: *mut ngx_conf_t,
+    upstream: &mut Upstream,
+    variable: &'static str,
+) -> Result<(), String> {
+    if upstream.init.is_some() {
+        return Err("is duplicate".to_owned());
+    }
+    let mut name = ngx_str_t { len: variable.len(), data: variable.as_ptr().cast_mut() };
+    // SAFETY: `cf` is live by contract and in an upstream block, whose context has the upstream module's configuration
+    // at its index. nginx does not write to the name.
+    unsafe {
+        upstream.variable = ngx_http_get_variable_index(cf, &mut name);
+        if upstream.variable == NGX_ERROR as ngx_int_t {
+            return Err("out of memory".to_owned());
+        }
+        let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
+        let index = ngx_http_upstream_module.ctx_index;
+        let conf: *mut ngx_http_upstream_srv_conf_t = (*(*context).srv_conf.add(index)).cast();
+        upstream.init = (*conf).peer.init_upstream.or(Some(ngx_http_upstream_init_round_robin));
+        (*conf).peer.init_upstream = Some(init_upstream::<M>);
+    }
+    Ok(())
+}
+
+unsafe fn upstream<M: Registered>(conf: *mut ngx_http_upstream_srv_conf_t) -> *mut Upstream {
+    // SAFETY: every upstream has one configuration of each module, ours made by `create::<Upstream>`.
+    unsafe { (*(*conf).srv_conf.add(M::table().ctx_index())).cast() }
+}
+
+unsafe extern "C" fn init_upstream<M: Registered>(
+    cf: *mut ngx_conf_t,
+    conf: *mut ngx_http_upstream_srv_conf_t,
+) -> ngx_int_t {
+    // SAFETY: `configure` has set `init`, and the function of another balancer may be called as nginx would call it.
+    unsafe {
+        let upstream = upstream::<M>(conf);
+        let Some(init) = (*upstream).init else { return NGX_ERROR as ngx_int_t };
+        if init(cf, conf) != NGX_OK as ngx_int_t {
+            return NGX_ERROR as ngx_int_t;
+        }
+        (*upstream).init_peer = (*conf).peer.init;
+        (*conf).peer.init = Some(init_peer::<M>);
+    }
+    NGX_OK as ngx_int_t
+}
+
+unsafe extern "C" fn init_peer<M: Registered>(
+    r: *mut ngx_http_request_t,
+    conf: *mut ngx_http_upstream_srv_conf_t,
+) -> ngx_int_t {
+    // SAFETY: nginx calls this with a live request that has an upstream. The variable's bytes are in the request's
+    // pool or constant, and so outlive the peer, which is in the same pool; they are never written again.
+    unsafe {
+        let upstream = upstream::<M>(conf);
+        let value = ngx_http_get_indexed_variable(r, (*upstream).variable.cast_unsigned());
+        if value.is_null() {
+            return NGX_ERROR as ngx_int_t;
+        }
+        if (*value).not_found() != 0 || (*value).len() == 0 {
+            let Some(init_peer) = (*upstream).init_peer else { return NGX_ERROR as ngx_int_t };
+            return init_peer(r, conf);
+        }
+        let list = NonNull::from((*value).as_bytes());
+        let peer: *mut Peer = ngx_palloc((*r).pool, size_of::<Peer>()).cast();
+        if peer.is_null() {
+            return NGX_ERROR as ngx_int_t;
+        }
+        peer.write(Peer { request: r, candidates: Candidates::default(), list });
+        let connection = &raw mut (*(*r).upstream).peer;
+        (*connection).data = peer.cast();
+        (*connection).get = Some(get);
+        (*connection).free = Some(free);
+        (*connection).tries = Candidates::count(list.as_ref());
+        // Called for every TLS upstream, so they must be there.
+        (*connection).set_session = Some(set_session);
+        (*connection).save_session = Some(save_session);
+    }
+    NGX_OK as ngx_int_t
+}
+
+/// The next candidate that is an address.
+unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_void) -> ngx_int_t {
+    // SAFETY: `data` is the peer that `init_peer` made, the request lives as long as its upstream, and nobody else
+    // has a reference to the peer while nginx calls this.
+    unsafe {
+        let peer = &mut *data.cast::<Peer>();
+        let tries = (*connection).tries;
+        while let Some(candidate) = peer.candidates.next(peer.list.as_ref(), tries) {
+            match address(peer.request, candidate) {
+                Some((address, name)) => {
+                    (*connection).sockaddr = address.sockaddr;
+                    (*connection).socklen = address.socklen;
+                    (*connection).name = name;
+                    (*connection).set_cached(0);
+                    (*connection).connection = null_mut();
+                    return NGX_OK as ngx_int_t;
+                }
+                None => {
+                    let text = String::from_utf8_lossy(candidate);
+                    let message =
+                        format!("sluice_peer: expected candidates ip:port, got \"{text}\"; it is skipped");
+                    log::write((*connection).log, Level::Error, message.as_bytes());
+                }
+            }
+        }
+    }
+    NGX_BUSY as ngx_int_t
+}
+
+unsafe fn address(r: *mut ngx_http_request_t, text: &[u8]) -> Option<(ngx_addr_t, *mut ngx_str_t)> {
+    // SAFETY: the request is live; a zeroed `ngx_addr_t` is what nginx itself starts from, and the text is only read.
+    // The name lives in the request's pool, where `$upstream_addr` reads it after the next try has begun.
+    unsafe {
+        let mut address: ngx_addr_t = std::mem::zeroed();
+        let pool = (*r).pool;
+        if ngx_parse_addr_port(pool, &mut address, text.as_ptr().cast_mut(), text.len())
+            != NGX_OK as ngx_int_t
+        {
+            return None;
+        }
+        let name: *mut ngx_str_t = ngx_palloc(pool, size_of::<ngx_str_t>()).cast();
+        if name.is_null() {
+            return None;
+        }
+        name.write(ngx_str_t { len: text.len(), data: text.as_ptr().cast_mut() });
+        Some((address, name))
+    }
+}
+
+unsafe extern "C" fn free(connection: *mut ngx_peer_connection_t, data: *mut c_void, _state: ngx_uint_t) {
+    // SAFETY: as in `get`.
+    unsafe {
+        (*connection).tries = (*connection).tries.saturating_sub(1);
+        (*data.cast::<Peer>()).candidates.tried((*connection).tries);
+    }
+}
+
+unsafe extern "C" fn set_session(_connection: *mut ngx_peer_connection_t, _data: *mut c_void) -> ngx_int_t {
+    NGX_OK as ngx_int_t
+}
+
+unsafe extern "C" fn save_session(_connection: *mut ngx_peer_connection_t, _data: *mut c_void) {}

@@ -1,0 +1,147 @@
+//! nginx's phases: where the module is asked about a request.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+use nginx_sys::{
+    NGX_AGAIN, NGX_DECLINED, NGX_DONE, NGX_ERROR, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_array_push,
+    ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_filter_finalize_request, ngx_http_handler_pt,
+    ngx_http_output_header_filter_pt, ngx_http_phases_NGX_HTTP_LOG_PHASE,
+    ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_request_t, ngx_http_top_header_filter, ngx_int_t,
+};
+
+use crate::config;
+use crate::module::{Registered, Step};
+use crate::request::{Act, Request, State};
+
+const OK: ngx_int_t = NGX_OK as ngx_int_t;
+const ERROR: ngx_int_t = NGX_ERROR as ngx_int_t;
+const DECLINED: ngx_int_t = NGX_DECLINED as ngx_int_t;
+const INTERNAL_SERVER_ERROR: ngx_int_t = NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
+
+/// The header filter that stands behind ours. nginx makes the chain anew for each configuration.
+struct Next(Cell<ngx_http_output_header_filter_pt>);
+
+// SAFETY: nginx's thread is the only one that reads or writes it (rule 1).
+unsafe impl Sync for Next {}
+
+static NEXT: Next = Next(Cell::new(None));
+
+/// `postconfiguration`.
+///
+/// # Safety
+///
+/// By nginx, with a live `cf` at the end of `http {}`.
+pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
+    // SAFETY: by contract, and nobody else has a reference to the main configuration.
+    unsafe {
+        match M::configured(&mut *config::main::<M>(cf)) {
+            Ok(true) => install::<M>(cf),
+            Ok(false) => OK,
+            Err(reason) => {
+                config::refuse(cf, &reason);
+                ERROR
+            }
+        }
+    }
+}
+
+/// Before the content, and so behind access: a client that is turned away costs the module nothing.
+unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
+    let handlers: [(u32, unsafe extern "C" fn(*mut ngx_http_request_t) -> ngx_int_t); 2] = [
+        (ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, precontent::<M>),
+        (ngx_http_phases_NGX_HTTP_LOG_PHASE, log::<M>),
+    ];
+    // SAFETY: `cf` is in `http {}`, whose core module has its main configuration; a pushed element is a handler.
+    unsafe {
+        let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
+        let core = config::core_main((*context).main_conf);
+        for (phase, handler) in handlers {
+            let pushed: *mut ngx_http_handler_pt =
+                ngx_array_push(&raw mut (*core).phases[phase as usize].handlers).cast();
+            if pushed.is_null() {
+                return ERROR;
+            }
+            *pushed = Some(handler);
+        }
+        NEXT.0.set(ngx_http_top_header_filter);
+        ngx_http_top_header_filter = Some(header_filter::<M>);
+    }
+    OK
+}
+
+unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: nginx calls this with a live request, whose location has a configuration that `create` made.
+    unsafe {
+        let Some(live) = NonNull::new(r).filter(|_| r == (*r).main) else { return DECLINED };
+        let location = &*(*(*r).loc_conf.add(M::table().ctx_index())).cast::<M::Location>();
+        let current = Request::<M>::current(r);
+        if let Some(request) = &current {
+            match request.live().state.get() {
+                State::Fresh => request.end(),
+                State::Paused => return NGX_AGAIN as ngx_int_t,
+                State::Asking | State::Passed | State::Answered => return DECLINED,
+            }
+        } else if !M::wants(location) {
+            return DECLINED;
+        }
+        // An internal redirect starts a request again, with the same handle.
+        let former = current.or_else(|| Request::<M>::find(r));
+        let Some(request) = former.inspect(Request::end).or_else(|| Request::create(live)) else {
+            return INTERNAL_SERVER_ERROR;
+        };
+        request.set_current(r);
+        match ask(&request, r, location) {
+            Act::Decline => DECLINED,
+            Act::Wait => NGX_AGAIN as ngx_int_t,
+            Act::Done => NGX_DONE as ngx_int_t,
+            Act::Fail(status) => status,
+        }
+    }
+}
+
+unsafe fn ask<M: Registered>(
+    request: &Request<M>,
+    r: *mut ngx_http_request_t,
+    location: &M::Location,
+) -> Act {
+    let live = request.live();
+    live.open.set(true);
+    live.logged.set(false);
+    live.state.set(State::Asking);
+    // SAFETY: the request is live: nothing that the module can call ends it (rule 3).
+    unsafe {
+        match M::on_request(request, location) {
+            Step::Continue => request.settle(r),
+            Step::Pause(deadline) => request.pause(r, deadline),
+            Step::Fail(status) => {
+                live.state.set(State::Answered);
+                Act::Fail(status as ngx_int_t)
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn header_filter<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: nginx calls this with a live request, and the next filter may be called with it. The module's table is
+    // what nginx knows it by.
+    unsafe {
+        if r == (*r).main
+            && let Some(request) = Request::<M>::current(r)
+            && request.live().state.get() == State::Passed
+            && let Step::Fail(status) = M::on_response(&request)
+        {
+            request.live().state.set(State::Answered);
+            return ngx_http_filter_finalize_request(r, M::table().as_ptr(), status as ngx_int_t);
+        }
+        NEXT.0.get().map_or(OK, |next| next(r))
+    }
+}
+
+unsafe extern "C" fn log<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
+    // SAFETY: nginx calls this with a live request.
+    if let Some(request) = unsafe { Request::<M>::current(r).or_else(|| Request::find(r)) } {
+        request.log();
+    }
+    OK
+}

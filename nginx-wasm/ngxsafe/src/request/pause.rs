@@ -1,0 +1,131 @@
+//! A pause, and its end: by what was recorded, by the deadline, or by the client.
+
+use std::time::Duration;
+
+use nginx_sys::{
+    NGX_HTTP_GATEWAY_TIME_OUT, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_add_timer, ngx_del_timer,
+    ngx_delete_posted_event, ngx_event_t, ngx_handle_read_event, ngx_http_block_reading,
+    ngx_http_core_run_phases, ngx_http_finalize_request, ngx_http_request_t, ngx_http_run_posted_requests,
+    ngx_http_test_reading, ngx_int_t, ngx_msec_t,
+};
+
+use super::{Outcome, Request, State};
+use crate::module::Registered;
+use crate::reply;
+
+/// What the phase handler does with a request: nginx's return codes are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Let nginx go on to the next handler.
+    Decline,
+    /// Leave the request to its events.
+    Wait,
+    /// Leave it alone: it is answered and may have ended.
+    Done,
+    /// Let nginx answer with this status.
+    Fail(ngx_int_t),
+}
+
+impl<M: Registered> Request<M> {
+    /// Pauses the request, or does at once what was recorded while the module was asked.
+    ///
+    /// # Safety
+    ///
+    /// `r` is the live request of this handle, in a phase handler that returns at once.
+    pub(crate) unsafe fn pause(&self, r: *mut ngx_http_request_t, deadline: Duration) -> Act {
+        if self.0.outcome.borrow().is_some() {
+            // SAFETY: by contract.
+            return unsafe { self.settle(r) };
+        }
+        self.0.state.set(State::Paused);
+        // SAFETY: the request is live by contract, its connection too; the event is ours and not armed.
+        unsafe {
+            // So that a client that goes away is noticed: nginx then ends the request.
+            (*r).read_event_handler = Some(ngx_http_test_reading);
+            if ngx_handle_read_event((*(*r).connection).read, 0) != NGX_OK as ngx_int_t {
+                return Act::Fail(NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t);
+            }
+            ngx_add_timer(
+                self.0.event.get(),
+                ngx_msec_t::try_from(deadline.as_millis()).unwrap_or(ngx_msec_t::MAX / 2),
+            );
+        }
+        Act::Wait
+    }
+
+    /// Does what was recorded.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Request::pause`]. After [`Act::Done`] the request may have ended.
+    pub(crate) unsafe fn settle(&self, r: *mut ngx_http_request_t) -> Act {
+        match self.0.outcome.take() {
+            None | Some(Outcome::Resume) => {
+                self.0.state.set(State::Passed);
+                Act::Decline
+            }
+            Some(Outcome::Restart) => {
+                self.0.state.set(State::Fresh);
+                Act::Wait
+            }
+            Some(Outcome::Fail(status)) => {
+                self.0.state.set(State::Answered);
+                Act::Fail(status as ngx_int_t)
+            }
+            Some(Outcome::Reply(reply)) => {
+                self.0.state.set(State::Answered);
+                // SAFETY: by contract.
+                unsafe { reply::send(r, &reply) };
+                Act::Done
+            }
+        }
+    }
+
+    pub(super) fn disarm(&self) {
+        let event = self.0.event.get();
+        // SAFETY: the event is ours, on nginx's thread; each is deleted only where it is.
+        unsafe {
+            if (*event).timer_set() != 0 {
+                ngx_del_timer(event);
+            }
+            if (*event).posted() != 0 {
+                ngx_delete_posted_event(event);
+            }
+        }
+    }
+}
+
+/// The handler of the pause's event: an outcome was recorded, or the deadline has passed.
+///
+/// # Safety
+///
+/// By nginx, for an event that `Request::create` made.
+pub(super) unsafe extern "C" fn ended<M: Registered>(event: *mut ngx_event_t) {
+    // SAFETY: the event is in a queue only while its request lives (`gone`), so its data is a live pointer.
+    let request = unsafe { Request::<M>::borrowed((*event).data.cast()) };
+    let Some(r) = request.0.raw.get() else { return };
+    let r = r.as_ptr();
+    // SAFETY: the request is live, and this is nginx's event loop: nobody holds a reference into the request. After
+    // the request is run or finalized it is not touched; its connection is nginx's to keep, and what this ends with
+    // is what nginx's own event handlers end with.
+    unsafe {
+        let timed_out = (*event).timedout() != 0;
+        (*event).set_timedout(0);
+        request.disarm();
+        if request.0.state.get() != State::Paused {
+            return;
+        }
+        let connection = (*r).connection;
+        (*r).read_event_handler = Some(ngx_http_block_reading);
+        if timed_out && request.0.outcome.borrow().is_none() {
+            request.0.outcome.replace(Some(Outcome::Fail(NGX_HTTP_GATEWAY_TIME_OUT as u16)));
+        }
+        match request.settle(r) {
+            // The phase handler is asked again, and sees the state.
+            Act::Decline | Act::Wait => ngx_http_core_run_phases(r),
+            Act::Fail(status) => ngx_http_finalize_request(r, status),
+            Act::Done => {}
+        }
+        ngx_http_run_posted_requests(connection);
+    }
+}

@@ -1,0 +1,109 @@
+//! What is in a request.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use nginx_sys::{
+    NGX_HTTP_VAR_CHANGEABLE, NGX_HTTP_VAR_INDEXED, ngx_hash_find, ngx_hash_strlow, ngx_http_get_variable,
+    ngx_http_request_t, ngx_http_variable_t, ngx_http_variable_value_t, ngx_str_t, ngx_uint_t,
+};
+
+use crate::config;
+use crate::log::{self, Level};
+use crate::pool;
+
+/// A request under examination. All that it returns is copied before the next change.
+pub struct View<'a> {
+    r: NonNull<ngx_http_request_t>,
+    request: PhantomData<&'a mut ()>,
+}
+
+/// Why a variable was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotSet {
+    /// There is no such variable.
+    Unknown,
+    /// It cannot be changed.
+    ReadOnly,
+    /// The request's pool is exhausted.
+    OutOfMemory,
+}
+
+/// The longest name of a variable that is looked up.
+const NAME: usize = 128;
+
+impl View<'_> {
+    /// # Safety
+    ///
+    /// The request is live as long as this.
+    pub(crate) unsafe fn new(r: NonNull<ngx_http_request_t>) -> Self {
+        Self { r, request: PhantomData }
+    }
+
+    pub(crate) fn raw(&self) -> *mut ngx_http_request_t {
+        self.r.as_ptr()
+    }
+
+    /// The value of a variable, as `$name` in the configuration would have it.
+    pub fn variable(&mut self, name: &[u8]) -> Option<&[u8]> {
+        let mut buffer = [0; NAME];
+        let (mut name, key) = lower_case(name, &mut buffer)?;
+        // SAFETY: the request is live (`new`). The value's bytes are in its pool or constant; they are valid until
+        // the request ends, and so for the borrow of `self`.
+        unsafe {
+            let value = ngx_http_get_variable(self.r.as_ptr(), &mut name, key);
+            let value = value.as_ref().filter(|value| value.not_found() == 0 && value.valid() != 0)?;
+            Some(value.as_bytes())
+        }
+    }
+
+    /// Gives a variable a value, as `set` in the configuration would.
+    ///
+    /// # Errors
+    ///
+    /// See [`NotSet`].
+    pub fn set_variable(&mut self, name: &[u8], value: &[u8]) -> Result<(), NotSet> {
+        let mut buffer = [0; NAME];
+        let (name, key) = lower_case(name, &mut buffer).ok_or(NotSet::Unknown)?;
+        let r = self.r.as_ptr();
+        // SAFETY: the request is live (`new`); the core module's main configuration has the hash of all variables,
+        // and a variable with the flag `INDEXED` an index within the request's. The value is a copy in the
+        // request's pool, of a length that fits nginx's 28 bits.
+        unsafe {
+            let core = config::core_main((*r).main_conf);
+            let found = ngx_hash_find(&raw mut (*core).variables_hash, key, name.data, name.len);
+            let variable = found.cast::<ngx_http_variable_t>().as_ref().ok_or(NotSet::Unknown)?;
+            if variable.flags & NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t == 0 {
+                return Err(NotSet::ReadOnly);
+            }
+            let copy = pool::copy((*r).pool, value).map_err(|_| NotSet::OutOfMemory)?;
+            let mut value: ngx_http_variable_value_t = std::mem::zeroed();
+            value.set_len(
+                u32::try_from(copy.len).ok().filter(|len| *len < 1 << 28).ok_or(NotSet::OutOfMemory)?,
+            );
+            value.set_valid(1);
+            value.data = copy.data;
+            if let Some(set) = variable.set_handler {
+                set(r, &mut value, variable.data);
+            } else if variable.flags & NGX_HTTP_VAR_INDEXED as ngx_uint_t != 0 {
+                *(*r).variables.add(variable.index) = value;
+            } else {
+                return Err(NotSet::Unknown);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a line to the request's log, which adds the client and the request line.
+    pub fn log(&self, level: Level, message: &[u8]) {
+        // SAFETY: the request is live (`new`), and so are its connection and that one's log.
+        unsafe { log::write((*(*self.r.as_ptr()).connection).log, level, message) };
+    }
+}
+
+fn lower_case(name: &[u8], buffer: &mut [u8; NAME]) -> Option<(ngx_str_t, ngx_uint_t)> {
+    let lower = buffer.get_mut(..name.len())?;
+    // SAFETY: both have the same length; the source is only read.
+    let key = unsafe { ngx_hash_strlow(lower.as_mut_ptr(), name.as_ptr().cast_mut(), name.len()) };
+    Some((ngx_str_t { len: name.len(), data: lower.as_mut_ptr() }, key))
+}

@@ -1,0 +1,69 @@
+//! The admin interface of a running controller, and the commands that talk to it.
+
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::{artifacts, http, wait};
+
+use crate::site::Site;
+
+fn dbg(sluice: &Sluice, words: &[&str]) -> Result<Output> {
+    let mut command = Command::new(artifacts::sluice()?);
+    command.arg("dbg").args(words).arg("--status-port").arg(sluice.status().port().to_string());
+    Ok(command.output()?)
+}
+
+fn printed(sluice: &Sluice, words: &[&str]) -> Result<String> {
+    let output = dbg(sluice, words)?;
+    ensure!(output.status.success(), "dbg {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dbg_shows_what_is_published() -> Result<()> {
+    let site = Site::start(2, 2).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    ensure!(printed(&sluice, &["backends", "list"])? == "default-web-80\n");
+    let backend: Value = serde_json::from_str(&printed(&sluice, &["backends", "get", "default-web-80"])?)?;
+    let endpoints = backend["endpoints"].as_array().context("endpoints")?;
+    ensure!(endpoints.len() == 2, "{backend}");
+    let port = site.pods[0].addr().port().to_string();
+    ensure!(endpoints.iter().all(|endpoint| endpoint["port"] == port.as_str()), "{backend}");
+    let all: Value = serde_json::from_str(&printed(&sluice, &["backends", "all"])?)?;
+    ensure!(all[0] == backend, "{all}");
+    ensure!(printed(&sluice, &["general"])? == "{}\n");
+    ensure!(printed(&sluice, &["conf"])?.contains("web.test"));
+    ensure!(printed(&sluice, &["certs", "get", "_"])?.starts_with("-----BEGIN CERTIFICATE-----"));
+    for words in [["backends", "get", "nope"], ["certs", "get", "nope.test"]] {
+        ensure!(!dbg(&sluice, &words)?.status.success(), "{words:?}");
+    }
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_counts_connections_and_says_when_it_is_initialized() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    ensure!(http::get(sluice.status(), "status", "/is-dynamic-lb-initialized").await?.text() == "OK");
+    let status = http::get(sluice.status(), "status", "/nginx_status").await?.text();
+    let lines: Vec<&str> = status.lines().collect();
+    ensure!(lines.len() == 4 && lines[0].starts_with("Active connections: "), "{status}");
+    ensure!(lines[3].starts_with("Reading: 0 Writing: "), "{status}");
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wait_shutdown_stops_the_controller_and_returns_when_it_has() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let mut command = Command::new(artifacts::sluice()?);
+    command.arg("wait-shutdown").arg("--admin-socket").arg(sluice.admin_socket());
+    let output = command.output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let gone =
+        async || (!std::path::Path::new(&format!("/proc/{}/exe", sluice.pid())).exists()).then_some(());
+    wait::until("the controller to be gone", gone).await?;
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Health and metrics, as the kubelet and Prometheus read them.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::http;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::wait;
+
+use crate::site::{HOST, Site};
+
+/// The value of one sample, named with its labels as the text format writes them; labels that say who measures are
+/// left out.
+async fn sample(health: SocketAddr, name: &str, labels: &[&str]) -> Result<Option<f64>> {
+    let page = http::get(health, "metrics", "/metrics").await?;
+    ensure!(page.status == 200, "/metrics answers {}", page.status);
+    let text = page.text();
+    let line = text.lines().find(|line| {
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']))
+            && labels.iter().all(|label| line.contains(label))
+    });
+    line.map(|line| line.rsplit(' ').next().unwrap_or_default().parse().context("a number")).transpose()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_controller_that_serves_is_healthy_and_counts_what_it_serves() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let health = http::get(sluice.health(), "health", "/healthz").await?;
+    ensure!((health.status, health.text().as_str()) == (200, "ok"), "{} {}", health.status, health.text());
+    ensure!(http::get(sluice.health(), "health", "/configuration/backends").await?.status == 404);
+    for _ in 0..5 {
+        sluice.get(HOST, "/").await?;
+    }
+    let prefix = "nginx_ingress_controller";
+    let requests = async || {
+        let name = format!("{prefix}_nginx_process_requests_total");
+        sample(sluice.health(), &name, &[]).await.ok().flatten().filter(|requests| *requests >= 5.0)
+    };
+    wait::until("the requests to be counted", requests).await?;
+    for (name, labels) in [
+        (format!("{prefix}_build_info"), vec!["controller_class=\"k8s.io/ingress-nginx\""]),
+        (format!("{prefix}_config_last_reload_successful"), vec![]),
+        (format!("{prefix}_nginx_process_num_procs"), vec![]),
+    ] {
+        ensure!(sample(sluice.health(), &name, &labels).await? == Some(1.0), "{name}");
+    }
+    let memory = sample(sluice.health(), "process_resident_memory_bytes", &[]).await?;
+    ensure!(memory.is_some_and(|bytes| bytes > 0.0), "the controller's own memory is {memory:?}");
+    let orphan = sample(sluice.health(), &format!("{prefix}_orphan_ingress"), &["no-endpoint"]).await?;
+    ensure!(orphan.is_none(), "the Ingress has endpoints");
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ingress_that_leads_nowhere_is_an_orphan() -> Result<()> {
+    let site = Site::start(1, 0).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let name = "nginx_ingress_controller_orphan_ingress";
+    let orphan = async || {
+        let labels = ["namespace=\"default\"", "ingress=\"web\"", "type=\"no-endpoint\""];
+        sample(sluice.health(), name, &labels).await.ok().flatten()
+    };
+    wait::until("the orphan to be counted", orphan).await?;
+    site.endpoints(&[0])?;
+    let gone = async || {
+        let found = sample(sluice.health(), name, &[]).await.ok()?;
+        found.is_none().then_some(())
+    };
+    wait::until("the orphan to have endpoints", gone).await?;
+    sluice.stop()
+}

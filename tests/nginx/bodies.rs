@@ -1,0 +1,145 @@
+//! Bodies pass untouched, whatever their size and however they are sent.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::LazyLock;
+use std::task::{Context as TaskContext, Poll};
+
+use anyhow::{Context, Result, ensure};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1 as client;
+use hyper::server::conn::http1 as server;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use sluice_tests::ports::Network;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use crate::gateway::Fixed;
+use crate::site::HOST;
+
+const SIZES: [usize; 8] = [0, 1, 1000, 8192, 65_536, 1 << 20, (10 << 20) + 7, 100 << 20];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_of_all_sizes_pass_both_ways() -> Result<()> {
+    let network = Network::reserve()?;
+    let mirror = Mirror::start(network.pod(0)).await?;
+    for buffering in ["on", "off"] {
+        let location = format!(
+            "client_max_body_size 0; proxy_request_buffering {buffering}; proxy_buffering {buffering};"
+        );
+        let gateway = Fixed::start(&[mirror.addr], &location).await?;
+        for size in SIZES {
+            for chunked in [false, true] {
+                let what = || format!("{size} bytes, chunked {chunked}, buffering {buffering}");
+                there_and_back(gateway.addr(), size, chunked).await.with_context(what)?;
+            }
+        }
+        gateway.nginx.stop()?;
+    }
+    Ok(())
+}
+
+/// A pod that takes a whole body, then answers with the like of it, framed in the same way. (nginx stops sending once an
+/// answer has begun.)
+struct Mirror {
+    addr: SocketAddr,
+    task: JoinHandle<()>,
+}
+
+impl Mirror {
+    async fn start(addr: SocketAddr) -> Result<Mirror> {
+        let listener = TcpListener::bind(addr).await?;
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let connection =
+                    server::Builder::new().serve_connection(TokioIo::new(stream), service_fn(mirror));
+                tokio::spawn(connection);
+            }
+        });
+        Ok(Mirror { addr, task })
+    }
+}
+
+async fn mirror(request: Request<Incoming>) -> Result<Response<Pattern>> {
+    let chunked = !request.headers().contains_key("content-length") && !request.body().is_end_stream();
+    let size = check(request.into_body()).await?;
+    Ok(Response::new(Pattern { at: 0, size, chunked }))
+}
+
+/// The length of a body that is the pattern, and nothing but the pattern.
+async fn check(mut body: Incoming) -> Result<usize> {
+    let mut at = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        ensure!(data == Pattern::bytes(at, data.len()), "the body differs after {at} bytes");
+        at += data.len();
+    }
+    Ok(at)
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn there_and_back(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> {
+    let (mut sender, connection) = client::handshake(TokioIo::new(TcpStream::connect(addr).await?)).await?;
+    tokio::spawn(connection);
+    let body = Pattern { at: 0, size, chunked };
+    let request = Request::post("/").header("host", HOST).body(body)?;
+    let response = sender.send_request(request).await?;
+    ensure!(response.status() == 200, "status {}", response.status());
+    let back = check(response.into_body()).await?;
+    ensure!(back == size, "{back} bytes came back");
+    Ok(())
+}
+
+/// A body whose every byte depends on its place.
+struct Pattern {
+    at: usize,
+    size: usize,
+    chunked: bool,
+}
+
+impl Pattern {
+    const PIECE: usize = 61_000;
+    /// A prime, so that a block that is lost or doubled shows.
+    const PERIOD: usize = 251;
+
+    /// The bytes from `at`, at most some megabytes of them.
+    fn bytes(at: usize, length: usize) -> Bytes {
+        static REPEATED: LazyLock<Bytes> =
+            LazyLock::new(|| (0..=250).cycle().take(16 << 20).collect::<Vec<u8>>().into());
+        let start = at % Pattern::PERIOD;
+        REPEATED.slice(start..start + length)
+    }
+}
+
+impl Body for Pattern {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _context: &mut TaskContext<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let length = Self::PIECE.min(self.size - self.at);
+        let piece = (length > 0).then(|| Ok(Frame::data(Self::bytes(self.at, length))));
+        self.at += length;
+        Poll::Ready(piece)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        !self.chunked && self.at == self.size
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.chunked { SizeHint::default() } else { SizeHint::with_exact((self.size - self.at) as u64) }
+    }
+}

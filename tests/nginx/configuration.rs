@@ -1,0 +1,79 @@
+//! What `nginx -t` refuses, and with which words.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use sluice_tests::artifacts;
+use sluice_tests::nginx::Conf;
+use tempfile::TempDir;
+
+use crate::gateway::fixed;
+
+/// `nginx -t` refuses this, and says so.
+fn is_refused(http: &str, words: &str) -> Result<()> {
+    let output = Conf::write("", http)?.test()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!output.status.success() && said.contains(words), "expected {words:?} for\n{http}\ngot\n{said}");
+    Ok(())
+}
+
+fn filter(file: &Path) -> String {
+    format!("sluice_wasm {};\n{}", file.display(), fixed("site", &[]))
+}
+
+#[test]
+fn a_filter_that_cannot_be_loaded_is_refused() -> Result<()> {
+    let folder = TempDir::new()?;
+    let good = artifacts::compiled_filter()?;
+    ensure!(Conf::write("", &filter(&good))?.test()?.status.success());
+    is_refused(&filter(&folder.path().join("absent")), "No such file")?;
+
+    let wasm = artifacts::filter()?;
+    is_refused(&filter(&wasm), "expected what this version's sluice-compile wrote")?;
+
+    let cut = folder.path().join("cut");
+    fs::write(&cut, &fs::read(&good)?[..1000])?;
+    is_refused(&filter(&cut), "expected what this version's sluice-compile wrote")?;
+
+    let open = folder.path().join("open");
+    fs::copy(&good, &open)?;
+    fs::set_permissions(&open, PermissionsExt::from_mode(0o666))?;
+    is_refused(&filter(&open), "its group or others may write it")
+}
+
+#[test]
+fn a_configuration_that_the_filter_refuses_is_refused_with_its_words() -> Result<()> {
+    let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
+    is_refused(&format!("{wasm} sluice_filter '{{\"schema\":7}}';"), "plugin configuration: ")?;
+    is_refused(&format!("{wasm} sluice_filter '{{\"schema\":7}}';"), "the filter refuses its configuration")
+}
+
+#[test]
+fn directives_that_make_no_sense_are_refused() -> Result<()> {
+    let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
+    let filter = fixed("site", &[]);
+    is_refused(&filter, "\"sluice_filter\" needs \"sluice_wasm\"")?;
+    is_refused(&format!("{wasm}{wasm}"), "\"sluice_wasm\": is duplicate")?;
+    is_refused(&format!("{wasm}{filter}{filter}"), "\"sluice_filter\": is duplicate")?;
+    is_refused(
+        "upstream u { server 127.0.0.1:1; sluice_peer; sluice_peer; }",
+        "\"sluice_peer\": is duplicate",
+    )?;
+    is_refused("sluice_peer;", "not allowed here")
+}
+
+#[test]
+fn a_long_configuration_may_be_given_in_parts() -> Result<()> {
+    let pods: Vec<_> =
+        (0..500).map(|n: u16| ([10, 0, n.to_be_bytes()[0], n.to_be_bytes()[1]], 8080).into()).collect();
+    let whole = fixed("site", &pods);
+    let json = whole.trim_start_matches("sluice_filter '").trim_end_matches("';");
+    let parts: Vec<String> =
+        json.as_bytes().chunks(3000).map(|part| format!("'{}'", String::from_utf8_lossy(part))).collect();
+    let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
+    let output = Conf::write("", &format!("{wasm}\nsluice_filter {};", parts.join("\n")))?.test()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    is_refused(&format!("{wasm}\n{whole}"), "too long parameter")
+}

@@ -1,0 +1,127 @@
+//! An nginx that serves the site, and the controller whose log its filter follows.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use sluice_tests::artifacts;
+use sluice_tests::http::Response;
+use sluice_tests::nginx::{Conf, Nginx};
+use sluice_tests::ports::Port;
+use sluice_tests::sluice::{self, Options, Sluice};
+
+use crate::site::{HOST, Site};
+
+/// `main` of most tests.
+pub(crate) const TWO_WORKERS: &str = "worker_processes 2;";
+/// What a location needs to reach the pods.
+pub(crate) const PROXY: &str = "\
+proxy_http_version 1.1;
+proxy_set_header Host $http_host;
+proxy_set_header Connection \"\";
+proxy_pass http://pods;";
+
+/// A site behind nginx.
+pub(crate) struct Gateway {
+    pub(crate) site: Site,
+    pub(crate) nginx: Nginx,
+    pub(crate) controller: Sluice,
+    port: Port,
+}
+
+impl Gateway {
+    /// With the filter as it is shipped.
+    pub(crate) async fn start(site: Site) -> Result<Gateway> {
+        Gateway::with_filter(site, artifacts::compiled_filter()?).await
+    }
+
+    /// With this build of the filter.
+    pub(crate) async fn with_filter(site: Site, filter: PathBuf) -> Result<Gateway> {
+        let controller = Options::new(&site.manifests).without_data_plane().start().await?;
+        let port = Port::reserve()?;
+        let http = format!(
+            "sluice_wasm {};\n{}\n{}",
+            filter.display(),
+            follow(&controller.xds().to_string()),
+            server(port.addr(), &format!("set $sluice_location {HOST}/;\n{PROXY}"))
+        );
+        let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;
+        let gateway = Gateway { site, nginx, controller, port };
+        gateway.wait_for_status(200).await?;
+        Ok(gateway)
+    }
+
+    /// Where it serves.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.port.addr()
+    }
+
+    /// Waits until the site has this status.
+    pub(crate) async fn wait_for_status(&self, status: u16) -> Result<Response> {
+        let waited = sluice::wait_for_status(self.addr(), HOST, "/", status).await;
+        waited.with_context(|| format!("nginx's log ends\n{}", self.nginx.log().tail()))
+    }
+
+    pub(crate) fn stop(self) -> Result<()> {
+        self.nginx.stop()?;
+        self.controller.stop()
+    }
+}
+
+/// `sluice_filter` on a controller.
+pub(crate) fn follow(controller: &str) -> String {
+    let control = format!(r#""control":{{"upstream":"{controller}","authority":"sluice"}}"#);
+    format!(r#"sluice_filter '{{"schema":1,"host":"nginx",{control}}}';"#)
+}
+
+/// `sluice_filter` with tables that do not change: this location leads to these pods.
+pub(crate) fn fixed(location: &str, pods: &[SocketAddr]) -> String {
+    let endpoints: Vec<String> = pods.iter().map(|pod| format!(r#"{{"address":"{pod}"}}"#)).collect();
+    let backend = format!(
+        r#""b":{{"name":"b","load_balance":"round_robin","attempts":3,"endpoints":[{}]}}"#,
+        endpoints.join(",")
+    );
+    let tables = format!(
+        r#""version":"1-{:032x}","locations":{{"{location}":{{"backend":"b"}}}},"backends":{{{backend}}}"#,
+        1
+    );
+    format!(r#"sluice_filter '{{"schema":1,"host":"nginx","tables":{{"snapshot":{{{tables}}}}}}}';"#)
+}
+
+/// A server with one location, and the upstream of the pods. Without candidates nobody answers.
+pub(crate) fn server(addr: SocketAddr, location: &str) -> String {
+    format!(
+        "upstream pods {{ server 127.0.0.1:1; sluice_peer; keepalive 64; }}\n\
+         server {{ listen {addr}; location / {{\n{location}\n}} }}"
+    )
+}
+
+/// nginx alone, with the filter as it is shipped and tables that do not change.
+pub(crate) struct Fixed {
+    pub(crate) nginx: Nginx,
+    port: Port,
+}
+
+impl Fixed {
+    /// These pods, and what else the location says.
+    pub(crate) async fn start(pods: &[SocketAddr], location: &str) -> Result<Fixed> {
+        let (port, filter) = (Port::reserve()?, artifacts::compiled_filter()?);
+        let location = format!("set $sluice_location site;\n{PROXY}\n{location}");
+        let http = format!(
+            "sluice_wasm {};\n{}\n{}",
+            filter.display(),
+            fixed("site", pods),
+            server(port.addr(), &location)
+        );
+        let nginx = Nginx::start(Conf::write("worker_processes 1;", &http)?).await?;
+        sluice_tests::wait::until("nginx to listen", async || {
+            tokio::net::TcpStream::connect(port.addr()).await.ok()
+        })
+        .await?;
+        Ok(Fixed { nginx, port })
+    }
+
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.port.addr()
+    }
+}

@@ -1,0 +1,17 @@
+//! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
+
+mod bodies;
+mod configuration;
+mod controller;
+mod endpoint_change;
+mod faults;
+mod gateway;
+mod guest;
+mod headers;
+mod pause;
+mod pooled_pod;
+mod reload;
+mod retries;
+mod routing;
+#[path = "../e2e/site.rs"]
+mod site;

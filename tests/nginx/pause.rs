@@ -1,0 +1,106 @@
+//! Requests that wait for the first tables.
+
+use std::net::SocketAddr;
+
+use anyhow::{Result, ensure};
+use sluice_tests::echo::{Echo, EchoIdentity};
+use sluice_tests::nginx::{Conf, Nginx};
+use sluice_tests::ports::{Network, Port};
+use sluice_tests::{artifacts, http, wait};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::controller::Controller;
+use crate::gateway::{PROXY, fixed, follow, server};
+use crate::guest::Guest;
+use crate::site::page;
+
+/// nginx with one worker whose filter follows `upstream`, and an access log.
+async fn start(upstream: &str, addr: SocketAddr) -> Result<Nginx> {
+    let location = format!("set $sluice_location site;\n{PROXY}\naccess_log /dev/stderr status;");
+    let http = format!(
+        "log_format status 'logged \"$request\" $status';\nsluice_wasm {};\n{}\n{}",
+        artifacts::compiled_filter()?.display(),
+        follow(upstream),
+        server(addr, &location)
+    );
+    Nginx::start(Conf::write("worker_processes 1;", &http)?).await
+}
+
+/// The document that names one pod.
+fn document(pod: SocketAddr) -> String {
+    let directive = fixed("site", &[pod]);
+    let (start, end) = (directive.find("\"tables\""), directive.rfind('}'));
+    let tables = start.zip(end).and_then(|(start, end)| directive.get(start..end)).unwrap_or_default();
+    format!("{{\"schema\":1,{tables}}}")
+}
+
+async fn listens(addr: SocketAddr) -> Result<()> {
+    wait::until("nginx to listen", async || TcpStream::connect(addr).await.ok()).await.map(drop)
+}
+
+#[tokio::test]
+async fn a_request_waits_for_the_first_tables() -> Result<()> {
+    let (network, folder) = (Network::reserve()?, TempDir::new()?);
+    let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
+    let socket = folder.path().join("controller");
+    let controllers = [
+        (format!("unix:{}", socket.display()), Controller::on_socket(&socket)?),
+        (network.pod(9).to_string(), Controller::on_tcp(network.pod(9)).await?),
+    ];
+    for (upstream, mut controller) in controllers {
+        let port = Port::reserve()?;
+        let nginx = start(&upstream, port.addr()).await?;
+        listens(port.addr()).await?;
+        controller.polled().await?;
+        // Without tables nobody would answer but the upstream's own server, which does not exist.
+        let (addr, sent) = (port.addr(), page());
+        let waiting = tokio::spawn(async move { http::send(addr, &sent).await });
+        controller.publish(document(pod.addr()));
+        let response = waiting.await??;
+        ensure!(response.pod() == Some("web-0"), "{response:?}");
+        nginx.stop()?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_ends_its_paused_request() -> Result<()> {
+    let (network, port) = (Network::reserve()?, Port::reserve()?);
+    let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
+    let mut controller = Controller::on_tcp(network.pod(9)).await?;
+    let nginx = start(&network.pod(9).to_string(), port.addr()).await?;
+    listens(port.addr()).await?;
+    controller.polled().await?;
+    let mut client = TcpStream::connect(port.addr()).await?;
+    client.write_all(&page().to_bytes()).await?;
+    drop(client);
+    nginx.log().wait_for("logged \"GET / HTTP/1.1\" 499").await?;
+    controller.publish(document(pod.addr()));
+    ensure!(http::send(port.addr(), &page()).await?.pod() == Some("web-0"));
+    nginx.stop()
+}
+
+#[tokio::test]
+async fn a_controller_that_never_answers_does_not_hold_requests_for_ever() -> Result<()> {
+    let (network, port) = (Network::reserve()?, Port::reserve()?);
+    let mut controller = Controller::on_tcp(network.pod(9)).await?;
+    let nginx = start(&network.pod(9).to_string(), port.addr()).await?;
+    listens(port.addr()).await?;
+    controller.polled().await?;
+    // The upstream's own server, which does not exist.
+    ensure!(http::send(port.addr(), &page()).await?.status == 502);
+    nginx.stop()
+}
+
+#[tokio::test]
+async fn a_request_that_the_filter_forgets_is_ended() -> Result<()> {
+    let (folder, port) = (TempDir::new()?, Port::reserve()?);
+    let filter = Guest::default().pauses().compile(folder.path())?;
+    let conf = format!("sluice_wasm {};\nsluice_filter x;\n{}", filter.display(), server(port.addr(), PROXY));
+    let nginx = Nginx::start(Conf::write("worker_processes 1;", &conf)?).await?;
+    listens(port.addr()).await?;
+    ensure!(http::send(port.addr(), &page()).await?.status == 504);
+    nginx.stop()
+}

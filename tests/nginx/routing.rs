@@ -1,0 +1,63 @@
+//! Picks of the filter, and who serves where it makes none.
+
+use anyhow::{Result, ensure};
+use sluice_tests::echo::{Echo, EchoIdentity};
+use sluice_tests::nginx::{Conf, Nginx};
+use sluice_tests::ports::{Network, Port};
+use sluice_tests::{artifacts, http, sluice};
+
+use crate::gateway::{Fixed, Gateway, TWO_WORKERS, fixed};
+use crate::pooled_pod::PooledPod;
+use crate::site::{HOST, Site, spreads_evenly};
+
+const HTTP_1_1: &str = "proxy_http_version 1.1; proxy_set_header Connection \"\";";
+
+#[tokio::test]
+async fn requests_go_round_the_pods_that_the_controller_names() -> Result<()> {
+    let gateway = Gateway::start(Site::start(3, 2).await?).await?;
+    spreads_evenly(gateway.addr(), &[0, 1]).await?;
+    gateway.site.endpoints(&[])?;
+    let refusal = gateway.wait_for_status(503).await?;
+    ensure!(refusal.header("content-type") == Some("text/plain; charset=utf-8"), "{refusal:?}");
+    gateway.stop()
+}
+
+#[tokio::test]
+async fn connections_to_pods_are_pooled() -> Result<()> {
+    let network = Network::reserve()?;
+    let pod = PooledPod::start(network.pod(0), usize::MAX).await?;
+    let gateway = Fixed::start(&[pod.addr()], "").await?;
+    for _ in 0..20 {
+        ensure!(http::get(gateway.addr(), HOST, "/").await?.status == 200);
+    }
+    ensure!(pod.connections() == 1, "20 requests took {} connections", pod.connections());
+    gateway.nginx.stop()
+}
+
+#[tokio::test]
+async fn without_a_pick_the_upstreams_own_servers_serve() -> Result<()> {
+    let (network, port) = (Network::reserve()?, Port::reserve()?);
+    let picked = Echo::start(network.pod(0), EchoIdentity::of("web", "picked")).await?;
+    let own = Echo::start(network.pod(1), EchoIdentity::of("web", "own")).await?;
+    let http = format!(
+        "sluice_wasm {};\n{}\n\
+         upstream pods {{ server {}; sluice_peer; keepalive 4; }}\n\
+         server {{ listen {}; {HTTP_1_1}\n\
+         location /known {{ set $sluice_location site; proxy_pass http://pods; }}\n\
+         location /unknown {{ set $sluice_location other; proxy_pass http://pods; }}\n\
+         location /unnamed {{ proxy_pass http://pods; }}\n\
+         location /off {{ sluice_filter off; set $sluice_location site; proxy_pass http://pods; }} }}",
+        artifacts::compiled_filter()?.display(),
+        fixed("site", &[picked.addr()]),
+        own.addr(),
+        port.addr(),
+    );
+    let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;
+    sluice::wait_for_status(port.addr(), HOST, "/off", 200).await?;
+    for (path, expected) in [("/known", "picked"), ("/unknown", "own"), ("/unnamed", "own"), ("/off", "own")]
+    {
+        let response = http::get(port.addr(), HOST, path).await?;
+        ensure!(response.pod() == Some(expected), "{path}: {response:?}");
+    }
+    nginx.stop()
+}

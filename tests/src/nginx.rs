@@ -1,0 +1,142 @@
+//! An nginx with the module, on a configuration of the test's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+
+use crate::log::Log;
+use crate::process::Process;
+use crate::{artifacts, proc, wait};
+
+/// What every configuration begins with. Everything that nginx writes is in the run folder; errors go to stderr.
+const MAIN: &str = "\
+user root;
+daemon off;
+error_log stderr info;
+pid nginx.pid;
+lock_file nginx.lock;
+events { worker_connections 1024; }
+";
+
+/// The same for `http {}`.
+const HTTP: &str = "\
+access_log off;
+client_body_temp_path body;
+proxy_temp_path proxy;
+fastcgi_temp_path fastcgi;
+uwsgi_temp_path uwsgi;
+scgi_temp_path scgi;
+";
+
+/// A folder with a configuration.
+pub struct Conf {
+    dir: TempDir,
+}
+
+impl Conf {
+    /// Writes a configuration: `main` beside, and `http` inside of `http {}`.
+    pub fn write(main: &str, http: &str) -> Result<Conf> {
+        let conf = Conf { dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()? };
+        conf.rewrite(main, http)?;
+        Ok(conf)
+    }
+
+    /// Replaces it, for the next reload.
+    pub fn rewrite(&self, main: &str, http: &str) -> Result<()> {
+        let module = artifacts::nginx_module()?;
+        let text = format!("load_module {};\n{MAIN}{main}\nhttp {{\n{HTTP}{http}\n}}\n", module.display());
+        fs::write(self.file(), text).context("write nginx.conf")
+    }
+
+    /// The folder, which is also nginx's prefix.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn file(&self) -> PathBuf {
+        self.dir.path().join("nginx.conf")
+    }
+
+    fn command(&self) -> Result<Command> {
+        let mut command = Command::new(artifacts::nginx()?);
+        command.arg("-p").arg(self.dir()).arg("-c").arg(self.file());
+        Ok(command)
+    }
+
+    /// `nginx -t`.
+    pub fn test(&self) -> Result<Output> {
+        Ok(self.command()?.arg("-t").output()?)
+    }
+}
+
+/// A running nginx; it ends when this is dropped.
+pub struct Nginx {
+    process: Process,
+    conf: Conf,
+}
+
+impl Nginx {
+    /// Starts nginx and waits for its workers.
+    pub async fn start(conf: Conf) -> Result<Nginx> {
+        let process = Process::spawn(conf.command()?)?;
+        let mut nginx = Nginx { process, conf };
+        let log = nginx.process.log().clone();
+        let process = &mut nginx.process;
+        let workers = async || match process.check() {
+            Ok(()) => (!proc::children(process.pid()).is_empty()).then_some(Ok(())),
+            Err(error) => Some(Err(error)),
+        };
+        wait::until("nginx's workers", workers).await.with_context(|| log.tail())?.0?;
+        nginx.process.remember_children();
+        Ok(nginx)
+    }
+
+    /// Its configuration.
+    pub fn conf(&self) -> &Conf {
+        &self.conf
+    }
+
+    /// What it wrote.
+    pub fn log(&self) -> &Log {
+        self.process.log()
+    }
+
+    /// The process ids of its workers, those too that are about to end.
+    pub fn workers(&self) -> Vec<u32> {
+        proc::children(self.process.pid())
+    }
+
+    /// Reads the configuration again, and waits until only new workers are left.
+    pub async fn reload(&mut self) -> Result<()> {
+        let old = self.workers();
+        self.process.hang_up();
+        self.replaced(&old).await
+    }
+
+    /// Waits until none of these workers is left, and others are there.
+    pub async fn replaced(&mut self, old: &[u32]) -> Result<()> {
+        let replaced = async || {
+            let workers = self.workers();
+            (!workers.is_empty() && workers.iter().all(|worker| !old.contains(worker))).then_some(())
+        };
+        wait::until("new workers", replaced).await.with_context(|| self.log().tail())?;
+        self.process.remember_children();
+        Ok(())
+    }
+
+    /// CPU time of its workers so far.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        self.workers().into_iter().map(proc::cpu_time).sum()
+    }
+
+    /// Stops it in an orderly way.
+    pub fn stop(mut self) -> Result<()> {
+        let status = self.process.stop()?;
+        ensure!(status.success(), "nginx ended with {status}; its log ends\n{}", self.log().tail());
+        Ok(())
+    }
+}

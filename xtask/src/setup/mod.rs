@@ -1,0 +1,45 @@
+//! What the tasks need and a fresh machine lacks: Rust's wasm target, an Envoy, an nginx.
+
+mod apt;
+mod envoy;
+mod nginx;
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::step::{Step, missing};
+
+pub(crate) use envoy::envoy;
+pub(crate) use nginx::{nginx, source as nginx_source};
+
+/// What the filter is compiled for.
+pub(crate) const WASM_TARGET: &str = "wasm32-wasip1";
+
+/// Prepares everything.
+pub(crate) fn all() -> Result<()> {
+    wasm_target()?;
+    envoy()?;
+    nginx().map(drop)
+}
+
+/// Rust's standard library for the filter.
+pub(crate) fn wasm_target() -> Result<()> {
+    let mut step = Step::start(&format!("Rust target {WASM_TARGET}"));
+    if !has_wasm_target()? {
+        let mut command = Command::new("rustup");
+        let added = step.run(command.args(["target", "add", WASM_TARGET]));
+        added
+            .with_context(|| format!("without rustup, install your Rust's {WASM_TARGET} standard library"))?;
+    }
+    step.done();
+    Ok(())
+}
+
+fn has_wasm_target() -> Result<bool> {
+    let mut command = Command::new("rustc");
+    let output = command.args(["--print", "sysroot"]).output().with_context(|| missing(&command))?;
+    let sysroot = String::from_utf8(output.stdout)?;
+    Ok(Path::new(sysroot.trim()).join("lib/rustlib").join(WASM_TARGET).join("lib").is_dir())
+}

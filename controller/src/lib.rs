@@ -26,6 +26,7 @@ mod log;
 mod metrics;
 mod observers;
 mod options;
+mod origin;
 mod poll;
 mod publish;
 mod render;

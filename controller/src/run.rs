@@ -6,25 +6,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_translate::{Kind, Options};
-use sluice_xds::{ControllerAddress, FilterCode, Requests, Settings, Store};
+use sluice_translate::Options;
+use sluice_xds::{Certificate, ControllerAddress, FilterCode, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
 use crate::args::{DataPlane, Origin, Run};
-use crate::cluster::{Cluster, Inbox};
 use crate::observers::{LookedAt, Observers};
+use crate::origin;
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
-use crate::reports::{News, Told};
+use crate::reports::Told;
 use crate::serve::{self, Address};
-use crate::source::{Event, Files, kube};
 use crate::supervise::Envoy;
 use crate::tls::ServerTls;
 use crate::view::View;
-use crate::{certificate, cluster, log, metrics, options};
+use crate::{certificate, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -35,7 +33,7 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
 
 /// What can be known to go wrong is said before anything starts.
 fn check(args: &Run) -> anyhow::Result<()> {
-    if let Origin::Files(folder) = origin(args)?
+    if let Origin::Files(folder) = origin::of(args)?
         && !folder.is_dir()
     {
         bail!("--manifests {}: no such folder", folder.display());
@@ -52,10 +50,6 @@ fn check(args: &Run) -> anyhow::Result<()> {
         ),
         DataPlane::None => Ok(()),
     }
-}
-
-fn origin(args: &Run) -> anyhow::Result<Origin> {
-    args.source.origin(cluster::is_in_cluster())
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
@@ -91,13 +85,12 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
     let others = xds_port.into_iter().chain(args.admin.ports());
-    let class_is_implied = matches!(origin(args)?, Origin::Files(_));
+    let class_is_implied = matches!(origin::of(args)?, Origin::Files(_));
     let options = options::translation(&args.translation, &args.listeners, others);
     let options = Options { class_is_implied, ..options };
     let certificate = certificate::self_signed()?;
     let default_chain = certificate.chain.clone();
-    let settings = options::envoy(&args.listeners, filter_code(args)?, certificate);
-    let settings = Settings { request_log: args.metrics.enable_metrics, ..settings };
+    let settings = settings(args, certificate)?;
     let address = address(args, &run_dir.path)?;
     let envoy = child(args, &run_dir.path, &address)?;
 
@@ -106,12 +99,11 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let view = View::default();
     let looked_at = LookedAt { view: &view, store: &store, envoy: envoy.as_ref(), default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    let routes = xds_routes(&store, admin.metrics.requests());
-    serve::serve(&address, serve::router(shared_log.clone(), routes)).await?;
+    serve::serve(&address, serve::router(shared_log.clone(), admin.routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let source = follow(args, &options, sender).await?;
-    admin.judge(args, &view, &options).await?;
+    let source = origin::follow(args, &options, sender).await?;
     let told = Told::also_to(source.news.clone());
+    admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
     let publisher = Publisher::new(options, settings, shared_log, store, view, metrics, told);
     let publisher = tokio::spawn(publisher.run(events));
@@ -149,52 +141,10 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     drained
 }
 
-/// What must stay for the source to be followed, and who wants to hear of reports.
-struct Source {
-    _files: Option<Files>,
-    cluster: Option<Cluster>,
-    news: Option<UnboundedSender<Vec<News>>>,
-}
-
-async fn follow(
-    args: &Run,
-    options: &Options,
-    events: UnboundedSender<Vec<Event>>,
-) -> anyhow::Result<Source> {
-    let folder = match origin(args)? {
-        Origin::Files(folder) => folder,
-        Origin::Kube => return follow_cluster(args, options, events).await,
-    };
-    Ok(Source { _files: Some(Files::follow(&folder, events)?), cluster: None, news: None })
-}
-
-async fn follow_cluster(
-    args: &Run,
-    options: &Options,
-    events: UnboundedSender<Vec<Event>>,
-) -> anyhow::Result<Source> {
-    let client = cluster::connect(&args.source).await?;
-    let (sightings, sighted) = mpsc::unbounded_channel();
-    let (news, heard) = mpsc::unbounded_channel();
-    let inbox = Inbox { sightings: sighted, news: heard };
-    let cluster = Cluster::start(&client, &args.cluster, inbox)?;
-    let settings = kube::Settings {
-        options: options.clone(),
-        namespace_selector: args.source.watch_namespace_selector.clone(),
-        always: options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect(),
-    };
-    let listeners = kube::Listeners { events, sightings, news: news.clone() };
-    kube::follow(client, settings, listeners).await?;
-    Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
-}
-
-/// What data planes call: for their configuration, and to tell of requests when those are counted.
-fn xds_routes(store: &Store, requests: Option<&metrics::Requests>) -> tonic::service::Routes {
-    let routes = sluice_xds::routes(store);
-    match requests.cloned() {
-        Some(requests) => Requests::told_to(move |served| requests.take(served)).beside(routes),
-        None => routes,
-    }
+/// How Envoy's resources are rendered.
+fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
+    let settings = options::envoy(&args.listeners, filter_code(args)?, certificate);
+    Ok(Settings { request_log: args.metrics.enable_metrics, ..settings })
 }
 
 /// Where data planes find us.

@@ -13,7 +13,7 @@ use crate::{Options, Resources};
 /// The annotation that named a class before `spec.ingressClassName` did.
 pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// Whether an Ingress is this controller's, by class and namespace.
+/// Whether an Ingress is this controller's, by its namespace and the IngressClasses that `resources` holds.
 #[must_use]
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
     let namespace = ingress.metadata.namespace.as_ref();

@@ -52,7 +52,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report that nothing else is known about.
+    /// A report about what is there itself.
     #[must_use]
     pub fn new(
         object: ObjectRef,

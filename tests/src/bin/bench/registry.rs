@@ -8,6 +8,7 @@ use std::fmt;
 use anyhow::{Result, ensure};
 
 use crate::Effort;
+use crate::admission::Admission;
 use crate::endpoint_change::EndpointChange;
 use crate::envoy_cpu::EnvoyCpu;
 use crate::pick::{Algorithm, Pick};
@@ -27,6 +28,7 @@ fn all() -> Vec<Bench> {
         Bench::Translate(Translate { ingresses: 1000 }),
         Bench::Translate(Translate { ingresses: 5000 }),
         Bench::Translate(Translate { ingresses: 10_000 }),
+        Bench::Admission(Admission { ingresses: 10_000 }),
         Bench::Scale(Scale { ingresses: 10_000 }),
     ];
     all.extend(picks);
@@ -40,6 +42,7 @@ pub(crate) enum Bench {
     Pick(Pick),
     Translate(Translate),
     Scale(Scale),
+    Admission(Admission),
 }
 
 impl Bench {
@@ -51,6 +54,7 @@ impl Bench {
             Bench::Pick(bench) => bench.rows(),
             Bench::Translate(bench) => bench.rows(),
             Bench::Scale(bench) => bench.rows().into(),
+            Bench::Admission(bench) => bench.rows(),
         }
     }
 
@@ -62,6 +66,7 @@ impl Bench {
             Bench::Pick(bench) => bench.run(effort),
             Bench::Translate(bench) => bench.run(effort),
             Bench::Scale(bench) => bench.run(effort).await,
+            Bench::Admission(bench) => bench.run(effort),
         }
     }
 }

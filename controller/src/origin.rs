@@ -1,0 +1,54 @@
+//! Where the objects come from: a folder of manifests or a cluster.
+
+use sluice_translate::{Kind, Options};
+use tokio::sync::mpsc::{self, UnboundedSender};
+
+use crate::args::{Origin, Run};
+use crate::cluster::{self, Cluster, Inbox};
+use crate::reports::News;
+use crate::source::{Event, Files, kube};
+
+/// What must stay for the source to be followed, and who wants to hear of reports.
+pub(crate) struct Source {
+    _files: Option<Files>,
+    pub(crate) cluster: Option<Cluster>,
+    pub(crate) news: Option<UnboundedSender<Vec<News>>>,
+}
+
+/// A folder, or a cluster: as the flags say.
+pub(crate) fn of(args: &Run) -> anyhow::Result<Origin> {
+    args.source.origin(cluster::is_in_cluster())
+}
+
+/// Begins to follow it.
+pub(crate) async fn follow(
+    args: &Run,
+    options: &Options,
+    events: UnboundedSender<Vec<Event>>,
+) -> anyhow::Result<Source> {
+    let folder = match of(args)? {
+        Origin::Files(folder) => folder,
+        Origin::Kube => return follow_cluster(args, options, events).await,
+    };
+    Ok(Source { _files: Some(Files::follow(&folder, events)?), cluster: None, news: None })
+}
+
+async fn follow_cluster(
+    args: &Run,
+    options: &Options,
+    events: UnboundedSender<Vec<Event>>,
+) -> anyhow::Result<Source> {
+    let client = cluster::connect(&args.source).await?;
+    let (sightings, sighted) = mpsc::unbounded_channel();
+    let (news, heard) = mpsc::unbounded_channel();
+    let inbox = Inbox { sightings: sighted, news: heard };
+    let cluster = Cluster::start(&client, &args.cluster, inbox)?;
+    let settings = kube::Settings {
+        options: options.clone(),
+        namespace_selector: args.source.watch_namespace_selector.clone(),
+        always: options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect(),
+    };
+    let listeners = kube::Listeners { events, sightings, news: news.clone() };
+    kube::follow(client, settings, listeners).await?;
+    Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
+}

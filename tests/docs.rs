@@ -35,6 +35,7 @@ Every annotation of ingress-nginx (`nginx.ingress.kubernetes.io/...`, or another
 what becomes of it. None is ignored: one that is not supported is reported by name, as are values that cannot be read
 and names that do not exist. A **guard** decides who may come in: when it cannot be honoured, the paths of its Ingress
 answer 503. Annotations whose risk is above `annotations-risk-level` of the ConfigMap (High) are refused the same way.
+What ingress-nginx does not have stands under \"Sluice's own\", with its whole name.
 ";
 
 fn annotations() -> Result<String> {

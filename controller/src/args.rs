@@ -6,6 +6,7 @@ mod cluster;
 mod dbg;
 mod envoy;
 mod metrics;
+mod nginx;
 mod tools;
 mod webhook;
 
@@ -22,6 +23,7 @@ pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
 pub(crate) use metrics::MetricsFlags;
+pub(crate) use nginx::NginxChild;
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
 
@@ -83,6 +85,9 @@ pub(crate) struct Translation {
     /// Service (its first port) for requests that no Ingress takes [default: 404].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) default_backend_service: Option<ObjectKey>,
+    /// Secret with the certificate of hosts that have none of their own [default: a generated one].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) default_ssl_certificate: Option<ObjectKey>,
     /// Do not serve Services of type ExternalName.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_svc_external_name: bool,
@@ -114,6 +119,8 @@ pub(crate) struct Listeners {
 pub(crate) enum DataPlane {
     /// Envoy as a child process.
     Envoy,
+    /// nginx as a child process, with our module.
+    Nginx,
     /// None: only serve xDS, for an Envoy that runs elsewhere.
     None,
 }
@@ -133,6 +140,8 @@ pub(crate) struct Run {
     pub(crate) data_plane: DataPlane,
     #[command(flatten)]
     pub(crate) child: Child,
+    #[command(flatten)]
+    pub(crate) nginx: NginxChild,
     /// The filter [default: `sluice_filter.wasm` beside this program].
     #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
     pub(crate) filter_wasm: Option<PathBuf>,

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
 }
 
 async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let controller = controller(args, &run_dir.path)?;
     let envoy = Envoy::prepare(&args.child, &args.shutdown, &run_dir.path, &args.node_id, controller)?;

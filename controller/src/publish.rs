@@ -9,6 +9,9 @@
 //!
 //! Between 1 and 2 the publisher waits for every Envoy's answer, but never long: the filter's choice of an endpoint
 //! that Envoy does not know (yet) is served by Envoy's own balancing.
+//!
+//! nginx takes its routes from a file and its endpoints from the log alone. A reload takes a while, so the log names what
+//! the former configuration led to until all workers have the new one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,6 +24,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::metrics::Controller;
+use crate::nginx::Configurations;
 use crate::poll::SharedLog;
 use crate::reports::Told;
 use crate::source::{Event, Problem};
@@ -30,6 +34,8 @@ use crate::view::View;
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
 /// How long endpoints and clusters stay in Envoy after the filter was told that they are gone.
 const FAREWELL: Duration = Duration::from_millis(50);
+/// The same for nginx: it is asked whether it likes its new configuration, reloads, and every worker starts anew.
+const NGINX_FAREWELL: Duration = Duration::from_secs(5);
 
 /// What the events of a while come to.
 #[derive(Debug, Default)]
@@ -46,6 +52,7 @@ pub(crate) struct Publisher {
     log: SharedLog,
     store: Store,
     metrics: Controller,
+    nginx: Option<Configurations>,
     told: Told,
     ready: bool,
     farewell: Option<(Instant, Update)>,
@@ -61,7 +68,13 @@ impl Publisher {
         metrics: Controller,
         told: Told,
     ) -> Self {
-        Publisher { view, options, settings, log, store, metrics, told, ready: false, farewell: None }
+        let (nginx, ready, farewell) = (None, false, None);
+        Publisher { view, options, settings, log, store, metrics, nginx, told, ready, farewell }
+    }
+
+    /// Also writes nginx's configurations.
+    pub(crate) fn with_nginx(self, nginx: Configurations) -> Self {
+        Publisher { nginx: Some(nginx), ..self }
     }
 
     /// Runs until the source ends.
@@ -171,7 +184,12 @@ impl Publisher {
     fn lead_there(&self, before: &Translation) -> Update {
         let translation = self.view.translation();
         let config = translation.config();
-        self.log.publish(|log| log.replace(config));
+        if let Some(nginx) = &self.nginx {
+            self.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
+            nginx.publish(config);
+        } else {
+            self.log.publish(|log| log.replace(config));
+        }
         self.store.apply(Update::routing(config, &self.settings));
         let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
@@ -186,14 +204,17 @@ impl Publisher {
 
     /// Farewells wait together; none waits longer than the first asked for.
     fn schedule(&mut self, farewell: Update) {
-        let (_, waiting) =
-            self.farewell.get_or_insert_with(|| (Instant::now() + FAREWELL, Update::default()));
+        let after = if self.nginx.is_some() { NGINX_FAREWELL } else { FAREWELL };
+        let (_, waiting) = self.farewell.get_or_insert_with(|| (Instant::now() + after, Update::default()));
         waiting.merge(farewell);
     }
 
     fn say_farewell(&mut self) {
         if let Some((_, farewell)) = self.farewell.take() {
             self.store.apply(farewell);
+            if self.nginx.is_some() {
+                self.log.publish(|log| log.replace(self.view.translation().config()));
+            }
         }
     }
 }

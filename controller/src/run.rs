@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sluice_translate::Options;
-use sluice_xds::{Certificate, ControllerAddress, FilterCode, Settings, Store};
+use sluice_xds::{Certificate, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
 use crate::args::{DataPlane, Origin, Run};
+use crate::data_plane::Child;
 use crate::observers::{LookedAt, Observers};
 use crate::origin;
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
 use crate::reports::Told;
 use crate::serve::{self, Address};
-use crate::supervise::Envoy;
 use crate::tls::ServerTls;
 use crate::view::View;
-use crate::{certificate, log, options};
+use crate::{certificate, data_plane, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -39,7 +39,7 @@ fn check(args: &Run) -> anyhow::Result<()> {
         bail!("--manifests {}: no such folder", folder.display());
     }
     match args.data_plane {
-        DataPlane::Envoy => {
+        DataPlane::Envoy | DataPlane::Nginx => {
             check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
             check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")
         }
@@ -81,7 +81,7 @@ impl RunDir {
 }
 
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
-    let signals = Signals::listen()?;
+    let mut signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
     let others = xds_port.into_iter().chain(args.admin.ports());
@@ -90,32 +90,29 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let options = Options { class_is_implied, ..options };
     let certificate = certificate::self_signed()?;
     let default_chain = certificate.chain.clone();
-    let settings = settings(args, certificate)?;
+    let settings = settings(args, certificate.clone())?;
     let address = address(args, &run_dir.path)?;
-    let envoy = child(args, &run_dir.path, &address)?;
+    let child = Child::prepare(args, &run_dir.path, &certificate)?;
 
     let shared_log = SharedLog::new();
     let store = Store::new();
     let view = View::default();
-    let looked_at = LookedAt { view: &view, store: &store, envoy: envoy.as_ref(), default_chain };
+    let looked_at = LookedAt { view: &view, store: &store, envoy: child.envoy(), default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     serve::serve(&address, serve::router(shared_log.clone(), admin.routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let source = origin::follow(args, &options, sender).await?;
+    let source = tokio::select! {
+        source = origin::follow(args, &options, sender) => source?,
+        () = signals.wait() => return Ok(()),
+    };
     let told = Told::also_to(source.news.clone());
     admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
     let publisher = Publisher::new(options, settings, shared_log, store, view, metrics, told);
-    let publisher = tokio::spawn(publisher.run(events));
 
     let (stop, stopped) = watch::channel(false);
-    let data_plane = match envoy {
-        Some(envoy) => Some(tokio::spawn(supervise(args, envoy, stopped))),
-        None => {
-            info!("serving xds on {}", args.xds_address);
-            None
-        }
-    };
+    let (publisher, data_plane) = child.supervise(args, publisher, stopped);
+    let publisher = tokio::spawn(publisher.run(events));
     tokio::select! {
         () = signals.wait() => {}
         () = admin.stop.asked() => {}
@@ -143,49 +140,16 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
 
 /// How Envoy's resources are rendered.
 fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
-    let settings = options::envoy(&args.listeners, filter_code(args)?, certificate);
+    let settings = options::envoy(&args.listeners, data_plane::filter_code(args)?, certificate);
     Ok(Settings { request_log: args.metrics.enable_metrics, ..settings })
 }
 
 /// Where data planes find us.
 fn address(args: &Run, run_dir: &Path) -> anyhow::Result<Address> {
     Ok(match (args.data_plane, &args.xds_certificates) {
-        (DataPlane::Envoy, _) => Address::Unix(run_dir.join("controller.sock")),
+        (DataPlane::Envoy | DataPlane::Nginx, _) => Address::Unix(run_dir.join(data_plane::SOCKET)),
         (DataPlane::None, Some(folder)) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
         (DataPlane::None, None) => Address::Tcp(args.xds_address),
-    })
-}
-
-/// An Envoy of our own, when there is to be one.
-fn child(args: &Run, run_dir: &Path, address: &Address) -> anyhow::Result<Option<Envoy>> {
-    let Address::Unix(socket) = address else { return Ok(None) };
-    let controller = ControllerAddress::Unix(socket.clone());
-    Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller).map(Some)
-}
-
-/// Runs Envoy until it is told to stop.
-fn supervise(args: &Run, envoy: Envoy, stopped: watch::Receiver<bool>) -> impl Future<Output = ()> + use<> {
-    let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
-    let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
-    envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}"))
-}
-
-fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
-    let filter = filter_wasm(args.filter_wasm.as_deref())?;
-    Ok(match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(filter),
-        DataPlane::None => {
-            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
-        }
-    })
-}
-
-fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let beside = || Some(std::env::current_exe().ok()?.parent()?.join("sluice_filter.wasm"));
-    let path = given.map(Path::to_owned).or_else(beside).unwrap_or_default();
-    // Envoy reads it from wherever Envoy was started.
-    std::path::absolute(&path).ok().filter(|path| path.is_file()).with_context(|| {
-        format!("--filter-wasm {}: no such file; build it with `cargo xtask setup`", path.display())
     })
 }
 
@@ -205,7 +169,7 @@ impl Signals {
         })
     }
 
-    pub(crate) async fn wait(mut self) {
+    pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

@@ -6,8 +6,11 @@ use sluice_tests::apiserver::Cluster;
 /// Runs a test against the fake, and against a real API server when `KUBECONFIG` names one.
 pub(crate) async fn everywhere(test: impl AsyncFn(&Cluster) -> Result<()>) -> Result<()> {
     run(&Cluster::fake().await?, &test).await?;
-    match Cluster::real().await? {
-        Some(cluster) => run(&cluster, &test).await,
+    match Cluster::real("sluice-test").await? {
+        Some(cluster) => {
+            run(&cluster, &test).await?;
+            cluster.remove().await
+        }
         None => {
             say("KUBECONFIG is not set: not run against a real API server");
             Ok(())

@@ -3,17 +3,22 @@
 
 mod admin;
 mod admission;
+mod algorithm;
 mod bad_manifest;
+mod canary;
+mod care;
 mod controller_restart;
 mod data_plane;
 mod demo;
 mod drop_in;
 mod endpoint_change;
 mod envoy_restart;
+mod failover;
 mod filter_panic;
 mod https;
 mod metrics;
 mod routing;
 mod shutdown;
 mod site;
+mod sticky;
 mod two_envoys;

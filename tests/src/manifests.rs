@@ -92,6 +92,21 @@ impl Manifests {
         self.object(&endpoint_slice(namespace, service, pods))
     }
 
+    /// The same with some pods that terminate and still serve.
+    pub fn draining(
+        &self,
+        namespace: &str,
+        service: &str,
+        pods: &[SocketAddr],
+        leaving: &[SocketAddr],
+    ) -> Result<()> {
+        let mut slice = endpoint_slice(namespace, service, &[pods, leaving].concat());
+        for endpoint in slice["endpoints"].as_array_mut().into_iter().flatten().skip(pods.len()) {
+            endpoint["conditions"] = json!({ "ready": false, "serving": true, "terminating": true });
+        }
+        self.object(&slice)
+    }
+
     /// Writes an Ingress.
     pub fn ingress(&self, ingress: &Ingress) -> Result<()> {
         self.object(&ingress.to_json())
@@ -165,10 +180,12 @@ impl Ingress {
         self
     }
 
-    /// An annotation of `nginx.ingress.kubernetes.io/`.
+    /// An annotation of `nginx.ingress.kubernetes.io/`, or one with another prefix.
     #[must_use]
     pub fn annotation(mut self, name: &str, value: &str) -> Ingress {
-        self.annotations.insert(format!("nginx.ingress.kubernetes.io/{name}"), value.into());
+        let name =
+            if name.contains('/') { name.to_owned() } else { format!("nginx.ingress.kubernetes.io/{name}") };
+        self.annotations.insert(name, value.into());
         self
     }
 

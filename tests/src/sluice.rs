@@ -105,6 +105,11 @@ impl Options {
 
     /// Starts the controller; with an Envoy of its own, waits until that serves.
     pub async fn start(self) -> Result<Sluice> {
+        self.spawn()?.ready().await
+    }
+
+    /// Starts the controller and waits for nothing.
+    pub fn spawn(self) -> Result<Sluice> {
         let ports: Vec<Port> = (0..5).map(|_| Port::reserve()).collect::<Result<_>>()?;
         let http = self.http.unwrap_or(ports[0].addr());
         let xds = self.xds.unwrap_or(ports[1].addr());
@@ -117,9 +122,8 @@ impl Options {
         let status = ports[4].addr();
         command.arg("--status-port").arg(status.port().to_string());
         let process = Process::spawn(command)?;
-        let mut sluice = Sluice { process, http, https, xds, health, status, _ports: ports, run_dir };
-        sluice.ready(self.own_envoy).await?;
-        Ok(sluice)
+        let own_envoy = self.own_envoy;
+        Ok(Sluice { process, http, https, xds, own_envoy, health, status, _ports: ports, run_dir })
     }
 
     fn command(
@@ -140,13 +144,27 @@ impl Options {
         let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
         command.arg("--filter-wasm").arg(filter);
         if self.own_envoy {
-            command.args(["--data-plane", &self.data_plane, "--envoy-concurrency", "1"]);
-            command.arg("--envoy-binary").arg(artifacts::envoy()?);
+            command.args(["--data-plane", &self.data_plane]);
+            self.programs(&mut command)?;
         } else {
             command.args(["--data-plane", "none"]);
         }
         command.args(&self.arguments).envs(self.environment.iter().cloned());
         Ok(command)
+    }
+
+    /// What the data plane is made of.
+    fn programs(&self, command: &mut Command) -> Result<()> {
+        if self.data_plane == "nginx" {
+            command.args(["--nginx-workers", "1"]);
+            command.arg("--nginx-binary").arg(artifacts::nginx()?);
+            command.arg("--nginx-module").arg(artifacts::nginx_module()?);
+            command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
+        } else {
+            command.args(["--envoy-concurrency", "1"]);
+            command.arg("--envoy-binary").arg(artifacts::envoy()?);
+        }
+        Ok(())
     }
 }
 
@@ -156,6 +174,7 @@ pub struct Sluice {
     http: SocketAddr,
     https: SocketAddr,
     xds: SocketAddr,
+    own_envoy: bool,
     health: SocketAddr,
     status: SocketAddr,
     _ports: Vec<Port>,
@@ -168,8 +187,9 @@ impl Sluice {
         Options::new(manifests).start().await
     }
 
-    async fn ready(&mut self, own_envoy: bool) -> Result<()> {
-        let (log, xds) = (self.process.log().clone(), self.xds);
+    /// Waits until it serves, and its Envoy when it has one.
+    pub async fn ready(mut self) -> Result<Sluice> {
+        let (log, xds, own_envoy) = (self.process.log().clone(), self.xds, self.own_envoy);
         let line = format!("serving http on {}", self.http);
         let process = &mut self.process;
         let serves = async || match process.check() {
@@ -180,7 +200,7 @@ impl Sluice {
         let waited = wait::until("the controller to serve", serves).await;
         waited.with_context(|| format!("its log ends\n{}", log.tail()))?.0?;
         self.process.remember_children();
-        Ok(())
+        Ok(self)
     }
 
     /// Where it (or the Envoys that it configures) serves HTTP.

@@ -6,7 +6,7 @@ use std::num::NonZeroU8;
 
 use serde::Serialize;
 
-use crate::{Affinity, Hostname, LoadBalance, Transport, is_default};
+use crate::{Affinity, Care, Hostname, LoadBalance, Transport, is_default};
 
 /// Names a backend: `namespace/service/port`, and a fourth part when its pods are not spoken to as usual.
 ///
@@ -67,6 +67,9 @@ pub struct Backend {
     /// Clients that stay with their pod.
     #[serde(skip_serializing_if = "is_default")]
     pub affinity: Option<Affinity>,
+    /// How new and failing endpoints are treated.
+    #[serde(skip_serializing_if = "is_default")]
+    pub care: Care,
     /// Attempts for one request: the first and every retry.
     pub attempts: NonZeroU8,
     /// Ready pods, sorted, without duplicates. Empty means 503.
@@ -92,6 +95,7 @@ impl Default for Backend {
             load_balance: LoadBalance::default(),
             attempts: NonZeroU8::MIN,
             affinity: None,
+            care: Care::default(),
             endpoints: Vec::new(),
             outside: None,
         }
@@ -103,8 +107,9 @@ impl Backend {
     #[must_use]
     pub fn with_endpoints_of(&self, other: &Backend) -> Backend {
         let mut endpoints: Vec<Endpoint> = self.endpoints.iter().chain(&other.endpoints).cloned().collect();
-        endpoints.sort();
-        endpoints.dedup();
+        // What it is now comes before what it was.
+        endpoints.sort_by_key(|endpoint| endpoint.address);
+        endpoints.dedup_by_key(|endpoint| endpoint.address);
         Backend { endpoints, ..self.clone() }
     }
 }
@@ -114,4 +119,15 @@ impl Backend {
 pub struct Endpoint {
     /// Where it listens.
     pub address: SocketAddr,
+    /// It terminates: it keeps the sessions that it has, and gets nothing else.
+    #[serde(skip_serializing_if = "is_default")]
+    pub draining: bool,
+}
+
+impl Endpoint {
+    /// One that gets its share.
+    #[must_use]
+    pub fn at(address: SocketAddr) -> Self {
+        Endpoint { address, draining: false }
+    }
 }

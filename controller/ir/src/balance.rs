@@ -1,6 +1,6 @@
 //! How a backend chooses among its pods.
 
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::Serialize;
 
@@ -15,6 +15,10 @@ pub enum LoadBalance {
     RoundRobin,
     /// The quicker of two, by a moving average of their latencies.
     Ewma,
+    /// The one of two with fewer requests under way.
+    LeastConn,
+    /// The better of two by both, with latencies that rise at once and fall slowly.
+    PeakEwma,
     /// The same endpoint for the same key.
     Hash {
         /// What is hashed: a text with variables of a request in it, `$remote_addr` or `${cookie_user}-$arg_shop`. All
@@ -23,7 +27,34 @@ pub enum LoadBalance {
         /// Of so many endpoints that the key leads to, any.
         #[serde(skip_serializing_if = "is_default")]
         subset: Option<NonZeroU16>,
+        /// No endpoint gets more than this percentage of the mean; the rest goes on to the next. More than 100.
+        #[serde(skip_serializing_if = "is_default")]
+        load_factor: Option<NonZeroU16>,
     },
+}
+
+/// How endpoints that are new or that fail are treated, whatever the algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Care {
+    /// Seconds in which a new endpoint grows to its share.
+    #[serde(skip_serializing_if = "is_default")]
+    pub slow_start: Option<NonZeroU32>,
+    /// When one is left out for its failures.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ejection: Option<Ejection>,
+}
+
+/// Leaving endpoints out for their failures: 5xx, and connections that cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ejection {
+    /// Failures in a row.
+    pub after: NonZeroU16,
+    /// Seconds out, times the number of ejections so far.
+    pub seconds: NonZeroU32,
+    /// Percentage of the endpoints that may be out.
+    pub most: u8,
+    /// With less than this percentage left, all serve.
+    pub panic_below: u8,
 }
 
 /// A client stays with its pod, by a cookie.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Cidr, Expression, is_default};
+use crate::{Cidr, Expression, ServerTls, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,9 +28,15 @@ pub struct Edge {
     /// Bytes of a request's body where a location says nothing else; `None` is no limit.
     #[serde(skip)]
     pub largest_body: Option<u64>,
+    /// Who gets 403, whatever the host.
+    #[serde(skip_serializing_if = "is_default")]
+    pub blocked: Blocked,
     /// HTTP/1 and HTTP/2 of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub http: Http,
+    /// TLS of clients.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tls: ServerTls,
 }
 
 impl Default for Edge {
@@ -44,9 +50,37 @@ impl Default for Edge {
             request_id: true,
             underscores: false,
             largest_body: Some(1 << 20),
+            blocked: Blocked::default(),
             http: Http::default(),
+            tls: ServerTls::default(),
         }
     }
+}
+
+/// Who gets 403, whatever the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Blocked {
+    /// By address.
+    #[serde(skip_serializing_if = "is_default")]
+    pub addresses: Vec<Cidr>,
+    /// By `User-Agent`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub user_agents: Vec<TextMatch>,
+    /// By `Referer`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub referers: Vec<TextMatch>,
+}
+
+/// Texts that are alike: nginx's `map`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextMatch {
+    /// This one, whatever case its letters have.
+    Whole(String),
+    /// Those in which this pattern is found.
+    Found(String),
+    /// The same, whatever case the letters have.
+    FoundInAnyCase(String),
 }
 
 /// RFC 6797.

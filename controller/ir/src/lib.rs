@@ -20,18 +20,20 @@ mod policy;
 mod redirect;
 mod secret;
 mod server;
+mod tls;
 mod transport;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint, Outside};
 pub use balance::{
-    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Cookie, LoadBalance, SameSite,
+    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Care, Cookie, Ejection, LoadBalance,
+    SameSite,
 };
 pub use cidr::Cidr;
-pub use edge::{Edge, Forwarded, Header, Hsts, Http};
+pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
@@ -44,6 +46,7 @@ pub use server::{
 };
 
 pub use secret::{SecretId, SecretValue, Sensitive};
+pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
 pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
@@ -61,7 +64,63 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+    /// Hosts that are not like all others in a handshake, by the name that the client asks for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tls: BTreeMap<ServerName, HostTls>,
+    /// What a host without a certificate of its own presents; `None`: one that the operator did not choose.
+    #[serde(skip_serializing_if = "is_default")]
+    pub default_certificate: Option<SecretId>,
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
     pub secrets: BTreeMap<SecretId, SecretValue>,
+}
+
+impl Config {
+    /// This configuration, with the locations and backends that only the other one has: what must be known while one
+    /// becomes the other.
+    #[must_use]
+    pub fn with_routes_of(&self, other: &Config) -> Config {
+        let mut both = self.clone();
+        // A redirect does not need the backends: until it takes over, its requests go where they went.
+        let decided = locations(self).filter(|location| !matches!(location.action, Action::Redirect(_)));
+        let known: BTreeSet<&LocationId> = decided.map(|location| &location.id).collect();
+        for (name, server) in &other.servers {
+            let gone = server.locations.iter().filter(|location| !known.contains(&location.id)).cloned();
+            both.servers.entry(name.clone()).or_default().locations.extend(gone);
+        }
+        for (id, backend) in &other.backends {
+            both.backends.entry(id.clone()).or_insert_with(|| backend.clone());
+        }
+        both
+    }
+}
+
+fn locations(config: &Config) -> impl Iterator<Item = &Location> {
+    config.servers.values().flat_map(|server| &server.locations)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn forwarding(path: &str, service: &str) -> Config {
+        let (name, id) = (ServerName::CatchAll, BackendId::new("default", service, 80));
+        let path = PathMatch::Exact(path.to_owned());
+        let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
+        let mut config = Config::default();
+        config.servers.insert(name, Server { locations: vec![location], ..Server::default() });
+        config.backends.insert(id, Backend::default());
+        config
+    }
+
+    #[test]
+    fn while_one_becomes_the_other_both_are_known_and_the_new_one_decides() {
+        let both = forwarding("/a", "new").with_routes_of(&forwarding("/a", "old"));
+        let actions: Vec<_> = locations(&both).map(|location| location.action.clone()).collect();
+        assert_eq!(actions, [Action::Forward(BackendId::new("default", "new", 80))]);
+        assert_eq!(both.backends.len(), 2);
+        assert_eq!(locations(&forwarding("/a", "x").with_routes_of(&forwarding("/b", "x"))).count(), 2);
+    }
 }

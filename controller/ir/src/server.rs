@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    BackendId, CanaryRules, HttpsRedirect, PathMatch, Place, Policy, Redirect, Template, is_default,
+    BackendId, CanaryRules, ClientCertificates, HttpsRedirect, PathMatch, Place, Policy, Redirect, Template,
+    is_default,
 };
 
 /// A DNS name in lower case, without a wildcard: what RFC 1123 and Kubernetes allow in a host.
@@ -90,6 +91,9 @@ pub struct Server {
     /// Where a request for exactly `/` is sent, before anything else.
     #[serde(skip_serializing_if = "is_default")]
     pub app_root: Option<String>,
+    /// What certificates of clients mean here; `None`: nobody is asked for one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub clients: Option<ClientCertificates>,
     /// In the order they are tried: the first match wins. A request that matches none gets 404.
     pub locations: Vec<Location>,
 }

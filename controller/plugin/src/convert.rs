@@ -1,19 +1,22 @@
 //! One IR value to one wire value.
 
-use sluice_filter_config::{self as wire, HashKey};
+use sluice_filter_config::{self as wire, HashKey, LoadFactor, Percent};
 use sluice_ir as ir;
 
 use crate::session;
 
 pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backend {
-    let endpoint = |endpoint: &ir::Endpoint| wire::Endpoint::at(endpoint.address.to_string());
+    let endpoint = |endpoint: &ir::Endpoint| wire::Endpoint {
+        draining: endpoint.draining,
+        ..wire::Endpoint::at(endpoint.address.to_string())
+    };
     wire::Backend {
         // ingress-nginx joins the same parts with hyphens, however the pods are spoken to.
         name: id.service_port().as_str().replace('/', "-"),
         load_balance: load_balance(&backend.load_balance),
         affinity: backend.affinity.as_ref().map(session::affinity),
-        slow_start: None,
-        outlier: None,
+        slow_start: backend.care.slow_start,
+        outlier: backend.care.ejection.as_ref().and_then(outlier),
         prefer_zone: false,
         attempts: backend.attempts,
         endpoints: backend.endpoints.iter().map(endpoint).collect(),
@@ -24,14 +27,29 @@ fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
     match algorithm {
         ir::LoadBalance::RoundRobin => wire::LoadBalance::RoundRobin,
         ir::LoadBalance::Ewma => wire::LoadBalance::Ewma,
-        ir::LoadBalance::Hash { key, subset } => {
+        ir::LoadBalance::LeastConn => wire::LoadBalance::LeastConn,
+        ir::LoadBalance::PeakEwma => wire::LoadBalance::PeakEwma,
+        ir::LoadBalance::Hash { key, subset, load_factor } => {
             let (key, _reported_before) = HashKey::parse(key);
-            match *subset {
-                Some(size) => wire::LoadBalance::ChashSubset { key, size },
-                None => wire::LoadBalance::Chash { key },
+            let load_factor = load_factor.and_then(|factor| LoadFactor::try_from(factor.get()).ok());
+            match (*subset, load_factor) {
+                (Some(size), _) => wire::LoadBalance::ChashSubset { key, size },
+                (None, Some(load_factor)) => wire::LoadBalance::BoundedChash { key, load_factor },
+                (None, None) => wire::LoadBalance::Chash { key },
             }
         }
     }
+}
+
+/// Percentages of the IR are percentages.
+fn outlier(ejection: &ir::Ejection) -> Option<wire::Outlier> {
+    let percent = |percent: u8| Percent::try_from(u16::from(percent)).ok();
+    Some(wire::Outlier {
+        consecutive_5xx: ejection.after,
+        base_ejection: ejection.seconds,
+        max_ejected: percent(ejection.most)?,
+        panic_threshold: percent(ejection.panic_below)?,
+    })
 }
 
 /// The backends that the filter chooses for: a host outside of the cluster is chosen by DNS.

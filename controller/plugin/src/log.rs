@@ -225,7 +225,7 @@ mod tests {
 
     fn config(endpoints: &[(&str, &[&str])]) -> ir::Config {
         let backend = |addresses: &[&str]| ir::Backend {
-            endpoints: addresses.iter().map(|a| ir::Endpoint { address: a.parse().unwrap() }).collect(),
+            endpoints: addresses.iter().map(|a| ir::Endpoint::at(a.parse().unwrap())).collect(),
             ..ir::Backend::default()
         };
         let backends = endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), backend(a)));

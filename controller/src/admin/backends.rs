@@ -89,7 +89,11 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
     let outside = backend.outside.iter();
     let outside =
         outside.map(|at| Address { address: at.host.as_str().to_owned(), port: at.port.to_string() });
-    let pods = backend.endpoints.iter().map(|endpoint| address(&endpoint.address));
+    let pods = backend
+        .endpoints
+        .iter()
+        .filter(|endpoint| !endpoint.draining)
+        .map(|endpoint| address(&endpoint.address));
     Upstream {
         name: name(id),
         service: described(service),
@@ -138,7 +142,7 @@ fn session_affinity(affinity: Option<&Affinity>, places: Option<&BTreeMap<String
 fn hash_by(algorithm: &LoadBalance) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut size = SUBSET_SIZE;
-    if let LoadBalance::Hash { key, subset } = algorithm {
+    if let LoadBalance::Hash { key, subset, .. } = algorithm {
         shown.insert("upstream-hash-by".to_owned(), key.clone().into());
         if let Some(subset) = subset {
             shown.insert("upstream-hash-by-subset".to_owned(), true.into());
@@ -182,6 +186,8 @@ fn load_balance(algorithm: &LoadBalance) -> Option<&'static str> {
     match algorithm {
         LoadBalance::RoundRobin => Some("round_robin"),
         LoadBalance::Ewma => Some("ewma"),
+        LoadBalance::LeastConn => Some("least_conn"),
+        LoadBalance::PeakEwma => Some("peak_ewma"),
         // What is hashed says it.
         LoadBalance::Hash { .. } => None,
     }

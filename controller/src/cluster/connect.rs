@@ -22,6 +22,9 @@ pub(crate) async fn connect(flags: &SourceArgs) -> anyhow::Result<Client> {
     let mut config = config(flags).await?;
     config.read_timeout = Some(SILENCE);
     config.reset_reader_on_write = true;
+    // kube would try the same request again for minutes, in silence and with ever longer waits. Whoever asks here has
+    // waits of its own, and says what it waits for.
+    config.default_retry = false;
     tracing::info!("cluster at {}", config.cluster_url);
     Client::try_from(config).context("client for the API server")
 }

@@ -138,8 +138,8 @@ fn label(transport: &Transport) -> String {
 pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options) -> (Backend, Vec<Report>) {
     let mut reports = Vec::new();
     let Source { origin, balance, transport, attempts, .. } = source.clone();
-    let Balance { load_balance, affinity, .. } = balance;
-    let backend = Backend { transport, load_balance, affinity, attempts, ..Backend::default() };
+    let Balance { load_balance, affinity, care, .. } = balance;
+    let backend = Backend { transport, load_balance, affinity, care, attempts, ..Backend::default() };
     let (service, port) = match origin {
         Origin::Service(service, port) => (service, port),
         Origin::Outside(outside) => return (Backend { outside: Some(outside), ..backend }, reports),
@@ -148,11 +148,15 @@ pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options)
         Ok(Pods::Listed(port)) => {
             let owner = ObjectRef { kind: Kind::Service, key: service.clone() };
             let slices = resources.slices_of(&service).map(AsRef::as_ref);
-            let ready = endpoints::ready(slices, port, options, &mut Reporter::new(owner, &mut reports));
-            let endpoints = ready.into_iter().map(|address| Endpoint { address }).collect();
+            // Only sessions keep a pod that terminates; without them it is gone, as in ingress-nginx.
+            let draining = backend.affinity.is_some();
+            let mut reporter = Reporter::new(owner, &mut reports);
+            let endpoints = endpoints::of(slices, port, draining, options, &mut reporter);
             (Backend { endpoints, ..backend }, reports)
         }
-        Ok(Pods::Address(address)) => (Backend { endpoints: vec![Endpoint { address }], ..backend }, reports),
+        Ok(Pods::Address(address)) => {
+            (Backend { endpoints: vec![Endpoint::at(address)], ..backend }, reports)
+        }
         Ok(Pods::Outside(outside)) => {
             let canaries = source.uses.iter().filter(|usage| usage.as_canary);
             canaries.for_each(|usage| say_canary_outside(usage, &mut reports));

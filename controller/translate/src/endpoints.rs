@@ -1,6 +1,6 @@
 //! The pods behind a Service port, as its EndpointSlices tell.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use k8s_openapi::api::core::v1::ServicePort;
@@ -10,30 +10,41 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use crate::report::Reporter;
 use crate::{Options, Severity};
 
-/// Ready addresses of one port, over all slices, sorted and without duplicates.
-pub(crate) fn ready<'a>(
+/// The pods of one port, over all slices, sorted and without duplicates: those that are ready, and on demand those that
+/// terminate and still serve.
+pub(crate) fn of<'a>(
     slices: impl Iterator<Item = &'a EndpointSlice>,
     port: &ServicePort,
+    with_draining: bool,
     options: &Options,
     reporter: &mut Reporter<'_>,
-) -> BTreeSet<SocketAddr> {
-    let mut ready = BTreeSet::new();
+) -> Vec<sluice_ir::Endpoint> {
+    let mut found: BTreeMap<SocketAddr, bool> = BTreeMap::new();
     for slice in slices {
         let Some(number) = port_number(slice, port) else { continue };
-        for endpoint in slice.endpoints.iter().filter(|endpoint| is_ready(endpoint)) {
+        for endpoint in &slice.endpoints {
+            let Some(draining) = draining(endpoint).filter(|draining| with_draining || !draining) else {
+                continue;
+            };
             for text in &endpoint.addresses {
                 if let Some(address) = address(text, number, options, reporter) {
-                    ready.insert(address);
+                    // Ready in one slice is ready.
+                    *found.entry(address).or_insert(true) &= draining;
                 }
             }
         }
     }
-    ready
+    found.into_iter().map(|(address, draining)| sluice_ir::Endpoint { address, draining }).collect()
 }
 
-/// Absent means ready; terminating and serving do not count, as in ingress-nginx.
-fn is_ready(endpoint: &Endpoint) -> bool {
-    endpoint.conditions.as_ref().and_then(|conditions| conditions.ready).unwrap_or(true)
+/// Whether a pod terminates, when it serves at all. Ready is what does not say otherwise.
+fn draining(endpoint: &Endpoint) -> Option<bool> {
+    let Some(conditions) = &endpoint.conditions else { return Some(false) };
+    let ends = conditions.terminating == Some(true) && conditions.serving == Some(true);
+    match conditions.ready.unwrap_or(true) {
+        true => Some(false),
+        false => ends.then_some(true),
+    }
 }
 
 /// The number that a Service port has in this slice: by name when the port is named, else the only one, else the

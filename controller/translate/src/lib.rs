@@ -20,6 +20,7 @@ mod admission;
 pub mod annotations;
 mod backends;
 mod beta;
+mod certificate;
 mod claims;
 mod class;
 mod endpoints;

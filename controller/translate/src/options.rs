@@ -27,6 +27,8 @@ pub struct Options {
     pub watch_namespace: Option<String>,
     /// `--default-backend-service`
     pub default_backend_service: Option<ObjectKey>,
+    /// `--default-ssl-certificate`: the Secret with the certificate of hosts that have none of their own.
+    pub default_certificate: Option<ObjectKey>,
     /// `--disable-svc-external-name`
     pub disable_external_name: bool,
     /// `--disable-catch-all`
@@ -48,6 +50,7 @@ impl Default for Options {
             configmap: None,
             watch_namespace: None,
             default_backend_service: None,
+            default_certificate: None,
             disable_external_name: false,
             disable_catch_all: false,
             own_ports: BTreeSet::new(),

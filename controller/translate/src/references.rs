@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Secret;
-
 use crate::annotations::value;
+use crate::certificate::Known;
 use crate::{Kind, ObjectKey, ObjectRef, Resources};
 
 /// Why a reference leads nowhere.
@@ -52,7 +51,7 @@ impl<'a> References<'a> {
     }
 
     /// The Secret that an object of `namespace` names, and its key.
-    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Secret), Fault> {
+    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Known), Fault> {
         let key = self.key(namespace, text)?;
         match self.resources.secrets.get(&key) {
             Some(secret) => Ok((key, secret)),

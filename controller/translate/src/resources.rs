@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
+use crate::certificate::Known;
 use crate::claims::Claims;
 use crate::{Kind, Object, ObjectKey};
 
@@ -31,7 +32,7 @@ pub struct Resources {
     pub(crate) ingress_classes: BTreeMap<ObjectKey, Arc<IngressClass>>,
     pub(crate) ingresses: BTreeMap<ObjectKey, Arc<Ingress>>,
     pub(crate) namespaces: BTreeMap<ObjectKey, Arc<Namespace>>,
-    pub(crate) secrets: BTreeMap<ObjectKey, Arc<Secret>>,
+    pub(crate) secrets: BTreeMap<ObjectKey, Arc<Known>>,
     pub(crate) services: BTreeMap<ObjectKey, Arc<Service>>,
     /// By Service, then by name of the slice.
     slices: BTreeMap<ObjectKey, BTreeMap<ObjectKey, Arc<EndpointSlice>>>,
@@ -51,7 +52,7 @@ impl Resources {
             Object::Ingress(o) => self.apply_ingress(key, *o),
             Object::IngressClass(o) => put(&mut self.ingress_classes, key, o),
             Object::Namespace(o) => put(&mut self.namespaces, key, o),
-            Object::Secret(o) => put(&mut self.secrets, key, o),
+            Object::Secret(o) => put(&mut self.secrets, key, o.into()),
             Object::Service(o) => put(&mut self.services, key, *o),
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Secret;
 use sluice_ir::{SecretId, SecretValue, Sensitive};
 
+use crate::ObjectKey;
+use crate::certificate::{Pair, authorities};
 use crate::references::{Fault, References};
 
 /// The certificates of one translation, collected as they are named.
@@ -28,39 +29,61 @@ impl Secrets {
         namespace: &str,
         text: &str,
     ) -> Result<Found, Fault> {
-        if !text.contains('/') {
-            let got = crate::object::shortened(text);
-            return Err(format!("expected a namespace, a slash and a name, got {got:?}").into());
-        }
-        let (key, secret) = references.secret(namespace, text)?;
-        let mut found = Found::default();
-        if let (Some(chain), Some(private)) = (pem(secret, "tls.crt"), pem(secret, "tls.key")) {
-            let id = SecretId::certificate(&key.namespace, &key.name);
-            let value = SecretValue::Certificate { chain, key: Sensitive::new(private) };
-            self.values.insert(id.clone(), value);
-            found.certificate = Some(id);
-        }
-        if let Some(certificates) = pem(secret, "ca.crt") {
-            let id = SecretId::authorities(&key.namespace, &key.name);
-            let value = SecretValue::Authorities { certificates, revoked: pem(secret, "ca.crl") };
-            self.values.insert(id.clone(), value);
-            found.authorities = Some(id);
-        }
-        if found == Found::default() {
+        let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
+        let certificate = match secret.pair() {
+            Ok(pair) => Some(self.present(&key, pair)),
+            // A Secret with authorities alone is one, too.
+            Err(_) if !has_certificate(&secret.secret) => None,
+            Err(reason) => return Err(reason.into()),
+        };
+        let authorities = self.believe(&key, &secret.secret)?;
+        if certificate.is_none() && authorities.is_none() {
             return Err("expected tls.crt with tls.key, or ca.crt, got a Secret with neither".into());
         }
-        Ok(found)
+        Ok(Found { certificate, authorities })
+    }
+
+    /// The authorities of clients.
+    pub(crate) fn authorities(
+        &mut self,
+        references: References<'_>,
+        namespace: &str,
+        text: &str,
+    ) -> Result<SecretId, Fault> {
+        let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
+        let found = self.believe(&key, &secret.secret)?;
+        found.ok_or_else(|| "expected ca.crt, got a Secret without it".into())
+    }
+
+    /// Presents a certificate to somebody.
+    pub(crate) fn present(&mut self, key: &ObjectKey, pair: &Pair) -> SecretId {
+        let id = SecretId::certificate(&key.namespace, &key.name);
+        let value =
+            SecretValue::Certificate { chain: pair.chain.clone(), key: Sensitive::new(pair.key.clone()) };
+        self.values.insert(id.clone(), value);
+        id
+    }
+
+    fn believe(
+        &mut self,
+        key: &ObjectKey,
+        secret: &k8s_openapi::api::core::v1::Secret,
+    ) -> Result<Option<SecretId>, String> {
+        let Some(found) = authorities(secret)? else { return Ok(None) };
+        let id = SecretId::authorities(&key.namespace, &key.name);
+        let value = SecretValue::Authorities { certificates: found.certificates, revoked: found.revoked };
+        self.values.insert(id.clone(), value);
+        Ok(Some(id))
     }
 }
 
-fn pem(secret: &Secret, entry: &str) -> Option<String> {
-    let text = entry_of(secret, entry)?;
-    text.contains("-----BEGIN ").then_some(text)
+/// ingress-nginx takes a Secret with a namespace in front, and no other.
+fn with_namespace(text: &str) -> Result<&str, String> {
+    let got = || crate::object::shortened(text);
+    let wrong = || format!("expected a namespace, a slash and a name, got {:?}", got());
+    if text.contains('/') { Ok(text) } else { Err(wrong()) }
 }
 
-/// Text of a Secret, as the API server has it or as people write it.
-pub(crate) fn entry_of(secret: &Secret, entry: &str) -> Option<String> {
-    let written = secret.string_data.as_ref().and_then(|data| data.get(entry)).cloned();
-    let stored = || String::from_utf8(secret.data.as_ref()?.get(entry)?.0.clone()).ok();
-    written.or_else(stored)
+fn has_certificate(secret: &k8s_openapi::api::core::v1::Secret) -> bool {
+    ["tls.crt", "tls.key"].iter().any(|name| crate::certificate::entry_of(secret, name).is_some())
 }

@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Action, Backend, BackendId, Config, Edge, ErrorRequest, Location, LocationId, ServerName};
+use sluice_ir::{
+    Action, Backend, BackendId, Config, Edge, ErrorRequest, Location, LocationId, SecretId, ServerName,
+};
 
 use crate::annotations::Context;
 use crate::backends::{Registry, resolve};
 use crate::global::Globals;
+use crate::report::Reporter;
 use crate::secrets::Secrets;
 use crate::servers::{self, Assembled, ErrorService, Owners};
-use crate::{ObjectKey, Options, Report, Resources};
+use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 /// What there is to serve, and what could not be honoured.
 #[derive(Clone, Debug, Default)]
@@ -47,9 +50,10 @@ pub(crate) fn translate_these<'a>(
     config.edge = Edge { largest_body: globals.largest_body, ..globals.edge.clone() };
     let context = Context { resources, options, globals: &globals };
     let mut secrets = Secrets::default();
+    config.default_certificate = default_certificate(resources, options, &mut secrets, routing_reports);
     let assembled = servers::assemble(ingresses, context, registry, &mut secrets, routing_reports);
-    let Assembled { servers, owners: of_locations, error_services } = assembled;
-    (config.servers, *owners) = (servers, of_locations);
+    let Assembled { servers, owners: of_locations, error_services, tls } = assembled;
+    (config.servers, config.tls, *owners) = (servers, tls, of_locations);
     config.secrets = secrets.values;
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
@@ -58,6 +62,27 @@ pub(crate) fn translate_these<'a>(
     }
     translation.ask_error_services(&error_services);
     translation
+}
+
+/// The operator's, for hosts that have none of their own.
+fn default_certificate(
+    resources: &Resources,
+    options: &Options,
+    secrets: &mut Secrets,
+    reports: &mut Vec<Report>,
+) -> Option<SecretId> {
+    let key = options.default_certificate.as_ref()?;
+    let found = resources.secrets.get(key).ok_or_else(|| "expected a Secret, got none".to_owned());
+    match found.and_then(|secret| secret.pair()) {
+        Ok(pair) => Some(secrets.present(key, pair)),
+        Err(reason) => {
+            let object = ObjectRef { kind: Kind::Secret, key: key.clone() };
+            let consequence = "a generated certificate is presented";
+            let field = "--default-ssl-certificate";
+            Reporter::new(object, reports).say(Severity::Error, field, reason, consequence);
+            None
+        }
+    }
 }
 
 impl Translation {

@@ -26,8 +26,10 @@ use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::C
 use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::LocalRateLimit;
 use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
+use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
+use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
@@ -79,6 +81,8 @@ const KNOWN: &[Known] = &[
     fields::<Router>,
     fields::<StdoutAccessLog>,
     fields::<TypedExtensionConfig>,
+    fields::<TlsInspector>,
+    fields::<UpstreamCodec>,
     fields::<UpstreamTlsContext>,
     fields::<ProxyProtocol>,
     fields::<Wasm>,
@@ -95,7 +99,7 @@ fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> 
 }
 
 /// Messages that print as a name alone, as an enum's value does.
-const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig"];
+const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig", "UpstreamCodec"];
 
 type Lines<'a> = Peekable<std::str::Lines<'a>>;
 

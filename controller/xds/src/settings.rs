@@ -11,6 +11,8 @@ use std::path::PathBuf;
 pub const ENDPOINT_HEADER: &str = ":sluice-endpoint";
 /// The request header with the backend that the filter chose, where a location leaves that open. Hidden as well.
 pub const BACKEND_HEADER: &str = ":sluice-cluster";
+/// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.
+pub(crate) const TRUST_HEADER: &str = "x-sluice-trust";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/1, that the filter calls for its log.

@@ -37,7 +37,7 @@ impl Update {
     pub fn arrivals(before: &Config, now: &Config) -> Self {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
         for (id, value) in now.secrets.iter().filter(|(id, value)| before.secrets.get(id) != Some(value)) {
-            update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id, value));
+            update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id.as_str(), value));
         }
         for (id, backend) in &now.backends {
             let old = before.backends.get(id);
@@ -62,12 +62,15 @@ impl Update {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
             None => update.remove(ResourceType::Listener, HTTP),
         }
-        match render::tls_listener(&config.edge, settings) {
+        match render::tls_listener(config, settings) {
             Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
             None => update.remove(ResourceType::Listener, HTTPS),
         }
         if let Some(https) = &settings.https {
-            let secret = render::secret(DEFAULT_CERTIFICATE, &https.default_certificate);
+            let chosen = config.default_certificate.as_ref().and_then(|id| config.secrets.get(id));
+            let chosen = chosen.map(|value| render::named_secret(DEFAULT_CERTIFICATE, value));
+            let generated = || render::secret(DEFAULT_CERTIFICATE, &https.default_certificate);
+            let secret = chosen.unwrap_or_else(generated);
             update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
         update.put(ResourceType::Route, HTTP, &render::routes(config));
@@ -147,7 +150,7 @@ mod tests {
 
     fn config(backends: &[(&str, &[&str])]) -> Config {
         let backend = |endpoints: &[&str]| Backend {
-            endpoints: endpoints.iter().map(|text| Endpoint { address: text.parse().unwrap() }).collect(),
+            endpoints: endpoints.iter().map(|text| Endpoint::at(text.parse().unwrap())).collect(),
             ..Backend::default()
         };
         let backends =

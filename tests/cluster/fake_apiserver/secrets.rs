@@ -102,38 +102,3 @@ async fn a_secret_that_is_deleted_while_used_stops_no_traffic() -> Result<()> {
     })
     .await
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_configmap_of_the_flag_is_followed_wherever_it_is() -> Result<()> {
-    everywhere(async |cluster| {
-        let _pods = web(cluster).await?;
-        let elsewhere = cluster.add_namespace("-settings", json!({})).await?;
-        let settings = |path: &str| {
-            json!({
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": { "namespace": elsewhere, "name": "settings" },
-                "data": { "add-headers": path },
-            })
-        };
-        let headers = |value: &str| {
-            json!({
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": { "namespace": elsewhere, "name": "headers" }, "data": { "x-settings": value },
-            })
-        };
-        cluster.apply(&settings("")).await?;
-        cluster.apply(&headers("yes")).await?;
-        cluster.apply(&leads(cluster, "web", "web.test").to_json()).await?;
-        let named = format!("{elsewhere}/settings");
-        let arguments = vec![
-            "--configmap".to_owned(),
-            named,
-            "--watch-namespace".to_owned(),
-            cluster.namespace().to_owned(),
-        ];
-        let sluice = Options::in_cluster(cluster).arguments(arguments).start().await?;
-        sluice.wait_for_status("web.test", "/", 200).await?;
-        sluice.stop()
-    })
-    .await
-}

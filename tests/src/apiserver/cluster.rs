@@ -40,7 +40,7 @@ enum Upstream {
     Real {
         addr: SocketAddr,
         /// `kubectl proxy`, which has the credentials, where there are any.
-        _proxy: Option<(Process, Port)>,
+        proxy: Option<(Process, Port)>,
     },
 }
 
@@ -49,15 +49,15 @@ impl Cluster {
     pub async fn fake() -> Result<Cluster> {
         let fake = Fake::start().await?;
         let addr = fake.addr();
-        Cluster::new(Upstream::Fake(fake), addr).await
+        Cluster::new(Upstream::Fake(fake), addr, "sluice-test").await
     }
 
-    /// In front of the API server that `KUBECONFIG` names; `None` when it names none.
-    pub async fn real() -> Result<Option<Cluster>> {
+    /// In front of the API server that `KUBECONFIG` names; `None` when it names none. Names in it begin with `prefix`.
+    pub async fn real(prefix: &str) -> Result<Option<Cluster>> {
         let Some(path) = std::env::var_os("KUBECONFIG") else { return Ok(None) };
         // Without TLS nobody asks for credentials either.
         if let Some(addr) = plain_address(Path::new(&path)) {
-            return Ok(Some(Cluster::new(Upstream::Real { addr, _proxy: None }, addr).await?));
+            return Ok(Some(Cluster::new(Upstream::Real { addr, proxy: None }, addr, prefix).await?));
         }
         let port = Port::reserve()?;
         let mut command = Command::new("kubectl");
@@ -65,16 +65,16 @@ impl Cluster {
         let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
         proxy.log().wait_for("Starting to serve").await?;
         let addr = port.addr();
-        Ok(Some(Cluster::new(Upstream::Real { addr, _proxy: Some((proxy, port)) }, addr).await?))
+        Ok(Some(Cluster::new(Upstream::Real { addr, proxy: Some((proxy, port)) }, addr, prefix).await?))
     }
 
-    async fn new(upstream: Upstream, addr: SocketAddr) -> Result<Cluster> {
+    async fn new(upstream: Upstream, addr: SocketAddr, prefix: &str) -> Result<Cluster> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let cluster = Cluster {
             upstream,
             gate: Gate::start(addr).await?,
-            namespace: format!("sluice-test-{}-{number}", std::process::id()),
+            namespace: format!("{prefix}-{}-{number}", std::process::id()),
             folder: tempfile::Builder::new().prefix("sluice-cluster-").tempdir()?,
             network: Network::reserve()?,
             ports: (0..4).map(|_| Port::reserve()).collect::<Result<_>>()?,
@@ -156,6 +156,19 @@ impl Cluster {
         let path = self.path(api_version, kind, name)?;
         let deleted = self.ask("DELETE", &path, None).await?;
         ensure!(matches!(deleted.status, 200 | 202), "delete {path}: {}", deleted.text());
+        Ok(())
+    }
+
+    /// Takes everything away that this put into the cluster.
+    pub async fn remove(&self) -> Result<()> {
+        for (api_version, kind) in [("v1", "Namespace"), ("networking.k8s.io/v1", "IngressClass")] {
+            for object in self.list(api_version, kind).await? {
+                if object["metadata"]["labels"][LABEL] == self.namespace.as_str() {
+                    self.delete(api_version, kind, object["metadata"]["name"].as_str().unwrap_or_default())
+                        .await?;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -256,7 +269,7 @@ impl Cluster {
     /// Starts pods that Endpoints may name. A real API server does not take loopback addresses.
     pub async fn pods(&self, service: &str, count: u16) -> Result<Vec<Echo>> {
         let addrs: Vec<SocketAddr> = match self.upstream {
-            Upstream::Fake(_) => self.network.pods(count),
+            Upstream::Fake(_) | Upstream::Real { proxy: None, .. } => self.network.pods(count),
             Upstream::Real { .. } => {
                 let host = own_address()?;
                 self.ports

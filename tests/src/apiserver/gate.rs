@@ -147,6 +147,14 @@ impl Gate {
         let is_meant = |asked: &&Asked| method.is_empty() || asked.method == method;
         asked.iter().filter(is_meant).filter(|asked| asked.target.contains(part)).count()
     }
+
+    /// How often the objects of this kind, as in `/ingresses`, were listed.
+    pub fn lists(&self, kind: &str) -> usize {
+        let asked = held(&self.shared.asked);
+        let path = |asked: &Asked| asked.target.split('?').next().is_some_and(|path| path.ends_with(kind));
+        let is_list = |asked: &&Asked| path(asked) && !asked.target.contains("watch=true");
+        asked.iter().filter(is_list).count()
+    }
 }
 
 impl Drop for Gate {

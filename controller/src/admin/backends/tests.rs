@@ -102,7 +102,9 @@ fn a_session_is_shown_with_its_cookie_and_where_it_holds() {
 #[test]
 fn what_is_hashed_is_shown_in_the_words_of_nginx() {
     let key = "$remote_addr".to_owned();
-    let shown = changed(|config| web(config).load_balance = LoadBalance::Hash { key, subset: None });
+    let shown = changed(|config| {
+        web(config).load_balance = LoadBalance::Hash { key, subset: None, load_factor: None }
+    });
     let expected = json!({"upstream-hash-by": "$remote_addr", "upstream-hash-by-subset-size": 3});
     assert_eq!((&shown[1]["upstreamHashByConfig"], shown[1].get("load-balance")), (&expected, None));
 }

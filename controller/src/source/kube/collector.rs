@@ -12,7 +12,7 @@ use super::fetch::{Fetched, Fetcher};
 use super::ingresses::{Consequences, Ingresses, Standing};
 use super::named::{Named, Step, described};
 use super::raw::Whole;
-use super::references::Name;
+use super::references::{self, Name};
 use super::scopes::{Heard, Scopes};
 use super::unreadable::Unreadable;
 use super::watch::News;
@@ -132,6 +132,9 @@ impl Collector {
                         self.ingresses.see(&key, ingress, standing.unwrap_or_default())
                     }
                     Object::IngressClass(_) => self.ingresses.see_class(object.clone()),
+                    Object::ConfigMap(settings) if self.always.contains(&(kind, key.clone())) => {
+                        self.ingresses.see_settings(references::of_settings(settings))
+                    }
                     _ => Consequences::default(),
                 };
                 self.events.push(Event::Apply(Box::new(object)));
@@ -151,6 +154,9 @@ impl Collector {
         let consequences = match kind {
             Kind::Ingress => self.ingresses.forget(&key),
             Kind::IngressClass => self.ingresses.forget_class(&key),
+            Kind::ConfigMap if self.always.contains(&(kind, key.clone())) => {
+                self.ingresses.see_settings(BTreeSet::new())
+            }
             _ => Consequences::default(),
         };
         self.unreadable.clear(&(kind, key.clone()), &self.listeners.news);

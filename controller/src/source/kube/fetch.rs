@@ -6,14 +6,13 @@ use std::time::Duration;
 use kube::{Api, Client};
 use tokio::sync::{Semaphore, mpsc};
 
+use super::patience::TIMEOUT;
 use super::raw::{Whole, resource};
 use super::references::Name;
 use super::scopes::Heard;
 
 /// Reads at the same time. The API server's priority and fairness would queue more.
 const AT_ONCE: usize = 16;
-/// An API server that takes longer is as good as gone.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// Before the next attempt.
 const AGAIN: Duration = Duration::from_secs(5);
 

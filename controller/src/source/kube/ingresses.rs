@@ -41,6 +41,8 @@ pub(super) struct Ingresses {
     /// Only the IngressClasses.
     classes: Resources,
     known: BTreeMap<ObjectKey, Known>,
+    /// What the controller's own ConfigMap names.
+    settings: BTreeSet<Name>,
     uses: Uses,
 }
 
@@ -55,8 +57,13 @@ struct Known {
 
 impl Ingresses {
     pub(super) fn new(options: Options) -> Self {
-        let (classes, known, uses) = (Resources::default(), BTreeMap::new(), Uses::default());
-        Ingresses { options, classes, known, uses }
+        Ingresses {
+            options,
+            classes: Resources::default(),
+            known: BTreeMap::new(),
+            settings: BTreeSet::new(),
+            uses: Uses::default(),
+        }
     }
 
     /// An Ingress is there; `value` is what the API server said, `ingress` what was understood.
@@ -89,6 +96,14 @@ impl Ingresses {
     pub(super) fn forget_class(&mut self, key: &ObjectKey) -> Consequences {
         self.classes.delete(Kind::IngressClass, key);
         self.judge_again()
+    }
+
+    /// What the controller's own ConfigMap names now.
+    pub(super) fn see_settings(&mut self, names: BTreeSet<Name>) -> Consequences {
+        let before = std::mem::replace(&mut self.settings, names.clone());
+        let mut consequences = Consequences::default();
+        self.count_uses(&before, &names, &mut consequences);
+        consequences
     }
 
     /// IngressClasses cannot be read.
@@ -124,8 +139,12 @@ impl Ingresses {
         if standing.is_some() || before.is_some_and(|known| known.is_ours) {
             consequences.sightings.push(Sighting { key: key.clone(), standing });
         }
-        consequences.wanted.extend(new.difference(&old).filter(|name| self.uses.add(name)).cloned());
-        consequences.unwanted.extend(old.difference(&new).filter(|name| self.uses.remove(name)).cloned());
+        self.count_uses(&old, &new, consequences);
+    }
+
+    fn count_uses(&mut self, old: &BTreeSet<Name>, new: &BTreeSet<Name>, consequences: &mut Consequences) {
+        consequences.wanted.extend(new.difference(old).filter(|name| self.uses.add(name)).cloned());
+        consequences.unwanted.extend(old.difference(new).filter(|name| self.uses.remove(name)).cloned());
     }
 }
 

@@ -15,6 +15,7 @@ mod collector;
 mod fetch;
 mod ingresses;
 mod named;
+mod patience;
 mod raw;
 mod references;
 mod scopes;
@@ -24,6 +25,7 @@ mod watch;
 use std::collections::BTreeSet;
 
 use anyhow::Context;
+use kube::api::ListParams;
 use kube::{Api, Client};
 use sluice_translate::{Kind, ObjectKey, Options};
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -32,6 +34,7 @@ use tracing::warn;
 use super::Event;
 use crate::reports::News;
 use collector::Collector;
+use patience::patiently;
 use scopes::Scopes;
 
 pub(crate) use ingresses::{Sighting, Standing};
@@ -59,7 +62,7 @@ pub(crate) struct Listeners {
     pub(crate) news: UnboundedSender<Vec<News>>,
 }
 
-/// Follows a cluster until the runtime ends. Fails when it cannot be asked at all.
+/// Follows a cluster until the runtime ends. Waits for an API server that is away; fails when it may not be asked.
 pub(crate) async fn follow(client: Client, settings: Settings, listeners: Listeners) -> anyhow::Result<()> {
     if let Some(namespace) = &settings.options.watch_namespace {
         must_exist(&client, namespace).await?;
@@ -86,7 +89,7 @@ pub(crate) async fn follow(client: Client, settings: Settings, listeners: Listen
 /// As ingress-nginx: a namespace that does not exist is a mistake, said at once.
 async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
     let namespaces: Api<Head> = Api::all_with(client.clone(), &resource(Kind::Namespace));
-    match namespaces.get_opt(namespace).await {
+    match patiently(async || namespaces.get_opt(namespace).await).await {
         Ok(Some(_)) => Ok(()),
         Ok(None) => anyhow::bail!("--watch-namespace {namespace}: no such namespace"),
         // Rights that end at a namespace do not cover the namespace itself.
@@ -98,7 +101,8 @@ async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
 /// Where IngressClasses may not be listed, only the annotation and `--watch-ingress-without-class` count.
 async fn classes_are_readable(client: &Client) -> anyhow::Result<bool> {
     let classes: Api<Head> = Api::all_with(client.clone(), &resource(Kind::IngressClass));
-    match classes.list(&kube::api::ListParams::default().limit(1)).await {
+    let one = ListParams::default().limit(1);
+    match patiently(async || classes.list(&one).await).await {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.is_forbidden() => {
             warn!(

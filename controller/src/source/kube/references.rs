@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate::{Kind, ObjectKey};
 
@@ -10,6 +11,9 @@ const SECRETS: [&str; 4] = ["auth-secret", "auth-tls-secret", "proxy-ssl-secret"
 /// The same for ConfigMaps.
 const CONFIG_MAPS: [&str; 4] =
     ["auth-proxy-set-header", "auth-proxy-set-headers", "custom-headers", "fastcgi-params-configmap"];
+
+/// Keys of the controller's own ConfigMap whose value is another ConfigMap.
+const SETTINGS: [&str; 2] = ["add-headers", "proxy-set-headers"];
 
 /// A Secret or a ConfigMap, by name.
 pub(super) type Name = (Kind, ObjectKey);
@@ -32,6 +36,14 @@ pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
         Some((kind, named(namespace, value.trim())?))
     });
     tls.chain(annotated).filter(|(_, key)| could_exist(key)).collect()
+}
+
+/// What the controller's own ConfigMap names.
+pub(super) fn of_settings(settings: &ConfigMap) -> BTreeSet<Name> {
+    let namespace = settings.metadata.namespace.as_deref().unwrap_or_default();
+    let values = settings.data.iter().flatten().filter(|(key, _)| SETTINGS.contains(&key.as_str()));
+    let names = values.filter_map(|(_, value)| Some((Kind::ConfigMap, named(namespace, value.trim())?)));
+    names.filter(|(_, key)| could_exist(key)).collect()
 }
 
 fn named(namespace: &str, value: &str) -> Option<ObjectKey> {
@@ -70,5 +82,16 @@ mod tests {
             found,
             ["ConfigMap shop/headers", "Secret pki/ca", "Secret shop/cert", "Secret shop/users"]
         );
+    }
+
+    #[test]
+    fn the_settings_name_config_maps() {
+        let settings = serde_json::from_value(json!({
+            "metadata": {"namespace": "sluice", "name": "settings"},
+            "data": {"add-headers": "elsewhere/answers", "proxy-set-headers": "requests", "keep-alive": "7"},
+        }));
+        let found: Vec<String> =
+            of_settings(&settings.unwrap()).iter().map(|(_, key)| key.to_string()).collect();
+        assert_eq!(found, ["elsewhere/answers", "sluice/requests"]);
     }
 }

@@ -10,9 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::pin::pin;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use backon::ExponentialBackoff;
 use futures::{Stream, StreamExt};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
@@ -20,14 +20,11 @@ use sluice_translate::{Kind, ObjectKey};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::patience::{LONGEST_WAIT, REMINDER, waits};
 use super::raw::{self, Raw};
 
 /// A watch is opened anew this often, which is also how soon a connection that is silently dead is found.
 const WATCH_SECONDS: u32 = 60;
-const FIRST_WAIT: Duration = Duration::from_millis(200);
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// An error is said at once, then again this often while it lasts.
-const REMINDER: Duration = Duration::from_secs(30);
 
 /// What a watch says.
 #[derive(Debug)]
@@ -89,54 +86,86 @@ pub(super) async fn watch<const METADATA_ONLY: bool>(
     stop: CancellationToken,
     tell: impl AsyncFn(News<METADATA_ONLY>) -> bool,
 ) {
-    let events = watcher::watcher(scope.api(client), scope.config());
-    let mut mirror = Mirror::default();
-    if stop.run_until_cancelled(follow(&scope, events, &mut mirror, &tell)).await.is_none() {
-        for key in mirror.versions.into_keys() {
-            tell(News::Gone(key)).await;
+    let mut watch = Watch::new(&scope);
+    loop {
+        let events = watcher::watcher(scope.api(client.clone()), scope.config());
+        match stop.run_until_cancelled(watch.follow(events, &tell)).await {
+            Some(End::Expired) => {}
+            Some(End::Unheard) => return,
+            None => break,
         }
-        // Whoever waited for the first list waits no longer.
-        tell(News::Listed).await;
     }
+    for key in watch.mirror.versions.into_keys() {
+        tell(News::Gone(key)).await;
+    }
+    // Whoever waited for the first list waits no longer.
+    tell(News::Listed).await;
 }
 
-async fn follow<const METADATA_ONLY: bool>(
-    scope: &Scope,
-    events: impl Stream<Item = watcher::Result<Event<Raw<METADATA_ONLY>>>>,
-    mirror: &mut Mirror,
-    tell: &impl AsyncFn(News<METADATA_ONLY>) -> bool,
-) {
-    let mut events = pin!(events);
-    let mut trouble = Trouble::default();
-    let mut waits = waits();
-    while let Some(event) = events.next().await {
-        let said = match event {
-            Ok(event) => {
-                // The start of a list says nothing about the server's health yet. (kube's own back-off takes it for a
-                // success, and so never gets beyond the first wait while lists fail.)
-                if !matches!(event, Event::Init) && trouble.over(scope) {
-                    waits = self::waits();
+/// Why nothing follows.
+enum End {
+    /// Nobody listens any more.
+    Unheard,
+    /// The version that the watch would go on from is too old. Where the API server says so in a watch, kube lists
+    /// anew; where it refuses to begin one, kube would ask for the same version for ever.
+    Expired,
+}
+
+struct Watch<'a> {
+    scope: &'a Scope,
+    mirror: Mirror,
+    trouble: Trouble,
+    waits: ExponentialBackoff,
+}
+
+impl<'a> Watch<'a> {
+    fn new(scope: &'a Scope) -> Self {
+        Watch { scope, mirror: Mirror::default(), trouble: Trouble::default(), waits: waits() }
+    }
+
+    async fn follow<const METADATA_ONLY: bool>(
+        &mut self,
+        events: impl Stream<Item = watcher::Result<Event<Raw<METADATA_ONLY>>>>,
+        tell: &impl AsyncFn(News<METADATA_ONLY>) -> bool,
+    ) -> End {
+        let mut events = pin!(events);
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    for item in self.heard(event) {
+                        if !tell(item).await {
+                            return End::Unheard;
+                        }
+                    }
                 }
-                mirror.take(event)
-            }
-            Err(error) => {
-                trouble.say(scope, &error);
-                tokio::time::sleep(waits.next().unwrap_or(LONGEST_WAIT)).await;
-                Vec::new()
-            }
-        };
-        for item in said {
-            if !tell(item).await {
-                return;
+                Err(error) => {
+                    self.trouble.say(self.scope, &error);
+                    tokio::time::sleep(self.waits.next().unwrap_or(LONGEST_WAIT)).await;
+                    if is_expired(&error) {
+                        return End::Expired;
+                    }
+                }
             }
         }
+        // kube's watcher does not end; if it did, this would begin anew.
+        End::Expired
+    }
+
+    fn heard<const METADATA_ONLY: bool>(
+        &mut self,
+        event: Event<Raw<METADATA_ONLY>>,
+    ) -> Vec<News<METADATA_ONLY>> {
+        // The start of a list says nothing about the server's health yet. (kube's own back-off takes it for a
+        // success, and so never gets beyond the first wait while lists fail.)
+        if !matches!(event, Event::Init) && self.trouble.over(self.scope) {
+            self.waits = waits();
+        }
+        self.mirror.take(event)
     }
 }
 
-fn waits() -> ExponentialBackoff {
-    let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT);
-    // Jitter keeps the watches of many controllers from coming back as one.
-    waits.with_factor(2.0).with_jitter().without_max_times().build()
+fn is_expired(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)
 }
 
 /// What has been said of a scope.

@@ -1,4 +1,4 @@
-//! Every annotation of ingress-nginx, as data: what it takes, who may be hurt by it, and what Sluice makes of it.
+//! Every annotation of ingress-nginx, and our own, as data: what it takes, who may be hurt by it, and what Sluice makes of it.
 //!
 //! The rows stand in the files of their groups, beside the code that reads them. `docs/annotations.md` is written from
 //! them, and what is not supported is reported in their words.
@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::{
-    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors, hash,
+    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, care, cors, errors, hash,
     headers, limits, load_balance, mirror, observe, proxy, proxy_ssl, redirect, rewrite, server, snippets,
     tls_redirect, waf,
 };
@@ -23,7 +23,7 @@ pub struct Group {
 }
 
 /// Every group.
-pub static GROUPS: [&Group; 24] = [
+pub static GROUPS: [&Group; 25] = [
     &rewrite::GROUP,
     &redirect::GROUP,
     &tls_redirect::GROUP,
@@ -33,6 +33,7 @@ pub static GROUPS: [&Group; 24] = [
     &hash::GROUP,
     &affinity::GROUP,
     &canary::GROUP,
+    &care::GROUP,
     &proxy::GROUP,
     &body::GROUP,
     &headers::GROUP,
@@ -183,7 +184,7 @@ pub(super) const fn annotation(name: &'static str, value: Value, risk: Risk, sco
         scope,
         role: Role::Plain,
         envoy: Support::Reported("not served yet"),
-        nginx: Support::Reported("the nginx data plane does not serve Ingresses yet"),
+        nginx: Support::Reported("not served yet"),
         harmless: &[],
     }
 }
@@ -204,28 +205,30 @@ impl Annotation {
         self
     }
 
-    pub(super) const fn full(mut self) -> Self {
-        self.envoy = Support::Full;
-        self
+    pub(super) const fn full(self) -> Self {
+        self.everywhere(Support::Full)
     }
 
-    pub(super) const fn partly(mut self, difference: &'static str) -> Self {
-        self.envoy = Support::Partly(difference);
-        self
+    pub(super) const fn partly(self, difference: &'static str) -> Self {
+        self.everywhere(Support::Partly(difference))
     }
 
-    pub(super) const fn differs(mut self, difference: &'static str) -> Self {
-        self.envoy = Support::Differs(difference);
-        self
+    pub(super) const fn differs(self, difference: &'static str) -> Self {
+        self.everywhere(Support::Differs(difference))
     }
 
-    pub(super) const fn needless(mut self, reason: &'static str) -> Self {
-        self.envoy = Support::Needless(reason);
-        self
+    pub(super) const fn needless(self, reason: &'static str) -> Self {
+        self.everywhere(Support::Needless(reason))
     }
 
-    pub(super) const fn instead(mut self, advice: &'static str) -> Self {
-        self.envoy = Support::Reported(advice);
+    pub(super) const fn instead(self, advice: &'static str) -> Self {
+        self.everywhere(Support::Reported(advice))
+    }
+
+    /// Both data planes are rendered from the same words of ours.
+    const fn everywhere(mut self, support: Support) -> Self {
+        self.envoy = support;
+        self.nginx = support;
         self
     }
 
@@ -278,7 +281,8 @@ mod tests {
 
     #[test]
     fn all_138_annotations_of_ingress_nginx_are_known_once() {
-        let all: Vec<_> = GROUPS.iter().flat_map(|group| group.annotations).collect();
+        let all = GROUPS.iter().flat_map(|group| group.annotations);
+        let all: Vec<_> = all.filter(|annotation| !annotation.name.contains('/')).collect();
         assert_eq!(all.len(), 138);
         assert_eq!(all.iter().map(|annotation| annotation.name).collect::<BTreeSet<_>>().len(), 138);
     }

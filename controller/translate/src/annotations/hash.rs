@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 use sluice_filter_config::HashKey;
 use sluice_ir::LoadBalance;
 
+use super::care;
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
@@ -27,9 +28,10 @@ pub(super) fn hash(view: &mut View<'_, '_>) -> Option<LoadBalance> {
     let is_subset = view.flag("upstream-hash-by-subset");
     let size = view.read("upstream-hash-by-subset-size", value::count).filter(|size| *size > 0);
     let size = size.map(|size| NonZeroU16::try_from(u16::try_from(size).unwrap_or(u16::MAX)));
-    let key = key(view)?;
+    let key = key(view);
+    let load_factor = care::load_factor(view, key.is_some(), is_subset);
     let subset = is_subset.then(|| size.and_then(Result::ok).unwrap_or(SUBSET));
-    Some(LoadBalance::Hash { key, subset })
+    Some(LoadBalance::Hash { key: key?, subset, load_factor })
 }
 
 /// A variable that nobody has adds nothing to the key, as in nginx; a key of such variables alone is none.

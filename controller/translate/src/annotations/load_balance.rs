@@ -10,8 +10,13 @@ use crate::global::Globals;
 pub(super) const GROUP: Group = Group {
     title: "Balancing",
     annotations: &[
-        annotation("load-balance", Value::OneOf(&["round_robin", "ewma"]), Risk::Low, Scope::Location)
-            .partly("the other names mean nothing without their own annotations, and are reported"),
+        annotation(
+            "load-balance",
+            Value::OneOf(&["round_robin", "ewma", "least_conn", "peak_ewma"]),
+            Risk::Low,
+            Scope::Location,
+        )
+        .partly("the other names mean nothing without their own annotations, and are reported"),
         annotation("service-upstream", Value::Bool, Risk::Low, Scope::Ingress).full(),
     ],
 };
@@ -33,6 +38,8 @@ pub(crate) fn algorithm(text: &str) -> Parsed<LoadBalance> {
     match text {
         "round_robin" => Ok(LoadBalance::RoundRobin),
         "ewma" => Ok(LoadBalance::Ewma),
-        _ => Err("round_robin or ewma".into()),
+        "least_conn" => Ok(LoadBalance::LeastConn),
+        "peak_ewma" => Ok(LoadBalance::PeakEwma),
+        _ => Err("round_robin, ewma, least_conn or peak_ewma".into()),
     }
 }

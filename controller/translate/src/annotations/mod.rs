@@ -13,6 +13,7 @@ mod auth_tls;
 mod backend;
 mod body;
 mod canary;
+mod care;
 mod catalogue;
 mod cors;
 mod errors;
@@ -36,7 +37,10 @@ mod waf;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Affinity, CanaryRules, LoadBalance, Policy, Redirect, ServerName, Transport, UpstreamTls};
+use sluice_ir::{
+    Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect, ServerName, Transport,
+    UpstreamTls,
+};
 
 use crate::global::Globals;
 use crate::outside::Target;
@@ -52,6 +56,7 @@ pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value
 pub(crate) use errors::Errors;
 pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
+pub(crate) use proxy_ssl::versions as tls_versions;
 pub(crate) use rewrite::Paths;
 pub(crate) use tls_redirect::ToHttps;
 pub(crate) use value::{Expected, Parsed};
@@ -83,6 +88,8 @@ pub(crate) struct Annotations {
     pub(crate) host: Host,
     /// Of its backends.
     pub(crate) backend: BackendTerms,
+    /// What certificates of clients mean to its hosts.
+    pub(crate) clients: Option<ClientCertificates>,
     /// It is no Ingress of its own, but a second backend of another one.
     pub(crate) canary: Option<CanaryRules>,
     /// What is asked when pods cannot answer.
@@ -119,6 +126,7 @@ pub(crate) struct BackendTerms {
 pub(crate) struct Balance {
     pub(crate) load_balance: LoadBalance,
     pub(crate) affinity: Option<Affinity>,
+    pub(crate) care: Care,
     /// The address of the Service itself is the only endpoint.
     pub(crate) service_upstream: bool,
 }
@@ -153,6 +161,7 @@ impl Annotations {
         let backend = backend_terms(view, globals);
         let canary = canary::canary(view);
         let errors = errors::errors(view, globals);
+        let clients = auth_tls::clients(view);
         let mirror = mirror::mirror(view);
         let policy = policy(view, globals);
         Annotations {
@@ -165,6 +174,7 @@ impl Annotations {
             host,
             backend,
             canary,
+            clients,
             errors,
             mirror,
             policy: Arc::new(policy),
@@ -211,7 +221,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
     BackendTerms {
         transport: transport(always, connect_timeout),
         for_https,
-        balance: Balance { load_balance, affinity, service_upstream },
+        balance: Balance { load_balance, affinity, care: care::care(view), service_upstream },
         canary_is_sticky,
     }
 }

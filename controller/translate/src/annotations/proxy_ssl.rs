@@ -67,7 +67,7 @@ fn name(text: &str) -> Parsed<String> {
     Ok(name.as_str().to_owned())
 }
 
-fn versions(text: &str) -> Parsed<TlsVersions> {
+pub(crate) fn versions(text: &str) -> Parsed<TlsVersions> {
     let mut versions = TlsVersions { v1_2: false, v1_3: false };
     for word in text.split_whitespace() {
         match word {

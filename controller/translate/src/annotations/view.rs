@@ -16,6 +16,9 @@ use crate::{Report, Severity};
 const FOREIGN: [&str; 4] =
     ["ingress.kubernetes.io/", "nginx.ingress.kubernetes.io/", "nginx.org/", "nginx.com/"];
 
+/// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
+const OWN: &str = "sluice.dev/";
+
 /// What an operator decides about annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rules<'a> {
@@ -66,7 +69,8 @@ impl<'a, 'r> View<'a, 'r> {
             asked: std::cell::RefCell::default(),
         };
         for (key, value) in ingress.metadata.annotations.iter().flatten() {
-            match key.strip_prefix(rules.prefix).and_then(|rest| rest.strip_prefix('/')) {
+            let own = key.starts_with(OWN).then_some(key.as_str());
+            match key.strip_prefix(rules.prefix).and_then(|rest| rest.strip_prefix('/')).or(own) {
                 Some(name) => view.take(name, value, rules),
                 None => view.look_at_foreign(key, rules.prefix),
             }
@@ -189,11 +193,12 @@ impl<'a, 'r> View<'a, 'r> {
 
     fn unknown(&mut self, name: &str) {
         let shown = shortened(name);
+        let whose = if name.starts_with(OWN) { "Sluice" } else { "ingress-nginx" };
         let reason = match catalogue::nearest(name) {
             Some(nearest) => {
-                format!("expected an annotation of ingress-nginx, got {shown:?} (did you mean {nearest}?)")
+                format!("expected an annotation of {whose}, got {shown:?} (did you mean {nearest}?)")
             }
-            None => format!("expected an annotation of ingress-nginx, got {shown:?}"),
+            None => format!("expected an annotation of {whose}, got {shown:?}"),
         };
         self.reporter.warn_as_before(format!("annotation {shown}"), reason, "annotation ignored");
     }

@@ -1,22 +1,56 @@
 //! What holds for all connections and all requests.
 
-use sluice_ir::{Cidr, Edge, Header};
+use sluice_ir::{Cidr, Edge, Header, ServerTls};
 
 use super::view::View;
-use crate::annotations::{Expected, value};
+use crate::annotations::{Expected, tls_versions, value};
+use crate::object::shortened;
 use crate::references::References;
 use crate::{Severity, expression};
+
+/// In OpenSSL's words.
+const CIPHERS: &[&str] = &[
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+    "ECDHE-ECDSA-AES128-SHA",
+    "ECDHE-RSA-AES128-SHA",
+    "ECDHE-ECDSA-AES256-SHA",
+    "ECDHE-RSA-AES256-SHA",
+    "AES128-GCM-SHA256",
+    "AES256-GCM-SHA384",
+    "AES128-SHA",
+    "AES256-SHA",
+];
 
 pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) {
     take_hsts(edge, view);
     take_forwarded(edge, view);
     take_headers(edge, view, references);
+    take_tls(&mut edge.tls, view);
     view.set(&mut edge.http.http2, "use-http2", value::bool);
     view.set(&mut edge.http.streams, "http2-max-concurrent-streams", value::count);
     view.set(&mut edge.http.keep_alive, "keep-alive", value::seconds);
     view.set(&mut edge.http.requests, "keep-alive-requests", value::count);
     view.set(&mut edge.http.header_timeout, "client-header-timeout", value::seconds);
     view.set(&mut edge.http.body_timeout, "client-body-timeout", value::seconds);
+}
+
+fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
+    view.set(&mut tls.versions, "ssl-protocols", tls_versions);
+    let mut names = Vec::new();
+    view.set(&mut names, "ssl-ciphers", |text| Ok(text.split([':', ' ', ',']).collect()));
+    for name in names.into_iter().filter(|name| !name.is_empty()) {
+        if CIPHERS.contains(&name) {
+            tls.ciphers.push(name.to_owned());
+        } else {
+            let reason = format!("expected ciphers of TLS 1.2 that BoringSSL has, got {:?}", shortened(name));
+            view.say(Severity::Warning, "ssl-ciphers", reason, "this cipher is not offered");
+        }
+    }
 }
 
 fn take_hsts(edge: &mut Edge, view: &mut View<'_, '_>) {

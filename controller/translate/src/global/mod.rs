@@ -1,5 +1,6 @@
 //! The ConfigMap of the controller: what holds where no annotation says otherwise.
 
+mod blocked;
 mod edge;
 mod keys;
 mod view;
@@ -90,6 +91,7 @@ impl Globals {
         self.take_redirects(view);
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
+        blocked::take(&mut self.edge.blocked, view);
     }
 
     fn take_policies(&mut self, view: &mut View<'_, '_>) {

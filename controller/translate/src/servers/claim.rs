@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::api::networking::v1::IngressTLS;
 use sluice_ir::{Action, BackendId, HttpsRedirect, Location, PathMatch, Place, ServerName};
 
 use crate::ObjectRef;
@@ -14,8 +15,16 @@ use crate::path::PathType;
 pub(super) struct Author {
     pub(super) object: ObjectRef,
     pub(super) annotations: Arc<Annotations>,
-    /// Whether it has a `tls` section, whatever is in it.
-    pub(super) has_tls: bool,
+    /// Its `tls` section.
+    pub(super) tls: Arc<[IngressTLS]>,
+}
+
+impl Author {
+    /// The same, with nothing let through.
+    pub(super) fn closed(&self) -> Self {
+        let annotations = Annotations { denied: true, ..Annotations::clone(&self.annotations) };
+        Author { annotations: Arc::new(annotations), ..self.clone() }
+    }
 }
 
 /// Where a location leads.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Hostname, Location, LocationId, PathMatch, Redirect, RedirectTo, Server, ServerName,
+    Action, ClientCertificates, HostTls, Hostname, Location, LocationId, PathMatch, Redirect, RedirectTo,
+    Server, ServerName,
 };
 
 use super::claim::{Claim, HostFacts, Lead};
@@ -33,7 +34,10 @@ pub(super) struct Draft {
     pub(super) claims: Vec<Claim>,
     /// Where unmatched paths go; without one they are 404.
     pub(super) default: Option<Claim>,
-    pub(super) has_certificate: bool,
+    /// Decided by the first Ingress of the host that has a `tls` section.
+    pub(super) tls: Option<HostTls>,
+    /// Of the first Ingress of the host that asks clients for certificates.
+    pub(super) clients: Option<ClientCertificates>,
     pub(super) app_root: Option<String>,
     pub(super) from_to_www: bool,
 }
@@ -51,9 +55,9 @@ impl Draft {
         reports: &mut Vec<Report>,
     ) -> Finished {
         let host =
-            HostFacts { has_certificate: self.has_certificate && *name != ServerName::CatchAll, globals };
+            HostFacts { has_certificate: self.tls.is_some() && *name != ServerName::CatchAll, globals };
         let has_root = self.claim("/", PathType::Prefix).is_some();
-        let Draft { mut claims, default, app_root, .. } = self;
+        let Draft { mut claims, default, app_root, clients, .. } = self;
         let has_patterns = claims.iter().any(Claim::is_pattern);
         let mut root = None;
         if !has_root {
@@ -76,7 +80,8 @@ impl Draft {
         });
         let error_services = error_services.collect();
         let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
-        Finished { server: Server { aliases: Vec::new(), app_root, locations }, owners, error_services }
+        let server = Server { aliases: Vec::new(), clients, app_root, locations };
+        Finished { server, owners, error_services }
     }
 }
 

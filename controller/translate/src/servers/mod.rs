@@ -10,6 +10,7 @@
 
 mod backend;
 mod canary;
+mod certificates;
 mod claim;
 mod draft;
 mod order;
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
-use sluice_ir::{Action, BackendId, LocationId, Mirror, Place, Server, ServerName};
+use sluice_ir::{Action, BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
 
 use crate::annotations::{Annotations, Context};
 use crate::backends::{Origin, Port, Registry, Terms, Use};
@@ -60,6 +61,7 @@ pub(crate) struct Assembled {
     pub(crate) servers: BTreeMap<ServerName, Server>,
     pub(crate) owners: Owners,
     pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
+    pub(crate) tls: BTreeMap<ServerName, HostTls>,
 }
 
 /// Who is asked when the pods of a location are missing, and what it is told.
@@ -120,18 +122,14 @@ impl Assembly<'_> {
             self.report(&object).say(Severity::Error, field, reason, "Ingress not served");
             return;
         }
-        let has_tls = spec.tls.as_ref().is_some_and(|tls| !tls.is_empty());
-        if has_tls {
-            let reason = "expected no certificates of its own (they are not supported yet)";
-            self.report(&object).say(Severity::Warning, "spec.tls", reason, "https presents the default one");
-        }
         let reporter = Reporter::new(object.clone(), self.reports);
         let context = Context { resources: self.resources, options: self.options, globals: self.globals };
         let annotations = Annotations::of(ingress, context, self.secrets, reporter);
         if annotations.refused {
             return;
         }
-        let mut author = Author { object, annotations: Arc::new(annotations), has_tls };
+        let tls = spec.tls.as_deref().unwrap_or_default().into();
+        let mut author = Author { object, annotations: Arc::new(annotations), tls };
         self.add_mirror(&mut author);
         if let Some(rules) = author.annotations.canary.clone() {
             self.add_canary(ingress, &author, &rules);
@@ -179,6 +177,13 @@ impl Assembly<'_> {
             self.drafts.insert(name.clone(), Draft { default: default.cloned(), ..Draft::default() });
         }
         self.take_host(&name, author);
+        let closed;
+        let author = if self.take_clients(&name, author) {
+            author
+        } else {
+            closed = author.closed();
+            &closed
+        };
         let paths = rule.http.as_ref().map(|http| http.paths.as_slice()).unwrap_or_default();
         if author.annotations.paths_unreadable {
             return;
@@ -190,9 +195,9 @@ impl Assembly<'_> {
 
     /// What an Ingress says about a host as a whole; the first that says something has said it.
     fn take_host(&mut self, name: &ServerName, author: &Author) {
-        let Author { annotations, object, has_tls } = author;
+        self.take_tls(name, author);
+        let Author { annotations, object, .. } = author;
         let draft = self.drafts.entry(name.clone()).or_default();
-        draft.has_certificate |= has_tls;
         draft.from_to_www |= annotations.host.from_to_www;
         if draft.app_root.is_none() {
             draft.app_root.clone_from(&annotations.host.app_root);
@@ -248,7 +253,9 @@ impl Assembly<'_> {
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();
         let (mut owners, mut error_services) = (Owners::new(), BTreeMap::new());
+        let mut tls = BTreeMap::new();
         for (name, draft) in self.drafts {
+            tls.extend(draft.tls.clone().map(|host| (name.clone(), host)));
             if draft.from_to_www {
                 counterparts.extend(draft::counterpart(&name, self.globals));
             }
@@ -264,7 +271,8 @@ impl Assembly<'_> {
                 servers.entry(name).or_insert(server);
             }
         }
-        Assembled { servers, owners, error_services }
+        let tls = certificates::by_name(tls, &servers, self.resources);
+        Assembled { servers, owners, error_services, tls }
     }
 }
 

@@ -11,6 +11,10 @@ use envoy_types::pb::envoy::config::cluster::v3::{CircuitBreakers, Cluster, Load
 use envoy_types::pb::envoy::config::core::v3::{
     Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions as CommonOptions, TypedExtensionConfig,
 };
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
+use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpFilter;
+use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::override_host::OverrideHostSource;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
@@ -20,13 +24,14 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
     ExplicitHttpConfig, UpstreamProtocolOptions,
 };
 use envoy_types::pb::google::protobuf::Any;
-use prost::Name;
+use prost::{Message, Name};
 use sluice_ir::{Backend, BackendId, Protocol, Transport};
 
 use super::endpoints::named;
+use super::header::remove;
 use super::upstream_tls;
-use super::wire::{ads, extension, number, seconds};
-use crate::ENDPOINT_HEADER;
+use super::wire::{ads, any, extension, number, seconds};
+use crate::{BACKEND_HEADER, ENDPOINT_HEADER};
 
 /// nginx: `keepalive_timeout` of an upstream.
 const KEEPALIVE: i64 = 60;
@@ -114,8 +119,32 @@ fn protocol_options(transport: &Transport) -> Any {
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
+        http_filters: match transport.protocol {
+            Protocol::Http1 => Vec::new(),
+            Protocol::Http2 => without_choice(),
+        },
         ..HttpProtocolOptions::default()
     })
+}
+
+/// HTTP/2 has names with a colon, and pods refuse requests with one that they do not know. Taken away after the choice
+/// of the endpoint: on the route it would be gone before.
+fn without_choice() -> Vec<HttpFilter> {
+    let request_mutations = [ENDPOINT_HEADER, BACKEND_HEADER].map(remove).into();
+    let mutations = Mutations { request_mutations, ..Mutations::default() };
+    let hide = HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() };
+    vec![
+        upstream_filter("envoy.filters.http.header_mutation", hide),
+        upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
+    ]
+}
+
+fn upstream_filter<M: Name + Message>(name: &str, config: M) -> HttpFilter {
+    HttpFilter {
+        name: name.to_owned(),
+        config_type: any(config).map(ConfigType::TypedConfig),
+        ..HttpFilter::default()
+    }
 }
 
 #[cfg(test)]

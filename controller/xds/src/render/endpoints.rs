@@ -53,8 +53,7 @@ mod tests {
 
     #[test]
     fn endpoints_keep_their_order_and_their_family() {
-        let endpoints =
-            ["10.0.0.1:80", "[2001:db8::1]:8080"].map(|text| Endpoint { address: text.parse().unwrap() });
+        let endpoints = ["10.0.0.1:80", "[2001:db8::1]:8080"].map(|text| Endpoint::at(text.parse().unwrap()));
         let assignment = load_assignment(&BackendId::new("default", "shop", 80), &endpoints);
         let text = format!("{assignment:?}");
         let position = |address: &str| text.find(&format!("address: \"{address}\"")).unwrap();

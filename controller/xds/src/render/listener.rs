@@ -1,12 +1,16 @@
 //! The listeners: LDS.
 
+use std::collections::BTreeMap;
+
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
 use envoy_types::pb::envoy::config::listener::v3::listener_filter::ConfigType as ListenerConfig;
 use envoy_types::pb::envoy::config::listener::v3::{
-    AdditionalAddress, Filter, FilterChain, Listener, ListenerFilter,
+    AdditionalAddress, Filter, FilterChain, FilterChainMatch, Listener, ListenerFilter,
 };
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
-use sluice_ir::Edge;
+use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
+use prost::{Message, Name};
+use sluice_ir::{Config, Edge, HostTls, ServerName, Trust};
 
 use super::manager::{Scheme, manager};
 use super::wire::{address, any, yes};
@@ -22,44 +26,70 @@ pub fn listener(edge: &Edge, settings: &Settings) -> Option<Listener> {
         name: HTTP.to_owned(),
         address: Some(address(*first)),
         additional_addresses: others.iter().copied().map(additional).collect(),
-        listener_filters: listener_filters(edge),
-        filter_chains: vec![filter_chain(HTTP, Scheme::Http, edge, settings)],
+        listener_filters: proxy_protocol(edge).into_iter().collect(),
+        filter_chains: vec![filter_chain(HTTP, Scheme::Http, None, edge, settings)],
         enable_reuse_port: yes(),
         ..Listener::default()
     })
 }
 
 /// The listener for HTTPS, with the same routes; `None` when there is none.
+///
+/// Hosts that are alike share a filter chain, and one that is new or gone touches no other one's connections.
 #[must_use]
-pub fn tls_listener(edge: &Edge, settings: &Settings) -> Option<Listener> {
+pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
     let https = settings.https.as_ref()?;
-    let chain = filter_chain(HTTPS, Scheme::Https, edge, settings);
-    let chain = FilterChain { transport_socket: Some(tls::terminated(edge)), ..chain };
+    let edge = &config.edge;
+    let chain = |host: &HostTls| FilterChain {
+        transport_socket: Some(tls::terminated(edge, host)),
+        ..filter_chain(HTTPS, Scheme::Https, host.clients.as_ref(), edge, settings)
+    };
+    let mut alike: BTreeMap<&HostTls, Vec<&ServerName>> = BTreeMap::new();
+    for (name, host) in &config.tls {
+        alike.entry(host).or_default().push(name);
+    }
+    let chains = alike.into_iter().map(|(host, names)| {
+        let server_names = names.into_iter().flat_map(tls::asked_for).collect();
+        let hosts = FilterChainMatch { server_names, ..FilterChainMatch::default() };
+        FilterChain { filter_chain_match: Some(hosts), ..chain(host) }
+    });
+    let inspector = listener_filter("envoy.filters.listener.tls_inspector", TlsInspector::default());
     Some(Listener {
         name: HTTPS.to_owned(),
         address: Some(address(https.address)),
-        listener_filters: listener_filters(edge),
-        filter_chains: vec![chain],
+        listener_filters: proxy_protocol(edge).into_iter().chain([inspector]).collect(),
+        filter_chains: chains.collect(),
+        default_filter_chain: Some(chain(&HostTls::default())),
         enable_reuse_port: yes(),
         ..Listener::default()
     })
 }
 
-fn filter_chain(name: &str, scheme: Scheme, edge: &Edge, settings: &Settings) -> FilterChain {
+fn filter_chain(
+    name: &str,
+    scheme: Scheme,
+    clients: Option<&Trust>,
+    edge: &Edge,
+    settings: &Settings,
+) -> FilterChain {
     let manager = Filter {
         name: "envoy.filters.network.http_connection_manager".to_owned(),
-        config_type: any(manager(name, scheme, edge, settings)).map(NetworkConfig::TypedConfig),
+        config_type: any(manager(name, scheme, clients, edge, settings)).map(NetworkConfig::TypedConfig),
     };
     FilterChain { filters: vec![manager], ..FilterChain::default() }
 }
 
-fn listener_filters(edge: &Edge) -> Vec<ListenerFilter> {
-    let proxy_protocol = || ListenerFilter {
-        name: "envoy.filters.listener.proxy_protocol".to_owned(),
-        config_type: any(ProxyProtocol::default()).map(ListenerConfig::TypedConfig),
+fn proxy_protocol(edge: &Edge) -> Option<ListenerFilter> {
+    let filter = || listener_filter("envoy.filters.listener.proxy_protocol", ProxyProtocol::default());
+    edge.forwarded.proxy_protocol.then(filter)
+}
+
+fn listener_filter<M: Message + Name>(name: &str, config: M) -> ListenerFilter {
+    ListenerFilter {
+        name: name.to_owned(),
+        config_type: any(config).map(ListenerConfig::TypedConfig),
         ..ListenerFilter::default()
-    };
-    if edge.forwarded.proxy_protocol { vec![proxy_protocol()] } else { Vec::new() }
+    }
 }
 
 #[cfg(test)]

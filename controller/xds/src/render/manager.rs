@@ -22,12 +22,13 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyMutation;
 use envoy_types::pb::google::protobuf::BoolValue;
 use prost::{Message, Name};
-use sluice_ir::{Edge, Hsts, Http};
+use sluice_ir::{Edge, Hsts, Http, Trust};
 
-use super::header::{append, set};
+use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
 use super::{FILTER, HTTP, forwarded, policy, requests};
 use crate::Settings;
+use crate::settings::TRUST_HEADER;
 
 /// Envoy's advice for an edge: what one client can make Envoy hold.
 const HTTP2_STREAM_WINDOW: u32 = 64 * 1024;
@@ -51,10 +52,18 @@ impl Scheme {
 }
 
 /// The name is for statistics.
-pub(super) fn manager(name: &str, scheme: Scheme, edge: &Edge, settings: &Settings) -> HttpConnectionManager {
+pub(super) fn manager(
+    name: &str,
+    scheme: Scheme,
+    clients: Option<&Trust>,
+    edge: &Edge,
+    settings: &Settings,
+) -> HttpConnectionManager {
     let rds = Rds { config_source: Some(ads_awaited()), route_config_name: HTTP.to_owned() };
     let detection = forwarded::detection(&edge.forwarded);
-    let early = EarlyMutation { mutations: forwarded::before_everything(&edge.forwarded, scheme.port()) };
+    let mut mutations = forwarded::before_everything(&edge.forwarded, scheme.port());
+    mutations.extend(clients.map(|trust| append(set(TRUST_HEADER, &literal(&told(trust))))));
+    let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),
         codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
@@ -73,6 +82,11 @@ pub(super) fn manager(name: &str, scheme: Scheme, edge: &Edge, settings: &Settin
     }
 }
 
+/// What a certificate was checked against, for the routes.
+pub(super) fn told(trust: &Trust) -> String {
+    format!("{} {}", trust.authorities.as_str(), trust.depth)
+}
+
 fn websockets(scheme: Scheme, edge: &Edge) -> UpgradeConfig {
     let filters = filters(scheme, edge, policy::without_limit());
     UpgradeConfig { upgrade_type: "websocket".to_owned(), filters, ..UpgradeConfig::default() }
@@ -86,6 +100,7 @@ fn filters(scheme: Scheme, edge: &Edge, policies: FilterChainConfig) -> Vec<Http
     if edge.forwarded.origin {
         filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
     }
+    filters.extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
     filters.push(filter(policy::POLICY, policies));
     filters.push(the_filter());
     filters.push(filter(
@@ -218,8 +233,9 @@ mod tests {
     #[test]
     fn requests_are_logged_only_when_asked_for() {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
-        let logs =
-            |settings: &Settings| manager("http", Scheme::Http, &Edge::default(), settings).access_log.len();
+        let logs = |settings: &Settings| {
+            manager("http", Scheme::Http, None, &Edge::default(), settings).access_log.len()
+        };
         assert_eq!(logs(&quiet), 0);
         assert_eq!(logs(&Settings { request_log: true, ..quiet.clone() }), 1);
         assert_eq!(logs(&Settings { access_log: true, ..quiet }), 1);

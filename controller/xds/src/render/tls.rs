@@ -1,42 +1,85 @@
-//! TLS towards clients: the transport socket of a listener, and the certificates it presents: SDS.
+//! TLS towards clients: the transport sockets of a listener, and the certificates they present: SDS.
 
 use envoy_types::pb::envoy::config::core::v3::transport_socket::ConfigType;
 use envoy_types::pb::envoy::config::core::v3::{DataSource, TransportSocket, data_source};
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::certificate_validation_context::TrustChainVerification;
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::common_tls_context::{
+    CombinedCertificateValidationContext, ValidationContextType,
+};
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::downstream_tls_context::SessionTicketKeysType;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::secret::Type;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::tls_parameters::TlsProtocol;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
-    CommonTlsContext, DownstreamTlsContext, SdsSecretConfig, Secret, TlsCertificate, TlsParameters,
+    CertificateValidationContext, CommonTlsContext, DownstreamTlsContext, SdsSecretConfig, Secret,
+    TlsCertificate, TlsParameters,
 };
 
-use sluice_ir::Edge;
+use envoy_types::pb::google::protobuf::BoolValue;
+use sluice_ir::{Edge, HostTls, SecretId, ServerName, ServerTls, Trust};
 
 use super::DEFAULT_CERTIFICATE;
-use super::wire::{ads_awaited, any};
+use super::wire::{ads_awaited, any, number};
 use crate::Certificate;
 
-/// Terminates TLS with the default certificate. A certificate that changes does not touch the listener.
-pub(super) fn terminated(edge: &Edge) -> TransportSocket {
-    let certificate =
-        SdsSecretConfig { name: DEFAULT_CERTIFICATE.to_owned(), sds_config: Some(ads_awaited()) };
-    // ingress-nginx: `ssl_protocols TLSv1.2 TLSv1.3`.
-    let parameters = TlsParameters {
-        tls_minimum_protocol_version: TlsProtocol::TlSv12.into(),
-        tls_maximum_protocol_version: TlsProtocol::TlSv13.into(),
-        ..TlsParameters::default()
-    };
+/// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
+pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
+    let certificate = host.certificate.as_ref().map_or(DEFAULT_CERTIFICATE, SecretId::as_str);
+    let certificate = SdsSecretConfig { name: certificate.to_owned(), sds_config: Some(ads_awaited()) };
     let protocols = edge.http.http2.then_some("h2").into_iter().chain(["http/1.1"]);
     let common = CommonTlsContext {
-        tls_params: Some(parameters),
+        tls_params: Some(parameters(&edge.tls)),
         tls_certificate_sds_secret_configs: vec![certificate],
         alpn_protocols: protocols.map(str::to_owned).collect(),
+        validation_context_type: host.clients.as_ref().map(checked),
         ..CommonTlsContext::default()
     };
-    let context =
-        DownstreamTlsContext { common_tls_context: Some(common), ..DownstreamTlsContext::default() };
+    // A resumed session has no checked certificate any more.
+    let anew = host.clients.is_some();
+    let context = DownstreamTlsContext {
+        common_tls_context: Some(common),
+        require_client_certificate: Some(BoolValue { value: false }),
+        disable_stateful_session_resumption: anew,
+        session_ticket_keys_type: anew
+            .then_some(SessionTicketKeysType::DisableStatelessSessionResumption(true)),
+        ..DownstreamTlsContext::default()
+    };
     TransportSocket {
         name: "envoy.transport_sockets.tls".to_owned(),
         config_type: any(context).map(ConfigType::TypedConfig),
     }
+}
+
+/// As in nginx the handshake goes on whatever the certificate is, and the routes say what that means.
+fn checked(trust: &Trust) -> ValidationContextType {
+    let own = CertificateValidationContext {
+        max_verify_depth: number(trust.depth),
+        trust_chain_verification: TrustChainVerification::AcceptUntrusted.into(),
+        ..CertificateValidationContext::default()
+    };
+    ValidationContextType::CombinedValidationContext(CombinedCertificateValidationContext {
+        default_validation_context: Some(own),
+        validation_context_sds_secret_config: Some(SdsSecretConfig {
+            name: trust.authorities.as_str().to_owned(),
+            sds_config: Some(ads_awaited()),
+        }),
+        ..CombinedCertificateValidationContext::default()
+    })
+}
+
+fn parameters(tls: &ServerTls) -> TlsParameters {
+    let lowest = if tls.versions.v1_2 { TlsProtocol::TlSv12 } else { TlsProtocol::TlSv13 };
+    let highest = if tls.versions.v1_3 { TlsProtocol::TlSv13 } else { TlsProtocol::TlSv12 };
+    TlsParameters {
+        tls_minimum_protocol_version: lowest.into(),
+        tls_maximum_protocol_version: highest.into(),
+        cipher_suites: tls.ciphers.clone(),
+        ..TlsParameters::default()
+    }
+}
+
+/// What clients ask for in a handshake when they mean a host. A final dot makes no difference.
+pub(super) fn asked_for(name: &ServerName) -> [String; 2] {
+    [name.to_string(), format!("{name}.")]
 }
 
 /// A certificate with its key.

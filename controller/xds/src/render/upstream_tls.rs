@@ -72,7 +72,7 @@ fn from_ads(id: &SecretId) -> SdsSecretConfig {
 
 /// A certificate or its authorities, as SDS has it.
 #[must_use]
-pub fn named_secret(id: &SecretId, value: &SecretValue) -> Secret {
+pub fn named_secret(name: &str, value: &SecretValue) -> Secret {
     let content = match value {
         SecretValue::Certificate { chain, key } => Type::TlsCertificate(TlsCertificate {
             certificate_chain: inline(chain),
@@ -87,7 +87,7 @@ pub fn named_secret(id: &SecretId, value: &SecretValue) -> Secret {
             })
         }
     };
-    Secret { name: id.as_str().to_owned(), r#type: Some(content) }
+    Secret { name: name.to_owned(), r#type: Some(content) }
 }
 
 fn inline(pem: &str) -> Option<DataSource> {

@@ -26,7 +26,7 @@ fn id(service: &str) -> BackendId {
 }
 
 fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {
-    let endpoints = pods.iter().map(|pod| Endpoint { address: pod.address }).collect();
+    let endpoints = pods.iter().map(|pod| Endpoint::at(pod.address)).collect();
     let attempts = std::num::NonZeroU8::new(3).unwrap();
     config.backends.insert(id(service), Backend { attempts, endpoints, ..Backend::default() });
 }

@@ -13,7 +13,7 @@ use crate::endpoint_change::EndpointChange;
 use crate::envoy_cpu::EnvoyCpu;
 use crate::pick::{Algorithm, Pick};
 use crate::row::{Measured, Row};
-use crate::scale::Scale;
+use crate::scale::{Scale, SourceKind};
 use crate::translate::Translate;
 
 /// Everything, in the order of the table.
@@ -29,7 +29,8 @@ fn all() -> Vec<Bench> {
         Bench::Translate(Translate { ingresses: 5000 }),
         Bench::Translate(Translate { ingresses: 10_000 }),
         Bench::Admission(Admission { ingresses: 10_000 }),
-        Bench::Scale(Scale { ingresses: 10_000 }),
+        Bench::Scale(Scale { source: SourceKind::Folder, ingresses: 10_000 }),
+        Bench::Scale(Scale { source: SourceKind::Cluster, ingresses: 10_000 }),
     ];
     all.extend(picks);
     all

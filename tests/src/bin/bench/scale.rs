@@ -1,22 +1,24 @@
-//! A folder with very many Ingresses: how long a change of one takes to be served, and how much memory the controller
-//! has.
+//! A folder, or a cluster, with very many Ingresses: how long a change of one takes to be served, and how much memory
+//! the controller has.
 //!
-//! A change gives one Ingress another host. The clock starts before its file is written, and ends with the first answer
-//! to the new host that is not 404, asked for every millisecond. Meanwhile a host that stays is asked for, too, and
-//! must never fail.
+//! A change gives one Ingress another host. The clock starts before it is written, and ends with the first answer to the
+//! new host that is not 404, asked for every millisecond. Meanwhile a host that stays is asked for, too, and must never
+//! fail. The cluster is the fake API server; nothing may be listed again because of a change.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use sluice_tests::apiserver::Cluster;
 use sluice_tests::connection::Connection;
 use sluice_tests::echo::Echo;
 use sluice_tests::http::Request;
 use sluice_tests::load::Load;
-use sluice_tests::manifests::{Ingress, Manifests};
+use sluice_tests::manifests::{CLASS, Ingress, Manifests, endpoint_slice, service};
 use sluice_tests::ports::Network;
 use sluice_tests::proc;
-use sluice_tests::sluice::Sluice;
+use sluice_tests::sluice::{Options, Sluice};
 
 use crate::Effort;
 use crate::applications::application;
@@ -31,42 +33,112 @@ const REST: Duration = Duration::from_millis(100);
 
 /// So many Ingresses, each with a Service and ten endpoints.
 pub(crate) struct Scale {
+    pub(crate) source: SourceKind,
     pub(crate) ingresses: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum SourceKind {
+    Folder,
+    Cluster,
+}
+
+/// Where the Ingresses are.
+enum Source {
+    Folder(Manifests),
+    Cluster(Box<Cluster>),
+}
+
+impl Source {
+    async fn new(kind: SourceKind) -> Result<Source> {
+        Ok(match kind {
+            SourceKind::Folder => Source::Folder(Manifests::new()?),
+            SourceKind::Cluster => {
+                let cluster = Cluster::fake().await?;
+                cluster.ingress_class(CLASS).await?;
+                Source::Cluster(Box::new(cluster))
+            }
+        })
+    }
+
+    /// Writes objects that belong together.
+    fn write(&self, name: &str, objects: &[Value]) -> Result<()> {
+        match self {
+            Source::Folder(manifests) => {
+                let documents: Vec<String> = objects.iter().map(Value::to_string).collect();
+                manifests.write(&format!("{name}.yaml"), &documents.join("\n---\n"))
+            }
+            Source::Cluster(cluster) => {
+                let fake = cluster.as_fake().context("the bench runs against the fake")?;
+                for object in objects {
+                    let name = &object["metadata"]["namespace"];
+                    fake.put(
+                        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
+                    )?;
+                    fake.put(object.clone())?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn start(&self) -> Result<Sluice> {
+        match self {
+            Source::Folder(manifests) => Sluice::start(manifests).await,
+            Source::Cluster(cluster) => Options::in_cluster(cluster).start().await,
+        }
+    }
+
+    /// How often everything was read.
+    fn lists(&self) -> usize {
+        match self {
+            Source::Folder(_) => 0,
+            Source::Cluster(cluster) => cluster.gate().lists("/ingresses"),
+        }
+    }
 }
 
 impl Scale {
     pub(crate) fn rows(&self) -> [Row; 3] {
+        let ingresses = self.ingresses;
+        let cluster = match self.source {
+            SourceKind::Folder => "",
+            SourceKind::Cluster => "cluster_",
+        };
         [
-            Row::new(format!("ingress_change_p99_ms/{}", self.ingresses), "ms"),
-            Row::new(format!("ingress_change_p50_ms/{}", self.ingresses), "ms"),
-            Row::new(format!("controller_rss_mb/{}", self.ingresses), "MB"),
+            Row::new(format!("{cluster}ingress_change_p99_ms/{ingresses}"), "ms"),
+            Row::new(format!("{cluster}ingress_change_p50_ms/{ingresses}"), "ms"),
+            Row::new(format!("{cluster}controller_rss_mb/{ingresses}"), "MB"),
         ]
     }
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
         let network = Network::reserve()?;
         let _pods = Echo::start_all("web", &network.pods(2)).await?;
-        let manifests = Manifests::new()?;
+        let source = Source::new(self.source).await?;
         for n in 0..self.ingresses - 1 {
-            let documents = application(n).map(|object| object.to_string());
-            manifests.write(&format!("app-{n}.yaml"), &documents.join("\n---\n"))?;
+            source.write(&format!("app-{n}"), &application(n))?;
         }
-        manifests.service("default", "web", 80, &network.pods(2))?;
-        manifests.ingress(&with_host(0))?;
-        let sluice = Sluice::start(&manifests).await?;
+        let pods = network.pods(2);
+        let web = [service("default", "web", 80, &pods), endpoint_slice("default", "web", &pods)];
+        source.write("service-web", &web)?;
+        source.write("ingress-web", &[with_host(0).to_json()])?;
+        let sluice = source.start().await?;
         sluice.wait_for_status(STAYS, "/", 200).await?;
+        let lists = source.lists();
 
         let load = Load::new(sluice.http(), Request::get(STAYS, "/")).connections(1).pause(PERIOD).start();
         let mut millis = Vec::new();
         for n in 1..=usize::from(effort.samples) {
             tokio::time::sleep(REST).await;
             let start = Instant::now();
-            manifests.ingress(&with_host(n))?;
+            source.write("ingress-web", &[with_host(n).to_json()])?;
             served(sluice.http(), &host(n)).await?;
             millis.push(start.elapsed().as_secs_f64() * 1e3);
         }
         let tally = load.stop().await?;
         ensure!(tally.failed() == 0, "{tally}");
+        ensure!(source.lists() == lists, "everything was listed again");
         let megabytes = proc::resident_memory(sluice.pid())? as f64 / 1e6;
         let [p99, p50, memory] = self.rows();
         let measured = |row: Row, share| row.measured(quantile(&millis, share), millis.len());

@@ -1,8 +1,10 @@
-//! `cargo xtask demo`: the whole product on one machine, watched while its endpoints change.
+//! `cargo xtask demo`: the whole product on one machine, watched while its endpoints change. With `--source kube` its
+//! objects are in the cluster that `KUBECONFIG` names, in a namespace of their own that goes when the demo ends.
 //!
 //! With `--check` it is a test: it ends by itself, and fails when traffic did not follow or a request failed.
 
 mod scene;
+mod stage;
 mod story;
 mod table;
 
@@ -14,12 +16,15 @@ use sluice_tests::ports::Port;
 use tokio::signal::unix::{SignalKind, signal};
 
 use scene::Scene;
+use stage::Stage;
 use story::Story;
 
 const DEFAULT_PORT: u16 = 8080;
 
+#[derive(Default)]
 struct Args {
     check: bool,
+    in_cluster: bool,
     http_port: Option<u16>,
 }
 
@@ -43,17 +48,20 @@ async fn run() -> Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
-    tokio::select! {
-        result = perform(args.http_port.unwrap_or(default), args.check) => result,
+    let stage = if args.in_cluster { Stage::cluster().await? } else { Stage::folder()? };
+    let performed = tokio::select! {
+        result = perform(&stage, args.http_port.unwrap_or(default), args.check) => result,
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
         _ = hang_up.recv() => Ok(()),
-    }
+    };
+    let cleared = stage.clear().await;
+    performed.and(cleared)
 }
 
 /// Everything that was started ends when this future is dropped.
-async fn perform(port: u16, check: bool) -> Result<()> {
-    let scene = Scene::start(port).await?;
+async fn perform(stage: &Stage, port: u16, check: bool) -> Result<()> {
+    let scene = Scene::start(stage, port).await?;
     let mut story = Story::new(&scene);
     story.even_traffic(check).await?;
     story.change_endpoints().await?;
@@ -65,17 +73,26 @@ async fn perform(port: u16, check: bool) -> Result<()> {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args> {
-    let mut args = Args { check: false, http_port: None };
+    let mut args = Args::default();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--check" => args.check = true,
+            "--source" => {
+                args.in_cluster = match words.next().as_deref() {
+                    Some("kube") => true,
+                    Some("files") => false,
+                    other => bail!("--source: expected files or kube, got {other:?}"),
+                }
+            }
             "--http-port" => {
                 let port = words.next().context("--http-port: expected a number")?;
                 let port =
                     port.parse().with_context(|| format!("--http-port: expected a number, got {port:?}"))?;
                 args.http_port = Some(port);
             }
-            other => bail!("unknown option {other:?}; there are --check and --http-port N"),
+            other => {
+                bail!("unknown option {other:?}; there are --check, --source files|kube and --http-port N")
+            }
         }
     }
     Ok(args)

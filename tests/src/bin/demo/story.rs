@@ -17,18 +17,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The load that runs through all of it, and the picture of it.
 pub(crate) struct Story<'a> {
-    scene: &'a Scene,
+    scene: &'a Scene<'a>,
     load: Running,
     screen: Screen,
 }
 
 impl<'a> Story<'a> {
-    pub(crate) fn new(scene: &'a Scene) -> Story<'a> {
+    pub(crate) fn new(scene: &'a Scene<'a>) -> Story<'a> {
         let addr = scene.sluice.http();
         let pause = Duration::from_millis(10);
         let load = Load::new(addr, Request::get(HOST, "/")).connections(4).pause(pause).start();
         let mut screen = Screen::new(&format!(
-            "http://{HOST}:{}/  →  Envoy  →  {} pods of default/hello",
+            "http://{HOST}:{}/  →  Envoy  →  {} pods of hello",
             addr.port(),
             scene.pods.len() - 1
         ));
@@ -52,8 +52,9 @@ impl<'a> Story<'a> {
     pub(crate) async fn change_endpoints(&mut self) -> Result<()> {
         let (joins, leaves) = (self.scene.pods[JOINS].name(), self.scene.pods[LEAVES].name());
         let changed = Instant::now();
-        self.scene.change_endpoints()?;
-        self.screen.event(&format!("endpointslice.yaml changed: + {joins}, − {leaves}"));
+        self.scene.change_endpoints().await?;
+        let name = self.scene.stage.endpoints_name();
+        self.screen.event(&format!("{name} changed: + {joins}, − {leaves}"));
         let tally = loop {
             self.play(FRAME).await;
             let tally = self.load.tally();
@@ -98,7 +99,7 @@ impl<'a> Story<'a> {
         self.screen.note(&[
             format!("try   curl http://{HOST}:{port}/"),
             format!("      curl -H 'Host: {HOST}' http://127.0.0.1:{port}/any/path"),
-            format!("edit  {}/endpointslice.yaml", self.scene.manifests()),
+            self.scene.stage.invitation(),
             "end   Ctrl-C".to_owned(),
         ]);
         loop {

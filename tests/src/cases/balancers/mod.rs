@@ -22,6 +22,7 @@ mod log;
 mod original;
 mod round_robin;
 mod same_site;
+mod selection;
 mod site;
 mod sticky;
 mod sync;
@@ -54,6 +55,7 @@ pub fn play(case: &Value) -> Outcome {
 
 fn player(area: &str) -> fn(&Case) -> Play {
     match area {
+        "algorithm-selection" => selection::play,
         "canary" => canary::play,
         "chash" => chash::play,
         "chashsubset" => chash_subset::play,

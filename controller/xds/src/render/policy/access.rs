@@ -5,10 +5,12 @@ use envoy_types::pb::envoy::config::rbac::v3::rbac::Action;
 use envoy_types::pb::envoy::config::rbac::v3::{
     Permission, Policy, Principal, Rbac as Rules, permission, principal,
 };
+use envoy_types::pb::envoy::config::route::v3::HeaderMatcher;
 use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
-use sluice_ir::{Access, Cidr};
+use sluice_ir::{Access, Blocked, Cidr, TextMatch};
 
 use crate::render::forwarded::range;
+use crate::render::route::matching::{is_in_any_case, matches};
 use crate::render::wire::extension;
 
 /// What is denied comes first.
@@ -18,16 +20,38 @@ pub(super) fn filters(access: &Access) -> Vec<TypedExtensionConfig> {
     deny.into_iter().chain(allow).collect()
 }
 
+/// For all hosts; `None` when nobody is blocked.
+pub(in crate::render) fn blocked(blocked: &Blocked) -> Option<Rbac> {
+    let by_header = |name: &'static str, texts: &[TextMatch]| {
+        let texts: Vec<_> = texts.iter().map(|text| by_text(name, text)).collect();
+        texts.into_iter().map(principal::Identifier::Header)
+    };
+    let addresses = blocked.addresses.iter().map(|cidr| principal::Identifier::RemoteIp(range(*cidr)));
+    let agents = by_header("user-agent", &blocked.user_agents);
+    let all: Vec<_> = addresses.chain(agents).chain(by_header("referer", &blocked.referers)).collect();
+    (!all.is_empty()).then(|| rbac("blocked", Action::Deny, all))
+}
+
+fn by_text(name: &str, text: &TextMatch) -> HeaderMatcher {
+    match text {
+        TextMatch::Whole(text) => is_in_any_case(name, text),
+        TextMatch::Found(pattern) => matches(name, &format!("(?s:.*)(?:{pattern})(?s:.*)")),
+        TextMatch::FoundInAnyCase(pattern) => matches(name, &format!("(?s:.*)(?i:{pattern})(?s:.*)")),
+    }
+}
+
 fn filter(name: &str, action: Action, cidrs: &[Cidr]) -> TypedExtensionConfig {
-    let principals = cidrs
-        .iter()
-        .map(|cidr| Principal { identifier: Some(principal::Identifier::RemoteIp(range(*cidr))) });
+    let cidrs = cidrs.iter().map(|cidr| principal::Identifier::RemoteIp(range(*cidr)));
+    extension(name, rbac(name, action, cidrs.collect()))
+}
+
+fn rbac(name: &str, action: Action, who: Vec<principal::Identifier>) -> Rbac {
+    let principals = who.into_iter().map(|identifier| Principal { identifier: Some(identifier) }).collect();
     let anything = Permission { rule: Some(permission::Rule::Any(true)) };
-    let policy =
-        Policy { permissions: vec![anything], principals: principals.collect(), ..Policy::default() };
+    let policy = Policy { permissions: vec![anything], principals, ..Policy::default() };
     let policies = [(name.to_owned(), policy)].into();
     let rules = Rules { action: action.into(), policies, ..Rules::default() };
-    extension(name, Rbac { rules: Some(rules), ..Rbac::default() })
+    Rbac { rules: Some(rules), ..Rbac::default() }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Envoy's `filter_chain` filter holds the chain of the route, so a location that asks for nothing costs nothing, and a
 //! new kind of policy does not change the listener. The order is nginx's: limits, addresses.
 
-mod access;
+pub(super) mod access;
 mod limits;
 
 use std::collections::HashMap;

@@ -39,6 +39,16 @@ pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> V
     }
 }
 
+/// What plain http is answered with, when it is not served.
+pub(super) fn to_https(location: &Location, server: &ServerName) -> Vec<Route> {
+    let route = Route {
+        name: location.id.as_str().to_owned(),
+        r#match: Some(match_of(&location.path)),
+        ..Route::default()
+    };
+    location.https.iter().flat_map(|https| redirect::to_https(&route, https, server)).collect()
+}
+
 /// In nginx's order: what CORS asks first, then https, then the pods.
 fn forwarding(
     route: &Route,

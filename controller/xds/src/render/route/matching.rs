@@ -66,8 +66,19 @@ pub(super) fn is(header: &str, value: &str) -> HeaderMatcher {
     header_matcher(header, MatchPattern::Exact(value.to_owned()))
 }
 
+/// The whole value, whatever case its letters have.
+pub(in crate::render) fn is_in_any_case(header: &str, value: &str) -> HeaderMatcher {
+    let pattern =
+        StringMatcher { match_pattern: Some(MatchPattern::Exact(value.to_owned())), ignore_case: true };
+    HeaderMatcher {
+        name: header.to_owned(),
+        header_match_specifier: Some(HeaderMatchSpecifier::StringMatch(pattern)),
+        ..HeaderMatcher::default()
+    }
+}
+
 /// The whole value matches.
-pub(super) fn matches(header: &str, regex: &str) -> HeaderMatcher {
+pub(in crate::render) fn matches(header: &str, regex: &str) -> HeaderMatcher {
     let regex = RegexMatcher { regex: regex.to_owned(), ..RegexMatcher::default() };
     header_matcher(header, MatchPattern::SafeRegex(regex))
 }

@@ -4,9 +4,10 @@
 //! when there is none. A wildcard host is one label and no more, but Envoy's `*.example.com` takes any number, so
 //! each route of a wildcard host looks again, and the routes of the catch-all host follow for all others.
 
+mod clients;
 mod cors;
 mod location;
-mod matching;
+pub(super) mod matching;
 mod redirect;
 mod retry;
 
@@ -75,7 +76,11 @@ fn server_routes<'a>(
         action: Some(redirect::app_root(path)),
         ..Route::default()
     });
-    app_root.chain(server.locations.iter().flat_map(move |location| location::routes(location, name, edge)))
+    let routes = move |location| match &server.clients {
+        Some(clients) => clients::routes(location, name, clients, edge),
+        None => location::routes(location, name, edge),
+    };
+    app_root.chain(server.locations.iter().flat_map(routes))
 }
 
 fn unmatched(config: &Config) -> impl Iterator<Item = Route> {

@@ -121,7 +121,7 @@ fn acting(route: &Route, action: RedirectAction) -> Route {
 }
 
 /// With exactly this `Location`, which is a format.
-fn to_url(route: &Route, status: u16, format: &str) -> Route {
+pub(super) fn to_url(route: &Route, status: u16, format: &str) -> Route {
     let answer = DirectResponseAction { status: status.into(), ..DirectResponseAction::default() };
     let mut response_headers_to_add: Vec<HeaderValueOption> = route.response_headers_to_add.clone();
     response_headers_to_add.push(set("location", format));

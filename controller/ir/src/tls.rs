@@ -1,0 +1,69 @@
+//! TLS towards clients.
+
+use serde::Serialize;
+
+use crate::{SecretId, TlsVersions, is_default};
+
+/// What a host is like in a handshake.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct HostTls {
+    /// What it presents; `None` is the default certificate.
+    #[serde(skip_serializing_if = "is_default")]
+    pub certificate: Option<SecretId>,
+    /// Clients are asked for a certificate, which is checked against this. What a check means to a request is its
+    /// server's business.
+    #[serde(skip_serializing_if = "is_default")]
+    pub clients: Option<Trust>,
+}
+
+/// Whose certificates are believed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Trust {
+    /// The authorities.
+    pub authorities: SecretId,
+    /// Certificates between the client's and an authority's.
+    pub depth: u32,
+}
+
+/// What a client's certificate means to the requests of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClientCertificates {
+    /// Against what it was checked.
+    pub trust: Trust,
+    /// Who is let in.
+    pub demand: Demand,
+    /// Where those are sent who are not; `None` is a plain 400.
+    pub error_page: Option<String>,
+    /// Pods see the certificate.
+    pub pass: bool,
+}
+
+/// Who is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Demand {
+    /// Who has a good certificate.
+    Required,
+    /// Also who has none.
+    Optional,
+    /// Everybody; pods are told how it is.
+    Untrusted,
+    /// Everybody, and nobody is asked.
+    Off,
+}
+
+/// What is spoken with all clients. The defaults are ingress-nginx's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServerTls {
+    /// Versions.
+    pub versions: TlsVersions,
+    /// For TLS 1.2, in OpenSSL's words and in the order of preference; empty: those of the data plane.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ciphers: Vec<String>,
+}
+
+impl Default for ServerTls {
+    fn default() -> Self {
+        ServerTls { versions: TlsVersions { v1_2: true, v1_3: true }, ciphers: Vec::new() }
+    }
+}

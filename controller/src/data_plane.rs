@@ -1,0 +1,104 @@
+//! The data plane that we run ourselves, if we run one.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use anyhow::Context;
+use sluice_xds::{Certificate, ControllerAddress, FilterCode};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tracing::info;
+
+use crate::args::{DataPlane, Run};
+use crate::nginx::{self, Configurations, Nginx};
+use crate::publish::Publisher;
+use crate::supervise::Envoy;
+use crate::{binary, options};
+
+/// Where a data plane of our own finds us, in the run folder.
+pub(crate) const SOCKET: &str = "controller.sock";
+
+/// What is started as our child.
+pub(crate) enum Child {
+    Envoy(Envoy),
+    Nginx(Nginx, Configurations),
+    /// Data planes that somebody else runs come to us.
+    None,
+}
+
+impl Child {
+    /// Finds the program and prepares its folder; nothing is started yet.
+    pub(crate) fn prepare(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Self> {
+        match args.data_plane {
+            DataPlane::Envoy => {
+                let controller = ControllerAddress::Unix(run_dir.join(SOCKET));
+                Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller).map(Child::Envoy)
+            }
+            DataPlane::Nginx => prepare_nginx(args, run_dir, certificate),
+            DataPlane::None => Ok(Child::None),
+        }
+    }
+
+    /// An Envoy has an admin interface that can be asked.
+    pub(crate) fn envoy(&self) -> Option<&Envoy> {
+        match self {
+            Child::Envoy(envoy) => Some(envoy),
+            Child::Nginx(..) | Child::None => None,
+        }
+    }
+
+    /// Starts it and keeps it running until it is told to stop; the publisher learns what it has to write for it.
+    pub(crate) fn supervise(
+        self,
+        args: &Run,
+        publisher: Publisher,
+        stopped: watch::Receiver<bool>,
+    ) -> (Publisher, Option<JoinHandle<()>>) {
+        match self {
+            Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
+            Child::Nginx(nginx, configurations) => {
+                let supervisor = tokio::spawn(nginx.supervise(stopped, announce(args)));
+                (publisher.with_nginx(configurations), Some(supervisor))
+            }
+            Child::None => {
+                info!("serving xds on {}", args.xds_address);
+                (publisher, None)
+            }
+        }
+    }
+}
+
+fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Child> {
+    let folder = nginx::folder(run_dir)?;
+    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET), certificate)?;
+    let configurations = Configurations::new(settings.clone());
+    let nginx = Nginx {
+        binary: binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?,
+        folder,
+        http: settings.http,
+        drain_timeout: args.shutdown.drain_timeout,
+        configurations: configurations.subscribe(),
+    };
+    Ok(Child::Nginx(nginx, configurations))
+}
+
+/// What is said whenever a data plane has become ready to serve.
+fn announce(args: &Run) -> impl Fn() + Clone + Send + use<> {
+    let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
+    let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
+    move || info!("serving http on {http}, https on {https}")
+}
+
+/// The filter as Envoys get it.
+pub(crate) fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
+    let wasm = || binary::companion(args.filter_wasm.as_deref(), "sluice_filter.wasm", "--filter-wasm");
+    Ok(match args.data_plane {
+        DataPlane::Envoy => FilterCode::File(wasm()?),
+        DataPlane::None => {
+            let filter = wasm()?;
+            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
+        }
+        // There is none to get it; nginx has its own.
+        DataPlane::Nginx => FilterCode::Inline(Vec::new()),
+    })
+}

@@ -1,0 +1,89 @@
+//! What ingress-nginx does not have: annotations of Sluice's own, `sluice.dev/...`.
+
+use std::num::{NonZeroU16, NonZeroU32};
+
+use sluice_ir::{Care, Ejection};
+
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::{self, Parsed};
+use super::view::View;
+
+/// Seconds out, when nobody says how many.
+const SECONDS: NonZeroU32 = NonZeroU32::new(30).unwrap();
+/// Percentage of the endpoints that may be out, when nobody says how many.
+const MOST: u8 = 50;
+/// Percentage below which all serve, when nobody says which.
+const PANIC_BELOW: u8 = 30;
+
+pub(super) const GROUP: Group = Group {
+    title: "Sluice's own",
+    annotations: &[
+        annotation("sluice.dev/slow-start", Value::Seconds, Risk::Low, Scope::Location).full(),
+        annotation("sluice.dev/eject-after", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation("sluice.dev/ejection-seconds", Value::Seconds, Risk::Low, Scope::Location).full(),
+        annotation("sluice.dev/max-ejected", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation("sluice.dev/panic-threshold", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation("sluice.dev/hash-load-factor", Value::Int, Risk::Low, Scope::Location).full(),
+    ],
+};
+
+pub(super) fn care(view: &mut View<'_, '_>) -> Care {
+    let slow_start = view.read("sluice.dev/slow-start", value::seconds).and_then(NonZeroU32::new);
+    Care { slow_start, ejection: ejection(view) }
+}
+
+/// The others mean nothing without the number of failures.
+fn ejection(view: &mut View<'_, '_>) -> Option<Ejection> {
+    let after = view.read("sluice.dev/eject-after", failures);
+    let seconds = view.read("sluice.dev/ejection-seconds", value::seconds).and_then(NonZeroU32::new);
+    let most = view.read("sluice.dev/max-ejected", percent);
+    let panic_below = view.read("sluice.dev/panic-threshold", percent);
+    let Some(after) = after else {
+        for (name, is_set) in [
+            ("sluice.dev/ejection-seconds", seconds.is_some()),
+            ("sluice.dev/max-ejected", most.is_some()),
+            ("sluice.dev/panic-threshold", panic_below.is_some()),
+        ] {
+            if is_set {
+                view.without(
+                    name,
+                    "expected sluice.dev/eject-after beside it, got none",
+                    "annotation ignored",
+                );
+            }
+        }
+        return None;
+    };
+    Some(Ejection {
+        after,
+        seconds: seconds.unwrap_or(SECONDS),
+        most: most.unwrap_or(MOST),
+        panic_below: panic_below.unwrap_or(PANIC_BELOW),
+    })
+}
+
+/// The bound of a consistent hash; a subset spreads its load in another way.
+pub(super) fn load_factor(view: &mut View<'_, '_>, is_hashed: bool, is_subset: bool) -> Option<NonZeroU16> {
+    const NAME: &str = "sluice.dev/hash-load-factor";
+    let factor = view.read(NAME, |text| match text.parse::<NonZeroU16>() {
+        Ok(factor) if factor.get() > 100 => Ok(factor),
+        _ => Err("a percentage of more than 100".into()),
+    });
+    let unfit = match (is_hashed, is_subset) {
+        (false, _) => "expected upstream-hash-by beside it, got none",
+        (true, true) => "expected no upstream-hash-by-subset beside it, got one",
+        (true, false) => return factor,
+    };
+    if factor.is_some() {
+        view.without(NAME, unfit, "annotation ignored");
+    }
+    None
+}
+
+fn failures(text: &str) -> Parsed<NonZeroU16> {
+    text.parse().map_err(|_| "an integer from 1 to 65535".into())
+}
+
+fn percent(text: &str) -> Parsed<u8> {
+    text.parse().ok().filter(|percent| *percent <= 100).ok_or_else(|| "an integer from 0 to 100".into())
+}

@@ -1,0 +1,206 @@
+//! Certificates as Secrets hold them, checked as far as a data plane would refuse them: one that it refuses would keep
+//! the listener of all hosts from starting.
+
+use std::sync::OnceLock;
+
+use k8s_openapi::api::core::v1::Secret;
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
+use x509_parser::pem::Pem;
+use x509_parser::prelude::FromDer;
+use x509_parser::revocation_list::CertificateRevocationList;
+
+/// A Secret, and the certificate in it, which is read once however often it is named.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) secret: Secret,
+    pair: OnceLock<Result<Pair, String>>,
+}
+
+/// A certificate with its chain, and the key of it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) chain: String,
+    pub(crate) key: String,
+    /// The hosts that it is good for, in lower case.
+    names: Vec<String>,
+}
+
+impl From<Secret> for Known {
+    fn from(secret: Secret) -> Self {
+        Known { secret, pair: OnceLock::new() }
+    }
+}
+
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        self.secret == other.secret
+    }
+}
+
+impl Known {
+    /// `tls.crt` and `tls.key`. The error is a report's reason.
+    pub(crate) fn pair(&self) -> Result<&Pair, String> {
+        self.pair.get_or_init(|| Pair::of(&self.secret)).as_ref().map_err(Clone::clone)
+    }
+}
+
+impl std::fmt::Debug for Pair {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pair").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl Pair {
+    fn of(secret: &Secret) -> Result<Self, String> {
+        let entry = |name| entry_of(secret, name).filter(|text| text.contains("-----BEGIN "));
+        let missing = || "expected tls.crt and tls.key, both PEM, got a Secret without them".to_owned();
+        let (chain, key) = (entry("tls.crt").ok_or_else(missing)?, entry("tls.key").ok_or_else(missing)?);
+        let names = checked(&chain, &key)?;
+        Ok(Pair { chain, key, names })
+    }
+
+    /// RFC 6125: a star is one whole label.
+    pub(crate) fn covers(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let parent = host.split_once('.').map(|(_, parent)| parent);
+        self.names
+            .iter()
+            .any(|name| *name == host || name.strip_prefix("*.").is_some_and(|suffix| Some(suffix) == parent))
+    }
+}
+
+/// The names in the certificate, when the key is its own.
+fn checked(chain: &str, key: &str) -> Result<Vec<String>, String> {
+    let leaf = certificates(chain, "tls.crt")?.swap_remove(0);
+    let (_, leaf) = X509Certificate::from_der(&leaf.contents).map_err(|_| wrong("tls.crt"))?;
+    let key =
+        PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "expected a key in tls.key, got none")?;
+    let key = any_supported_type(&key).map_err(
+        |_| "expected RSA of 2048 bits or more, P-256, P-384 or Ed25519 in tls.key, got another key",
+    )?;
+    match key.public_key() {
+        Some(public) if public.as_ref() == leaf.public_key().raw => Ok(names(&leaf)),
+        _ => Err("expected the key of the certificate in tls.key, got another one".to_owned()),
+    }
+}
+
+/// The common name counts only when there are no others.
+fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
+    let alternative = certificate.subject_alternative_name().ok().flatten();
+    let alternative = alternative.iter().flat_map(|names| &names.value.general_names);
+    let dns = alternative.filter_map(|name| match name {
+        GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
+        _ => None,
+    });
+    let names: Vec<String> = dns.collect();
+    if !names.is_empty() {
+        return names;
+    }
+    let common = certificate.subject().iter_common_name().filter_map(|name| name.as_str().ok());
+    common.map(str::to_ascii_lowercase).collect()
+}
+
+/// The certificates of a PEM text, at least one, each of which can be read.
+fn certificates(text: &str, entry: &str) -> Result<Vec<Pem>, String> {
+    let blocks: Vec<Pem> =
+        Pem::iter_from_buffer(text.as_bytes()).collect::<Result<_, _>>().map_err(|_| wrong(entry))?;
+    let readable = |pem: &Pem| X509Certificate::from_der(&pem.contents).is_ok();
+    if blocks.is_empty() || !blocks.iter().all(readable) { Err(wrong(entry)) } else { Ok(blocks) }
+}
+
+fn wrong(entry: &str) -> String {
+    format!("expected certificates in {entry}, got something else")
+}
+
+/// Certificates that are believed, and those that were taken back.
+pub(crate) struct Authorities {
+    pub(crate) certificates: String,
+    pub(crate) revoked: Option<String>,
+}
+
+/// `ca.crt` and `ca.crl`; `None` when there is no `ca.crt`.
+pub(crate) fn authorities(secret: &Secret) -> Result<Option<Authorities>, String> {
+    let Some(text) = entry_of(secret, "ca.crt").filter(|text| !text.trim().is_empty()) else {
+        return Ok(None);
+    };
+    certificates(&text, "ca.crt")?;
+    let revoked = entry_of(secret, "ca.crl").filter(|text| !text.trim().is_empty());
+    if revoked.as_deref().is_some_and(|text| !is_revocation_list(text)) {
+        return Err("expected a list of revoked certificates in ca.crl, got something else".to_owned());
+    }
+    Ok(Some(Authorities { certificates: text, revoked }))
+}
+
+fn is_revocation_list(text: &str) -> bool {
+    let readable =
+        |pem: Result<Pem, _>| pem.is_ok_and(|pem| CertificateRevocationList::from_der(&pem.contents).is_ok());
+    text.contains("-----BEGIN ") && Pem::iter_from_buffer(text.as_bytes()).all(readable)
+}
+
+/// Text of a Secret, as the API server has it or as people write it.
+pub(crate) fn entry_of(secret: &Secret, entry: &str) -> Option<String> {
+    let written = secret.string_data.as_ref().and_then(|data| data.get(entry)).cloned();
+    let stored = || String::from_utf8(secret.data.as_ref()?.get(entry)?.0.clone()).ok();
+    written.or_else(stored)
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair};
+
+    use super::*;
+
+    fn secret(entries: &[(&str, &str)]) -> Known {
+        let data = entries.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        Secret { string_data: Some(data), ..Secret::default() }.into()
+    }
+
+    fn made(names: &[&str]) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        (CertificateParams::new(names).unwrap().self_signed(&key).unwrap().pem(), key.serialize_pem())
+    }
+
+    #[test]
+    fn a_certificate_is_good_for_its_names_and_a_star_is_one_label() {
+        let (certificate, key) = made(&["Shop.example", "*.b.example"]);
+        let secret = secret(&[("tls.crt", &certificate), ("tls.key", &key)]);
+        let pair = secret.pair().unwrap();
+        for host in ["shop.example", "SHOP.example", "a.b.example", "*.b.example"] {
+            assert!(pair.covers(host), "{host}");
+        }
+        for host in ["www.shop.example", "b.example", "a.a.b.example", "rcgen self signed cert"] {
+            assert!(!pair.covers(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_another_certificate_is_refused() {
+        let ((certificate, _), (_, key)) = (made(&["a"]), made(&["a"]));
+        let error = secret(&[("tls.crt", &certificate), ("tls.key", &key)]).pair().unwrap_err();
+        assert_eq!(error, "expected the key of the certificate in tls.key, got another one");
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_refused() {
+        let (certificate, key) = made(&["a"]);
+        let broken = certificate.replace('M', "A");
+        for (crt, key) in [("", key.as_str()), (&certificate, ""), (&broken, &key), (&certificate, &broken)] {
+            assert!(secret(&[("tls.crt", crt), ("tls.key", key)]).pair().is_err());
+        }
+        assert!(authorities(&secret(&[("ca.crt", "x")]).secret).is_err());
+        let revoked = [("ca.crt", certificate.as_str()), ("ca.crl", "x")];
+        assert!(authorities(&secret(&revoked).secret).is_err());
+    }
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let (certificate, key) = made(&["a"]);
+        let secret = secret(&[("tls.crt", &certificate), ("tls.key", &key)]);
+        assert!(!format!("{:?}", secret.pair()).contains("PRIVATE"));
+    }
+}

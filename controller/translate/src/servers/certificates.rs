@@ -1,0 +1,134 @@
+//! Which certificate a host presents.
+//!
+//! The first Ingress of the host with a `tls` section decides: the entry that lists the host, else any whose certificate
+//! is good for it. What cannot be presented is reported, and the default certificate takes its place: the host is
+//! served over https either way.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::networking::v1::IngressTLS;
+use sluice_ir::{Action, Demand, HostTls, Redirect, RedirectTo, SecretId, Server, ServerName};
+
+use super::Assembly;
+use super::claim::Author;
+use crate::object::{is_dns_name, shortened};
+use crate::{ObjectKey, Resources, Severity};
+
+impl Assembly<'_> {
+    /// The catch-all server always has the default certificate.
+    pub(super) fn take_tls(&mut self, name: &ServerName, author: &Author) {
+        let decided = self.drafts.get(name).is_some_and(|draft| draft.tls.is_some());
+        if author.tls.is_empty() || decided {
+            return;
+        }
+        let certificate = match name {
+            ServerName::CatchAll => None,
+            ServerName::Exact(_) | ServerName::Wildcard(_) => self.certificate(&name.to_string(), author),
+        };
+        self.drafts.entry(name.clone()).or_default().tls = Some(HostTls { certificate, clients: None });
+    }
+
+    /// The first Ingress of a host that asks clients for certificates decides for the whole host. Whoever means something
+    /// else is served only behind what it means, so not at all: `false`.
+    pub(super) fn take_clients(&mut self, name: &ServerName, author: &Author) -> bool {
+        const FIELD: &str = "annotation auth-tls-secret";
+        const CLOSED: &str = "it guards access, so its locations answer 503";
+        let Some(asked) = &author.annotations.clients else { return true };
+        if *name == ServerName::CatchAll {
+            let reason =
+                "expected a rule with a host, got one without, which every name in a handshake leads to";
+            self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
+            return false;
+        }
+        let decided =
+            self.drafts.entry(name.clone()).or_default().clients.get_or_insert_with(|| asked.clone());
+        if decided == asked {
+            return true;
+        }
+        let reason =
+            format!("expected what an older Ingress asks of the clients of {name}, got something else");
+        self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
+        false
+    }
+
+    fn certificate(&mut self, host: &str, author: &Author) -> Option<SecretId> {
+        let lists_host =
+            |entry: &IngressTLS| entry.hosts.iter().flatten().any(|listed| listed.eq_ignore_ascii_case(host));
+        let Some(position) = author.tls.iter().position(lists_host) else {
+            return author.tls.iter().find_map(|entry| self.present(host, entry, author).ok().flatten());
+        };
+        self.present(host, &author.tls[position], author).unwrap_or_else(|reason| {
+            let field = format!("spec.tls[{position}].secretName");
+            let consequence = format!("{host} presents the default certificate");
+            self.report(&author.object).say(Severity::Warning, field, reason, consequence);
+            None
+        })
+    }
+
+    /// `None`: without a name the default certificate is meant. The error is a report's reason.
+    fn present(
+        &mut self,
+        host: &str,
+        entry: &IngressTLS,
+        author: &Author,
+    ) -> Result<Option<SecretId>, String> {
+        let Some(name) = entry.secret_name.as_deref().filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        if !is_dns_name(name) {
+            return Err(format!("expected the name of a Secret, got {:?}", shortened(name)));
+        }
+        let key = ObjectKey::new(author.object.key.namespace.clone(), name);
+        let secret = self.resources.secrets.get(&key);
+        let secret = secret
+            .ok_or_else(|| format!("expected a Secret, got {:?}, which does not exist", key.to_string()))?;
+        let pair = secret.pair()?;
+        if !pair.covers(host) {
+            return Err(format!("expected a certificate that is good for {host}, got one that is not"));
+        }
+        Ok(Some(self.secrets.present(&key, pair)))
+    }
+}
+
+/// What each name is like in a handshake. Other names of a host, and the name with `www.` that leads to it, present its
+/// certificate when that is good for them.
+pub(super) fn by_name(
+    own: BTreeMap<ServerName, HostTls>,
+    servers: &BTreeMap<ServerName, Server>,
+    resources: &Resources,
+) -> BTreeMap<ServerName, HostTls> {
+    let asks = |server: &Server| {
+        server
+            .clients
+            .as_ref()
+            .filter(|clients| clients.demand != Demand::Off)
+            .map(|clients| clients.trust.clone())
+    };
+    let of = |owner: &ServerName, other: &ServerName| {
+        let id = own.get(owner)?.certificate.as_ref()?;
+        let (namespace, secret) = id.as_str().split_once('/')?;
+        let pair = resources.secrets.get(&ObjectKey::new(namespace, secret))?.pair().ok()?;
+        pair.covers(&other.to_string()).then(|| id.clone())
+    };
+    let mut all = BTreeMap::new();
+    for (name, server) in servers {
+        let certificate = own.get(name).and_then(|host| host.certificate.clone());
+        let certificate = certificate.or_else(|| of(&leads_to(server)?, name));
+        all.insert(name.clone(), HostTls { certificate, clients: asks(server) });
+        for alias in &server.aliases {
+            all.insert(alias.clone(), HostTls { certificate: of(name, alias), clients: asks(server) });
+        }
+    }
+    all.retain(|_, host| *host != HostTls::default());
+    all
+}
+
+/// The host that a server only leads to.
+fn leads_to(server: &Server) -> Option<ServerName> {
+    server.locations.iter().find_map(|location| match &location.action {
+        Action::Redirect(Redirect { to: RedirectTo::Host(host), .. }) => {
+            Some(ServerName::Exact(host.clone()))
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,129 @@
+//! Certificates of clients: which requests a server takes, and what pods are told.
+//!
+//! A certificate counts when it was checked against what the server believes, whatever name the handshake was for: the
+//! listener says against what, in a header. A request without a good one never reaches a route that wants one.
+
+use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
+use envoy_types::pb::envoy::config::route::v3::route_match::TlsContextMatchOptions;
+use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
+use envoy_types::pb::google::protobuf::BoolValue;
+use sluice_ir::{ClientCertificates, Demand, Edge, Location, ServerName};
+
+use super::location;
+use super::matching::{is, match_of, only_for};
+use super::redirect::to_url;
+use crate::render::header::{literal, set};
+use crate::render::manager::told;
+use crate::settings::TRUST_HEADER;
+
+/// The routes of a location, each for the certificates that it takes.
+pub(super) fn routes(
+    location: &Location,
+    server: &ServerName,
+    clients: &ClientCertificates,
+    edge: &Edge,
+) -> Vec<Route> {
+    let first = location::to_https(location, server);
+    let mine = location::routes(&Location { https: None, ..location.clone() }, server, edge);
+    let pods = |verdict| mine.iter().map(move |route| telling(route.clone(), verdict, clients));
+    let good = || pods("SUCCESS").map(|route| checked(route, clients));
+    let presented = |route| with_certificate(route, |options| options.presented = Some(yes()));
+    let refused = || refusal(location, clients);
+    let rest: Vec<Route> = match clients.demand {
+        Demand::Required => good().chain([refused()]).collect(),
+        Demand::Optional => good().chain([presented(refused())]).chain(pods("NONE")).collect(),
+        Demand::Untrusted => good().chain(pods("FAILED").map(presented)).chain(pods("NONE")).collect(),
+        Demand::Off => pods("NONE").collect(),
+    };
+    first.into_iter().chain(rest).collect()
+}
+
+fn checked(route: Route, clients: &ClientCertificates) -> Route {
+    let route = with_certificate(route, |options| options.validated = Some(yes()));
+    only_for(route, is(TRUST_HEADER, &told(&clients.trust)))
+}
+
+fn with_certificate(mut route: Route, say: impl FnOnce(&mut TlsContextMatchOptions)) -> Route {
+    if let Some(path) = &mut route.r#match {
+        say(path.tls_context.get_or_insert_default());
+    }
+    route
+}
+
+/// nginx: 400 for a missing certificate and for a wrong one.
+fn refusal(location: &Location, clients: &ClientCertificates) -> Route {
+    let route = Route {
+        name: location.id.as_str().to_owned(),
+        r#match: Some(match_of(&location.path)),
+        ..Route::default()
+    };
+    match &clients.error_page {
+        Some(page) => to_url(&route, 302, &literal(page)),
+        None => {
+            let refused = DirectResponseAction { status: 400, ..DirectResponseAction::default() };
+            Route { action: Some(RouteKind::DirectResponse(refused)), ..route }
+        }
+    }
+}
+
+/// ingress-nginx: `ssl-client-*`. What a client says about itself is replaced.
+fn telling(mut route: Route, verdict: &str, clients: &ClientCertificates) -> Route {
+    let has_certificate = verdict != "NONE";
+    let mut tell = |header: &str, there: bool, format: &str| {
+        if there {
+            route.request_headers_to_add.push(set(header, format));
+        } else {
+            route.request_headers_to_remove.push(header.to_owned());
+        }
+    };
+    tell("ssl-client-verify", true, verdict);
+    tell("ssl-client-subject-dn", has_certificate, "%DOWNSTREAM_PEER_SUBJECT%");
+    tell("ssl-client-issuer-dn", has_certificate, "%DOWNSTREAM_PEER_ISSUER%");
+    tell("ssl-client-cert", has_certificate && clients.pass, "%DOWNSTREAM_PEER_CERT%");
+    route.request_headers_to_remove.push(TRUST_HEADER.to_owned());
+    route
+}
+
+fn yes() -> BoolValue {
+    BoolValue { value: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use sluice_ir::{Action, BackendId, PathMatch, SecretId, Trust};
+
+    use super::*;
+
+    /// Whether a route asks for a good certificate, for any, or for none; and whether it leads to pods.
+    fn shape(demand: Demand) -> Vec<(&'static str, bool)> {
+        let server = ServerName::parse("a.example").unwrap();
+        let action = Action::Forward(BackendId::new("n", "s", 80));
+        let location = Location::new(&server, PathMatch::Prefix("/".into()), action, Arc::default());
+        let trust = Trust { authorities: SecretId::authorities("n", "ca"), depth: 1 };
+        let clients = ClientCertificates { trust, demand, error_page: None, pass: false };
+        let mut shape: Vec<_> = routes(&location, &server, &clients, &Edge::default())
+            .iter()
+            .map(|route| {
+                let wanted = route.r#match.as_ref().unwrap().tls_context.unwrap_or_default();
+                let wanted = match (wanted.validated.is_some(), wanted.presented.is_some()) {
+                    (true, _) => "good",
+                    (_, true) => "any",
+                    _ => "none",
+                };
+                (wanted, matches!(route.action, Some(RouteKind::Route(_))))
+            })
+            .collect();
+        shape.dedup();
+        shape
+    }
+
+    #[test]
+    fn without_a_good_certificate_nothing_reaches_the_pods_when_one_is_required() {
+        assert_eq!(shape(Demand::Required), [("good", true), ("none", false)]);
+        assert_eq!(shape(Demand::Optional), [("good", true), ("any", false), ("none", true)]);
+        assert_eq!(shape(Demand::Untrusted), [("good", true), ("any", true), ("none", true)]);
+        assert_eq!(shape(Demand::Off), [("none", true)]);
+    }
+}

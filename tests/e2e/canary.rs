@@ -1,0 +1,68 @@
+//! Canaries: the split by weight within its binomial bounds, and rules that are certain.
+
+use std::net::SocketAddr;
+
+use anyhow::{Result, ensure};
+use sluice_tests::echo::Echo;
+use sluice_tests::http;
+use sluice_tests::load::Load;
+use sluice_tests::manifests::Ingress;
+use sluice_tests::ports::Network;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::wait;
+
+use crate::site::{HOST, Site, page};
+
+const REQUESTS: u64 = 1_000;
+
+/// The site with a canary of one pod, `new-0`.
+async fn with_canary(canary: impl FnOnce(Ingress) -> Ingress) -> Result<(Site, Vec<Echo>, Network)> {
+    let site = Site::start(2, 2).await?;
+    let network = Network::reserve()?;
+    let new = Echo::start_all("new", &network.pods(1)).await?;
+    let addrs: Vec<SocketAddr> = new.iter().map(Echo::addr).collect();
+    site.manifests.service("default", "new", 80, &addrs)?;
+    let ingress =
+        Ingress::new("default", "canary").host(HOST).path("/", "new", 80).annotation("canary", "true");
+    site.manifests.ingress(&canary(ingress))?;
+    Ok((site, new, network))
+}
+
+#[tokio::test]
+async fn a_canary_gets_its_weight_of_the_requests() -> Result<()> {
+    let (site, _new, _network) = with_canary(|ingress| ingress.annotation("canary-weight", "20")).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let load = Load::new(sluice.http(), page()).connections(2).max_requests(REQUESTS);
+    let tally = load.run_for(wait::LIMIT).await?;
+    ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{tally}");
+    let (taken, expected) = (tally.pod("new-0") as f64, REQUESTS as f64 * 0.2);
+    let bound = 5.0 * (REQUESTS as f64 * 0.2 * 0.8).sqrt();
+    ensure!((taken - expected).abs() <= bound, "expected {expected} within {bound:.0}: {tally}");
+    ensure!(tally.pod("web-0").abs_diff(tally.pod("web-1")) <= tally.total() / 10, "{tally}");
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn header_and_cookie_decide_before_the_weight() -> Result<()> {
+    let rules = |ingress: Ingress| {
+        let ingress =
+            ingress.annotation("canary-by-header", "X-Canary").annotation("canary-by-cookie", "beta");
+        ingress.annotation("canary-weight", "0")
+    };
+    let (site, _new, _network) = with_canary(rules).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    for (header, value, is_canary) in [
+        ("x-canary", "always", true),
+        ("x-canary", "never", false),
+        ("x-canary", "perhaps", false),
+        ("cookie", "beta=always", true),
+        ("cookie", "beta=never", false),
+        ("x-sluice-cluster", "default/new/80", false),
+        ("x-sluice-endpoint", "127.0.0.1:1", false),
+    ] {
+        let response = http::send(sluice.http(), &page().header(header, value)).await?;
+        let pod = response.pod().map(str::to_owned);
+        ensure!((pod.as_deref() == Some("new-0")) == is_canary, "{header}: {value}: {pod:?}");
+    }
+    sluice.stop()
+}

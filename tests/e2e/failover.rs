@@ -1,0 +1,68 @@
+//! Retries: what one pod fails, the next candidate answers.
+
+use anyhow::{Result, ensure};
+use sluice_tests::load::Load;
+use sluice_tests::manifests::Ingress;
+use sluice_tests::script::Script;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::wait;
+
+use crate::site::{HOST, Site, page};
+use crate::sticky::{clients, sticky};
+
+const REQUESTS: u64 = 60;
+
+async fn serve_all(sluice: &Sluice) -> Result<sluice_tests::tally::Tally> {
+    let load = Load::new(sluice.http(), page()).connections(2).max_requests(REQUESTS);
+    let tally = load.run_for(wait::LIMIT).await?;
+    ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{tally}");
+    Ok(tally)
+}
+
+#[tokio::test]
+async fn a_pod_that_refuses_connections_costs_no_request_with_any_algorithm() -> Result<()> {
+    let mut site = Site::start(3, 3).await?;
+    site.pods[0].stop().await;
+    for (annotation, value) in
+        [("load-balance", "round_robin"), ("load-balance", "ewma"), ("upstream-hash-by", "$request_uri")]
+    {
+        let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+        site.manifests.ingress(&ingress.annotation(annotation, value))?;
+        let sluice = Sluice::start(&site.manifests).await?;
+        let tally = serve_all(&sluice).await?;
+        ensure!(tally.pod("web-0") == 0, "{tally}");
+        sluice.stop()?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_one_pod_answers_with_503_the_next_one_answers_when_that_is_asked_for() -> Result<()> {
+    let site = Site::start(3, 3).await?;
+    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+    site.manifests.ingress(&ingress.annotation("proxy-next-upstream", "error timeout http_503"))?;
+    site.pods[0].script(Script::status(503));
+    let sluice = Sluice::start(&site.manifests).await?;
+    let tally = serve_all(&sluice).await?;
+    ensure!(tally.pod("web-0") == 0 && tally.pod("web-1") > 0 && tally.pod("web-2") > 0, "{tally}");
+    ensure!(site.pods[0].hits() > 0, "the failing pod was never tried");
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn a_session_leaves_a_pod_that_fails_when_told_to_and_stays_with_the_next() -> Result<()> {
+    let mut site = Site::start(3, 3).await?;
+    site.manifests.ingress(&sticky("persistent").annotation("session-cookie-change-on-failure", "true"))?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let (mut client, home) = clients(sluice.http(), 1).await?.remove(0);
+    let pod = site.pods.iter().position(|pod| pod.name() == home).unwrap_or_default();
+    site.pods[pod].stop().await;
+    let next = client.visit(sluice.http()).await?;
+    ensure!(next != home, "{next}");
+    for _ in 0..10 {
+        ensure!(client.visit(sluice.http()).await? == next, "the session moved again");
+    }
+    site.pods[pod].start_again().await?;
+    ensure!(client.visit(sluice.http()).await? == next, "the session went back");
+    sluice.stop()
+}

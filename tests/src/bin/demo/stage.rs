@@ -1,0 +1,126 @@
+//! Where the objects are: a folder of manifests, or a namespace of a cluster.
+
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::{Context, Result, anyhow};
+use serde_json::Value;
+use sluice_tests::apiserver::Cluster;
+use sluice_tests::artifacts;
+use sluice_tests::echo::{Echo, EchoIdentity};
+use sluice_tests::manifests::{Manifests, endpoint_slice};
+use sluice_tests::sluice::Options;
+
+const EXAMPLE: &str = "examples/hello/manifests";
+const SERVICE: &str = "hello";
+/// The pods; the manifest of examples/hello names the first three.
+const PODS: [&str; 4] = ["hello-a", "hello-b", "hello-c", "hello-d"];
+const POD_PORT: u16 = 9001;
+
+/// The objects of examples/hello.
+pub(crate) enum Stage {
+    /// A copy, for the user to edit.
+    Folder(Manifests),
+    Cluster(Box<Cluster>),
+}
+
+impl Stage {
+    pub(crate) fn folder() -> Result<Stage> {
+        Ok(Stage::Folder(Manifests::copy_of(&artifacts::repository().join(EXAMPLE))?))
+    }
+
+    pub(crate) async fn cluster() -> Result<Stage> {
+        let cluster = Cluster::real("sluice-demo").await?;
+        let cluster = cluster.context("--source kube: KUBECONFIG must name the cluster to play in")?;
+        Ok(Stage::Cluster(Box::new(cluster)))
+    }
+
+    /// Starts the pods.
+    pub(crate) async fn pods(&self) -> Result<Vec<Echo>> {
+        if let Stage::Cluster(cluster) = self {
+            return cluster.pods(SERVICE, u16::try_from(PODS.len())?).await;
+        }
+        let mut pods = Vec::new();
+        for (n, name) in PODS.iter().enumerate() {
+            let address = SocketAddr::from((Ipv4Addr::new(127, 10, 0, u8::try_from(n + 1)?), POD_PORT));
+            let pod = Echo::start(address, EchoIdentity::of(SERVICE, name)).await;
+            pods.push(pod.with_context(|| {
+                format!("{address} is taken; another demo may be running, end that one first")
+            })?);
+        }
+        Ok(pods)
+    }
+
+    /// Puts the example there. In the folder it is already, with addresses of pods that are known before.
+    pub(crate) async fn set(&self, pods: &[SocketAddr]) -> Result<()> {
+        let Stage::Cluster(cluster) = self else { return Ok(()) };
+        for mut object in example()? {
+            object["metadata"]["namespace"] = cluster.namespace().into();
+            match object["kind"].as_str() {
+                // A class of the demo's own: the cluster's is somebody's.
+                Some("IngressClass") => continue,
+                Some("EndpointSlice") => continue,
+                Some("Ingress") => object["spec"]["ingressClassName"] = cluster.namespace().into(),
+                _ => {}
+            }
+            cluster.apply(&object).await?;
+        }
+        self.endpoints(pods).await
+    }
+
+    /// Says which pods there are, as a rolling update does.
+    pub(crate) async fn endpoints(&self, pods: &[SocketAddr]) -> Result<()> {
+        match self {
+            Stage::Folder(manifests) => {
+                let slice = endpoint_slice("default", SERVICE, pods);
+                manifests.write("endpointslice.yaml", &serde_json::to_string_pretty(&slice)?)
+            }
+            Stage::Cluster(cluster) => cluster.endpoints(SERVICE, pods).await,
+        }
+    }
+
+    /// How to start a controller on it.
+    pub(crate) fn options(&self) -> Options {
+        match self {
+            Stage::Folder(manifests) => Options::new(manifests),
+            Stage::Cluster(cluster) => Options::in_cluster(cluster),
+        }
+    }
+
+    /// What the user may change.
+    pub(crate) fn invitation(&self) -> String {
+        match self {
+            Stage::Folder(manifests) => format!("edit  {}/endpointslice.yaml", manifests.dir().display()),
+            Stage::Cluster(cluster) => format!("edit  kubectl -n {} edit ingress hello", cluster.namespace()),
+        }
+    }
+
+    /// What the endpoints are called.
+    pub(crate) fn endpoints_name(&self) -> String {
+        match self {
+            Stage::Folder(_) => "endpointslice.yaml".to_owned(),
+            Stage::Cluster(cluster) => format!("EndpointSlices of {}/{SERVICE}", cluster.namespace()),
+        }
+    }
+
+    /// Leaves nothing behind in the cluster.
+    pub(crate) async fn clear(&self) -> Result<()> {
+        match self {
+            Stage::Folder(_) => Ok(()),
+            Stage::Cluster(cluster) => cluster.remove().await,
+        }
+    }
+}
+
+/// The objects of the example.
+fn example() -> Result<Vec<Value>> {
+    let mut objects = Vec::new();
+    for entry in fs::read_dir(artifacts::repository().join(EXAMPLE))? {
+        let path = entry?.path();
+        for document in fs::read_to_string(&path)?.split("\n---\n") {
+            let object = serde_saphyr::from_str(document);
+            objects.push(object.map_err(|error| anyhow!("{}: {error}", path.display()))?);
+        }
+    }
+    Ok(objects)
+}

@@ -21,7 +21,7 @@ pub(crate) const SOCKET: &str = "controller.sock";
 /// What is started as our child.
 pub(crate) enum Child {
     Envoy(Envoy),
-    Nginx(Nginx, Configurations),
+    Nginx(Box<Nginx>, Configurations),
     /// Data planes that somebody else runs come to us.
     None,
 }
@@ -79,7 +79,7 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         drain_timeout: args.shutdown.drain_timeout,
         configurations: configurations.subscribe(),
     };
-    Ok(Child::Nginx(nginx, configurations))
+    Ok(Child::Nginx(Box::new(nginx), configurations))
 }
 
 /// What is said whenever a data plane has become ready to serve.

@@ -54,7 +54,8 @@ fn config(text: &str) -> Config {
         hidden_headers: vec![text.to_owned()],
         ..Edge::default()
     };
-    Config { edge, servers: [(name, server)].into(), backends: [(id, Backend::default())].into() }
+    let (servers, backends) = ([(name, server)].into(), [(id, Backend::default())].into());
+    Config { edge, servers, backends, ..Config::default() }
 }
 
 /// What is left when every quoted word is a `Q`, read as nginx reads it.

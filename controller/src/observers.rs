@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sluice_translate::{Options, Rules};
-use sluice_xds::Store;
+use sluice_xds::{Requests, Store};
 
 use crate::admin::{self, Health, Local, Stop};
 use crate::admission::{self, Judge};
@@ -48,6 +48,15 @@ impl Observers {
         let stop = Stop::default();
         admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
         Ok(Observers { health, metrics, stop })
+    }
+
+    /// What data planes call: for their configuration, and to tell of requests when those are counted.
+    pub(crate) fn routes(&self, store: &Store) -> tonic::service::Routes {
+        let routes = sluice_xds::routes(store);
+        match self.metrics.requests().cloned() {
+            Some(requests) => Requests::told_to(move |served| requests.take(served)).beside(routes),
+            None => routes,
+        }
     }
 
     /// Answers the API server, when the flags ask for it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use sluice_translate::Options;
-use sluice_xds::{Requests, Settings, Store};
+use sluice_xds::{Certificate, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
@@ -22,7 +22,7 @@ use crate::reports::Told;
 use crate::serve::{self, Address};
 use crate::tls::ServerTls;
 use crate::view::View;
-use crate::{certificate, data_plane, log, metrics, options};
+use crate::{certificate, data_plane, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -90,8 +90,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let options = Options { class_is_implied, ..options };
     let certificate = certificate::self_signed()?;
     let default_chain = certificate.chain.clone();
-    let settings = options::envoy(&args.listeners, data_plane::filter_code(args)?, certificate.clone());
-    let settings = Settings { request_log: args.metrics.enable_metrics, ..settings };
+    let settings = settings(args, certificate.clone())?;
     let address = address(args, &run_dir.path)?;
     let child = Child::prepare(args, &run_dir.path, &certificate)?;
 
@@ -100,8 +99,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let view = View::default();
     let looked_at = LookedAt { view: &view, store: &store, envoy: child.envoy(), default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    let routes = xds_routes(&store, admin.metrics.requests());
-    serve::serve(&address, serve::router(shared_log.clone(), routes)).await?;
+    serve::serve(&address, serve::router(shared_log.clone(), admin.routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let source = tokio::select! {
         source = origin::follow(args, &options, sender) => source?,
@@ -140,13 +138,10 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     drained
 }
 
-/// What data planes call: for their configuration, and to tell of requests when those are counted.
-fn xds_routes(store: &Store, requests: Option<&metrics::Requests>) -> tonic::service::Routes {
-    let routes = sluice_xds::routes(store);
-    match requests.cloned() {
-        Some(requests) => Requests::told_to(move |served| requests.take(served)).beside(routes),
-        None => routes,
-    }
+/// How Envoy's resources are rendered.
+fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
+    let settings = options::envoy(&args.listeners, data_plane::filter_code(args)?, certificate);
+    Ok(Settings { request_log: args.metrics.enable_metrics, ..settings })
 }
 
 /// Where data planes find us.

@@ -17,6 +17,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
+use sluice_ir::{Config, SecretValue, ServerName};
 
 use super::backends;
 use super::health::Health;
@@ -74,8 +75,29 @@ fn certificate(local: &Local, query: &str) -> Response {
     let hostname = query.split('&').find_map(|pair| pair.strip_prefix("hostname="));
     match hostname {
         None => (StatusCode::BAD_REQUEST, "Hostname must be specified.").into_response(),
-        Some("_") => local.default_chain.clone().into_response(),
-        Some(_) => (StatusCode::NOT_FOUND, "No key associated with this hostname.").into_response(),
+        Some(name) => match chain_of(local.view.translation().config(), name) {
+            Some(chain) => chain.to_owned().into_response(),
+            None if name == "_" => local.default_chain.clone().into_response(),
+            None => (StatusCode::NOT_FOUND, "No key associated with this hostname.").into_response(),
+        },
+    }
+}
+
+/// The chain of a host, or of the wildcard that it falls under; `_` is the operator's default.
+fn chain_of<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
+    let certificate = match name {
+        "_" => config.default_certificate.as_ref(),
+        host => {
+            let exact = ServerName::parse(host).ok();
+            let wildcard =
+                host.split_once('.').and_then(|(_, rest)| ServerName::parse(&format!("*.{rest}")).ok());
+            let named = [exact, wildcard].into_iter().flatten().find_map(|name| config.tls.get(&name));
+            named.and_then(|host| host.certificate.as_ref())
+        }
+    };
+    match config.secrets.get(certificate?)? {
+        SecretValue::Certificate { chain, .. } => Some(chain),
+        SecretValue::Authorities { .. } => None,
     }
 }
 
@@ -106,4 +128,35 @@ async fn nginx_status(State(local): State<Local>) -> (StatusCode, String) {
          Reading: 0 Writing: {writing} Waiting: {waiting} \n"
     );
     (StatusCode::OK, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_ir::{HostTls, SecretId, Sensitive};
+
+    use super::*;
+
+    #[test]
+    fn a_host_shows_its_chain_or_that_of_its_wildcard_and_never_a_key() {
+        let mut config = Config::default();
+        for (host, name) in [("a.example", "own"), ("*.example", "wild")] {
+            let id = SecretId::certificate("default", name);
+            let value =
+                SecretValue::Certificate { chain: name.to_owned(), key: Sensitive::new("K".to_owned()) };
+            config.secrets.insert(id.clone(), value);
+            let host_tls = HostTls { certificate: Some(id), ..HostTls::default() };
+            config.tls.insert(ServerName::parse(host).unwrap(), host_tls);
+        }
+        config.default_certificate = Some(SecretId::certificate("default", "wild"));
+        for (name, chain) in [
+            ("a.example", Some("own")),
+            ("A.Example", Some("own")),
+            ("b.example", Some("wild")),
+            ("c.b.example", None),
+            ("_", Some("wild")),
+            ("", None),
+        ] {
+            assert_eq!(chain_of(&config, name), chain, "{name:?}");
+        }
+    }
 }

@@ -7,6 +7,7 @@
 //!                                                                            \-----> docs/benchmarks.md (--write)
 //! ```
 
+mod admission;
 mod applications;
 mod compile;
 mod docs;

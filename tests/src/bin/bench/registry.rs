@@ -8,6 +8,7 @@ use std::fmt;
 use anyhow::{Result, ensure};
 
 use crate::Effort;
+use crate::admission::Admission;
 use crate::compile::Compile;
 use crate::endpoint_change::EndpointChange;
 use crate::envoy_cpu::EnvoyCpu;
@@ -33,6 +34,7 @@ fn all() -> Vec<Bench> {
         Bench::Translate(Translate { ingresses: 1000 }),
         Bench::Translate(Translate { ingresses: 5000 }),
         Bench::Translate(Translate { ingresses: 10_000 }),
+        Bench::Admission(Admission { ingresses: 10_000 }),
         Bench::Scale(Scale { source: SourceKind::Folder, ingresses: 10_000 }),
         Bench::Scale(Scale { source: SourceKind::Cluster, ingresses: 10_000 }),
     ];
@@ -57,6 +59,7 @@ pub(crate) enum Bench {
     Compile(Compile),
     Translate(Translate),
     Scale(Scale),
+    Admission(Admission),
 }
 
 impl Bench {
@@ -69,6 +72,7 @@ impl Bench {
             Bench::Compile(bench) => bench.rows(),
             Bench::Translate(bench) => bench.rows(),
             Bench::Scale(bench) => bench.rows().into(),
+            Bench::Admission(bench) => bench.rows(),
         }
     }
 
@@ -81,6 +85,7 @@ impl Bench {
             Bench::Compile(bench) => bench.run(effort),
             Bench::Translate(bench) => bench.run(effort),
             Bench::Scale(bench) => bench.run(effort).await,
+            Bench::Admission(bench) => bench.run(effort),
         }
     }
 }

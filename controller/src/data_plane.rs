@@ -55,9 +55,7 @@ impl Child {
         stopped: watch::Receiver<bool>,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
-            Child::Envoy(envoy) => {
-                (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args)))))
-            }
+            Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
                 let supervisor = tokio::spawn(nginx.supervise(stopped, announce(args)));
                 (publisher.with_nginx(configurations), Some(supervisor))

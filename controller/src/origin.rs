@@ -11,8 +11,17 @@ use crate::source::{Event, Files, kube};
 /// What must stay for the source to be followed, and who wants to hear of reports.
 pub(crate) struct Source {
     _files: Option<Files>,
-    pub(crate) cluster: Option<Cluster>,
+    cluster: Option<Cluster>,
     pub(crate) news: Option<UnboundedSender<Vec<News>>>,
+}
+
+impl Source {
+    /// Takes back what only holds while we serve.
+    pub(crate) async fn leave(self) {
+        if let Some(cluster) = self.cluster {
+            cluster.leave().await;
+        }
+    }
 }
 
 /// A folder, or a cluster: as the flags say.

@@ -10,6 +10,7 @@ use sluice_translate::Options;
 use sluice_xds::{Certificate, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::args::{DataPlane, Origin, Run};
@@ -122,20 +123,16 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
     // Addresses go out of the status while open requests end: neither waits for the other.
-    let leave = async {
-        if let Some(cluster) = source.cluster {
-            cluster.leave().await;
-        }
-    };
-    let drain = async {
-        match data_plane {
-            Some(data_plane) => data_plane.await.context("supervisor"),
-            None => Ok(()),
-        }
-    };
-    let ((), drained) = tokio::join!(leave, drain);
+    let ((), drained) = tokio::join!(source.leave(), drained(data_plane));
     publisher.abort();
     drained
+}
+
+async fn drained(data_plane: Option<JoinHandle<()>>) -> anyhow::Result<()> {
+    match data_plane {
+        Some(data_plane) => data_plane.await.context("supervisor"),
+        None => Ok(()),
+    }
 }
 
 /// How Envoy's resources are rendered.

@@ -1,6 +1,7 @@
 //! The command line. Flags that ingress-nginx has keep their names, their meaning and their defaults.
 
 mod envoy;
+mod nginx;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use nginx::NginxChild;
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -87,6 +89,8 @@ pub(crate) struct Listeners {
 pub(crate) enum DataPlane {
     /// Envoy as a child process.
     Envoy,
+    /// nginx as a child process, with our module.
+    Nginx,
     /// None: only serve xDS, for an Envoy that runs elsewhere.
     None,
 }
@@ -105,6 +109,8 @@ pub(crate) struct Run {
     pub(crate) data_plane: DataPlane,
     #[command(flatten)]
     pub(crate) child: Child,
+    #[command(flatten)]
+    pub(crate) nginx: NginxChild,
     /// The filter [default: `sluice_filter.wasm` beside this program].
     #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
     pub(crate) filter_wasm: Option<PathBuf>,

@@ -14,9 +14,11 @@
 
 mod admin;
 mod args;
+mod binary;
 mod certificate;
 mod envoy;
 mod log;
+mod nginx;
 mod options;
 mod poll;
 mod publish;

@@ -1,13 +1,19 @@
 //! Flags to the values that the crates below take.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use sluice_filter_config::Host;
 use sluice_translate::Options;
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
-use crate::args::{Listeners, Translation};
+use crate::args::{Listeners, Run, Translation};
+use crate::binary;
 
 /// The options of a translation. `others` are ports of ours beside the listeners.
 pub(crate) fn translation(
@@ -39,4 +45,64 @@ pub(crate) fn envoy(listeners: &Listeners, filter: FilterCode, default_certifica
     let at = |port| SocketAddr::new(listeners.bind_address, port);
     let https = Https { address: at(listeners.https_port), default_certificate };
     Settings { http: vec![at(listeners.http_port)], https: Some(https), ..Settings::new(filter, checkpoint) }
+}
+
+/// The settings of an nginx that is our child. Its certificate is written where it finds it.
+pub(crate) fn nginx(
+    args: &Run,
+    folder: &Path,
+    controller: &Path,
+    certificate: &Certificate,
+) -> anyhow::Result<sluice_nginx::Settings> {
+    let flags = &args.nginx;
+    let controller = std::path::absolute(controller).context("--run-dir")?;
+    let upstream = format!("unix:{}", controller.display());
+    let at = |port| SocketAddr::new(args.listeners.bind_address, port);
+    Ok(sluice_nginx::Settings {
+        module: binary::companion(flags.nginx_module.as_deref(), "libngx_sluice.so", "--nginx-module")?,
+        filter: binary::companion(flags.filter_cwasm.as_deref(), "sluice_filter.cwasm", "--filter-cwasm")?,
+        checkpoint: checkpoint(&upstream),
+        http: at(args.listeners.http_port),
+        https: at(args.listeners.https_port),
+        certificate: write_secret(folder.join("default.crt"), &certificate.chain)?,
+        key: write_secret(folder.join("default.key"), &certificate.key)?,
+        folder: folder.to_owned(),
+        // Workers must reach the controller's socket, as an Envoy that is our child does.
+        user: rustix::process::geteuid().is_root().then(|| "root".to_owned()),
+        workers: flags.nginx_workers,
+        drain: args.shutdown.drain_timeout.as_secs(),
+    })
+}
+
+/// What `sluice render` shows: the places are of no machine, and the same everywhere.
+pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
+    let at = |port| SocketAddr::new(listeners.bind_address, port);
+    sluice_nginx::Settings {
+        module: PathBuf::from("libngx_sluice.so"),
+        filter: PathBuf::from("sluice_filter.cwasm"),
+        checkpoint: checkpoint("unix:controller.sock"),
+        http: at(listeners.http_port),
+        https: at(listeners.https_port),
+        certificate: PathBuf::from("default.crt"),
+        key: PathBuf::from("default.key"),
+        folder: PathBuf::from("nginx"),
+        user: None,
+        workers: None,
+        drain: 10,
+    }
+}
+
+fn checkpoint(upstream: &str) -> String {
+    let json = sluice_plugin::checkpoint(Host::Nginx, upstream, "sluice").to_json();
+    String::from_utf8_lossy(&json).into_owned()
+}
+
+/// For nobody else's eyes.
+fn write_secret(path: PathBuf, text: &str) -> anyhow::Result<PathBuf> {
+    let describe = || path.display().to_string();
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&path).with_context(describe)?;
+    file.write_all(text.as_bytes()).with_context(describe)?;
+    Ok(path)
 }

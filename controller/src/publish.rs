@@ -9,6 +9,9 @@
 //!
 //! Between 1 and 2 the publisher waits for every Envoy's answer, but never long: the filter's choice of an endpoint
 //! that Envoy does not know (yet) is served by Envoy's own balancing.
+//!
+//! nginx takes its routes from a file and its endpoints from the log alone. A reload takes a while, so the log names what
+//! the former configuration led to until all workers have the new one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,6 +23,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::nginx::Configurations;
 use crate::poll::SharedLog;
 use crate::reports::Told;
 use crate::source::{Event, Problem};
@@ -28,6 +32,8 @@ use crate::source::{Event, Problem};
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
 /// How long endpoints and clusters stay in Envoy after the filter was told that they are gone.
 const FAREWELL: Duration = Duration::from_millis(50);
+/// The same for nginx: it is asked whether it likes its new configuration, reloads, and every worker starts anew.
+const NGINX_FAREWELL: Duration = Duration::from_secs(5);
 
 /// What the events of a while come to.
 #[derive(Debug, Default)]
@@ -44,6 +50,7 @@ pub(crate) struct Publisher {
     translation: Translation,
     log: SharedLog,
     store: Store,
+    nginx: Option<Configurations>,
     told: Told,
     ready: bool,
     farewell: Option<(Instant, Update)>,
@@ -58,10 +65,16 @@ impl Publisher {
             translation: Translation::default(),
             log,
             store,
+            nginx: None,
             told: Told::default(),
             ready: false,
             farewell: None,
         }
+    }
+
+    /// Also writes nginx's configurations.
+    pub(crate) fn with_nginx(self, nginx: Configurations) -> Self {
+        Publisher { nginx: Some(nginx), ..self }
     }
 
     /// Runs until the source ends.
@@ -150,7 +163,12 @@ impl Publisher {
         let config = self.translation.config();
         self.announce(Update::arrivals(before.config(), config)).await;
         let config = self.translation.config();
-        self.log.publish(|log| log.replace(config));
+        if let Some(nginx) = &self.nginx {
+            self.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
+            nginx.publish(config);
+        } else {
+            self.log.publish(|log| log.replace(config));
+        }
         self.store.apply(Update::routing(config, &self.settings));
         let farewell = Update::farewells(before.config(), config);
         self.schedule(farewell);
@@ -165,14 +183,17 @@ impl Publisher {
 
     /// Farewells wait together; none waits longer than the first asked for.
     fn schedule(&mut self, farewell: Update) {
-        let (_, waiting) =
-            self.farewell.get_or_insert_with(|| (Instant::now() + FAREWELL, Update::default()));
+        let after = if self.nginx.is_some() { NGINX_FAREWELL } else { FAREWELL };
+        let (_, waiting) = self.farewell.get_or_insert_with(|| (Instant::now() + after, Update::default()));
         waiting.merge(farewell);
     }
 
     fn say_farewell(&mut self) {
         if let Some((_, farewell)) = self.farewell.take() {
             self.store.apply(farewell);
+            if self.nginx.is_some() {
+                self.log.publish(|log| log.replace(self.translation.config()));
+            }
         }
     }
 }

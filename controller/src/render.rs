@@ -58,13 +58,20 @@ fn write(
     write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports() })?;
     write_json(&out.join("ir.json"), config)?;
     write_json(&out.join("plugin.json"), &plugin)?;
+    write_text(
+        &out.join("nginx.conf"),
+        &sluice_nginx::render(config, &options::nginx_anywhere(&args.listeners)).text,
+    )?;
     write_json(&out.join("xds.json"), &sluice_xds::Resources::of(config, &settings).to_json())
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
-    let describe = || path.display().to_string();
-    let text = serde_json::to_string_pretty(value).with_context(describe)?;
-    fs::write(path, text + "\n").with_context(describe)
+    let text = serde_json::to_string_pretty(value).with_context(|| path.display().to_string())?;
+    write_text(path, &(text + "\n"))
+}
+
+fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(path, text).with_context(|| path.display().to_string())
 }
 
 pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {

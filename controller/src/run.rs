@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use sluice_xds::{ControllerAddress, FilterCode};
+use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
 use crate::args::{DataPlane, Run};
+use crate::nginx::{self, Configurations, Nginx};
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
 use crate::serve::{self, Address};
 use crate::source::Files;
 use crate::supervise::Envoy;
 use crate::tls::ServerTls;
-use crate::{certificate, log, options};
+use crate::{binary, certificate, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -33,7 +34,7 @@ fn check(args: &Run) -> anyhow::Result<()> {
         bail!("--manifests {}: no such folder", args.manifests.display());
     }
     match args.data_plane {
-        DataPlane::Envoy => {
+        DataPlane::Envoy | DataPlane::Nginx => {
             check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
             check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")
         }
@@ -77,18 +78,12 @@ impl RunDir {
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
-    let filter = filter_wasm(args.filter_wasm.as_deref())?;
     let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
     let options = options::translation(&args.translation, &args.listeners, others);
-    let code = match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(filter),
-        DataPlane::None => {
-            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
-        }
-    };
-    let settings = options::envoy(&args.listeners, code, certificate::self_signed()?);
+    let certificate = certificate::self_signed()?;
+    let settings = options::envoy(&args.listeners, code(args)?, certificate.clone());
     let address = match args.data_plane {
-        DataPlane::Envoy => Address::Unix(run_dir.path.join("controller.sock")),
+        DataPlane::Envoy | DataPlane::Nginx => Address::Unix(run_dir.path.join("controller.sock")),
         DataPlane::None => match &args.xds_certificates {
             Some(folder) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
             None => Address::Tcp(args.xds_address),
@@ -100,16 +95,24 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let _files = Files::follow(&args.manifests, sender)?;
-    let publisher = tokio::spawn(Publisher::new(options, settings, shared_log, store).run(events));
+    let publisher = Publisher::new(options, settings, shared_log, store);
 
     let (stop, stopped) = watch::channel(false);
-    let data_plane = match address {
-        Address::Unix(socket) => Some(tokio::spawn(start_envoy(args, &run_dir.path, socket, stopped)?)),
+    let (publisher, data_plane) = match address {
+        Address::Unix(socket) if args.data_plane == DataPlane::Nginx => {
+            let (nginx, configurations) = prepare_nginx(args, &run_dir.path, &socket, &certificate)?;
+            let supervisor = nginx.supervise(stopped, announce(args));
+            (publisher.with_nginx(configurations), Some(tokio::spawn(supervisor)))
+        }
+        Address::Unix(socket) => {
+            (publisher, Some(tokio::spawn(start_envoy(args, &run_dir.path, socket, stopped)?)))
+        }
         Address::Tcp(_) | Address::Tls(..) => {
             info!("serving xds on {}", args.xds_address);
-            None
+            (publisher, None)
         }
     };
+    let publisher = tokio::spawn(publisher.run(events));
     signals.wait().await;
     tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
@@ -128,17 +131,46 @@ fn start_envoy(
 ) -> anyhow::Result<impl Future<Output = ()> + use<>> {
     let controller = ControllerAddress::Unix(socket);
     let envoy = Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller)?;
-    let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
-    let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
-    Ok(envoy.supervise(stopped, move || info!("serving http on {http}, https on {https}")))
+    Ok(envoy.supervise(stopped, announce(args)))
 }
 
-fn filter_wasm(given: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let beside = || Some(std::env::current_exe().ok()?.parent()?.join("sluice_filter.wasm"));
-    let path = given.map(Path::to_owned).or_else(beside).unwrap_or_default();
-    // Envoy reads it from wherever Envoy was started.
-    std::path::absolute(&path).ok().filter(|path| path.is_file()).with_context(|| {
-        format!("--filter-wasm {}: no such file; build it with `cargo xtask setup`", path.display())
+fn prepare_nginx(
+    args: &Run,
+    run_dir: &Path,
+    controller: &Path,
+    certificate: &Certificate,
+) -> anyhow::Result<(Nginx, Configurations)> {
+    let folder = nginx::folder(run_dir)?;
+    let settings = options::nginx(args, &folder, controller, certificate)?;
+    let configurations = Configurations::new(settings.clone());
+    let nginx = Nginx {
+        binary: binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?,
+        folder,
+        http: settings.http,
+        drain_timeout: args.shutdown.drain_timeout,
+        configurations: configurations.subscribe(),
+    };
+    Ok((nginx, configurations))
+}
+
+/// What is said whenever a data plane has become ready to serve.
+fn announce(args: &Run) -> impl Fn() + Clone + Send + use<> {
+    let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
+    let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
+    move || info!("serving http on {http}, https on {https}")
+}
+
+/// The filter as Envoys get it.
+fn code(args: &Run) -> anyhow::Result<FilterCode> {
+    let wasm = || binary::companion(args.filter_wasm.as_deref(), "sluice_filter.wasm", "--filter-wasm");
+    Ok(match args.data_plane {
+        DataPlane::Envoy => FilterCode::File(wasm()?),
+        DataPlane::None => {
+            let filter = wasm()?;
+            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
+        }
+        // There is none to get it; nginx has its own.
+        DataPlane::Nginx => FilterCode::Inline(Vec::new()),
     })
 }
 

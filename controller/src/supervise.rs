@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use hyper::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use sluice_xds::{BootstrapSettings, ControllerAddress};
@@ -13,8 +13,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
-use crate::admin;
 use crate::args::{Child as Flags, Shutdown};
+use crate::{admin, binary};
 
 /// How long an Envoy must live for its death to count as the first one again.
 const STABLE: Duration = Duration::from_secs(30);
@@ -35,22 +35,6 @@ pub(crate) struct Envoy {
     drain_timeout: Duration,
 }
 
-/// Finds the binary: as given, or `envoy` in PATH.
-fn find_binary(given: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let advice = "install Envoy, or name it with --envoy-binary or ENVOY_BINARY";
-    match given {
-        Some(path) if path.is_file() => Ok(path.to_owned()),
-        Some(path) => bail!("--envoy-binary {}: no such file; {advice}", path.display()),
-        None => {
-            let folders = std::env::var_os("PATH").unwrap_or_default();
-            let found = std::env::split_paths(&folders)
-                .map(|folder| folder.join("envoy"))
-                .find(|path| path.is_file());
-            found.with_context(|| format!("no envoy in PATH; {advice}"))
-        }
-    }
-}
-
 impl Envoy {
     /// Finds the binary and writes the bootstrap.
     pub(crate) fn prepare(
@@ -67,7 +51,7 @@ impl Envoy {
         let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
         std::fs::write(&bootstrap, text).with_context(|| bootstrap.display().to_string())?;
         Ok(Envoy {
-            binary: find_binary(flags.envoy_binary.as_deref())?,
+            binary: binary::find(flags.envoy_binary.as_deref(), "envoy", "--envoy-binary", "ENVOY_BINARY")?,
             bootstrap,
             admin_socket,
             concurrency: flags.envoy_concurrency,

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use serde_json::{Value, json};
 use sluice_tests::artifacts;
 use sluice_tests::http::Response;
 use sluice_tests::nginx::{Conf, Nginx};
@@ -76,14 +77,22 @@ pub(crate) fn follow(controller: &str) -> String {
 
 /// `sluice_filter` with tables that do not change: this location leads to these pods.
 pub(crate) fn fixed(location: &str, pods: &[SocketAddr]) -> String {
-    let endpoints: Vec<String> = pods.iter().map(|pod| format!(r#"{{"address":"{pod}"}}"#)).collect();
-    let backend =
-        format!(r#""b":{{"name":"b","load_balance":"round_robin","attempts":3,"endpoints":[{}]}}"#, endpoints.join(","));
-    let tables = format!(
-        r#""version":"1-{:032x}","locations":{{"{location}":{{"backend":"b"}}}},"backends":{{{backend}}}"#,
-        1
-    );
-    format!(r#"sluice_filter '{{"schema":1,"host":"nginx","tables":{{"snapshot":{{{tables}}}}}}}';"#)
+    let backend = round_robin("b", pods);
+    balanced(&json!({location: {"backend": "b"}}), &json!({"b": backend}))
+}
+
+/// A backend of these pods.
+pub(crate) fn round_robin(name: &str, pods: &[SocketAddr]) -> Value {
+    let endpoints: Vec<Value> = pods.iter().map(|pod| json!({"address": pod.to_string()})).collect();
+    json!({"name": name, "load_balance": "round_robin", "attempts": 3, "endpoints": endpoints})
+}
+
+/// `sluice_filter` with tables that do not change.
+pub(crate) fn balanced(locations: &Value, backends: &Value) -> String {
+    let version = format!("1-{:032x}", 1);
+    let snapshot = json!({"version": version, "locations": locations, "backends": backends});
+    // The configuration comes first: a test cuts the tables out.
+    format!(r#"sluice_filter '{{"schema":1,"host":"nginx","tables":{{"snapshot":{snapshot}}}}}';"#)
 }
 
 /// A server with one location, and the upstream of the pods. Without candidates nobody answers.
@@ -103,14 +112,15 @@ pub(crate) struct Fixed {
 impl Fixed {
     /// These pods, and what else the location says.
     pub(crate) async fn start(pods: &[SocketAddr], location: &str) -> Result<Fixed> {
+        Fixed::with(&fixed("site", pods), location).await
+    }
+
+    /// This `sluice_filter`, and what else the location `site` says.
+    pub(crate) async fn with(directive: &str, location: &str) -> Result<Fixed> {
         let (port, filter) = (Port::reserve()?, artifacts::compiled_filter()?);
         let location = format!("set $sluice_location site;\n{PROXY}\n{location}");
-        let http = format!(
-            "sluice_wasm {};\n{}\n{}",
-            filter.display(),
-            fixed("site", pods),
-            server(port.addr(), &location)
-        );
+        let http =
+            format!("sluice_wasm {};\n{directive}\n{}", filter.display(), server(port.addr(), &location));
         let nginx = Nginx::start(Conf::write("worker_processes 1;", &http)?).await?;
         sluice_tests::wait::until("nginx to listen", async || {
             tokio::net::TcpStream::connect(port.addr()).await.ok()

@@ -9,6 +9,7 @@ mod gateway;
 mod guest;
 mod headers;
 mod pause;
+mod policies;
 mod pooled_pod;
 mod reload;
 mod retries;

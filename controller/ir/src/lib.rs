@@ -20,7 +20,7 @@ mod redirect;
 mod server;
 mod transport;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -50,4 +50,54 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+}
+
+impl Config {
+    /// This configuration, with the locations and backends that only the other one has: what must be known while one
+    /// becomes the other.
+    #[must_use]
+    pub fn with_routes_of(&self, other: &Config) -> Config {
+        let mut both = self.clone();
+        // A redirect does not need the backends: until it takes over, its requests go where they went.
+        let decided = locations(self).filter(|location| !matches!(location.action, Action::Redirect(_)));
+        let known: BTreeSet<&LocationId> = decided.map(|location| &location.id).collect();
+        for (name, server) in &other.servers {
+            let gone = server.locations.iter().filter(|location| !known.contains(&location.id)).cloned();
+            both.servers.entry(name.clone()).or_default().locations.extend(gone);
+        }
+        for (id, backend) in &other.backends {
+            both.backends.entry(id.clone()).or_insert_with(|| backend.clone());
+        }
+        both
+    }
+}
+
+fn locations(config: &Config) -> impl Iterator<Item = &Location> {
+    config.servers.values().flat_map(|server| &server.locations)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn forwarding(path: &str, service: &str) -> Config {
+        let (name, id) = (ServerName::CatchAll, BackendId::new("default", service, 80));
+        let path = PathMatch::Exact(path.to_owned());
+        let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
+        let mut config = Config::default();
+        config.servers.insert(name, Server { locations: vec![location], ..Server::default() });
+        config.backends.insert(id, Backend::default());
+        config
+    }
+
+    #[test]
+    fn while_one_becomes_the_other_both_are_known_and_the_new_one_decides() {
+        let both = forwarding("/a", "new").with_routes_of(&forwarding("/a", "old"));
+        let actions: Vec<_> = locations(&both).map(|location| location.action.clone()).collect();
+        assert_eq!(actions, [Action::Forward(BackendId::new("default", "new", 80))]);
+        assert_eq!(both.backends.len(), 2);
+        assert_eq!(locations(&forwarding("/a", "x").with_routes_of(&forwarding("/b", "x"))).count(), 2);
+    }
 }

@@ -1,0 +1,134 @@
+//! Texts of others in nginx's grammar.
+//!
+//! nginx reads a quoted word so: `\"` and `\\` are one character, and in most directives `$name` is a variable. Nothing
+//! escapes a `$`, so it comes out of a variable itself, `$sluice_dollar`. With that every text can be written, and none
+//! can be anything else than a text.
+
+use std::fmt::{self, Display, Write};
+
+use askama::filters::{Escaper, Safe};
+
+/// A word longer than this might not fit nginx's buffer of 4096 bytes, quotes and all.
+const LONGEST: usize = 4000;
+/// What stands for a character that has no business in a configuration.
+const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
+/// The escaper of all templates: a text that is neither a [`Word`] nor a [`Value`] is escaped as a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conf;
+
+impl Escaper for Conf {
+    fn write_escaped_str<W: Write>(&self, mut to: W, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|letter| match letter {
+            '$' => to.write_str("${sluice_dollar}"),
+            letter => escaped(&mut to, letter),
+        })
+    }
+}
+
+fn escaped(to: &mut impl Write, letter: char) -> fmt::Result {
+    match letter {
+        '"' | '\\' => write!(to, "\\{letter}"),
+        letter if letter.is_control() => to.write_char(REPLACEMENT),
+        letter => to.write_char(letter),
+    }
+}
+
+/// A quoted word where nginx knows no variables: paths, names, patterns.
+pub(crate) type Word = Safe<Quoted>;
+/// A quoted word where nginx replaces variables.
+pub(crate) type Value = Safe<Quoted>;
+
+/// A text in quotes, written by [`word`] or by a [`Text`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quoted(String);
+
+impl Display for Quoted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0)
+    }
+}
+
+impl Quoted {
+    /// Whether nginx can read it.
+    pub(crate) fn fits(&self) -> bool {
+        self.0.len() <= LONGEST
+    }
+}
+
+/// Quotes a text for a directive that knows no variables.
+pub(crate) fn word(text: impl Display) -> Word {
+    let mut quoted = String::new();
+    for letter in text.to_string().chars() {
+        // Writing to a String does not fail.
+        let _ = escaped(&mut quoted, letter);
+    }
+    Safe(Quoted(quoted))
+}
+
+/// A value in the making: texts of others and variables of ours.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Text(String);
+
+impl Text {
+    /// A text of others.
+    pub(crate) fn then(mut self, text: &str) -> Self {
+        // Writing to a String does not fail.
+        let _ = Conf.write_escaped_str(&mut self.0, text);
+        self
+    }
+
+    /// A variable. Characters that cannot be in a name are what nginx makes of them in names of headers.
+    pub(crate) fn variable(mut self, name: &str) -> Self {
+        let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+        self.0.push_str("${");
+        self.0.extend(name.chars().map(letter));
+        self.0.push('}');
+        self
+    }
+
+    /// What a group of the last pattern captured, from 1 to 9.
+    pub(crate) fn group(mut self, group: u8) -> Self {
+        debug_assert!((1..=9).contains(&group), "nginx's have one digit");
+        self.0.push('$');
+        self.0.push(char::from(b'0' + group % 10));
+        self
+    }
+
+    pub(crate) fn quoted(self) -> Value {
+        Safe(Quoted(self.0))
+    }
+}
+
+/// A value without anything of the request in it.
+pub(crate) fn value(text: impl Display) -> Value {
+    Text::default().then(&text.to_string()).quoted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_its_quotes_or_names_a_variable() {
+        let hostile = "a\" b\\ c$host ${x} ; } # {\n\r\0";
+        let text = value(hostile).0.to_string();
+        assert_eq!(
+            text,
+            "\"a\\\" b\\\\ c${sluice_dollar}host ${sluice_dollar}{x} ; } # {\u{fffd}\u{fffd}\u{fffd}\""
+        );
+        assert_eq!(word("~^\\d+$\"").0.to_string(), r#""~^\\d+$\"""#);
+    }
+
+    #[test]
+    fn a_variable_is_a_name_and_nothing_else() {
+        let text = Text::default().then("v=").variable("http_x-a}$b").group(1).quoted();
+        assert_eq!(text.0.to_string(), r#""v=${http_x_a__b}$1""#);
+    }
+
+    #[test]
+    fn a_word_that_nginx_cannot_read_is_known_before() {
+        assert!(word("a".repeat(4000)).0.fits());
+        assert!(!word("\"".repeat(2001)).0.fits());
+    }
+}

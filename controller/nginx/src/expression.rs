@@ -1,0 +1,48 @@
+//! Expressions as nginx's values, and the variables that `http.conf` defines for them.
+
+use sluice_ir::{Expression, Part, Piece, Template, Variable};
+
+use crate::conf::Text;
+
+/// What the client spoke, as far as that is believed.
+pub(crate) const SCHEME: &str = "sluice_scheme";
+/// The host that the client asked for, as far as that is believed.
+pub(crate) const HOST: &str = "sluice_host";
+/// The port that the client connected to, as far as that is believed.
+pub(crate) const PORT: &str = "sluice_port";
+/// The client's `X-Request-ID`, or a new one.
+pub(crate) const REQUEST_ID: &str = "sluice_request_id";
+/// The path without a slash at its end, and the query.
+pub(crate) const UNSLASHED: &str = "sluice_unslashed";
+
+/// A text with something of the request in it.
+pub(crate) fn expression(expression: &Expression) -> Text {
+    expression.0.iter().fold(Text::default(), |text, part| match part {
+        Part::Text(literal) => text.then(literal),
+        Part::Variable(variable) => text.variable(&name(variable)),
+    })
+}
+
+/// A text with captured groups in it.
+pub(crate) fn template(text: Text, template: &Template) -> Text {
+    template.0.iter().fold(text, |text, piece| match piece {
+        Piece::Text(literal) => text.then(literal),
+        Piece::Group(group) => text.group(*group),
+    })
+}
+
+fn name(variable: &Variable) -> String {
+    match variable {
+        Variable::RemoteAddress => "remote_addr".to_owned(),
+        Variable::Host => "http_host".to_owned(),
+        Variable::Scheme => SCHEME.to_owned(),
+        Variable::Method => "request_method".to_owned(),
+        Variable::RequestUri => "request_uri".to_owned(),
+        Variable::Path => "uri".to_owned(),
+        Variable::RequestId => REQUEST_ID.to_owned(),
+        Variable::ServerPort => PORT.to_owned(),
+        Variable::Header(name) => format!("http_{name}"),
+        Variable::Cookie(name) => format!("cookie_{name}"),
+        Variable::Argument(name) => format!("arg_{name}"),
+    }
+}

@@ -1,0 +1,48 @@
+//! nginx.conf for an nginx with our module.
+//!
+//! ```text
+//!   ir::Config --> http {}: maps, headers, the filter, one upstream for all pods
+//!                    \--> server {} for each host --> location {} for each path: its id for the filter, and how long to wait
+//! ```
+//!
+//! What the filter decides is not here: endpoints, balancing, stickiness and canaries reach it from the controller, so a
+//! change of those never reloads nginx. The one upstream connects to whatever the filter has chosen.
+//!
+//! Pure, and the same bytes for the same input.
+
+mod conf;
+mod expression;
+mod http;
+mod location;
+mod redirect;
+mod server;
+mod settings;
+
+use std::path::{Path, PathBuf};
+
+use sluice_ir::{Config, LocationId};
+
+pub use settings::Settings;
+
+/// A configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// nginx.conf.
+    pub text: String,
+    /// Locations that nginx cannot read, because a text in them is too long for it.
+    pub refused: Vec<LocationId>,
+}
+
+/// The socket on which nginx itself answers when the filter has chosen nobody.
+#[must_use]
+pub fn nobody(folder: &Path) -> PathBuf {
+    folder.join("nobody.sock")
+}
+
+/// Everything as nginx.conf.
+#[must_use]
+pub fn render(config: &Config, settings: &Settings) -> Rendered {
+    let mut refused = Vec::new();
+    let text = http::render(config, settings, &mut refused);
+    Rendered { text, refused }
+}

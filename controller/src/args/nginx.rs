@@ -1,0 +1,23 @@
+//! Flags of an nginx that Sluice runs.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+/// The process, with `--data-plane nginx`.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Data plane")]
+pub(crate) struct NginxChild {
+    /// The nginx binary [default: `nginx` in PATH].
+    #[arg(long, env = "NGINX_BINARY", value_name = "PATH")]
+    pub(crate) nginx_binary: Option<PathBuf>,
+    /// Sluice's module for this nginx [default: `libngx_sluice.so` beside this program].
+    #[arg(long, env = "SLUICE_NGINX_MODULE", value_name = "PATH")]
+    pub(crate) nginx_module: Option<PathBuf>,
+    /// The filter as `sluice-compile` wrote it for nginx [default: `sluice_filter.cwasm` beside this program].
+    #[arg(long, env = "SLUICE_FILTER_CWASM", value_name = "PATH")]
+    pub(crate) filter_cwasm: Option<PathBuf>,
+    /// Worker processes of nginx [default: one per core].
+    #[arg(long, value_name = "N")]
+    pub(crate) nginx_workers: Option<u32>,
+}

@@ -1,0 +1,69 @@
+//! The way of a configuration from the publisher to nginx: only what differs goes on, and only what nginx accepts is kept.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use sluice_ir::Config;
+use sluice_nginx::Settings;
+use tokio::process::Command;
+use tokio::sync::watch;
+use tracing::error;
+
+/// What the publisher writes into.
+#[derive(Debug)]
+pub(crate) struct Configurations {
+    settings: Settings,
+    latest: watch::Sender<Option<Arc<str>>>,
+}
+
+impl Configurations {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Configurations { settings, latest: watch::Sender::new(None) }
+    }
+
+    /// Where each new one shows; `None` until there is one.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Arc<str>>> {
+        self.latest.subscribe()
+    }
+
+    /// Renders; endpoints are not in it, so most changes make no difference.
+    pub(crate) fn publish(&self, config: &Config) {
+        let rendered = sluice_nginx::render(config, &self.settings);
+        for location in &rendered.refused {
+            error!(
+                "location {}: expected texts that nginx can read, got longer ones; it is not served",
+                location.as_str()
+            );
+        }
+        self.latest.send_if_modified(|latest| {
+            let is_new = latest.as_deref() != Some(&*rendered.text);
+            if is_new {
+                *latest = Some(rendered.text.into());
+            }
+            is_new
+        });
+    }
+}
+
+/// The file that nginx is started with.
+pub(crate) fn file(folder: &Path) -> PathBuf {
+    folder.join("nginx.conf")
+}
+
+/// Makes a configuration nginx's, unless nginx refuses it: then the last good one stays.
+pub(crate) async fn adopt(binary: &Path, folder: &Path, text: &str) -> anyhow::Result<()> {
+    let candidate = folder.join("candidate.conf");
+    std::fs::write(&candidate, text).with_context(|| candidate.display().to_string())?;
+    let mut command = Command::new(binary);
+    command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(folder).arg("-c").arg(&candidate);
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let output = command.output().await.with_context(|| format!("cannot start {}", binary.display()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("nginx refuses the configuration, the last good one stays: {}", said.trim_end());
+    }
+    // On one file system, so nginx sees either of the two and never a part.
+    std::fs::rename(&candidate, file(folder)).context("nginx.conf")
+}

@@ -1,0 +1,213 @@
+//! nginx as a child process: started, watched, told to reload, drained and stopped.
+
+mod configurations;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+use tracing::{debug, error, info, warn};
+
+pub(crate) use configurations::Configurations;
+
+/// Changes that come so close together are one reload: each makes new worker processes.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// How long an nginx must live for its death to count as the first one again.
+const STABLE: Duration = Duration::from_secs(30);
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How often it is tried whether it serves.
+const ASK: Duration = Duration::from_millis(20);
+/// Time to end after it was told to at once, before it is killed.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How to run nginx.
+#[derive(Debug)]
+pub(crate) struct Nginx {
+    pub(crate) binary: PathBuf,
+    /// Its own: configuration, sockets, temporary files.
+    pub(crate) folder: PathBuf,
+    /// Where it serves http.
+    pub(crate) http: SocketAddr,
+    /// How long open requests may take at the end.
+    pub(crate) drain_timeout: Duration,
+    /// What it serves.
+    pub(crate) configurations: watch::Receiver<Option<Arc<str>>>,
+}
+
+impl Nginx {
+    /// Keeps an nginx running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
+    /// become ready to serve.
+    pub(crate) async fn supervise(
+        mut self,
+        mut stop: watch::Receiver<bool>,
+        live: impl Fn() + Clone + Send + 'static,
+    ) {
+        let mut wait = FIRST_WAIT;
+        // Without a good configuration there is nothing to start.
+        while !self.next_configuration(&mut stop).await {
+            if *stop.borrow() {
+                return;
+            }
+        }
+        while !*stop.borrow() {
+            let started = Instant::now();
+            match self.start() {
+                Ok(child) => {
+                    let Some(status) = self.outlived(child, &mut stop, live.clone()).await else { return };
+                    if started.elapsed() > STABLE {
+                        wait = FIRST_WAIT;
+                    }
+                    error!("nginx ended by itself ({status}); starting it again in {wait:?}");
+                }
+                Err(error) => error!("{error:#}; trying again in {wait:?}"),
+            }
+            tokio::time::timeout(wait, stop.wait_for(|stop| *stop)).await.ok();
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+    }
+
+    /// Waits for a configuration and adopts it; `false` when nginx refuses it, or when we are to stop.
+    async fn next_configuration(&mut self, stop: &mut watch::Receiver<bool>) -> bool {
+        let told = told(stop);
+        tokio::select! {
+            // An error: the publisher is gone, and we are told to stop soon.
+            Ok(()) = self.configurations.changed() => {}
+            () = told => return false,
+        }
+        self.adopt_latest().await
+    }
+
+    async fn adopt_latest(&mut self) -> bool {
+        tokio::time::sleep(DEBOUNCE).await;
+        let Some(text) = self.configurations.borrow_and_update().clone() else { return false };
+        let adopted = configurations::adopt(&self.binary, &self.folder, &text).await;
+        if let Err(error) = &adopted {
+            error!("{error:#}");
+        }
+        adopted.is_ok()
+    }
+
+    /// How a child ended by itself; `None` when it was stopped because we were told to.
+    async fn outlived(
+        &mut self,
+        mut child: Child,
+        stop: &mut watch::Receiver<bool>,
+        live: impl Fn() + Send + 'static,
+    ) -> Option<String> {
+        let announce = tokio::spawn(announce(self.http, live));
+        let ended = loop {
+            let told = told(stop);
+            tokio::select! {
+                status = child.wait() => {
+                    break Some(status.map_or_else(|e| e.to_string(), |status| status.to_string()));
+                }
+                () = told => break None,
+                Ok(()) = self.configurations.changed() => {}
+            }
+            if self.adopt_latest().await {
+                info!("reloading nginx");
+                tell(&child, Signal::HUP);
+            }
+        };
+        announce.abort();
+        if ended.is_none() {
+            self.stop(child).await;
+        }
+        ended
+    }
+
+    fn start(&self) -> anyhow::Result<Child> {
+        // What an nginx that died has left behind would keep the next one from listening.
+        std::fs::remove_file(sluice_nginx::nobody(&self.folder)).ok();
+        let mut command = Command::new(&self.binary);
+        command
+            .args(["-e", "stderr", "-p"])
+            .arg(&self.folder)
+            .arg("-c")
+            .arg(configurations::file(&self.folder));
+        // A Ctrl-C is for us alone: nginx is drained before it ends.
+        command.process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
+        info!("nginx started, pid {}", child.id().unwrap_or_default());
+        child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
+        Ok(child)
+    }
+
+    /// New connections go elsewhere, open requests get their time, then nginx ends.
+    async fn stop(&self, mut child: Child) {
+        info!("draining nginx");
+        tell(&child, Signal::QUIT);
+        if tokio::time::timeout(self.drain_timeout, child.wait()).await.is_err() {
+            warn!("requests are still open after {:?}; ending nginx all the same", self.drain_timeout);
+            tell(&child, Signal::TERM);
+            if tokio::time::timeout(LAST_WORDS, child.wait()).await.is_err() {
+                warn!("nginx did not end in {LAST_WORDS:?}; killing it");
+                child.kill().await.ok();
+            }
+        }
+        info!("nginx stopped");
+    }
+}
+
+/// Ends when we are to stop.
+async fn told(stop: &mut watch::Receiver<bool>) {
+    stop.wait_for(|stop| *stop).await.ok();
+}
+
+fn tell(child: &Child, signal: Signal) {
+    let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    if let Some(Err(error)) = pid.map(|pid| kill_process(pid, signal)) {
+        warn!("cannot signal nginx: {error}");
+    }
+}
+
+/// Waits until nginx listens.
+async fn announce(http: SocketAddr, live: impl Fn()) {
+    while TcpStream::connect(reachable(http)).await.is_err() {
+        tokio::time::sleep(ASK).await;
+    }
+    live();
+}
+
+/// Everywhere is also here.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// nginx's lines, in our log, at their level: `2026/01/31 12:00:00 [error] 1#1: text`.
+async fn pass_on(output: impl AsyncRead + Unpin) {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let level = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        match level {
+            Some(("emerg" | "alert" | "crit" | "error", text)) => {
+                error!(target: "nginx", "{}", text.trim_start())
+            }
+            Some(("warn", text)) => warn!(target: "nginx", "{}", text.trim_start()),
+            Some(("notice" | "info" | "debug", text)) => debug!(target: "nginx", "{}", text.trim_start()),
+            _ => info!(target: "nginx", "{line}"),
+        }
+    }
+}
+
+/// Puts nginx's own files where only we and it see them.
+pub(crate) fn folder(run_dir: &Path) -> anyhow::Result<PathBuf> {
+    let folder = std::path::absolute(run_dir.join("nginx")).context("--run-dir")?;
+    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    Ok(folder)
+}

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use sluice_tests::echo::{Echo, Script};
+use sluice_tests::echo::Echo;
 use sluice_tests::http::{self, Request, Response};
 use sluice_tests::ports::Network;
+use sluice_tests::script::Script;
 
 use crate::gateway::{Fixed, balanced, round_robin};
 use crate::site::{HOST, page};

@@ -115,13 +115,27 @@ impl Options {
         let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
         command.arg("--filter-wasm").arg(filter);
         if self.own_envoy {
-            command.args(["--data-plane", &self.data_plane, "--envoy-concurrency", "1"]);
-            command.arg("--envoy-binary").arg(artifacts::envoy()?);
+            command.args(["--data-plane", &self.data_plane]);
+            self.programs(&mut command)?;
         } else {
             command.args(["--data-plane", "none"]);
         }
         command.args(&self.arguments);
         Ok(command)
+    }
+
+    /// What the data plane is made of.
+    fn programs(&self, command: &mut Command) -> Result<()> {
+        if self.data_plane == "nginx" {
+            command.args(["--nginx-workers", "2"]);
+            command.arg("--nginx-binary").arg(artifacts::nginx()?);
+            command.arg("--nginx-module").arg(artifacts::nginx_module()?);
+            command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
+        } else {
+            command.args(["--envoy-concurrency", "1"]);
+            command.arg("--envoy-binary").arg(artifacts::envoy()?);
+        }
+        Ok(())
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn render(config: &Config, settings: &Settings, refused: &mut Vec<Loc
         servers,
     };
     // Nothing in the templates can fail, and a String takes everything.
-    main.render().unwrap_or_default()
+    main.render().unwrap_or_default() + "\n"
 }
 
 /// The checkpoint knows no variables; `sluice_filter` joins its words.

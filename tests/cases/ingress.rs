@@ -1,4 +1,5 @@
-//! `ingress.json`, one test for each area. What fails and why is in `expected-failures.txt`.
+//! `ingress.json`, one test for each area and data plane. What fails and why is in `expected-failures.txt`; what fails on
+//! nginx only, in `expected-failures-nginx.txt`.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +16,18 @@ macro_rules! areas {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $area() -> Result<()> {
-                play(stringify!($area)).await
+                play(stringify!($area), "envoy").await
             }
         )*
+
+        mod on_nginx {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $area() -> anyhow::Result<()> {
+                    super::play(stringify!($area), "nginx").await
+                }
+            )*
+        }
     };
 }
 
@@ -25,16 +35,20 @@ areas! {
     acl admission affinity auth balancer canary class cors errors headers l4 redirect rewrite routing ssl status
 }
 
-fn file() -> Result<(CaseFile, ExpectedFailures)> {
+fn file(data_plane: &str) -> Result<(CaseFile, ExpectedFailures)> {
     let folder = repository().join("tests/cases");
-    let list =
-        std::fs::read_to_string(folder.join("expected-failures.txt")).context("expected-failures.txt")?;
-    Ok((CaseFile::read(&folder.join("ingress.json"))?, ExpectedFailures::parse(&list)?))
+    let list = |name: &str| std::fs::read_to_string(folder.join(name)).with_context(|| name.to_owned());
+    let mut expected = list("expected-failures.txt")?;
+    if data_plane == "nginx" {
+        expected += &list("expected-failures-nginx.txt")?;
+    }
+    Ok((CaseFile::read(&folder.join("ingress.json"))?, ExpectedFailures::parse(&expected)?))
 }
 
-async fn play(area: &str) -> Result<()> {
-    let (file, expected) = file()?;
-    let selection = Selection { areas: vec![area.to_owned()], ..Selection::default() };
+async fn play(area: &str, data_plane: &str) -> Result<()> {
+    let (file, expected) = file(data_plane)?;
+    let data_plane = data_plane.to_owned();
+    let selection = Selection { areas: vec![area.to_owned()], data_plane, ..Selection::default() };
     let summary = cases::play(&file, &selection, |_| {}).await?;
     let surprises = expected.surprises(&summary);
     ensure!(surprises.is_empty(), "{summary}; not as listed:\n{}", surprises.join("\n"));
@@ -43,7 +57,7 @@ async fn play(area: &str) -> Result<()> {
 
 #[test]
 fn every_area_is_played_and_every_listed_id_is_a_case() -> Result<()> {
-    let (file, expected) = file()?;
+    let (file, expected) = file("nginx")?;
     let text = |case: &Value, word: &str| case[word].as_str().unwrap_or_default().to_owned();
     let areas: BTreeSet<String> = file.cases.iter().map(|case| text(case, "area")).collect();
     let played: BTreeSet<String> = AREAS.iter().map(|area| (*area).to_owned()).collect();

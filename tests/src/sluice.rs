@@ -127,7 +127,7 @@ impl Options {
     /// What the data plane is made of.
     fn programs(&self, command: &mut Command) -> Result<()> {
         if self.data_plane == "nginx" {
-            command.args(["--nginx-workers", "2"]);
+            command.args(["--nginx-workers", "1"]);
             command.arg("--nginx-binary").arg(artifacts::nginx()?);
             command.arg("--nginx-module").arg(artifacts::nginx_module()?);
             command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);

@@ -39,6 +39,25 @@ impl Prepared {
     }
 }
 
+/// What the parts that run nginx need beside that.
+struct Nginx {
+    binary: PathBuf,
+    module: PathBuf,
+    filter: PathBuf,
+}
+
+impl Nginx {
+    fn new(binary: PathBuf, prepared: &Prepared) -> Result<Nginx> {
+        let module = build::nginx_module()?;
+        Ok(Nginx { binary, module, filter: build::compiled(&prepared.programs, &prepared.filter)? })
+    }
+
+    fn export(&self, command: &mut Command) {
+        command.env("NGINX_BINARY", &self.binary).env("SLUICE_NGINX_MODULE", &self.module);
+        command.env("SLUICE_FILTER_CWASM", &self.filter);
+    }
+}
+
 /// `cargo xtask demo`.
 pub(crate) fn demo(arguments: &[String]) -> Result<()> {
     let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
@@ -47,8 +66,16 @@ pub(crate) fn demo(arguments: &[String]) -> Result<()> {
 
 /// `cargo xtask cases`.
 pub(crate) fn cases(arguments: &[String]) -> Result<()> {
-    let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
-    become_program(&mut prepared.program("sluice-cases", arguments))
+    if !arguments.iter().any(|argument| argument == "nginx") {
+        let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
+        return become_program(&mut prepared.program("sluice-cases", arguments));
+    }
+    let nginx = setup::nginx()?;
+    let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
+    let nginx = Nginx::new(nginx, &prepared)?;
+    let mut program = prepared.program("sluice-cases", arguments);
+    nginx.export(&mut program);
+    become_program(&mut program)
 }
 
 /// `cargo xtask bench`: the programs as they are shipped.
@@ -71,14 +98,13 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let nginx = setup::nginx()?;
     let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
     let faults = build::filter_with_faults()?;
-    let module = build::nginx_module()?;
+    let nginx = Nginx::new(nginx, &prepared)?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
     }
     let mut runner = runner();
     prepared.export(&mut runner);
-    runner.env("NGINX_BINARY", nginx).env("SLUICE_NGINX_MODULE", module);
-    runner.env("SLUICE_FILTER_CWASM", build::compiled(&prepared.programs, &prepared.filter)?);
+    nginx.export(&mut runner);
     runner.env("SLUICE_FAULT_FILTER_CWASM", build::compiled(&prepared.programs, &faults)?);
     become_program(runner.env("SLUICE_FAULT_FILTER_WASM", faults).args(arguments))
 }

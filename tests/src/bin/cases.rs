@@ -10,7 +10,7 @@ use sluice_tests::cases::file::CaseFile;
 use sluice_tests::cases::{self, Selection};
 use tokio::signal::unix::{SignalKind, signal};
 
-const USAGE: &str = "cases FILE [--only ID]... [--area AREA]... [--data-plane envoy] [--jobs N] \
+const USAGE: &str = "cases FILE [--only ID]... [--area AREA]... [--data-plane envoy|nginx] [--jobs N] \
     [--update-expected PATH]";
 
 struct Args {

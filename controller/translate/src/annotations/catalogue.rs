@@ -179,7 +179,7 @@ pub(super) const fn annotation(name: &'static str, value: Value, risk: Risk, sco
         scope,
         role: Role::Plain,
         envoy: Support::Reported("not served yet"),
-        nginx: Support::Reported("the nginx data plane does not serve Ingresses yet"),
+        nginx: Support::Reported("not served yet"),
         harmless: &[],
     }
 }
@@ -200,18 +200,22 @@ impl Annotation {
         self
     }
 
-    pub(super) const fn full(mut self) -> Self {
-        self.envoy = Support::Full;
-        self
+    pub(super) const fn full(self) -> Self {
+        self.everywhere(Support::Full)
     }
 
-    pub(super) const fn partly(mut self, difference: &'static str) -> Self {
-        self.envoy = Support::Partly(difference);
-        self
+    pub(super) const fn partly(self, difference: &'static str) -> Self {
+        self.everywhere(Support::Partly(difference))
     }
 
-    pub(super) const fn instead(mut self, advice: &'static str) -> Self {
-        self.envoy = Support::Reported(advice);
+    pub(super) const fn instead(self, advice: &'static str) -> Self {
+        self.everywhere(Support::Reported(advice))
+    }
+
+    /// Both data planes are rendered from the same words of ours.
+    const fn everywhere(mut self, support: Support) -> Self {
+        self.envoy = support;
+        self.nginx = support;
         self
     }
 

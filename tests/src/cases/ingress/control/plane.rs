@@ -1,6 +1,7 @@
 //! The data plane as a whole: its configuration, and whether it was reloaded.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde_json::Value;
@@ -23,18 +24,36 @@ pub struct State {
 impl State {
     /// Asks for it.
     pub async fn of(sluice: &Sluice) -> Result<State> {
-        let admin = sluice.run_dir().join("envoy-admin.sock");
-        let dump = unix::get(&admin, "/config_dump?include_eds").await?;
-        let mut dump: Value = serde_json::from_str(&dump)?;
-        forget_versions(&mut dump);
         let tables = unix::get(&sluice.run_dir().join("controller.sock"), "/v1/plugin-config").await?;
         let mut tables: Value = serde_json::from_str(&tables)?;
         forget_versions(&mut tables);
-        let listeners = "/stats?filter=^listener_manager.listener_(added|modified|removed)$";
-        let replaced = unix::get(&admin, listeners).await?;
-        let processes: BTreeSet<u32> = proc::children(sluice.pid()).into_iter().collect();
-        Ok(State { config: format!("{dump}\n{tables}"), generation: format!("{processes:?} {replaced}") })
+        let (config, generation) =
+            if nginx_conf(sluice).is_file() { of_nginx(sluice)? } else { of_envoy(sluice).await? };
+        Ok(State { config: format!("{config}\n{tables}"), generation })
     }
+}
+
+fn nginx_conf(sluice: &Sluice) -> PathBuf {
+    sluice.run_dir().join("nginx/nginx.conf")
+}
+
+/// nginx.conf as it is in use, and the processes: each reload makes new workers.
+fn of_nginx(sluice: &Sluice) -> Result<(String, String)> {
+    let masters = proc::children(sluice.pid());
+    let workers: BTreeSet<u32> = masters.iter().flat_map(|master| proc::children(*master)).collect();
+    let config = std::fs::read_to_string(nginx_conf(sluice))?;
+    Ok((config, format!("{masters:?} {workers:?}")))
+}
+
+async fn of_envoy(sluice: &Sluice) -> Result<(String, String)> {
+    let admin = sluice.run_dir().join("envoy-admin.sock");
+    let dump = unix::get(&admin, "/config_dump?include_eds").await?;
+    let mut dump: Value = serde_json::from_str(&dump)?;
+    forget_versions(&mut dump);
+    let listeners = "/stats?filter=^listener_manager.listener_(added|modified|removed)$";
+    let replaced = unix::get(&admin, listeners).await?;
+    let processes: BTreeSet<u32> = proc::children(sluice.pid()).into_iter().collect();
+    Ok((dump.to_string(), format!("{processes:?} {replaced}")))
 }
 
 /// What tells one revision from another but is no content.

@@ -1,0 +1,51 @@
+//! Every golden nginx.conf is one that nginx takes, without a warning.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use rcgen::{CertificateParams, KeyPair};
+use sluice_tests::artifacts;
+use tempfile::TempDir;
+
+/// The files that a golden configuration names, where it looks for them.
+fn companions() -> Result<TempDir> {
+    let folder = TempDir::new()?;
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("nginx"))?;
+    fs::copy(artifacts::nginx_module()?, at("libngx_sluice.so"))?;
+    fs::copy(artifacts::compiled_filter()?, at("sluice_filter.cwasm"))?;
+    let key = KeyPair::generate()?;
+    fs::write(at("default.crt"), CertificateParams::default().self_signed(&key)?.pem())?;
+    fs::write(at("default.key"), key.serialize_pem())?;
+    Ok(folder)
+}
+
+/// The listeners are moved to sockets in the folder: `nginx -t` binds.
+fn without_ports(text: &str) -> String {
+    let moved = text.replace("listen 0.0.0.0:8080", "listen unix:http.sock");
+    moved.replace("listen 0.0.0.0:8443", "listen unix:https.sock")
+}
+
+fn test(folder: &Path, text: &str) -> Result<()> {
+    let file = folder.join("nginx.conf");
+    fs::write(&file, text)?;
+    let mut command = Command::new(artifacts::nginx()?);
+    command.current_dir(folder).args(["-t", "-q", "-e", "stderr", "-p"]).arg(folder).arg("-c").arg(&file);
+    let output = command.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success() && !said.contains("[warn]"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn nginx_takes_every_golden_configuration() -> Result<()> {
+    let folder = companions()?;
+    for case in fs::read_dir(artifacts::repository().join("tests/golden"))? {
+        let conf = case?.path().join("nginx.conf");
+        let text = fs::read_to_string(&conf).with_context(|| conf.display().to_string())?;
+        test(folder.path(), &without_ports(&text)).with_context(|| conf.display().to_string())?;
+    }
+    Ok(())
+}

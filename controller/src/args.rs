@@ -24,7 +24,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Follow a folder of manifests and drive a data plane.
-    Run(Run),
+    Run(Box<Run>),
     /// Write what would be served (IR, xDS resources, plugin configuration, reports) as files, and end.
     Render(Render),
     /// Run Envoy for a controller elsewhere: the data plane of a cluster. It needs no access to the Kubernetes API.

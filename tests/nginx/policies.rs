@@ -108,7 +108,7 @@ async fn response_times_are_learnt_from() -> Result<()> {
         balanced.send(&page()).await?;
     }
     let (slow, quick) = (balanced.pods[0].hits(), balanced.pods[1].hits());
-    ensure!(slow >= 1 && slow < 15 && slow + quick == 60, "slow {slow}, quick {quick}");
+    ensure!((1..15).contains(&slow) && slow + quick == 60, "slow {slow}, quick {quick}");
     balanced.gateway.nginx.stop()
 }
 

@@ -4,7 +4,7 @@ use askama::Template;
 use sluice_ir::{Cidr, Config, Edge, Header, Hsts, LocationId, Server, ServerName};
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::expression::expression;
+use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
 use crate::server::ServerConf;
 use crate::settings::Settings;
 
@@ -37,7 +37,6 @@ struct MainConf<'a> {
 struct EdgeConf<'a> {
     edge: &'a Edge,
     hsts: Option<Value>,
-    client: String,
     trusted: Vec<Cidr>,
     request_headers: Vec<(Word, Value)>,
     response_headers: Vec<(Word, Value)>,
@@ -80,33 +79,66 @@ fn parts(text: &str) -> Vec<Word> {
 impl<'a> EdgeConf<'a> {
     fn new(edge: &'a Edge) -> Self {
         let header = |header: &Header| (word(&header.name), expression(&header.value).quoted());
-        let client = edge.forwarded.client.as_deref().unwrap_or("x-forwarded-for");
         let is_always = |name: &&String| name.eq_ignore_ascii_case(HIDDEN_ALWAYS);
         EdgeConf {
             edge,
             hsts: edge.hsts.as_ref().map(hsts),
-            client: client.to_owned(),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
-            request_headers: edge.request_headers.iter().map(header).collect(),
+            request_headers: told(edge).into_iter().chain(edge.request_headers.iter().map(header)).collect(),
             response_headers: edge.response_headers.iter().map(header).collect(),
             hidden: edge.hidden_headers.iter().filter(|name| !is_always(name)).map(word).collect(),
             passes_server: !edge.hidden_headers.iter().any(|name| is_always(&name)),
         }
     }
 
-    /// The header that says who the client is, as a variable.
     fn client_variable(&self) -> Value {
-        Text::default().variable(&format!("http_{}", self.client)).quoted()
+        client_variable(self.edge).quoted()
     }
 
     fn chain(&self) -> Value {
-        let text = Text::default().variable(&format!("http_{}", self.client));
-        text.then(", ").variable("realip_remote_addr").quoted()
+        client_variable(self.edge).then(", ").variable("realip_remote_addr").quoted()
     }
 
     fn client_header(&self) -> Word {
-        word(&self.client)
+        word(client_header(self.edge))
     }
+}
+
+/// The header that says who the client is.
+fn client_header(edge: &Edge) -> &str {
+    edge.forwarded.client.as_deref().unwrap_or("x-forwarded-for")
+}
+
+fn client_variable(edge: &Edge) -> Text {
+    Text::default().variable(&format!("http_{}", client_header(edge)))
+}
+
+/// What pods are told, as ingress-nginx tells them, except where the operator says otherwise.
+fn told(edge: &Edge) -> Vec<(Word, Value)> {
+    let forwarded = &edge.forwarded;
+    let chain = if forwarded.keep_chain { "sluice_chain" } else { "remote_addr" };
+    let variables = [
+        ("Host", HOST),
+        ("Upgrade", "http_upgrade"),
+        ("Connection", "sluice_connection"),
+        ("X-Request-ID", REQUEST_ID),
+        ("X-Real-IP", "remote_addr"),
+        ("X-Forwarded-For", chain),
+        ("X-Forwarded-Host", HOST),
+        ("X-Forwarded-Port", PORT),
+        ("X-Forwarded-Proto", SCHEME),
+        ("X-Forwarded-Scheme", SCHEME),
+        ("X-Scheme", SCHEME),
+        ("X-Forwarded-Prefix", "sluice_forwarded_prefix"),
+        ("X-Original-Forwarded-Host", "http_x_forwarded_host"),
+    ];
+    let variables = variables.map(|(name, variable)| (name, Text::default().variable(variable)));
+    let original_uri = ("X-Original-URI", Text::default().variable("request_uri"));
+    let others = [("X-Original-Forwarded-For", client_variable(edge)), ("Proxy", Text::default())];
+    let all = variables.into_iter().chain(others).chain(forwarded.original_uri.then_some(original_uri));
+    // nginx would send both.
+    let is_own = |name: &str| edge.request_headers.iter().any(|own| own.name.eq_ignore_ascii_case(name));
+    all.filter(|(name, _)| !is_own(name)).map(|(name, text)| (word(name), text.quoted())).collect()
 }
 
 fn hsts(hsts: &Hsts) -> Value {
@@ -114,4 +146,21 @@ fn hsts(hsts: &Hsts) -> Value {
     let subdomains = if *include_subdomains { "; includeSubDomains" } else { "" };
     let preload = if *preload { "; preload" } else { "" };
     value(format!("max-age={max_age}{subdomains}{preload}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_ir::Expression;
+
+    use super::*;
+
+    #[test]
+    fn a_header_of_the_operator_is_sent_once() {
+        let header = Header { name: "x-real-ip".to_owned(), value: Expression::literal("mine") };
+        let conf =
+            EdgeConf::new(&Edge { request_headers: vec![header], ..Edge::default() }).render().unwrap();
+        let lines: Vec<_> =
+            conf.lines().filter(|line| line.to_ascii_lowercase().contains("x-real-ip")).collect();
+        assert_eq!(lines, [r#"  proxy_set_header "x-real-ip" "mine";"#]);
+    }
 }

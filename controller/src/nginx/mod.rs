@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -104,6 +104,7 @@ impl Nginx {
         live: impl Fn() + Send + 'static,
     ) -> Option<String> {
         let announce = tokio::spawn(announce(self.http, live));
+        let group = pid(&child);
         let ended = loop {
             let told = told(stop);
             tokio::select! {
@@ -119,8 +120,9 @@ impl Nginx {
             }
         };
         announce.abort();
-        if ended.is_none() {
-            self.stop(child).await;
+        match ended {
+            None => self.stop(child).await,
+            Some(_) => end_orphans(group),
         }
         ended
     }
@@ -165,10 +167,19 @@ async fn told(stop: &mut watch::Receiver<bool>) {
 }
 
 fn tell(child: &Child, signal: Signal) {
-    let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
-    if let Some(Err(error)) = pid.map(|pid| kill_process(pid, signal)) {
+    if let Some(Err(error)) = pid(child).map(|pid| kill_process(pid, signal)) {
         warn!("cannot signal nginx: {error}");
     }
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()))
+}
+
+/// Workers do not notice that their master has died: they would serve what they know for ever, and keep the ports.
+fn end_orphans(group: Option<Pid>) {
+    // Usually there is nobody left.
+    group.map(|group| kill_process_group(group, Signal::KILL));
 }
 
 /// Waits until nginx listens.
@@ -196,7 +207,7 @@ async fn pass_on(output: impl AsyncRead + Unpin) {
         let level = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         match level {
             Some(("emerg" | "alert" | "crit" | "error", text)) => {
-                error!(target: "nginx", "{}", text.trim_start())
+                error!(target: "nginx", "{}", text.trim_start());
             }
             Some(("warn", text)) => warn!(target: "nginx", "{}", text.trim_start()),
             Some(("notice" | "info" | "debug", text)) => debug!(target: "nginx", "{}", text.trim_start()),

@@ -59,7 +59,8 @@ fn prepare(step: &mut Step, folder: &Path) -> Result<()> {
         if !apt::is_usable() {
             let packages = PACKAGES.join(" ");
             bail!(
-                "the nginx module needs nginx's headers: sudo apt-get install {packages}, or set NGINX_BINARY and NGINX_DIR"
+                "the nginx module needs nginx's headers: sudo apt-get install {packages} (Debian and its kin), or set \
+                NGINX_BINARY and NGINX_DIR"
             );
         }
         apt::install(step, &PACKAGES)?;

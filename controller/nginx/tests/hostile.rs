@@ -1,0 +1,133 @@
+//! Whatever a text says, the configuration has the same structure: the words of nginx are ours alone.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use sluice_ir::{
+    Action, Backend, BackendId, Config, Edge, Expression, Header, Location, PathMatch, PathRegex, Piece,
+    Policy, Redirect, RedirectTo, Server, ServerName, Template,
+};
+use sluice_nginx::{Settings, render};
+
+fn settings() -> Settings {
+    Settings {
+        module: "m.so".into(),
+        filter: "f.cwasm".into(),
+        checkpoint: "{}".to_owned(),
+        http: SocketAddr::from(([127, 0, 0, 1], 80)),
+        https: SocketAddr::from(([127, 0, 0, 1], 443)),
+        certificate: "c.crt".into(),
+        key: "c.key".into(),
+        folder: "run".into(),
+        user: None,
+        workers: Some(1),
+        drain: 1,
+    }
+}
+
+/// A configuration with this text wherever a tenant or the operator can put one.
+fn config(text: &str) -> Config {
+    let name = ServerName::parse("shop.test").unwrap();
+    let id = BackendId::new("default", "shop", 80);
+    let regex = PathRegex { pattern: format!("/r{text}"), groups: 1, alternatives: false };
+    let template = Template(vec![Piece::Text(format!("/{text}")), Piece::Group(1)]);
+    let policy = Arc::new(Policy { forwarded_prefix: Some(text.to_owned()), ..Policy::default() });
+    let location = |path, action| Location::new(&name, path, action, Arc::clone(&policy));
+    let to_url = Action::Redirect(Redirect { status: 301, to: RedirectTo::Url(text.to_owned()) });
+    let rewritten = Location {
+        rewrite: Some(template),
+        ..location(PathMatch::Regex(regex), Action::Forward(id.clone()))
+    };
+    let server = Server {
+        app_root: Some(format!("/{text}")),
+        locations: vec![
+            location(PathMatch::Exact(format!("/e{text}")), to_url),
+            rewritten,
+            location(PathMatch::Prefix(format!("/p{text}")), Action::Forward(id.clone())),
+        ],
+        ..Server::default()
+    };
+    let header = || Header { name: format!("x-{text}"), value: Expression::literal(text) };
+    let edge = Edge {
+        request_headers: vec![header()],
+        response_headers: vec![header()],
+        hidden_headers: vec![text.to_owned()],
+        ..Edge::default()
+    };
+    Config { edge, servers: [(name, server)].into(), backends: [(id, Backend::default())].into() }
+}
+
+/// What is left when every quoted word is a `Q`, read as nginx reads it.
+fn structure(conf: &str) -> String {
+    let mut left = String::new();
+    let mut letters = conf.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '"' {
+            left.push(letter);
+            continue;
+        }
+        loop {
+            match letters.next() {
+                Some('\\') => drop(letters.next()),
+                Some('"') => break,
+                Some(_) => {}
+                None => panic!("a quote is open"),
+            }
+        }
+        left.push('Q');
+    }
+    left
+}
+
+#[test]
+fn no_text_changes_the_structure() {
+    let plain = structure(&render(&config("plain"), &settings()).text);
+    let hostile = [
+        "\"",
+        "\\",
+        "\\\"",
+        "a\";} load_module \"/x",
+        "}",
+        "{",
+        ";",
+        "#",
+        "$host",
+        "${",
+        "$1",
+        "\n",
+        "\r\n\r\n",
+        "\0",
+        "'",
+        " ",
+        "\u{feff}",
+        "日本",
+        "\";\n}\nserver { listen 1; #",
+        "include /etc/passwd;",
+    ];
+    for text in hostile {
+        let rendered = render(&config(text), &settings());
+        assert_eq!(structure(&rendered.text), plain, "{text:?}");
+        assert!(rendered.refused.is_empty(), "{text:?}");
+    }
+}
+
+#[test]
+fn no_text_names_a_variable() {
+    let rendered = render(&config("$http_cookie"), &settings());
+    let replaces = |line: &&str| {
+        let directives = ["set ", "return ", "add_header ", "proxy_set_header "];
+        directives.iter().any(|directive| line.trim_start().starts_with(directive))
+    };
+    // The name of a header is taken as it is.
+    let values = rendered.text.lines().filter(replaces).filter_map(|line| line.rsplit_once(" \""));
+    let naming: Vec<_> = values.filter(|(_, value)| value.contains("$http_cookie")).collect();
+    assert!(naming.is_empty(), "{naming:#?}");
+    assert!(rendered.text.contains("${sluice_dollar}http_cookie"));
+}
+
+#[test]
+fn a_text_that_nginx_cannot_read_costs_its_location_only() {
+    let rendered = render(&config(&"a".repeat(5000)), &settings());
+    assert_eq!(rendered.refused.len(), 3);
+    assert!(rendered.text.contains("\"shop.test\""));
+}

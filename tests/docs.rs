@@ -68,7 +68,8 @@ fn name(annotation: &Annotation) -> String {
 fn support(support: &Support) -> String {
     match support {
         Support::Full => "supported".to_owned(),
-        Support::Partly(difference) => format!("partly: {difference}"),
+        Support::Partly(difference) | Support::Differs(difference) => format!("partly: {difference}"),
+        Support::Needless(reason) => format!("nothing to do: {reason}"),
         Support::Reported(advice) => format!("reported: {advice}"),
     }
 }

@@ -7,6 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod cluster;
+
+pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
 
@@ -61,12 +65,15 @@ pub(crate) struct Translation {
     /// Service (its first port) for requests that no Ingress takes [default: 404].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) default_backend_service: Option<ObjectKey>,
+    /// Do not serve Services of type ExternalName.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) disable_svc_external_name: bool,
     /// Ignore Ingresses with a default backend.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_catch_all: bool,
 }
 
-fn object_key(text: &str) -> Result<ObjectKey, String> {
+pub(super) fn object_key(text: &str) -> Result<ObjectKey, String> {
     ObjectKey::parse(text).ok_or_else(|| "expected NAMESPACE/NAME".to_owned())
 }
 
@@ -97,9 +104,10 @@ pub(crate) enum DataPlane {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
-    /// Folder of YAML manifests to follow.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) manifests: PathBuf,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! The Sluice controller: wiring, and nothing else.
 //!
 //! ```text
-//!   source (files) --events--> publish --+--> xds Store ---- delta ADS --+
+//!   source (files, kube) --events--> publish --+--> xds Store ---- delta ADS --+
 //!                               |        +--> plugin Log --- long-poll --+--> serve: one listener --> Envoy
 //!                               |                                                                       ^
 //!                               +--> reports, one log line each           supervise: Envoy as a child --+
@@ -16,6 +16,7 @@ mod admin;
 mod args;
 mod binary;
 mod certificate;
+mod cluster;
 mod envoy;
 mod log;
 mod nginx;

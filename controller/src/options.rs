@@ -34,6 +34,7 @@ pub(crate) fn translation(
         configmap: flags.configmap.clone(),
         watch_namespace: flags.watch_namespace.clone(),
         default_backend_service: flags.default_backend_service.clone(),
+        disable_external_name: flags.disable_svc_external_name,
         disable_catch_all: flags.disable_catch_all,
         own_ports,
     }

@@ -57,7 +57,13 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) fn new(options: Options, settings: Settings, log: SharedLog, store: Store) -> Self {
+    pub(crate) fn new(
+        options: Options,
+        settings: Settings,
+        log: SharedLog,
+        store: Store,
+        told: Told,
+    ) -> Self {
         Publisher {
             resources: Resources::default(),
             options,
@@ -66,7 +72,7 @@ impl Publisher {
             log,
             store,
             nginx: None,
-            told: Told::default(),
+            told,
             ready: false,
             farewell: None,
         }
@@ -105,6 +111,10 @@ impl Publisher {
             let change = match event {
                 Event::Apply(object) => self.resources.apply(*object),
                 Event::Delete(kind, key) => self.resources.delete(kind, &key),
+                Event::IngressClassesForbidden => {
+                    self.resources.forbid_ingress_classes();
+                    Change::Everything
+                }
                 Event::Problem(problem) => {
                     tell(&problem);
                     Change::Nothing
@@ -136,7 +146,8 @@ impl Publisher {
     /// The short way, at the cost of what changed: only endpoints moved.
     async fn publish_endpoints(&mut self, services: &BTreeSet<ObjectKey>) {
         let before = self.backends_of(services);
-        let changed = self.translation.refresh_endpoints(services, &self.resources, &self.options);
+        let refreshed = self.translation.refresh_endpoints(services, &self.resources, &self.options);
+        let Some(changed) = refreshed else { return self.publish_everything().await };
         let now = &self.translation.config().backends;
         let mut arrivals = Update::default();
         let mut farewell = Update::default();
@@ -172,7 +183,7 @@ impl Publisher {
         self.store.apply(Update::routing(config, &self.settings));
         let farewell = Update::farewells(before.config(), config);
         self.schedule(farewell);
-        let Config { servers, backends, edge: _ } = self.translation.config();
+        let Config { servers, backends, .. } = self.translation.config();
         info!("published {} hosts, {} backends", servers.len(), backends.len());
     }
 

@@ -1,25 +1,55 @@
-//! One log line for each thing that is not as its owner wrote it, when it comes up and not again.
+//! What is not as its owner wrote it: one log line when it comes up and not again, and word of it to whoever writes
+//! Events.
 
 use std::collections::BTreeSet;
 
 use sluice_translate::{Report, Severity, Translation};
+use tokio::sync::mpsc::UnboundedSender;
 use tracing::{error, info, warn};
 
-/// The reports that have been logged and still hold.
+/// A change in what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// It holds from now on.
+    Appeared(Report),
+    /// It holds no longer.
+    Gone(Report),
+}
+
+/// The reports that have been told and still hold.
 #[derive(Debug, Default)]
-pub(crate) struct Told(BTreeSet<Report>);
+pub(crate) struct Told {
+    reports: BTreeSet<Report>,
+    listener: Option<UnboundedSender<Vec<News>>>,
+}
 
 impl Told {
-    /// Logs what is new. A report that went away and comes back is told again.
+    /// Tells not only the log.
+    pub(crate) fn also_to(listener: Option<UnboundedSender<Vec<News>>>) -> Self {
+        Told { reports: BTreeSet::new(), listener }
+    }
+
+    /// Tells what is new. A report that went away and comes back is told again.
     pub(crate) fn tell(&mut self, translation: &Translation) {
-        let current = translation.reports();
-        for report in current.iter().filter(|report| !self.0.contains(**report)) {
-            match report.severity {
-                Severity::Error => error!("{report}"),
-                Severity::Warning => warn!("{report}"),
-                Severity::Note => info!("{report}"),
-            }
+        let current: BTreeSet<Report> = translation.reports().into_iter().cloned().collect();
+        let appeared = current.difference(&self.reports);
+        appeared.clone().for_each(log);
+        let news = appeared.cloned().map(News::Appeared);
+        let gone = self.reports.difference(&current).cloned().map(News::Gone);
+        let news: Vec<News> = gone.chain(news).collect();
+        if let Some(listener) = self.listener.as_ref().filter(|_| !news.is_empty()) {
+            // Nobody listens only when the program ends.
+            listener.send(news).ok();
         }
-        self.0 = current.into_iter().cloned().collect();
+        self.reports = current;
+    }
+}
+
+/// One line.
+fn log(report: &Report) {
+    match report.severity {
+        Severity::Error => error!("{report}"),
+        Severity::Warning => warn!("{report}"),
+        Severity::Note => info!("{report}"),
     }
 }

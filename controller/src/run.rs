@@ -6,20 +6,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use sluice_translate::{Kind, Options};
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
-use crate::args::{DataPlane, Run};
+use crate::args::{DataPlane, Origin, Run};
+use crate::cluster::{Cluster, Inbox};
 use crate::nginx::{self, Configurations, Nginx};
 use crate::poll::SharedLog;
 use crate::publish::Publisher;
+use crate::reports::{News, Told};
 use crate::serve::{self, Address};
-use crate::source::Files;
+use crate::source::{Event, Files, kube};
 use crate::supervise::Envoy;
 use crate::tls::ServerTls;
-use crate::{binary, certificate, log, options};
+use crate::{binary, certificate, cluster, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr();
@@ -30,8 +34,10 @@ pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
 
 /// What can be known to go wrong is said before anything starts.
 fn check(args: &Run) -> anyhow::Result<()> {
-    if !args.manifests.is_dir() {
-        bail!("--manifests {}: no such folder", args.manifests.display());
+    if let Origin::Files(folder) = origin(args)?
+        && !folder.is_dir()
+    {
+        bail!("--manifests {}: no such folder", folder.display());
     }
     match args.data_plane {
         DataPlane::Envoy | DataPlane::Nginx => {
@@ -45,6 +51,10 @@ fn check(args: &Run) -> anyhow::Result<()> {
         ),
         DataPlane::None => Ok(()),
     }
+}
+
+fn origin(args: &Run) -> anyhow::Result<Origin> {
+    args.source.origin(cluster::is_in_cluster())
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
@@ -79,7 +89,9 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let signals = Signals::listen()?;
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let others = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let class_is_implied = matches!(origin(args)?, Origin::Files(_));
     let options = options::translation(&args.translation, &args.listeners, others);
+    let options = Options { class_is_implied, ..options };
     let certificate = certificate::self_signed()?;
     let settings = options::envoy(&args.listeners, code(args)?, certificate.clone());
     let address = match args.data_plane {
@@ -94,8 +106,9 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let store = sluice_xds::Store::new();
     serve::serve(&address, serve::router(shared_log.clone(), sluice_xds::routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let _files = Files::follow(&args.manifests, sender)?;
-    let publisher = Publisher::new(options, settings, shared_log, store);
+    let source = follow(args, &options, sender).await?;
+    let told = Told::also_to(source.news.clone());
+    let publisher = Publisher::new(options, settings, shared_log, store, told);
 
     let (stop, stopped) = watch::channel(false);
     let (publisher, data_plane) = match address {
@@ -116,11 +129,60 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     signals.wait().await;
     tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
-    if let Some(data_plane) = data_plane {
-        data_plane.await.context("supervisor")?;
-    }
+    // Addresses go out of the status while open requests end: neither waits for the other.
+    let leave = async {
+        if let Some(cluster) = source.cluster {
+            cluster.leave().await;
+        }
+    };
+    let drain = async {
+        match data_plane {
+            Some(data_plane) => data_plane.await.context("supervisor"),
+            None => Ok(()),
+        }
+    };
+    let ((), drained) = tokio::join!(leave, drain);
     publisher.abort();
-    Ok(())
+    drained
+}
+
+/// What must stay for the source to be followed, and who wants to hear of reports.
+struct Source {
+    _files: Option<Files>,
+    cluster: Option<Cluster>,
+    news: Option<UnboundedSender<Vec<News>>>,
+}
+
+async fn follow(
+    args: &Run,
+    options: &Options,
+    events: UnboundedSender<Vec<Event>>,
+) -> anyhow::Result<Source> {
+    let folder = match origin(args)? {
+        Origin::Files(folder) => folder,
+        Origin::Kube => return follow_cluster(args, options, events).await,
+    };
+    Ok(Source { _files: Some(Files::follow(&folder, events)?), cluster: None, news: None })
+}
+
+async fn follow_cluster(
+    args: &Run,
+    options: &Options,
+    events: UnboundedSender<Vec<Event>>,
+) -> anyhow::Result<Source> {
+    let client = cluster::connect(&args.source).await?;
+    let (sightings, sighted) = mpsc::unbounded_channel();
+    let (news, heard) = mpsc::unbounded_channel();
+    let inbox = Inbox { sightings: sighted, news: heard };
+    let cluster = Cluster::start(&client, &args.cluster, inbox)?;
+    let settings = kube::Settings {
+        options: options.clone(),
+        namespace_selector: args.source.watch_namespace_selector.clone(),
+        always: options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect(),
+    };
+    let listeners = kube::Listeners { events, sightings, news: news.clone() };
+    kube::follow(client, settings, listeners).await?;
+    Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
 }
 
 fn start_envoy(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
-use sluice_filter_core::{Decision, Feed, Refused, Tables, Ticket, Timestamp, Verdict};
+use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Ticket, Timestamp, Verdict};
 
 use crate::rng::SplitMix64;
 use crate::view::View;
@@ -86,7 +86,7 @@ impl Worker {
         // Once the log has begun, a checkpoint is older than what it brought.
         let superseded = config.control.is_some() && self.tables.version().is_some();
         if let Some(update) = config.tables.filter(|_| !superseded)
-            && let Err(error) = self.tables.apply(update, host::now(), &mut self.rng)
+            && let Err(error) = self.replace(update)
         {
             return refuse(&format!("plugin configuration: {error}"));
         }
@@ -167,8 +167,19 @@ impl Worker {
     }
 
     fn apply(&mut self, update: Update) -> Result<(), Refused> {
-        self.tables.apply(update, host::now(), &mut self.rng)?;
+        self.replace(update)?;
         self.resume_waiting();
+        Ok(())
+    }
+
+    fn replace(&mut self, update: Update) -> Result<(), Refused> {
+        self.tables.apply(update, host::now(), &mut self.rng)?;
+        for Switch { backend, from, to } in self.tables.switched() {
+            host::log(
+                LogLevel::Info,
+                &format!("backend {backend:?}: load balancing changes from {from} to {to}"),
+            );
+        }
         Ok(())
     }
 

@@ -1,4 +1,5 @@
 //! The project's own acceptance cases, and proof that the runner which plays them can say no.
 
+mod balancers;
 mod ingress;
 mod words;

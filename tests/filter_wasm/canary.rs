@@ -2,8 +2,8 @@
 
 use sluice_filter_config::{Canary, HeaderMatch, HeaderRule, Location, Share};
 
-use crate::filter::{BACKEND, Filter, LOCATION, backend, snapshot};
-use crate::host::Personality;
+use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
+
 use crate::in_both;
 
 const CANARY: &str = "ns/canary/80";
@@ -49,7 +49,7 @@ fn header_cookie_and_weight_choose_the_backend() {
 #[test]
 fn a_location_without_canaries_names_no_backend() {
     in_both(|personality| {
-        let mut filter = Filter::with(personality, crate::filter::tables(1, &["10.0.0.1:80"]));
+        let mut filter = Filter::with(personality, sluice_tests::fake::tables(1, &["10.0.0.1:80"]));
         let (id, _) = filter.request(Some(LOCATION));
         assert_eq!(filter.host().backend(id), None);
     });

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::filter::{Filter, LOCATION, Outcome, tables};
-use crate::host::{FakeHost, Personality};
+use sluice_tests::fake::{FakeHost, Filter, LOCATION, Outcome, Personality, tables};
+
 use crate::in_both;
 
 fn forwarded(list: &str) -> Outcome {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sluice_filter_config::PluginConfig;
 
-use crate::filter::{Filter, LOCATION, Outcome, change, tables};
-use crate::host::{FakeHost, Personality};
+use sluice_tests::fake::{FakeHost, Filter, LOCATION, Outcome, Personality, change, tables};
+
 use crate::in_both;
 
 fn is_served_by(filter: &mut Filter, list: &str) {

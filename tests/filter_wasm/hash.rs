@@ -2,8 +2,8 @@
 
 use sluice_filter_config::{HashKey, LoadBalance, Location};
 
-use crate::filter::{BACKEND, Filter, LOCATION, Outcome, backend, snapshot};
-use crate::host::Personality;
+use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, backend, snapshot};
+
 use crate::in_both;
 
 fn hashing(personality: Personality, expression: &str) -> Filter {

@@ -5,16 +5,16 @@
 mod canary;
 mod decisions;
 mod feed;
-mod filter;
 mod hash;
-mod host;
 mod outcomes;
 mod sessions;
 
+use sluice_tests::fake::Personality;
+
 /// Runs a test in both personalities and says which one failed.
 #[allow(clippy::print_stdout, reason = "the runner shows it with a failure, and only then")]
-fn in_both(test: impl Fn(host::Personality)) {
-    for personality in host::Personality::BOTH {
+fn in_both(test: impl Fn(Personality)) {
+    for personality in Personality::BOTH {
         println!("personality: {}", personality.name());
         test(personality);
     }

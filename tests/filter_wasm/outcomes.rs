@@ -6,8 +6,8 @@ use std::time::Duration;
 use sluice_filter_config::{LoadBalance, Location, Outlier};
 use sluice_pwhost::ContextId;
 
-use crate::filter::{BACKEND, Filter, LOCATION, Outcome, backend, snapshot};
-use crate::host::Personality;
+use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, backend, snapshot};
+
 use crate::in_both;
 
 const PODS: [&str; 2] = ["10.0.0.1:80", "10.0.0.2:80"];

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use sluice_filter_config::{Affinity, AffinityMode, Cookie, Location, SameSite};
 
-use crate::filter::{BACKEND, Filter, LOCATION, Outcome, backend, snapshot};
-use crate::host::Personality;
+use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, backend, snapshot};
+
 use crate::in_both;
 
 const POD_1: &str = "10.0.0.1:80";

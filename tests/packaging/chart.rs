@@ -21,6 +21,8 @@ pub(crate) fn cases() -> Vec<(&'static str, Value)> {
         ("everything", everything()),
         ("a DaemonSet", json!({"dataPlane": {"kind": "DaemonSet", "hostPort": true}})),
         ("one namespace", json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}})),
+        ("some namespaces", json!({"controller": {"scope": {"namespaceSelector": "team in (a,b)"}}})),
+        ("a fixed address", json!({"controller": {"extraArgs": {"publish-status-address": "192.0.2.1"}}})),
         (
             "internal",
             json!({"dataPlane": {"service": {"type": "ClusterIP"}}, "networkPolicy": {"enabled": false}}),

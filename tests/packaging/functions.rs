@@ -19,6 +19,10 @@ pub(crate) fn all(engine: Template) -> Template {
             let given = args.get(1).filter(|given| given.is_truthy());
             Ok(given.or(args.first()).cloned().unwrap_or(Item::Nil))
         })
+        .func("hasKey", |args| {
+            let map = args.first().map(to_json).unwrap_or_default();
+            Ok(Item::Bool(map.get(text(args.get(1))).is_some()))
+        })
         .func("list", |args| Ok(Item::List(args.to_vec().into())))
         .func("lookup", |args| to_value(&look_up(&text(args.get(3)))))
         .func("b64enc", move |args| string(format!("base64 of {}", text(args.first()))))

@@ -79,7 +79,7 @@ fn versions_are_the_ones_that_are_tested() -> Result<()> {
         text.split_once(before).and_then(|(_, rest)| rest.split('"').nth(1)).map(str::to_owned)
     };
     let rust = quoted(&read("rust-toolchain.toml")?, "channel").context("channel")?;
-    let envoy = quoted(&read("xtask/src/setup.rs")?, "ENVOY_VERSION: &str").context("ENVOY_VERSION")?;
+    let envoy = quoted(&read("xtask/src/setup/envoy.rs")?, "ENVOY_VERSION: &str").context("ENVOY_VERSION")?;
     for path in DOCKERFILES {
         ensure!(read(path)?.contains(&format!("rust:{rust}-")), "{path}: not Rust {rust}");
     }

@@ -6,10 +6,12 @@
 //!                   sluice <--- watches --- manifests ---------+ names them
 //! ```
 //!
-//! Nothing here is a mock: the binaries are the ones that are shipped, the pods are real servers on addresses of
+//! Nothing here but `fake` (hosts of the filter) and `apiserver` (an API server) is a mock: the binaries are the ones that
+//! are shipped, the pods are real servers on addresses of
 //! their own in 127.0.0.0/8, and everything that takes a port or an address reserves it first (`ports`), so that
 //! tests run side by side.
 
+pub mod apiserver;
 pub mod artifacts;
 pub mod cases;
 pub mod connection;
@@ -18,6 +20,7 @@ pub mod dial;
 pub mod dns;
 pub mod echo;
 pub mod envoy;
+pub mod fake;
 pub mod http;
 pub mod http2;
 pub mod latency;

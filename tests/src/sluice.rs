@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
+use crate::apiserver::Cluster;
 use crate::http::{self, Response};
 use crate::log::Log;
 use crate::manifests::Manifests;
@@ -17,10 +18,12 @@ use crate::{artifacts, proc, wait};
 
 /// How to start a controller.
 pub struct Options {
-    manifests: PathBuf,
+    /// Where its objects come from, as it is told on the command line.
+    source: Vec<String>,
     own_envoy: bool,
     data_plane: String,
     arguments: Vec<String>,
+    environment: Vec<(String, String)>,
     http: Option<SocketAddr>,
     xds: Option<SocketAddr>,
     filter: Option<PathBuf>,
@@ -29,16 +32,33 @@ pub struct Options {
 impl Options {
     /// On these manifests, with an Envoy as its child, on free ports.
     pub fn new(manifests: &Manifests) -> Options {
-        let manifests = manifests.dir().to_owned();
+        Options::from_source(vec!["--manifests".to_owned(), manifests.dir().display().to_string()])
+    }
+
+    /// In this cluster, with an Envoy as its child, on free ports.
+    pub fn in_cluster(cluster: &Cluster) -> Options {
+        let options = Options::from_source(cluster.arguments());
+        options.environment("POD_NAMESPACE", cluster.namespace()).environment("POD_NAME", "sluice-0")
+    }
+
+    fn from_source(source: Vec<String>) -> Options {
         Options {
-            manifests,
+            source,
             own_envoy: true,
             data_plane: "envoy".to_owned(),
             arguments: Vec::new(),
+            environment: Vec::new(),
             http: None,
             xds: None,
             filter: None,
         }
+    }
+
+    /// A variable of its environment.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &str) -> Options {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Without an Envoy: somebody else runs those.
@@ -105,7 +125,7 @@ impl Options {
         run_dir: &Path,
     ) -> Result<Command> {
         let mut command = Command::new(artifacts::sluice()?);
-        command.arg("run").arg("--manifests").arg(&self.manifests);
+        command.arg("run").args(&self.source);
         command.arg("--bind-address").arg(http.ip().to_string());
         command.arg("--http-port").arg(http.port().to_string());
         command.arg("--https-port").arg(https.port().to_string());
@@ -120,7 +140,7 @@ impl Options {
         } else {
             command.args(["--data-plane", "none"]);
         }
-        command.args(&self.arguments);
+        command.args(&self.arguments).envs(self.environment.iter().cloned());
         Ok(command)
     }
 
@@ -222,6 +242,13 @@ impl Sluice {
     /// Sends a signal, named as in `SIGTERM`.
     pub fn signal(&self, name: &str) -> Result<()> {
         process::signal_by_name(self.pid(), name)
+    }
+
+    /// Waits until a pod answers.
+    pub async fn wait_for_pod(&self, host: &str, pod: &str) -> Result<Response> {
+        let answers = async || self.get(host, "/").await.ok().filter(|page| page.pod() == Some(pod));
+        let waited = wait::until(&format!("{pod} to answer for {host}"), answers).await;
+        Ok(waited.with_context(|| format!("the log ends\n{}", self.log().tail()))?.0)
     }
 
     /// Stops it in an orderly way.

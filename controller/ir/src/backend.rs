@@ -6,7 +6,7 @@ use std::num::NonZeroU8;
 
 use serde::Serialize;
 
-use crate::{Transport, is_default};
+use crate::{Affinity, Hostname, LoadBalance, Transport, is_default};
 
 /// Names a backend: `namespace/service/port`, and a fourth part when its pods are not spoken to as usual.
 ///
@@ -24,11 +24,23 @@ impl BackendId {
         BackendId(format!("{namespace}/{service}/{port}"))
     }
 
+    /// A host outside of the cluster. No namespace with a service holds a colon.
+    #[must_use]
+    pub fn outside(outside: &Outside) -> Self {
+        BackendId(format!("outside/{}:{}", outside.host.as_str(), outside.port))
+    }
+
     /// The same pods, spoken to in another way.
     #[must_use]
     pub fn variant(&self, label: &str) -> Self {
         debug_assert!(!label.is_empty() && !label.contains('/'), "a label is one part");
         BackendId(format!("{}/{label}", self.0))
+    }
+
+    /// The same pods, spoken to as usual.
+    #[must_use]
+    pub fn service_port(&self) -> Self {
+        BackendId(self.0.splitn(4, '/').take(3).collect::<Vec<_>>().join("/"))
     }
 
     /// The id as the data plane and the filter see it.
@@ -52,10 +64,25 @@ pub struct Backend {
     pub transport: Transport,
     /// The algorithm.
     pub load_balance: LoadBalance,
+    /// Clients that stay with their pod.
+    #[serde(skip_serializing_if = "is_default")]
+    pub affinity: Option<Affinity>,
     /// Attempts for one request: the first and every retry.
     pub attempts: NonZeroU8,
     /// Ready pods, sorted, without duplicates. Empty means 503.
     pub endpoints: Vec<Endpoint>,
+    /// A name outside of the cluster, instead of pods.
+    #[serde(skip_serializing_if = "is_default")]
+    pub outside: Option<Outside>,
+}
+
+/// A host that is not a pod: the data plane asks DNS for it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Outside {
+    /// Its name.
+    pub host: Hostname,
+    /// Its port.
+    pub port: u16,
 }
 
 impl Default for Backend {
@@ -64,7 +91,9 @@ impl Default for Backend {
             transport: Transport::default(),
             load_balance: LoadBalance::default(),
             attempts: NonZeroU8::MIN,
+            affinity: None,
             endpoints: Vec::new(),
+            outside: None,
         }
     }
 }
@@ -78,15 +107,6 @@ impl Backend {
         endpoints.dedup();
         Backend { endpoints, ..self.clone() }
     }
-}
-
-/// How a backend chooses among its endpoints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LoadBalance {
-    /// Each endpoint in turn.
-    #[default]
-    RoundRobin,
 }
 
 /// One pod.

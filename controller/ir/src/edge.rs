@@ -25,6 +25,9 @@ pub struct Edge {
     /// Names of headers may hold an underscore. Without this such headers are dropped.
     #[serde(skip_serializing_if = "is_default")]
     pub underscores: bool,
+    /// Bytes of a request's body where a location says nothing else; `None` is no limit.
+    #[serde(skip)]
+    pub largest_body: Option<u64>,
     /// HTTP/1 and HTTP/2 of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub http: Http,
@@ -40,6 +43,7 @@ impl Default for Edge {
             hidden_headers: vec!["server".to_owned()],
             request_id: true,
             underscores: false,
+            largest_body: Some(1 << 20),
             http: Http::default(),
         }
     }

@@ -11,12 +11,14 @@
 //! Absent on purpose: every noun of Kubernetes, Envoy and nginx.
 
 mod backend;
+mod balance;
 mod cidr;
 mod edge;
 mod expression;
 mod path;
 mod policy;
 mod redirect;
+mod secret;
 mod server;
 mod transport;
 
@@ -24,16 +26,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-pub use backend::{Backend, BackendId, Endpoint, LoadBalance};
+pub use backend::{Backend, BackendId, Endpoint, Outside};
+pub use balance::{
+    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Cookie, LoadBalance, SameSite,
+};
 pub use cidr::Cidr;
 pub use edge::{Edge, Forwarded, Header, Hsts, Http};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
-pub use policy::{Policy, Retries, RetryOn, Timeouts};
+pub use policy::{
+    Access, Cors, ErrorPages, Limits, Mirror, Origin, Origins, Place, Policy, Rate, Retries, RetryOn,
+    Timeouts,
+};
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
-pub use server::{Action, Hostname, InvalidHostname, Location, LocationId, Server, ServerName};
+pub use server::{
+    Action, Canary, ErrorRequest, Hostname, InvalidHostname, Location, LocationId, Server, ServerName,
+};
 
-pub use transport::Transport;
+pub use secret::{SecretId, SecretValue, Sensitive};
+pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -50,6 +61,9 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+    /// Every certificate that something names.
+    #[serde(skip_serializing_if = "is_default")]
+    pub secrets: BTreeMap<SecretId, SecretValue>,
 }
 
 impl Config {

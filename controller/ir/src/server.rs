@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use crate::{BackendId, HttpsRedirect, PathMatch, Policy, Redirect, Template, is_default};
+use crate::{
+    BackendId, CanaryRules, HttpsRedirect, PathMatch, Place, Policy, Redirect, Template, is_default,
+};
 
 /// A DNS name in lower case, without a wildcard: what RFC 1123 and Kubernetes allow in a host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -101,6 +103,18 @@ pub struct Location {
     pub path: PathMatch,
     /// What it does with them.
     pub action: Action,
+    /// Where it is sent to when the client speaks https, if not where [`Action::Forward`] says.
+    #[serde(skip_serializing_if = "is_default")]
+    pub for_https: Option<BackendId>,
+    /// Second backends: the first whose rules say so gets the request.
+    #[serde(skip_serializing_if = "is_default")]
+    pub canaries: Vec<Canary>,
+    /// Sessions with a pod may begin here: the path of their cookie, if that says no other. Elsewhere they only go on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub session_path: Option<String>,
+    /// Its pods are missing, so an error service is asked, and told this.
+    #[serde(skip_serializing_if = "is_default")]
+    pub error: Option<ErrorRequest>,
     /// What plain http is answered with instead.
     #[serde(skip_serializing_if = "is_default")]
     pub https: Option<HttpsRedirect>,
@@ -116,8 +130,41 @@ impl Location {
     /// A location without anything special about it.
     #[must_use]
     pub fn new(server: &ServerName, path: PathMatch, action: Action, policy: Arc<Policy>) -> Self {
-        Location { id: LocationId::new(server, &path), path, action, https: None, rewrite: None, policy }
+        let id = LocationId::new(server, &path);
+        let canaries = Vec::new();
+        Location {
+            id,
+            path,
+            action,
+            for_https: None,
+            canaries,
+            session_path: None,
+            error: None,
+            https: None,
+            rewrite: None,
+            policy,
+        }
     }
+}
+
+/// A second backend of a location.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Canary {
+    /// Who gets the request.
+    pub backend: BackendId,
+    /// When.
+    pub rules: CanaryRules,
+    /// Sessions that the main backend keeps with a pod stay with this backend, too.
+    pub sticky: bool,
+}
+
+/// What an error service is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ErrorRequest {
+    /// What the client would have got.
+    pub status: u16,
+    /// Where.
+    pub place: Place,
 }
 
 /// Names a location: host, kind of match and path, which together are unique.

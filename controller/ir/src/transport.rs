@@ -2,15 +2,77 @@
 
 use serde::Serialize;
 
+use crate::{SecretId, is_default};
+
 /// Two locations that speak differently to the same pods have two backends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Transport {
     /// Seconds until a connection is made.
     pub connect_timeout: u32,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// Whether it is spoken over TLS.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tls: Option<UpstreamTls>,
 }
 
 impl Default for Transport {
     fn default() -> Self {
-        Transport { connect_timeout: 5 }
+        Transport { connect_timeout: 5, protocol: Protocol::Http1, tls: None }
+    }
+}
+
+/// What is spoken with pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// HTTP/1.1
+    #[default]
+    Http1,
+    /// HTTP/2, which gRPC needs.
+    Http2,
+}
+
+/// TLS towards pods. As in ingress-nginx nothing is verified and no name is sent unless somebody asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct UpstreamTls {
+    /// The certificate that pods see.
+    #[serde(skip_serializing_if = "is_default")]
+    pub certificate: Option<SecretId>,
+    /// Pods must present a certificate of these authorities, for this name.
+    #[serde(skip_serializing_if = "is_default")]
+    pub verify: Option<Verify>,
+    /// SNI
+    #[serde(skip_serializing_if = "is_default")]
+    pub server_name: Option<String>,
+    /// The highest version is 1.3 and not 1.2, the lowest is 1.3 and not 1.2.
+    #[serde(skip_serializing_if = "is_default")]
+    pub versions: TlsVersions,
+}
+
+/// What a pod's certificate must be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Verify {
+    /// Whose certificates are believed.
+    pub authorities: SecretId,
+    /// The name in the certificate.
+    pub name: String,
+    /// Certificates between the pod's and an authority's.
+    pub depth: u32,
+}
+
+/// Which versions of TLS are spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct TlsVersions {
+    /// TLS 1.2
+    pub v1_2: bool,
+    /// TLS 1.3
+    pub v1_3: bool,
+}
+
+impl Default for TlsVersions {
+    /// ingress-nginx: `proxy_ssl_protocols TLSv1.2`.
+    fn default() -> Self {
+        TlsVersions { v1_2: true, v1_3: false }
     }
 }

@@ -1,17 +1,17 @@
 //! One IR value to one wire value.
 
-use sluice_filter_config as wire;
+use sluice_filter_config::{self as wire, HashKey};
 use sluice_ir as ir;
+
+use crate::session;
 
 pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backend {
     let endpoint = |endpoint: &ir::Endpoint| wire::Endpoint::at(endpoint.address.to_string());
     wire::Backend {
-        // ingress-nginx joins the same parts with hyphens.
-        name: id.as_str().replace('/', "-"),
-        load_balance: match backend.load_balance {
-            ir::LoadBalance::RoundRobin => wire::LoadBalance::RoundRobin,
-        },
-        affinity: None,
+        // ingress-nginx joins the same parts with hyphens, however the pods are spoken to.
+        name: id.service_port().as_str().replace('/', "-"),
+        load_balance: load_balance(&backend.load_balance),
+        affinity: backend.affinity.as_ref().map(session::affinity),
         slow_start: None,
         outlier: None,
         prefer_zone: false,
@@ -20,10 +20,83 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
     }
 }
 
-/// The locations that the filter has a say in: those that forward.
+fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
+    match algorithm {
+        ir::LoadBalance::RoundRobin => wire::LoadBalance::RoundRobin,
+        ir::LoadBalance::Ewma => wire::LoadBalance::Ewma,
+        ir::LoadBalance::Hash { key, subset } => {
+            let (key, _reported_before) = HashKey::parse(key);
+            match *subset {
+                Some(size) => wire::LoadBalance::ChashSubset { key, size },
+                None => wire::LoadBalance::Chash { key },
+            }
+        }
+    }
+}
+
+/// The backends that the filter chooses for: a host outside of the cluster is chosen by DNS.
+pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wire::Backend)> + '_ {
+    let inside = config.backends.iter().filter(|(_, backend)| backend.outside.is_none());
+    inside.map(|(id, inside)| (id.to_string(), backend(id, inside)))
+}
+
+/// The locations that the filter has a say in: those that forward to one of [`backends`].
 pub(crate) fn locations(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     config.servers.values().flat_map(|server| &server.locations).filter_map(|location| {
-        let ir::Action::Forward(backend) = &location.action else { return None };
-        Some((location.id.as_str().to_owned(), wire::Location::to(backend.to_string())))
+        let ir::Action::Forward(id) = &location.action else { return None };
+        let outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
+        let forwards = || wire::Location {
+            backend: id.to_string(),
+            canaries: location.canaries.iter().map(canary).collect(),
+            session_path: location.session_path.clone(),
+        };
+        (!outside).then(|| (location.id.as_str().to_owned(), forwards()))
     })
+}
+
+fn canary(canary: &ir::Canary) -> wire::Canary {
+    let ir::CanaryRules { header, cookie, weight, total } = &canary.rules;
+    let header = header.as_ref().map(|header| wire::HeaderRule {
+        name: header.name.clone(),
+        values: match &header.value {
+            ir::CanaryValue::Words => wire::HeaderMatch::Switch,
+            ir::CanaryValue::Exact(value) => wire::HeaderMatch::Exact(value.clone()),
+            ir::CanaryValue::Matches(pattern) => wire::HeaderMatch::Pattern(pattern.clone()),
+            // No engine reads a star alone, and the filter does with it what is to be done.
+            ir::CanaryValue::Unreadable => wire::HeaderMatch::Pattern("*".to_owned()),
+        },
+    });
+    wire::Canary {
+        backend: canary.backend.to_string(),
+        header,
+        cookie: cookie.clone(),
+        weight: (*weight > 0).then_some(wire::Share { weight: *weight, total: *total }),
+        affinity: if canary.sticky { wire::CanaryAffinity::Sticky } else { wire::CanaryAffinity::Legacy },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_of_one_variant_is_good_for_the_other() {
+        let id = ir::BackendId::new("shop", "web", 80);
+        let name = |id: &ir::BackendId| backend(id, &ir::Backend::default()).name;
+        assert_eq!(name(&id.variant("tls")), "shop-web-80");
+        assert_eq!(name(&id), "shop-web-80");
+    }
+
+    #[test]
+    fn a_canary_that_nobody_asks_for_has_no_share() {
+        let canary = |weight| {
+            canary(&ir::Canary {
+                backend: ir::BackendId::new("shop", "new", 80),
+                rules: ir::CanaryRules { weight, total: 100, ..ir::CanaryRules::default() },
+                sticky: true,
+            })
+        };
+        assert_eq!(canary(0).weight, None);
+        assert_eq!(canary(20).weight, Some(wire::Share { weight: 20, total: 100 }));
+    }
 }

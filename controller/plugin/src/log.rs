@@ -53,8 +53,7 @@ impl Log {
     pub fn replace(&mut self, config: &ir::Config) -> bool {
         let base = self.version();
         let locations = self.locations.replace(convert::locations(config));
-        let backends = config.backends.iter().map(|(id, b)| (id.to_string(), convert::backend(id, b)));
-        let backends = self.backends.replace(backends);
+        let backends = self.backends.replace(convert::backends(config));
         self.record(Step { base, locations, backends })
     }
 
@@ -67,7 +66,8 @@ impl Log {
         let base = self.version();
         let mut touched = BTreeSet::new();
         for id in backends {
-            let backend = config.backends.get(id).map(|backend| convert::backend(id, backend));
+            let backend = config.backends.get(id).filter(|backend| backend.outside.is_none());
+            let backend = backend.map(|backend| convert::backend(id, backend));
             if self.backends.set(id.as_str(), backend) {
                 touched.insert(id.to_string());
             }

@@ -1,8 +1,9 @@
-//! Where objects come from: a folder of manifests, or (later) a cluster. Both end in the same events.
+//! Where objects come from: a folder of manifests, or a cluster. Both end in the same events.
 
 mod documents;
 mod files;
 mod folder;
+pub(crate) mod kube;
 
 use serde::Serialize;
 use sluice_translate::{Kind, Object, ObjectKey};
@@ -16,6 +17,8 @@ pub enum Event {
     Apply(Box<Object>),
     /// This one no longer is.
     Delete(Kind, ObjectKey),
+    /// IngressClasses cannot be read at all.
+    IngressClassesForbidden,
     /// Something that is there cannot be read.
     Problem(Problem),
     /// Everything that was there at the start has been said.
@@ -25,7 +28,7 @@ pub enum Event {
 /// Something in a source that is not an object, said so that its owner can act on it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Problem {
-    /// The file, and the document in it when it has several.
+    /// The file, and the document in it when it has several; or the object.
     pub place: String,
     /// What was expected, what was found and what happens instead.
     pub reason: String,

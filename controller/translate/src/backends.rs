@@ -1,14 +1,17 @@
 //! Services and their ports: what an Ingress backend leads to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::num::NonZeroU8;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sha2::{Digest, Sha256};
-use sluice_ir::{Backend, BackendId, Endpoint, LoadBalance, Transport};
+use sluice_ir::{Backend, BackendId, Endpoint, Hostname, Outside, Transport};
 
+use crate::annotations::Balance;
 use crate::endpoints;
+use crate::outside::is_forbidden;
 use crate::report::Reporter;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
@@ -36,20 +39,30 @@ impl std::fmt::Display for Port {
 pub(crate) struct Use {
     pub(crate) object: ObjectRef,
     pub(crate) field: String,
+    /// Only for a part of somebody else's requests, which the filter picks out.
+    pub(crate) as_canary: bool,
 }
 
 /// How a location uses a backend.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) transport: &'a Transport,
+    pub(crate) balance: &'a Balance,
     pub(crate) attempts: NonZeroU8,
+}
+
+/// Where a backend's endpoints come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Service(ObjectKey, Port),
+    Outside(Outside),
 }
 
 /// What a backend is made from, so that it can be made again when its endpoints change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    pub(crate) service: ObjectKey,
-    pub(crate) port: Port,
+    pub(crate) origin: Origin,
+    pub(crate) balance: Balance,
     pub(crate) transport: Transport,
     /// The most that any location asks for.
     pub(crate) attempts: NonZeroU8,
@@ -61,26 +74,38 @@ pub(crate) struct Source {
 pub(crate) struct Registry {
     /// What pods are usually spoken to with: it is not named in ids.
     pub(crate) usual: Transport,
+    balances: BTreeMap<BackendId, Balance>,
     sources: BTreeMap<BackendId, Source>,
 }
 
 impl Registry {
     /// Notes that a backend is used and says its id.
-    pub(crate) fn use_of(
-        &mut self,
-        service: ObjectKey,
-        port: Port,
-        terms: Terms<'_>,
-        usage: Use,
-    ) -> BackendId {
-        let Terms { transport, attempts } = terms;
-        let usual = BackendId::new(&service.namespace, &service.name, &port);
+    pub(crate) fn use_of(&mut self, origin: Origin, terms: Terms<'_>, usage: Use) -> BackendId {
+        let Terms { transport, balance, attempts } = terms;
+        let usual = match &origin {
+            Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
+            Origin::Outside(outside) => BackendId::outside(outside),
+        };
+        // Whoever speaks to the pods, and how: the first decides how they are chosen, and the first that asks for
+        // sessions has them. [`Registry::settle`] tells the others.
+        let settled = self.balances.entry(usual.clone()).or_insert_with(|| balance.clone());
+        settled.affinity = settled.affinity.take().or_else(|| balance.affinity.clone());
+        let balance = settled.clone();
         let id = if *transport == self.usual { usual } else { usual.variant(&label(transport)) };
-        let new = || Source { service, port, transport: transport.clone(), attempts, uses: Vec::new() };
+        let new = || Source { origin, balance, transport: transport.clone(), attempts, uses: Vec::new() };
         let source = self.sources.entry(id.clone()).or_insert_with(new);
         source.attempts = source.attempts.max(attempts);
         source.uses.push(usage);
         id
+    }
+
+    /// All uses are known: what was decided late holds for those that came early, too.
+    pub(crate) fn settle(&mut self) {
+        for (id, source) in &mut self.sources {
+            if let Some(balance) = self.balances.get(&id.service_port()) {
+                source.balance = balance.clone();
+            }
+        }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&BackendId, &Source)> {
@@ -95,7 +120,9 @@ impl Registry {
     pub(crate) fn by_service(&self) -> BTreeMap<ObjectKey, BTreeSet<BackendId>> {
         let mut by_service: BTreeMap<ObjectKey, BTreeSet<BackendId>> = BTreeMap::new();
         for (id, source) in &self.sources {
-            by_service.entry(source.service.clone()).or_default().insert(id.clone());
+            if let Origin::Service(service, _) = &source.origin {
+                by_service.entry(service.clone()).or_default().insert(id.clone());
+            }
         }
         by_service
     }
@@ -110,20 +137,40 @@ fn label(transport: &Transport) -> String {
 /// Makes a backend from what there is now. A backend that leads nowhere is a backend without endpoints.
 pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options) -> (Backend, Vec<Report>) {
     let mut reports = Vec::new();
-    let endpoints = match find(source, resources) {
-        Ok(port) => {
-            let owner = ObjectRef { kind: Kind::Service, key: source.service.clone() };
-            let slices = resources.slices_of(&source.service).map(AsRef::as_ref);
-            endpoints::ready(slices, port, options, &mut Reporter::new(owner, &mut reports))
+    let Source { origin, balance, transport, attempts, .. } = source.clone();
+    let Balance { load_balance, affinity, .. } = balance;
+    let backend = Backend { transport, load_balance, affinity, attempts, ..Backend::default() };
+    let (service, port) = match origin {
+        Origin::Service(service, port) => (service, port),
+        Origin::Outside(outside) => return (Backend { outside: Some(outside), ..backend }, reports),
+    };
+    match find(&service, &port, source, resources, options) {
+        Ok(Pods::Listed(port)) => {
+            let owner = ObjectRef { kind: Kind::Service, key: service.clone() };
+            let slices = resources.slices_of(&service).map(AsRef::as_ref);
+            let ready = endpoints::ready(slices, port, options, &mut Reporter::new(owner, &mut reports));
+            let endpoints = ready.into_iter().map(|address| Endpoint { address }).collect();
+            (Backend { endpoints, ..backend }, reports)
+        }
+        Ok(Pods::Address(address)) => (Backend { endpoints: vec![Endpoint { address }], ..backend }, reports),
+        Ok(Pods::Outside(outside)) => {
+            reports.extend(source.uses.iter().filter(|usage| usage.as_canary).map(canary_outside));
+            (Backend { outside: Some(outside), ..backend }, reports)
         }
         Err(missing) => {
             reports.extend(source.uses.iter().map(|usage| missing.at(usage)));
-            BTreeSet::new()
+            (backend, reports)
         }
-    };
-    let endpoints = endpoints.into_iter().map(|address| Endpoint { address }).collect();
-    let Source { transport, attempts, .. } = source.clone();
-    (Backend { transport, load_balance: LoadBalance::RoundRobin, attempts, endpoints }, reports)
+    }
+}
+
+/// Where the pods of a Service are found.
+enum Pods<'a> {
+    Listed(&'a ServicePort),
+    /// Behind the Service's own address.
+    Address(SocketAddr),
+    /// Not in the cluster.
+    Outside(Outside),
 }
 
 /// Why a backend leads nowhere.
@@ -144,22 +191,63 @@ impl Missing {
     }
 }
 
-fn find<'a>(source: &Source, resources: &'a Resources) -> Result<&'a ServicePort, Missing> {
-    let Some(service) = resources.services.get(&source.service) else {
-        let reason =
-            format!("expected a Service, got {:?}, which does not exist", source.service.to_string());
-        return Err(Missing { field: ".name", reason });
+/// What DNS chooses the filter does not choose.
+fn canary_outside(usage: &Use) -> Report {
+    Report {
+        object: usage.object.clone(),
+        field: format!("{}.name", usage.field),
+        severity: Severity::Warning,
+        reason: "expected a Service with pods behind a canary, got one of type ExternalName".to_owned(),
+        consequence: "canary not used".to_owned(),
+    }
+}
+
+fn find<'a>(
+    key: &ObjectKey,
+    wanted: &Port,
+    source: &Source,
+    resources: &'a Resources,
+    options: &Options,
+) -> Result<Pods<'a>, Missing> {
+    let missing = |field, reason| Missing { field, reason };
+    let Some(service) = resources.services.get(key) else {
+        let reason = format!("expected a Service, got {:?}, which does not exist", key.to_string());
+        return Err(missing(".name", reason));
     };
     let spec = service.spec.as_ref();
     if spec.and_then(|spec| spec.type_.as_deref()) == Some("ExternalName") {
-        let reason =
-            format!("expected a Service with endpoints, got {} of type ExternalName", source.service);
-        return Err(Missing { field: ".name", reason });
+        let name = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();
+        return outside(name, service, wanted, options)
+            .map(Pods::Outside)
+            .map_err(|got| missing(".name", format!("expected a Service with endpoints, got {key}, {got}")));
     }
-    port_of(service, &source.port).ok_or_else(|| Missing {
-        field: ".port",
-        reason: format!("expected a port of Service {}, got {}", source.service, source.port),
-    })
+    let port = port_of(service, wanted)
+        .ok_or_else(|| missing(".port", format!("expected a port of Service {key}, got {wanted}")))?;
+    let address = spec.and_then(|spec| spec.cluster_ip.as_deref()).and_then(|ip| ip.parse().ok());
+    match (source.balance.service_upstream, address, u16::try_from(port.port)) {
+        (true, Some(ip), Ok(port)) => Ok(Pods::Address(SocketAddr::new(ip, port))),
+        // A headless Service has no address; then its pods are asked, as always.
+        _ => Ok(Pods::Listed(port)),
+    }
+}
+
+/// A Service that is another name. The error says what it is instead.
+fn outside(name: &str, service: &Service, wanted: &Port, options: &Options) -> Result<Outside, String> {
+    if options.disable_external_name {
+        return Err("of type ExternalName (--disable-svc-external-name is on)".to_owned());
+    }
+    let host = Hostname::parse(name.trim_end_matches('.'))
+        .map_err(|_| format!("which is called {:?}", crate::object::shortened(name)))?;
+    if is_forbidden(&host) {
+        return Err(format!("which leads to {}", host.as_str()));
+    }
+    let listed = port_of(service, wanted).map(|port| port.port);
+    let number = match wanted {
+        Port::Number(number) => Some(listed.unwrap_or(*number)),
+        Port::Name(_) | Port::First => listed,
+    };
+    let port = number.and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
+    port.map(|port| Outside { host, port }).ok_or_else(|| format!("without a port {wanted}"))
 }
 
 /// By number, by target port or by name.

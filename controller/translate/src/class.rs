@@ -10,7 +10,14 @@ use k8s_openapi::api::networking::v1::Ingress;
 use crate::object::shortened;
 use crate::{Options, Resources};
 
-const ANNOTATION: &str = "kubernetes.io/ingress.class";
+/// The annotation that named a class before `spec.ingressClassName` did.
+pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
+
+/// Whether this controller serves an Ingress, by the IngressClasses that `resources` holds.
+#[must_use]
+pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
+    Classes::of(resources, options).judge(ingress) == Verdict::Ours
+}
 
 /// The answer for one Ingress.
 #[derive(Debug, PartialEq, Eq)]

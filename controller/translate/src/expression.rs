@@ -27,6 +27,13 @@ pub(crate) fn parse(text: &str) -> Parsed<Expression> {
     Ok(Expression(parts))
 }
 
+/// As [`parse`], without what a data plane cannot put into a header.
+pub(crate) fn for_headers(text: &str) -> Parsed<Expression> {
+    let expression = parse(text)?;
+    let has_cookie = expression.0.iter().any(|part| matches!(part, Part::Variable(Variable::Cookie(_))));
+    if has_cookie { Err("variables that a header can have, not $cookie_NAME".into()) } else { Ok(expression) }
+}
+
 fn push(parts: &mut Vec<Part>, plain: &str) {
     if !plain.is_empty() {
         parts.push(Part::Text(plain.to_owned()));

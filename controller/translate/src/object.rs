@@ -88,7 +88,9 @@ impl Kind {
         }
     }
 
-    fn api_version(self) -> &'static str {
+    /// Its group and version, as manifests write them.
+    #[must_use]
+    pub fn api_version(self) -> &'static str {
         match self {
             Kind::ConfigMap | Kind::Namespace | Kind::Secret | Kind::Service => "v1",
             Kind::EndpointSlice => "discovery.k8s.io/v1",

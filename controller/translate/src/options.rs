@@ -27,6 +27,8 @@ pub struct Options {
     pub watch_namespace: Option<String>,
     /// `--default-backend-service`
     pub default_backend_service: Option<ObjectKey>,
+    /// `--disable-svc-external-name`
+    pub disable_external_name: bool,
     /// `--disable-catch-all`
     pub disable_catch_all: bool,
     /// The ports that the data plane and the controller listen on themselves: no endpoint on loopback may be one of
@@ -46,6 +48,7 @@ impl Default for Options {
             configmap: None,
             watch_namespace: None,
             default_backend_service: None,
+            disable_external_name: false,
             disable_catch_all: false,
             own_ports: BTreeSet::new(),
         }

@@ -32,7 +32,6 @@ impl<'a> References<'a> {
     }
 
     /// The Secret that an object of `namespace` names, and its key. The error is a report's reason.
-    #[allow(dead_code)]
     pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Secret), String> {
         let key = self.key(namespace, text)?;
         match self.resources.secrets.get(&key) {

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{BackendId, Config};
+use sluice_ir::{Action, Backend, BackendId, Config, Edge, ErrorRequest, LocationId};
 
+use crate::annotations::Context;
 use crate::backends::{Registry, resolve};
 use crate::global::Globals;
-use crate::servers;
+use crate::secrets::Secrets;
+use crate::servers::{self, Assembled, ErrorService};
 use crate::{ObjectKey, Options, Report, Resources};
 
 /// What there is to serve, and what could not be honoured.
@@ -17,6 +19,8 @@ pub struct Translation {
     backend_reports: BTreeMap<BackendId, Vec<Report>>,
     registry: Registry,
     by_service: BTreeMap<ObjectKey, BTreeSet<BackendId>>,
+    /// Backends of which it matters whether they have any endpoint at all.
+    watched: BTreeSet<BackendId>,
 }
 
 /// Translates everything. Pure and total.
@@ -25,13 +29,19 @@ pub fn translate(resources: &Resources, options: &Options) -> Translation {
     let mut translation = Translation::default();
     let Translation { config, routing_reports, registry, .. } = &mut translation;
     let globals = Globals::of(resources, options, routing_reports);
-    config.edge = globals.edge.clone();
-    config.servers = servers::assemble(resources, options, &globals, registry, routing_reports);
+    config.edge = Edge { largest_body: globals.largest_body, ..globals.edge.clone() };
+    let context = Context { resources, options, globals: &globals };
+    let mut secrets = Secrets::default();
+    let Assembled { servers, error_services } =
+        servers::assemble(context, registry, &mut secrets, routing_reports);
+    config.servers = servers;
+    config.secrets = secrets.values;
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
     for id in all {
         translation.refresh_backend(&id, resources, options);
     }
+    translation.ask_error_services(&error_services);
     translation
 }
 
@@ -58,13 +68,18 @@ impl Translation {
     }
 
     /// Brings the backends of these Services up to date and names those that changed. The same as translating
-    /// everything again, at the cost of what changed.
+    /// everything again, at the cost of what changed. `None`: nothing is done, because where requests go changes, too,
+    /// and everything has to be translated again.
     pub fn refresh_endpoints<'a>(
         &mut self,
         services: impl IntoIterator<Item = &'a ObjectKey>,
         resources: &Resources,
         options: &Options,
-    ) -> BTreeSet<BackendId> {
+    ) -> Option<BTreeSet<BackendId>> {
+        let services: Vec<&ObjectKey> = services.into_iter().collect();
+        if services.iter().any(|service| self.moves_requests(service, resources, options)) {
+            return None;
+        }
         let mut changed = BTreeSet::new();
         for service in services {
             for id in self.by_service.get(service).cloned().unwrap_or_default() {
@@ -73,7 +88,32 @@ impl Translation {
                 }
             }
         }
-        changed
+        Some(changed)
+    }
+
+    /// Whether a backend that has an error service behind it, or that is one, gets its first endpoint or loses its last.
+    fn moves_requests(&self, service: &ObjectKey, resources: &Resources, options: &Options) -> bool {
+        let watched = self.backends_of(service).filter(|id| self.watched.contains(*id));
+        watched.into_iter().any(|id| {
+            let now = self.registry.source(id).map(|source| resolve(source, resources, options).0);
+            now.is_some_and(|now| is_dead(&now) != self.config.backends.get(id).is_none_or(is_dead))
+        })
+    }
+
+    /// Locations whose pods are missing lead to their error service, if that has any.
+    fn ask_error_services(&mut self, services: &BTreeMap<LocationId, ErrorService>) {
+        let Config { servers, backends, .. } = &mut self.config;
+        let is_dead = |id: &BackendId| backends.get(id).is_none_or(is_dead);
+        for location in servers.values_mut().flat_map(|server| &mut server.locations) {
+            let Some(ErrorService { backend, place }) = services.get(&location.id) else { continue };
+            let Action::Forward(main) = &location.action else { continue };
+            self.watched.extend([main.clone(), backend.clone()]);
+            if is_dead(main) && !is_dead(backend) {
+                location.action = Action::Forward(backend.clone());
+                location.for_https = None;
+                location.error = Some(ErrorRequest { status: 503, place: place.clone() });
+            }
+        }
     }
 
     fn refresh_backend(&mut self, id: &BackendId, resources: &Resources, options: &Options) -> bool {
@@ -90,4 +130,9 @@ impl Translation {
         self.config.backends.insert(id.clone(), backend);
         true
     }
+}
+
+/// Nobody would answer.
+fn is_dead(backend: &Backend) -> bool {
+    backend.endpoints.is_empty() && backend.outside.is_none()
 }

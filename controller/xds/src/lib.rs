@@ -21,6 +21,8 @@ pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use resource::{Name, ResourceType};
 pub use serve::{Generation, Refusal, Stats, Store, routes};
-pub use settings::{CONTROLLER_CLUSTER, Certificate, ENDPOINT_HEADER, FilterCode, Https, Settings};
+pub use settings::{
+    BACKEND_HEADER, CONTROLLER_CLUSTER, Certificate, ENDPOINT_HEADER, FilterCode, Https, Settings,
+};
 pub use snapshot::Resources;
 pub use update::Update;

@@ -16,8 +16,14 @@ use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
+use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
+    FilterChainConfig, FilterChainConfigPerRoute,
+};
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::HeaderMutation;
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
+use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::LocalRateLimit;
+use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
@@ -26,7 +32,9 @@ use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_muta
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
-use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{DownstreamTlsContext, Secret};
+use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
+    DownstreamTlsContext, Secret, UpstreamTlsContext,
+};
 use envoy_types::pb::envoy::extensions::upstreams::http::v3::HttpProtocolOptions;
 use envoy_types::pb::google::protobuf::BytesValue;
 use prost::{Message, Name};
@@ -48,22 +56,28 @@ type Known = fn(&str, &[u8]) -> Option<Map<String, Value>>;
 
 /// Every message that a renderer packs.
 const KNOWN: &[Known] = &[
+    fields::<BodySizeLimit>,
     fields::<BytesValue>,
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
     fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
+    fields::<FilterChainConfig>,
+    fields::<FilterChainConfigPerRoute>,
     fields::<HeaderMutation>,
     fields::<HeaderToMetadata>,
     fields::<HttpConnectionManager>,
     fields::<HttpProtocolOptions>,
     fields::<Listener>,
+    fields::<LocalRateLimit>,
     fields::<OverrideHost>,
+    fields::<Rbac>,
     fields::<RoundRobin>,
     fields::<RouteConfiguration>,
     fields::<Router>,
     fields::<StdoutAccessLog>,
     fields::<TypedExtensionConfig>,
+    fields::<UpstreamTlsContext>,
     fields::<ProxyProtocol>,
     fields::<Wasm>,
     fields::<XffConfig>,

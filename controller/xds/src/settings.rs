@@ -9,6 +9,8 @@ use std::path::PathBuf;
 /// The colon hides it on both sides: Envoy's codecs accept no such name from a client and write none to an HTTP/1
 /// pod. Taking an ordinary header away early and late again costs more than the choice itself.
 pub const ENDPOINT_HEADER: &str = ":sluice-endpoint";
+/// The request header with the backend that the filter chose, where a location leaves that open. Hidden as well.
+pub const BACKEND_HEADER: &str = ":sluice-cluster";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 

@@ -36,6 +36,9 @@ impl Update {
     #[must_use]
     pub fn arrivals(before: &Config, now: &Config) -> Self {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
+        for (id, value) in now.secrets.iter().filter(|(id, value)| before.secrets.get(id) != Some(value)) {
+            update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id, value));
+        }
         for (id, backend) in &now.backends {
             let old = before.backends.get(id);
             if old == Some(backend) {
@@ -80,6 +83,12 @@ impl Update {
             update.remove(ResourceType::Cluster, id.as_str());
             update.remove(ResourceType::Endpoints, id.as_str());
         }
+        for id in before.secrets.keys().filter(|id| !now.secrets.contains_key(id)) {
+            update.remove(ResourceType::Secret, id.as_str());
+        }
+        for id in now.secrets.keys().filter(|id| !before.secrets.contains_key(id)) {
+            update.change(ResourceType::Secret, id.as_str(), Change::Keep);
+        }
         for (id, backend) in
             now.backends.iter().filter(|(id, backend)| before.backends.get(id) != Some(backend))
         {
@@ -92,6 +101,9 @@ impl Update {
 
     /// Sets the endpoints of one backend; its cluster is there already.
     pub fn endpoints(&mut self, id: &BackendId, backend: &Backend) {
+        if backend.outside.is_some() {
+            return self.remove(ResourceType::Endpoints, id.as_str());
+        }
         self.put(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &backend.endpoints));
     }
 

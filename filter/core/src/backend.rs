@@ -92,6 +92,12 @@ impl Backend {
         self.roster.endpoints()
     }
 
+    /// The algorithm by name.
+    #[must_use]
+    pub fn algorithm(&self) -> &'static str {
+        self.policy.algorithm()
+    }
+
     /// Its own affinity.
     #[must_use]
     pub fn affinity(&self) -> Option<&Rc<Affinity>> {

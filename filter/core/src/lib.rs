@@ -47,7 +47,7 @@ pub use hash_key::Key;
 pub use outcome::{Outcome, Ticket, Watch, attempts};
 pub use policy::InvalidBackend;
 pub use request::{Fact, Request};
-pub use tables::{Refused, Tables};
+pub use tables::{Refused, Switch, Tables};
 pub use time::Timestamp;
 
 /// A source of randomness, given by the caller.

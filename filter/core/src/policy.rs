@@ -41,6 +41,18 @@ pub struct Policy {
     pub attempts: usize,
 }
 
+impl Policy {
+    /// The algorithm by name, as ingress-nginx has it where it has it. Where there is affinity, it decides.
+    #[must_use]
+    pub fn algorithm(&self) -> &'static str {
+        match self.affinity.as_ref().map(|affinity| affinity.mode) {
+            Some(wire::AffinityMode::Balanced) => "sticky_balanced",
+            Some(wire::AffinityMode::Persistent) => "sticky_persistent",
+            None => self.load_balance.name(),
+        }
+    }
+}
+
 /// Why a backend cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidBackend {

@@ -19,10 +19,22 @@ pub struct Tables {
     version: Option<Version>,
     zone: Option<String>,
     serials: Serials,
+    switched: Vec<Switch>,
     pub(crate) locations: HashMap<Box<str>, Location>,
     pub(crate) backends: HashMap<Rc<str>, Backend>,
     pub(crate) list: String,
     pub(crate) key: Vec<u8>,
+}
+
+/// A backend that chooses in another way than before; what its algorithm remembered is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// The id of the backend.
+    pub backend: Rc<str>,
+    /// The algorithm of before.
+    pub from: &'static str,
+    /// The algorithm of now.
+    pub to: &'static str,
 }
 
 /// Why a document was not applied. The tables are as they were.
@@ -71,6 +83,11 @@ impl Tables {
         changed && self.version.is_some()
     }
 
+    /// The backends that chose in another way before the last updates, once.
+    pub fn switched(&mut self) -> Vec<Switch> {
+        std::mem::take(&mut self.switched)
+    }
+
     /// Takes a snapshot or a delta, whole or not at all.
     pub fn apply(
         &mut self,
@@ -93,8 +110,8 @@ impl Tables {
         let drafts = self.compile(&snapshot.backends)?;
         let mut predecessors = std::mem::take(&mut self.backends);
         for (id, draft) in drafts {
-            let backend = Backend::new(draft, predecessors.remove(&*id), &mut self.serials, now, rng);
-            self.backends.insert(id, backend);
+            let predecessor = predecessors.remove(&*id);
+            self.install(id, draft, predecessor, now, rng);
         }
         self.locations = locations(snapshot.locations).collect();
         self.version = Some(snapshot.version);
@@ -111,8 +128,8 @@ impl Tables {
             return Err(Refused::Base { have: self.version, base: delta.base });
         }
         for (id, draft) in self.compile(&delta.backends)? {
-            let backend = Backend::new(draft, self.backends.remove(&*id), &mut self.serials, now, rng);
-            self.backends.insert(id, backend);
+            let predecessor = self.backends.remove(&*id);
+            self.install(id, draft, predecessor, now, rng);
         }
         self.locations.extend(locations(delta.locations));
         for id in &delta.removed_locations {
@@ -123,6 +140,22 @@ impl Tables {
         }
         self.version = Some(delta.version);
         Ok(delta.version)
+    }
+
+    fn install(
+        &mut self,
+        id: Rc<str>,
+        draft: Draft,
+        predecessor: Option<Backend>,
+        now: Timestamp,
+        rng: &mut impl Rng,
+    ) {
+        let (from, to) = (predecessor.as_ref().map(Backend::algorithm), draft.policy.algorithm());
+        if let Some(from) = from.filter(|from| *from != to) {
+            self.switched.push(Switch { backend: Rc::clone(&id), from, to });
+        }
+        let backend = Backend::new(draft, predecessor, &mut self.serials, now, rng);
+        self.backends.insert(id, backend);
     }
 
     fn compile<'a>(
@@ -251,5 +284,19 @@ mod tests {
         decide(&mut tables, "h/");
         tables.apply(snapshot(2, &["10.0.0.1:80", "10.0.0.2:80"]), NOW, &mut Zero).unwrap();
         assert_eq!(decide(&mut tables, "h/"), "10.0.0.2:80,10.0.0.1:80");
+    }
+
+    #[test]
+    fn a_change_of_the_algorithm_is_told_once_and_a_change_of_endpoints_is_none() {
+        let mut tables = loaded(&["10.0.0.1:80"]);
+        assert_eq!(tables.switched(), []);
+        tables.apply(snapshot(2, &["10.0.0.2:80"]), NOW, &mut Zero).unwrap();
+        assert_eq!(tables.switched(), []);
+        let mut change = delta(2, 3);
+        let ewma = wire::Backend { load_balance: wire::LoadBalance::Ewma, ..backend(&["10.0.0.2:80"]) };
+        change.backends = [("n/s/80".to_owned(), ewma)].into();
+        tables.apply(wire::Tables::Delta(change), NOW, &mut Zero).unwrap();
+        assert_eq!(tables.switched(), [Switch { backend: "n/s/80".into(), from: "round_robin", to: "ewma" }]);
+        assert_eq!(tables.switched(), []);
     }
 }

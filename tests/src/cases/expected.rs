@@ -42,6 +42,18 @@ impl ExpectedFailures {
         summary.played.iter().filter_map(surprise).collect()
     }
 
+    /// The same for a list of the cases that do not apply: whatever else does not pass is a surprise.
+    pub fn not_applicable(&self, summary: &Summary) -> Vec<String> {
+        let surprise = |played: &super::Played| match (&played.outcome, self.0.contains_key(&played.id)) {
+            (Outcome::Failed(_), _) | (Outcome::NotApplicable(_), false) => Some(played.to_string()),
+            (Outcome::Passed, true) => Some(format!("{} passes: take it off the list", played.id)),
+            _ => None,
+        };
+        let ids: Vec<String> = summary.played.iter().map(|played| played.id.clone()).collect();
+        let unknown = self.unknown(&ids).into_iter().map(|id| format!("{id} is listed, but no case"));
+        summary.played.iter().filter_map(surprise).chain(unknown).collect()
+    }
+
     /// Listed ids that no case has.
     pub fn unknown<'a>(&'a self, ids: &[String]) -> Vec<&'a str> {
         self.0.keys().map(String::as_str).filter(|id| !ids.iter().any(|known| known == id)).collect()

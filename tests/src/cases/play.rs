@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::file::{CaseFile, Form};
-use super::{Outcome, Played, Summary, ingress};
+use super::{Outcome, Played, Summary, balancers, ingress};
 
 /// Which cases to play, and how.
 #[derive(Clone, Debug)]
@@ -42,9 +42,6 @@ impl Selection {
 /// # Errors
 /// When there is nothing to play, or no way to.
 pub async fn play(file: &CaseFile, selection: &Selection, tell: impl Fn(&Played)) -> Result<Summary> {
-    if file.form == Form::Balancer {
-        bail!("cases about balancers are not played yet (tests/src/cases/balancers)");
-    }
     let cases: Vec<Value> = file.cases.iter().filter(|case| selection.has(case)).cloned().collect();
     ensure!(!cases.is_empty(), "none of the {} cases is chosen", file.cases.len());
     let permits = Arc::new(Semaphore::new(selection.jobs.max(1)));
@@ -54,10 +51,14 @@ pub async fn play(file: &CaseFile, selection: &Selection, tell: impl Fn(&Played)
     for (n, case) in cases.into_iter().enumerate() {
         let (permits, data_plane) = (Arc::clone(&permits), selection.data_plane.clone());
         let mut stopped = stopped.clone();
+        let form = file.form;
         running.spawn(async move {
             let _permit = permits.acquire_owned().await;
             // A thread of its own, because ending a controller blocks; the pods live on the runtime's.
             let outcome = tokio::task::spawn_blocking(move || {
+                if form == Form::Balancer {
+                    return played(&case, balancers::play(&case));
+                }
                 Handle::current().block_on(async {
                     tokio::select! {
                         outcome = ingress::play(&case, &data_plane) => played(&case, outcome),

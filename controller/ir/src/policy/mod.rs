@@ -1,15 +1,25 @@
 //! What holds for the requests of a location, beside where they go.
 
+mod access;
+mod cors;
+mod errors;
+mod limits;
+mod mirror;
 mod proxy;
 
 use serde::Serialize;
 
-use crate::is_default;
+use crate::{Expression, Header, is_default};
 
+pub use access::Access;
+pub use cors::{Cors, Origin, Origins};
+pub use errors::{ErrorPages, Place};
+pub use limits::{Limits, Rate};
+pub use mirror::Mirror;
 pub use proxy::{Retries, RetryOn, Timeouts};
 
 /// Everything that annotations say about the requests of one location.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Policy {
     /// Patience with the pods.
     #[serde(skip_serializing_if = "is_default")]
@@ -20,4 +30,57 @@ pub struct Policy {
     /// Where the path is rewritten, pods learn from this header what was there.
     #[serde(skip_serializing_if = "is_default")]
     pub forwarded_prefix: Option<String>,
+    /// The `Host` that pods see.
+    #[serde(skip_serializing_if = "is_default")]
+    pub host: Option<Expression>,
+    /// The `Connection` that pods see.
+    #[serde(skip_serializing_if = "is_default")]
+    pub connection: Option<String>,
+    /// Set in answers to clients.
+    #[serde(skip_serializing_if = "is_default")]
+    pub response_headers: Vec<Header>,
+    /// Bytes of a request's body; `None` is no limit.
+    #[serde(skip_serializing_if = "is_usual_body")]
+    pub largest_body: Option<u64>,
+    /// Who may come in.
+    #[serde(skip_serializing_if = "is_default")]
+    pub access: Access,
+    /// What pages of other origins may do.
+    #[serde(skip_serializing_if = "is_default")]
+    pub cors: Option<Cors>,
+    /// How much one client may ask for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub limits: Option<Limits>,
+    /// Who gets a copy.
+    #[serde(skip_serializing_if = "is_default")]
+    pub mirror: Option<Mirror>,
+    /// Nothing is written down about its requests.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unlogged: bool,
+}
+
+/// ingress-nginx: `client_max_body_size 1m`.
+const USUAL_BODY: Option<u64> = Some(1 << 20);
+
+fn is_usual_body(largest: &Option<u64>) -> bool {
+    *largest == USUAL_BODY
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            timeouts: Timeouts::default(),
+            retries: Retries::default(),
+            forwarded_prefix: None,
+            host: None,
+            connection: None,
+            response_headers: Vec::new(),
+            largest_body: USUAL_BODY,
+            access: Access::default(),
+            cors: None,
+            limits: None,
+            mirror: None,
+            unlogged: false,
+        }
+    }
 }

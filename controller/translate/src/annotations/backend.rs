@@ -1,6 +1,12 @@
 //! What is spoken with the pods.
 
+use sluice_ir::Protocol;
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::Parsed;
+use super::view::View;
+
+const NO_FCGI: &str = "an HTTP server beside the FastCGI application";
 
 pub(super) const GROUP: Group = Group {
     title: "Protocols to the pods",
@@ -10,10 +16,47 @@ pub(super) const GROUP: Group = Group {
             Value::OneOf(&["HTTP", "HTTPS", "AUTO_HTTP", "GRPC", "GRPCS", "FCGI"]),
             Risk::Low,
             Scope::Location,
-        ),
-        annotation("proxy-http-version", Value::OneOf(&["1.0", "1.1"]), Risk::Low, Scope::Location),
-        annotation("fastcgi-index", Value::Text, Risk::Medium, Scope::Location),
-        annotation("fastcgi-params-configmap", Value::ConfigMap, Risk::Medium, Scope::Location),
-        annotation("http2-push-preload", Value::Bool, Risk::Low, Scope::Location),
+        )
+        .partly("FCGI is reported: an HTTP server beside the FastCGI application"),
+        annotation("proxy-http-version", Value::OneOf(&["1.0", "1.1"]), Risk::Low, Scope::Location)
+            .instead("pods are spoken to with HTTP/1.1")
+            .harmless(&["1.1"]),
+        annotation("fastcgi-index", Value::Text, Risk::Medium, Scope::Location).instead(NO_FCGI),
+        annotation("fastcgi-params-configmap", Value::ConfigMap, Risk::Medium, Scope::Location)
+            .instead(NO_FCGI),
+        annotation("http2-push-preload", Value::Bool, Risk::Low, Scope::Location)
+            .needless("browsers do not take pushes any more"),
     ],
 };
+
+/// What is spoken, and over what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spoken {
+    pub(super) protocol: Protocol,
+    pub(super) tls: Tls,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Tls {
+    #[default]
+    Never,
+    Always,
+    /// When the client speaks it.
+    LikeClients,
+}
+
+pub(super) fn spoken(view: &mut View<'_, '_>) -> Spoken {
+    view.read("backend-protocol", protocol).unwrap_or_default()
+}
+
+fn protocol(text: &str) -> Parsed<Spoken> {
+    let spoken = |protocol, tls| Ok(Spoken { protocol, tls });
+    match text.to_ascii_uppercase().as_str() {
+        "HTTP" => spoken(Protocol::Http1, Tls::Never),
+        "HTTPS" => spoken(Protocol::Http1, Tls::Always),
+        "AUTO_HTTP" => spoken(Protocol::Http1, Tls::LikeClients),
+        "GRPC" => spoken(Protocol::Http2, Tls::Never),
+        "GRPCS" => spoken(Protocol::Http2, Tls::Always),
+        _ => Err("HTTP, HTTPS, AUTO_HTTP, GRPC or GRPCS".into()),
+    }
+}

@@ -163,8 +163,12 @@ pub enum Role {
 pub enum Support {
     /// As in ingress-nginx.
     Full,
-    /// With this difference.
+    /// Not everything that it takes; what is not taken is reported where it occurs.
     Partly(&'static str),
+    /// With this difference, always.
+    Differs(&'static str),
+    /// There is nothing to do for it.
+    Needless(&'static str),
     /// Not at all; what to do instead.
     Reported(&'static str),
 }
@@ -208,6 +212,14 @@ impl Annotation {
         self.everywhere(Support::Partly(difference))
     }
 
+    pub(super) const fn differs(self, difference: &'static str) -> Self {
+        self.everywhere(Support::Differs(difference))
+    }
+
+    pub(super) const fn needless(self, reason: &'static str) -> Self {
+        self.everywhere(Support::Needless(reason))
+    }
+
     pub(super) const fn instead(self, advice: &'static str) -> Self {
         self.everywhere(Support::Reported(advice))
     }
@@ -222,6 +234,14 @@ impl Annotation {
     pub(super) const fn harmless(mut self, values: &'static [&'static str]) -> Self {
         self.harmless = values;
         self
+    }
+}
+
+impl Support {
+    /// Whether somebody reads it.
+    #[must_use]
+    pub fn is_honoured(self) -> bool {
+        matches!(self, Support::Full | Support::Partly(_) | Support::Differs(_))
     }
 }
 

@@ -1,17 +1,53 @@
 //! How much one client may ask for.
 
+use std::num::NonZeroU32;
+
+use sluice_ir::{Limits, Rate};
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value;
+use super::view::View;
+use crate::global::Globals;
+
+const BURST: u32 = 5;
 
 pub(super) const GROUP: Group = Group {
     title: "Limits",
     annotations: &[
-        annotation("limit-connections", Value::Int, Risk::Low, Scope::Location),
-        annotation("limit-rps", Value::Int, Risk::Low, Scope::Location),
-        annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location),
-        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location),
-        annotation("limit-rate", Value::Int, Risk::Low, Scope::Location),
-        annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location),
-        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location),
-        annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location).alias_of("limit-allowlist"),
+        annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
+            .instead("limit-rps, or a limit in the pods"),
+        annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
+            .partly("counted for each path by itself, and from the beginning when routes change"),
+        annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location)
+            .partly("counted for each path by itself, and from the beginning when routes change"),
+        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
+            .instead("a limit in the pods")
+            .harmless(&["0"]),
+        annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location)
+            .instead("a limit in the pods")
+            .harmless(&["0"]),
+        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full(),
+        annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
+            .alias_of("limit-allowlist")
+            .full(),
     ],
 };
+
+pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {
+    let multiplier =
+        view.read("limit-burst-multiplier", value::count).filter(|times| *times > 0).unwrap_or(BURST);
+    let exempt = view.read("limit-allowlist", value::cidrs).unwrap_or_default();
+    let mut rate = |name| {
+        let requests = NonZeroU32::new(view.read(name, value::count)?)?;
+        Some(Rate { requests, burst: requests.get().saturating_mul(multiplier) })
+    };
+    let (per_second, per_minute) = (rate("limit-rps"), rate("limit-rpm"));
+    let status = globals.limit_status;
+    (per_second.is_some() || per_minute.is_some()).then_some(Limits {
+        per_second,
+        per_minute,
+        exempt,
+        status,
+    })
+}

@@ -1,11 +1,38 @@
 //! How a backend chooses among its pods.
 
+use sluice_ir::LoadBalance;
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::{self, Parsed};
+use super::view::View;
+use crate::global::Globals;
 
 pub(super) const GROUP: Group = Group {
     title: "Balancing",
     annotations: &[
-        annotation("load-balance", Value::OneOf(&["round_robin", "ewma"]), Risk::Low, Scope::Location),
-        annotation("service-upstream", Value::Bool, Risk::Low, Scope::Ingress),
+        annotation("load-balance", Value::OneOf(&["round_robin", "ewma"]), Risk::Low, Scope::Location)
+            .partly("the other names mean nothing without their own annotations, and are reported"),
+        annotation("service-upstream", Value::Bool, Risk::Low, Scope::Ingress).full(),
     ],
 };
+
+pub(super) fn load_balance(view: &mut View<'_, '_>, globals: &Globals) -> LoadBalance {
+    view.read("load-balance", algorithm).unwrap_or_else(|| globals.balance.load_balance.clone())
+}
+
+/// An invalid value is false, even when the ConfigMap says true.
+pub(super) fn service_upstream(view: &mut View<'_, '_>, globals: &Globals) -> bool {
+    match view.text("service-upstream") {
+        Some(_) => view.read("service-upstream", value::bool).unwrap_or_default(),
+        None => globals.balance.service_upstream,
+    }
+}
+
+/// The other names of ingress-nginx need annotations of their own, which choose by themselves.
+pub(crate) fn algorithm(text: &str) -> Parsed<LoadBalance> {
+    match text {
+        "round_robin" => Ok(LoadBalance::RoundRobin),
+        "ewma" => Ok(LoadBalance::Ewma),
+        _ => Err("round_robin or ewma".into()),
+    }
+}

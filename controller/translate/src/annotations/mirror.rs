@@ -1,12 +1,34 @@
 //! A copy of each request.
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::Parsed;
+use super::view::View;
+use crate::outside::Target;
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",
     annotations: &[
-        annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress),
-        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress),
-        annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress),
+        annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress).partly(
+            "the copy has the path and the query of the request: nothing, / or $request_uri behind the host",
+        ),
+        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
+        annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
+            .instead("copies have the body of the request")
+            .harmless(&["on"]),
     ],
 };
+
+/// Who gets the copy, and the `Host` that it has.
+pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<(Target, String)> {
+    let host = view.read("mirror-host", |text| -> Parsed<String> {
+        let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
+        Ok(name.as_str().to_owned())
+    });
+    let target = view.read("mirror-target", |text| {
+        let (target, path) = Target::parse(text)?;
+        let same = ["", "/", "$request_uri", "/$request_uri"].contains(&path);
+        if same { Ok(target) } else { Err("a URL that ends with its host or with $request_uri".into()) }
+    })?;
+    let host = host.unwrap_or_else(|| target.host.as_str().to_owned());
+    Some((target, host))
+}

@@ -36,19 +36,33 @@ mod waf;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Policy, Redirect, ServerName, Transport};
+use sluice_ir::{Affinity, CanaryRules, LoadBalance, Policy, Redirect, ServerName, Transport, UpstreamTls};
 
-use crate::Options;
 use crate::global::Globals;
+use crate::outside::Target;
+use crate::references::References;
 use crate::report::Reporter;
+use crate::secrets::Secrets;
+use crate::{Options, Resources};
 use view::{Rules, View};
 
+pub(crate) use body::limit as body_limit;
 pub(crate) use catalogue::alike;
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value};
+pub(crate) use errors::Errors;
+pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
 pub(crate) use rewrite::Paths;
 pub(crate) use tls_redirect::ToHttps;
 pub(crate) use value::{Expected, Parsed};
+
+/// What annotations are read with.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) resources: &'a Resources,
+    pub(crate) options: &'a Options,
+    pub(crate) globals: &'a Globals,
+}
 
 /// What the annotations of one Ingress come to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,10 +81,16 @@ pub(crate) struct Annotations {
     pub(crate) to_https: ToHttps,
     /// Of its hosts.
     pub(crate) host: Host,
+    /// Of its backends.
+    pub(crate) backend: BackendTerms,
+    /// It is no Ingress of its own, but a second backend of another one.
+    pub(crate) canary: Option<CanaryRules>,
+    /// What is asked when pods cannot answer.
+    pub(crate) errors: Errors,
+    /// Who gets a copy of each request, and the `Host` of the copy.
+    pub(crate) mirror: Option<(Target, String)>,
     /// What holds for every location of the Ingress.
     pub(crate) policy: Arc<Policy>,
-    /// How its pods are spoken to.
-    pub(crate) transport: Transport,
 }
 
 /// What the annotations of an Ingress say about its hosts as a whole.
@@ -82,19 +102,43 @@ pub(crate) struct Host {
     pub(crate) from_to_www: bool,
 }
 
+/// What the annotations of an Ingress say about its backends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BackendTerms {
+    /// How pods are spoken to.
+    pub(crate) transport: Transport,
+    /// How they are spoken to for clients with https, when that is not the same.
+    pub(crate) for_https: Option<Transport>,
+    pub(crate) balance: Balance,
+    /// Of a canary: sessions that its main backend keeps with a pod stay with it, too.
+    pub(crate) canary_is_sticky: bool,
+}
+
+/// Of several Ingresses with the same backend, the first decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Balance {
+    pub(crate) load_balance: LoadBalance,
+    pub(crate) affinity: Option<Affinity>,
+    /// The address of the Service itself is the only endpoint.
+    pub(crate) service_upstream: bool,
+}
+
 impl Annotations {
     pub(crate) fn of(
         ingress: &Ingress,
-        globals: &Globals,
-        options: &Options,
+        context: Context<'_>,
+        secrets: &mut Secrets,
         reporter: Reporter<'_>,
     ) -> Self {
+        let Context { resources, options, globals } = context;
         let rules = Rules {
             prefix: &options.annotations_prefix,
             risk: globals.risk,
             blocked: &globals.blocked_words,
         };
-        Annotations::gather(&mut View::of(ingress, &rules, reporter), globals)
+        let references = References { resources, across_namespaces: globals.across_namespaces };
+        let mut view = View::of(ingress, &rules, references, secrets, reporter);
+        Annotations::gather(&mut view, globals)
     }
 
     fn gather(view: &mut View<'_, '_>, globals: &Globals) -> Self {
@@ -106,7 +150,10 @@ impl Annotations {
         let paths = rewrite::paths(view);
         let redirect = redirect::redirect(view, globals);
         let to_https = tls_redirect::to_https(view, globals);
-        let transport = Transport { connect_timeout: proxy::connect_timeout(view, globals) };
+        let backend = backend_terms(view, globals);
+        let canary = canary::canary(view);
+        let errors = errors::errors(view, globals);
+        let mirror = mirror::mirror(view);
         let policy = policy(view, globals);
         Annotations {
             refused: view.blocked,
@@ -116,8 +163,11 @@ impl Annotations {
             redirect,
             to_https,
             host,
+            backend,
+            canary,
+            errors,
+            mirror,
             policy: Arc::new(policy),
-            transport,
         }
     }
 }
@@ -127,6 +177,42 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         timeouts: proxy::timeouts(view, globals),
         retries: proxy::retries(view, globals),
         forwarded_prefix: rewrite::forwarded_prefix(view),
+        host: headers::host(view),
+        connection: headers::connection(view),
+        response_headers: headers::custom(view, globals),
+        largest_body: body::largest(view, globals),
+        access: access::access(view, globals),
+        cors: cors::cors(view),
+        limits: limits::limits(view, globals),
+        mirror: None,
+        unlogged: observe::unlogged(view),
+    }
+}
+
+fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
+    let spoken = backend::spoken(view);
+    let tls = proxy_ssl::tls(view);
+    let transport = |tls: Option<UpstreamTls>, connect_timeout| Transport {
+        connect_timeout,
+        protocol: spoken.protocol,
+        tls,
+    };
+    let connect_timeout = proxy::connect_timeout(view, globals);
+    let (always, for_https) = match spoken.tls {
+        backend::Tls::Never => (None, None),
+        backend::Tls::Always => (Some(tls), None),
+        backend::Tls::LikeClients => (None, Some(transport(Some(tls), connect_timeout))),
+    };
+    let named = load_balance::load_balance(view, globals);
+    let load_balance = hash::hash(view).unwrap_or(named);
+    let affinity = affinity::affinity(view);
+    let canary_is_sticky = !affinity::is_legacy(view);
+    let service_upstream = load_balance::service_upstream(view, globals);
+    BackendTerms {
+        transport: transport(always, connect_timeout),
+        for_https,
+        balance: Balance { load_balance, affinity, service_upstream },
+        canary_is_sticky,
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) const GROUP: Group = Group {
     title: "Timeouts and retries",
     annotations: &[
         annotation("proxy-connect-timeout", Value::Seconds, Risk::Low, Scope::Location).full(),
-        annotation("proxy-send-timeout", Value::Seconds, Risk::Low, Scope::Location).partly(
+        annotation("proxy-send-timeout", Value::Seconds, Risk::Low, Scope::Location).differs(
             "one timeout for both directions: the longer of proxy-send-timeout and proxy-read-timeout",
         ),
         annotation("proxy-read-timeout", Value::Seconds, Risk::Low, Scope::Location).full(),

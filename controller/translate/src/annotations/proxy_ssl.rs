@@ -1,16 +1,83 @@
 //! Certificates between Sluice and the pods.
 
+use sluice_ir::{TlsVersions, UpstreamTls, Verify};
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::{self, Parsed};
+use super::view::View;
 
 pub(super) const GROUP: Group = Group {
     title: "TLS to the pods",
     annotations: &[
-        annotation("proxy-ssl-secret", Value::Secret, Risk::Medium, Scope::Ingress).guard(),
-        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard(),
-        annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress).guard(),
-        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard(),
-        annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress),
-        annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress),
-        annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress),
+        annotation("proxy-ssl-secret", Value::Secret, Risk::Medium, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress).full(),
+        annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress)
+            .instead("the ciphers of BoringSSL; restrict them in the pods")
+            .harmless(&["DEFAULT"]),
+        annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress).full(),
     ],
 };
+
+/// What a Secret adds to TLS towards pods. Without one nothing is verified and no name is sent, whatever the other
+/// annotations say: so it is in ingress-nginx.
+pub(super) fn tls(view: &mut View<'_, '_>) -> UpstreamTls {
+    let secret = view.text("proxy-ssl-secret");
+    let verify = view.read("proxy-ssl-verify", value::on_off).unwrap_or_default();
+    let depth = view.read("proxy-ssl-verify-depth", value::count).unwrap_or(1).max(1);
+    let name = view.read("proxy-ssl-name", name);
+    let sends_name = view.read("proxy-ssl-server-name", value::on_off).unwrap_or_default();
+    let versions = view.read("proxy-ssl-protocols", versions).unwrap_or_default();
+    let Some(secret) = secret else { return UpstreamTls::default() };
+    let found = match view.secrets.upstream(view.references, &view.namespace, secret) {
+        Ok(found) => found,
+        Err(reason) => {
+            view.without("proxy-ssl-secret", reason, "");
+            return UpstreamTls::default();
+        }
+    };
+    let verify = match (verify, found.authorities, &name) {
+        (false, ..) => None,
+        (true, Some(authorities), Some(name)) => Some(Verify { authorities, name: name.clone(), depth }),
+        (true, None, _) => {
+            view.without(
+                "proxy-ssl-verify",
+                "expected ca.crt in the Secret of proxy-ssl-secret, got none",
+                "",
+            );
+            None
+        }
+        (true, _, None) => {
+            view.without(
+                "proxy-ssl-verify",
+                "expected proxy-ssl-name to say which name to verify, got none",
+                "",
+            );
+            None
+        }
+    };
+    let server_name = name.filter(|_| sends_name);
+    UpstreamTls { certificate: found.certificate, verify, server_name, versions }
+}
+
+fn name(text: &str) -> Parsed<String> {
+    let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
+    Ok(name.as_str().to_owned())
+}
+
+fn versions(text: &str) -> Parsed<TlsVersions> {
+    let mut versions = TlsVersions { v1_2: false, v1_3: false };
+    for word in text.split_whitespace() {
+        match word {
+            "TLSv1.2" => versions.v1_2 = true,
+            "TLSv1.3" => versions.v1_3 = true,
+            // Nobody speaks them any more; the others of the list hold.
+            "SSLv2" | "SSLv3" | "TLSv1" | "TLSv1.1" => {}
+            _ => return Err("TLSv1.2, TLSv1.3 or both".into()),
+        }
+    }
+    let any = versions.v1_2 || versions.v1_3;
+    if any { Ok(versions) } else { Err("TLSv1.2, TLSv1.3 or both".into()) }
+}

@@ -14,8 +14,7 @@ pub(super) const GROUP: Group = Group {
         annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Ingress)
             .instead("ssl-ciphers of the ConfigMap, for all hosts"),
         annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Ingress)
-            .instead("the order of the server's ciphers always counts")
-            .harmless(&["true"]),
+            .needless("the order of the server's ciphers always counts"),
         annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress).harmless(&["false"]),
     ],
 };
@@ -28,7 +27,7 @@ pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
         match ServerName::parse(alias) {
             Ok(name) if !aliases.contains(&name) => aliases.push(name),
             Ok(_) => {}
-            Err(_) => view.refuse("server-alias", "names of hosts, or *. and a name"),
+            Err(_) => view.refuse_part("server-alias", "names of hosts, or *. and a name", alias),
         }
     }
     aliases

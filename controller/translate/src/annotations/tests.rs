@@ -22,7 +22,10 @@ fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
 
 fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<String>) {
     let mut reports = Vec::new();
-    let read = Annotations::of(&ingress(annotations), globals, &Options::default(), reporter(&mut reports));
+    let (resources, options) = (Resources::default(), Options::default());
+    let context = Context { resources: &resources, options: &options, globals };
+    let ingress = ingress(annotations);
+    let read = Annotations::of(&ingress, context, &mut Secrets::default(), reporter(&mut reports));
     (read, reports.iter().map(ToString::to_string).collect())
 }
 
@@ -33,12 +36,14 @@ fn with(name: &str, value: &str) -> (Annotations, Vec<String>) {
 #[test]
 fn nothing_is_accepted_and_ignored() {
     let all = GROUPS.iter().flat_map(|group| group.annotations);
-    let supported = all.filter(|one| !matches!(one.envoy, Support::Reported(_)) && one.alias_of.is_none());
+    let supported = all.filter(|one| one.envoy.is_honoured() && one.alias_of.is_none());
     let annotations = supported.map(|one| (format!("p/{}", one.name), json!("x"))).collect();
     let ingress = ingress(&serde_json::Value::Object(annotations));
     let mut reports = Vec::new();
     let rules = Rules { prefix: "p", risk: Risk::Critical, blocked: &[] };
-    let mut view = View::of(&ingress, &rules, reporter(&mut reports));
+    let (resources, mut secrets) = (Resources::default(), Secrets::default());
+    let references = References { resources: &resources, across_namespaces: false };
+    let mut view = View::of(&ingress, &rules, references, &mut secrets, reporter(&mut reports));
     Annotations::gather(&mut view, &Globals::default());
     assert_eq!(view.unasked(), Vec::<&str>::new());
 }

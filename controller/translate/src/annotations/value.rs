@@ -23,7 +23,6 @@ pub(crate) fn bool(text: &str) -> Parsed<bool> {
     }
 }
 
-#[allow(dead_code)]
 pub(crate) fn on_off(text: &str) -> Parsed<bool> {
     match text {
         "on" => Ok(true),
@@ -38,7 +37,6 @@ pub(crate) fn int(text: &str) -> Parsed<i64> {
 }
 
 /// A count of something; negative ones are as good as none.
-#[allow(dead_code)]
 pub(crate) fn count(text: &str) -> Parsed<u32> {
     let number = int(text)?;
     u32::try_from(number.max(0)).map_err(|_| format!("an integer up to {}", u32::MAX).into())
@@ -55,7 +53,6 @@ pub(crate) fn seconds(text: &str) -> Parsed<u32> {
 }
 
 /// nginx: digits and one letter, `8m`. In bytes.
-#[allow(dead_code)]
 pub(crate) fn size(text: &str) -> Parsed<u64> {
     let expected = || Expected::from("a size such as 512k, 8m or 1g");
     let (digits, unit) = match text.char_indices().last() {
@@ -96,18 +93,19 @@ pub(crate) fn list(text: &str) -> Vec<&str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
+const CIDRS: &str = "IP addresses and CIDRs such as 10.0.0.0/8, separated by commas";
+
 /// Addresses and CIDRs, sorted, each once.
-#[allow(dead_code)]
 pub(crate) fn cidrs(text: &str) -> Parsed<Vec<Cidr>> {
     let mut cidrs = list(text).into_iter().map(cidr).collect::<Parsed<Vec<_>>>()?;
     cidrs.sort();
     cidrs.dedup();
-    Ok(cidrs)
+    // Nobody is not a list: it would mean everybody.
+    if cidrs.is_empty() { Err(CIDRS.into()) } else { Ok(cidrs) }
 }
 
-#[allow(dead_code)]
 fn cidr(text: &str) -> Parsed<Cidr> {
-    let expected = || Expected::from("IP addresses and CIDRs such as 10.0.0.0/8, separated by commas");
+    let expected = || Expected::from(CIDRS);
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length)),
         None => (text, None),
@@ -125,7 +123,6 @@ fn cidr(text: &str) -> Parsed<Cidr> {
 }
 
 /// The name of an object in the Ingress's own namespace, or `namespace/name`.
-#[allow(dead_code)]
 pub(crate) fn reference(text: &str) -> Parsed<(Option<&str>, &str)> {
     let (namespace, name) = match text.split_once('/') {
         Some((namespace, name)) => (Some(namespace), name),
@@ -136,7 +133,6 @@ pub(crate) fn reference(text: &str) -> Parsed<(Option<&str>, &str)> {
 }
 
 /// RFC 1035: the name of a Service.
-#[allow(dead_code)]
 pub(crate) fn service(text: &str) -> Parsed<&str> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     let valid = (1..=63).contains(&text.len())
@@ -147,7 +143,6 @@ pub(crate) fn service(text: &str) -> Parsed<&str> {
 }
 
 /// RFC 9110: the name of a header, as ingress-nginx accepts it.
-#[allow(dead_code)]
 pub(crate) fn header_name(text: &str) -> Parsed<String> {
     let inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
     let valid = (1..=256).contains(&text.len()) && text.bytes().all(inner);

@@ -8,7 +8,9 @@ use super::catalogue::{self, Annotation, Risk, Role, Support};
 use super::value::Parsed;
 use crate::Severity;
 use crate::object::shortened;
+use crate::references::References;
 use crate::report::Reporter;
+use crate::secrets::Secrets;
 
 /// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
 const FOREIGN: [&str; 4] =
@@ -29,6 +31,10 @@ pub(crate) struct Rules<'a> {
 pub(crate) struct View<'a, 'r> {
     values: BTreeMap<&'static str, &'a str>,
     pub(super) reporter: Reporter<'r>,
+    /// Of the Ingress.
+    pub(super) namespace: String,
+    pub(super) references: References<'a>,
+    pub(super) secrets: &'r mut Secrets,
     /// Something that guards access cannot be honoured.
     pub(super) denied: bool,
     /// The paths mean something that cannot be expressed.
@@ -40,10 +46,19 @@ pub(crate) struct View<'a, 'r> {
 }
 
 impl<'a, 'r> View<'a, 'r> {
-    pub(super) fn of(ingress: &'a Ingress, rules: &Rules<'_>, reporter: Reporter<'r>) -> Self {
+    pub(super) fn of(
+        ingress: &'a Ingress,
+        rules: &Rules<'_>,
+        references: References<'a>,
+        secrets: &'r mut Secrets,
+        reporter: Reporter<'r>,
+    ) -> Self {
         let mut view = View {
             values: BTreeMap::new(),
+            namespace: reporter.object().key.namespace.clone(),
             reporter,
+            references,
+            secrets,
             denied: false,
             paths_unreadable: false,
             blocked: false,
@@ -85,7 +100,6 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     /// The value of a switch that is off unless it says otherwise.
-    #[allow(dead_code)]
     pub(super) fn flag(&mut self, name: &'static str) -> bool {
         self.read(name, super::value::bool).unwrap_or_default()
     }
@@ -95,6 +109,12 @@ impl<'a, 'r> View<'a, 'r> {
         let got = self.values.get(name).copied().unwrap_or_default();
         let reason = format!("expected {expected}, got {:?}", shortened(got));
         self.without(name, reason, "annotation ignored");
+    }
+
+    /// As [`View::refuse`], for a part of the value.
+    pub(super) fn refuse_part(&mut self, name: &'static str, expected: &str, got: &str) {
+        let reason = format!("expected {expected}, got {:?}", shortened(got));
+        self.without(name, reason, "this part ignored");
     }
 
     /// Reports what is served without, and says what that means for the Ingress.
@@ -139,11 +159,12 @@ impl<'a, 'r> View<'a, 'r> {
     fn take_known(&mut self, annotation: &'static Annotation, value: &'a str, rules: &Rules<'_>) {
         let name = annotation.name;
         match annotation.envoy {
-            Support::Reported(_) if annotation.harmless.contains(&value) => {}
+            Support::Reported(_) | Support::Needless(_) if annotation.harmless.contains(&value) => {}
             Support::Reported(advice) => {
                 super::snippets::judge(self, name, value);
                 self.without(name, format!("not supported: {advice}"), "served without it");
             }
+            Support::Needless(reason) => self.note(name, reason, "nothing is missing"),
             _ if annotation.risk > rules.risk => {
                 let reason = format!(
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
@@ -158,7 +179,7 @@ impl<'a, 'r> View<'a, 'r> {
             }
             support => {
                 self.values.insert(name, value);
-                if let Support::Partly(difference) = support {
+                if let Support::Differs(difference) = support {
                     self.note(name, difference, "served with this difference");
                 }
             }

@@ -2,12 +2,18 @@
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 
+const INSTEAD: &str = "a web application firewall in front of Sluice";
+
 pub(super) const GROUP: Group = Group {
     title: "Web application firewall",
     annotations: &[
-        annotation("enable-modsecurity", Value::Bool, Risk::Low, Scope::Ingress),
-        annotation("enable-owasp-core-rules", Value::Bool, Risk::Low, Scope::Ingress),
-        annotation("modsecurity-transaction-id", Value::Text, Risk::High, Scope::Ingress),
-        annotation("modsecurity-snippet", Value::Text, Risk::Critical, Scope::Ingress),
+        annotation("enable-modsecurity", Value::Bool, Risk::Low, Scope::Ingress)
+            .instead(INSTEAD)
+            .harmless(&["false"]),
+        annotation("enable-owasp-core-rules", Value::Bool, Risk::Low, Scope::Ingress)
+            .instead(INSTEAD)
+            .harmless(&["false"]),
+        annotation("modsecurity-transaction-id", Value::Text, Risk::High, Scope::Ingress).instead(INSTEAD),
+        annotation("modsecurity-snippet", Value::Text, Risk::Critical, Scope::Ingress).instead(INSTEAD),
     ],
 };

@@ -91,8 +91,8 @@ fn headers(view: &mut View<'_, '_>, key: &'static str, references: References<'_
     };
     let mut headers = Vec::new();
     for (name, text) in data {
-        let read =
-            value::header_name(name).and_then(|name| Ok(Header { name, value: expression::parse(text)? }));
+        let read = value::header_name(name)
+            .and_then(|name| Ok(Header { name, value: expression::for_headers(text)? }));
         match read {
             Ok(header) => headers.push(header),
             Err(expected) => {

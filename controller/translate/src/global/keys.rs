@@ -13,7 +13,7 @@ pub struct Key {
     pub envoy: Support,
 }
 
-const NGINX_ONLY: &str = "a knob of nginx's own; Sluice needs nothing in its place";
+const NGINX_ONLY: &str = "a knob of nginx's own";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
 
@@ -27,9 +27,18 @@ impl Key {
         self
     }
 
-    #[allow(dead_code)]
     const fn partly(mut self, difference: &'static str) -> Self {
         self.envoy = Support::Partly(difference);
+        self
+    }
+
+    const fn differs(mut self, difference: &'static str) -> Self {
+        self.envoy = Support::Differs(difference);
+        self
+    }
+
+    const fn needless(mut self) -> Self {
+        self.envoy = Support::Needless(NGINX_ONLY);
         self
     }
 
@@ -65,8 +74,8 @@ pub static KEYS: &[Key] = &[
     key("compute-full-forwarded-for", "false").full(),
     key("custom-http-errors", ""),
     key("debug-connections", ""),
-    key("default-type", "text/html").instead(NGINX_ONLY),
-    key("denylist-source-range", ""),
+    key("default-type", "text/html").needless(),
+    key("denylist-source-range", "").full(),
     key("disable-access-log", "false"),
     key("disable-http-access-log", "false"),
     key("disable-ipv6", "false"),
@@ -74,27 +83,27 @@ pub static KEYS: &[Key] = &[
     key("disable-proxy-intercept-errors", "false"),
     key("disable-stream-access-log", "false"),
     key("enable-access-log-for-default-backend", "false"),
-    key("enable-aio-write", "true").instead(NGINX_ONLY),
-    key("enable-auth-access-log", "false").instead(NGINX_ONLY),
+    key("enable-aio-write", "true").needless(),
+    key("enable-auth-access-log", "false").needless(),
     key("enable-brotli", "false"),
     key("enable-modsecurity", "false"),
-    key("enable-multi-accept", "true").instead(NGINX_ONLY),
+    key("enable-multi-accept", "true").needless(),
     key("enable-ocsp", "false"),
     key("enable-opentelemetry", "false"),
     key("enable-owasp-modsecurity-crs", "false"),
     key("enable-real-ip", "false").full(),
-    key("enable-serial-reloads", "false").instead(NGINX_ONLY),
+    key("enable-serial-reloads", "false").needless(),
     key("enable-syslog", "false"),
     key("enable-underscores-in-headers", "false").full(),
     key("error-log-level", "notice"),
     key("error-log-path", "/var/log/nginx/error.log"),
     key("force-ssl-redirect", "false").full(),
     key("forwarded-for-header", "X-Forwarded-For").full(),
-    key("forwarded-for-proxy-protocol-header", "X-Forwarded-For-Proxy-Protocol").instead(NGINX_ONLY),
+    key("forwarded-for-proxy-protocol-header", "X-Forwarded-For-Proxy-Protocol").needless(),
     key("forwarded-host-header", "X-Forwarded-Host"),
     key("generate-request-id", "true").full(),
     key("geoip2-autoreload-in-minutes", "0"),
-    key("global-allowed-response-headers", ""),
+    key("global-allowed-response-headers", "").full(),
     key("global-auth-always-set-cookie", "false"),
     key("global-auth-cache-duration", "200 202 401 5m"),
     key("global-auth-cache-key", ""),
@@ -105,7 +114,7 @@ pub static KEYS: &[Key] = &[
     key("global-auth-signin-redirect-param", "rd"),
     key("global-auth-snippet", "").instead(NO_SNIPPETS),
     key("global-auth-url", ""),
-    key("grpc-buffer-size-kb", "0").instead(NGINX_ONLY),
+    key("grpc-buffer-size-kb", "0").needless(),
     key("gzip-disable", ""),
     key("gzip-level", "1"),
     key("gzip-min-length", "256"),
@@ -130,8 +139,8 @@ pub static KEYS: &[Key] = &[
     key("limit-conn-zone-variable", ""),
     key("limit-rate", "0"),
     key("limit-rate-after", "0"),
-    key("limit-req-status-code", "503"),
-    key("load-balance", ""),
+    key("limit-req-status-code", "503").full(),
+    key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
     key("log-format-escape-json", "false"),
     key("log-format-escape-none", "false"),
@@ -139,15 +148,15 @@ pub static KEYS: &[Key] = &[
     key("log-format-upstream", ""),
     key("lua-shared-dicts", ""),
     key("main-snippet", "").instead(NO_SNIPPETS),
-    key("map-hash-bucket-size", "64").instead(NGINX_ONLY),
+    key("map-hash-bucket-size", "64").needless(),
     key("max-worker-connections", "16384"),
-    key("max-worker-open-files", "").instead(NGINX_ONLY),
+    key("max-worker-open-files", "").needless(),
     key("modsecurity-snippet", "").instead(NO_SNIPPETS),
     key("nginx-status-ipv4-whitelist", "127.0.0.1"),
     key("nginx-status-ipv6-whitelist", "::1"),
     key("no-auth-locations", "/.well-known/acme-challenge"),
     key("no-tls-redirect-locations", "/.well-known/acme-challenge").full(),
-    key("opentelemetry-config", "/etc/ingress-controller/telemetry/opentelemetry.toml").instead(NGINX_ONLY),
+    key("opentelemetry-config", "/etc/ingress-controller/telemetry/opentelemetry.toml").needless(),
     key("opentelemetry-operation-name", ""),
     key("opentelemetry-trust-incoming-span", "true"),
     key("otel-max-export-batch-size", "512"),
@@ -161,18 +170,18 @@ pub static KEYS: &[Key] = &[
     key("otlp-collector-port", "4317"),
     key("preserve-trailing-slash", "false").full(),
     key("proxy-add-original-uri-header", "false").full(),
-    key("proxy-body-size", "1m"),
+    key("proxy-body-size", "1m").full(),
     key("proxy-buffer-size", "4k"),
-    key("proxy-buffering", "off").instead(NGINX_ONLY),
-    key("proxy-buffers-number", "4").instead(NGINX_ONLY),
-    key("proxy-busy-buffers-size", "").instead(NGINX_ONLY),
+    key("proxy-buffering", "off").needless(),
+    key("proxy-buffers-number", "4").needless(),
+    key("proxy-busy-buffers-size", "").needless(),
     key("proxy-connect-timeout", "5").full(),
     key("proxy-cookie-domain", "off"),
     key("proxy-cookie-path", "off"),
-    key("proxy-headers-hash-bucket-size", "64").instead(NGINX_ONLY),
-    key("proxy-headers-hash-max-size", "512").instead(NGINX_ONLY),
+    key("proxy-headers-hash-bucket-size", "64").needless(),
+    key("proxy-headers-hash-max-size", "512").needless(),
     key("proxy-http-version", "1.1"),
-    key("proxy-max-temp-file-size", "1024m").instead(NGINX_ONLY),
+    key("proxy-max-temp-file-size", "1024m").needless(),
     key("proxy-next-upstream", "error timeout").full(),
     key("proxy-next-upstream-timeout", "0").instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout"),
     key("proxy-next-upstream-tries", "3").full(),
@@ -182,7 +191,7 @@ pub static KEYS: &[Key] = &[
     key("proxy-redirect-from", "off"),
     key("proxy-redirect-to", "off"),
     key("proxy-request-buffering", "on"),
-    key("proxy-send-timeout", "60").partly("one timeout for both directions: the longer of this and proxy-read-timeout"),
+    key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout"),
     key("proxy-set-headers", "").partly("of nginx's variables those that Sluice has"),
     key("proxy-ssl-location-only", "false"),
     key("proxy-stream-next-upstream", "true"),
@@ -193,11 +202,11 @@ pub static KEYS: &[Key] = &[
     key("relative-redirects", "false").full(),
     key("retry-non-idempotent", "false").full(),
     key("reuse-port", "true"),
-    key("server-name-hash-bucket-size", "").instead(NGINX_ONLY),
-    key("server-name-hash-max-size", "").instead(NGINX_ONLY),
+    key("server-name-hash-bucket-size", "").needless(),
+    key("server-name-hash-max-size", "").needless(),
     key("server-snippet", "").instead(NO_SNIPPETS),
     key("server-tokens", "false"),
-    key("service-upstream", "false"),
+    key("service-upstream", "false").full(),
     key("skip-access-log-urls", ""),
     key("ssl-buffer-size", "4k"),
     key("ssl-ciphers", ""),
@@ -229,11 +238,11 @@ pub static KEYS: &[Key] = &[
     key("use-gzip", "false"),
     key("use-http2", "true").full(),
     key("use-port-in-redirects", "false").full(),
-    key("use-proxy-protocol", "false").partly("a PROXY header that names port 443 does not make the request https"),
-    key("variables-hash-bucket-size", "256").instead(NGINX_ONLY),
-    key("variables-hash-max-size", "2048").instead(NGINX_ONLY),
-    key("whitelist-source-range", ""),
-    key("worker-cpu-affinity", "").instead(NGINX_ONLY),
+    key("use-proxy-protocol", "false").differs("a PROXY header that names port 443 does not make the request https"),
+    key("variables-hash-bucket-size", "256").needless(),
+    key("variables-hash-max-size", "2048").needless(),
+    key("whitelist-source-range", "").full(),
+    key("worker-cpu-affinity", "").needless(),
     key("worker-processes", ""),
     key("worker-shutdown-timeout", "240s"),
 ];

@@ -4,9 +4,11 @@ mod edge;
 mod keys;
 mod view;
 
-use sluice_ir::{Edge, Retries, Timeouts, Transport};
+use std::collections::BTreeSet;
 
-use crate::annotations::{Parsed, Risk, ToHttps, conditions, tries, value};
+use sluice_ir::{Access, Cidr, Edge, Retries, Timeouts, Transport};
+
+use crate::annotations::{Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, value};
 use crate::references::References;
 use crate::{Options, Report, Resources};
 use view::View;
@@ -30,6 +32,14 @@ pub(crate) struct Globals {
     /// `allow-cross-namespace-resources`
     pub(crate) across_namespaces: bool,
     pub(crate) edge: Edge,
+    pub(crate) access: Access,
+    pub(crate) largest_body: Option<u64>,
+    /// `global-allowed-response-headers`
+    pub(crate) allowed_headers: Vec<String>,
+    /// `limit-req-status-code`
+    pub(crate) limit_status: u16,
+    pub(crate) error_statuses: BTreeSet<u16>,
+    pub(crate) balance: Balance,
 }
 
 impl Default for Globals {
@@ -46,6 +56,12 @@ impl Default for Globals {
             relative_redirects: false,
             across_namespaces: false,
             edge: Edge::default(),
+            access: Access::default(),
+            largest_body: Some(1 << 20),
+            allowed_headers: Vec::new(),
+            limit_status: 503,
+            error_statuses: BTreeSet::new(),
+            balance: Balance::default(),
         }
     }
 }
@@ -72,7 +88,18 @@ impl Globals {
         view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
         view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
         self.take_redirects(view);
+        self.take_policies(view);
         edge::take(&mut self.edge, view, references);
+    }
+
+    fn take_policies(&mut self, view: &mut View<'_, '_>) {
+        view.set(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
+        view.set(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
+        view.set(&mut self.largest_body, "proxy-body-size", body_limit);
+        view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
+        view.set(&mut self.limit_status, "limit-req-status-code", error_status);
+        view.set(&mut self.balance.load_balance, "load-balance", algorithm);
+        view.set(&mut self.balance.service_upstream, "service-upstream", value::bool);
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {
@@ -88,6 +115,17 @@ impl Globals {
 
 fn owned(text: &str) -> Vec<String> {
     value::list(text).into_iter().map(str::to_owned).collect()
+}
+
+fn maybe_cidrs(text: &str) -> Parsed<Vec<Cidr>> {
+    if text.is_empty() { Ok(Vec::new()) } else { value::cidrs(text) }
+}
+
+fn error_status(text: &str) -> Parsed<u16> {
+    text.parse()
+        .ok()
+        .filter(|status| (400..600).contains(status))
+        .ok_or_else(|| "a status from 400 to 599".into())
 }
 
 fn redirect_status(text: &str) -> Parsed<u16> {
@@ -134,7 +172,7 @@ mod tests {
 
     #[test]
     fn every_key_that_is_honoured_is_read() {
-        let honoured = KEYS.iter().filter(|key| !matches!(key.envoy, crate::Support::Reported(_)));
+        let honoured = KEYS.iter().filter(|key| key.envoy.is_honoured());
         let mut reports = Vec::new();
         let values = honoured.map(|key| (key.name, "x")).collect();
         let mut view = View::with(values, &mut reports);

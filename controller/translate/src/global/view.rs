@@ -79,13 +79,17 @@ impl<'a, 'r> View<'a, 'r> {
     fn take(&mut self, name: &str, value: &'a str) {
         match KEYS.iter().find(|key| key.name == name) {
             None => self.unknown(name),
-            Some(Key { envoy: Support::Reported(_), default, .. }) if value == *default => {}
+            Some(Key { envoy: Support::Reported(_) | Support::Needless(_), default, .. })
+                if value == *default => {}
+            Some(Key { name, envoy: Support::Needless(reason), .. }) => {
+                self.say(Severity::Note, name, *reason, "nothing is missing");
+            }
             Some(Key { name, envoy: Support::Reported(advice), .. }) => {
                 self.say(Severity::Warning, name, format!("not supported: {advice}"), "served without it");
             }
             Some(Key { name, envoy, default }) => {
                 self.values.insert(name, value);
-                if let Support::Partly(difference) = envoy
+                if let Support::Differs(difference) = envoy
                     && value != *default
                 {
                     self.say(Severity::Note, name, *difference, "served with this difference");

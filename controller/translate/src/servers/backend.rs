@@ -1,47 +1,111 @@
-//! From a rule's backend to what a location does.
+//! From a rule's backend to where a location leads.
 
 use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
-use sluice_ir::Action;
+use sluice_ir::{Action, BackendId, Place, Transport};
 
 use super::Assembly;
-use super::claim::Author;
-use crate::backends::{Port, Terms, Use};
+use super::claim::{Author, Lead};
+use crate::backends::{Origin, Port, Terms, Use};
 use crate::object::{is_dns_name, shortened};
+use crate::outside::Target;
 use crate::{ObjectKey, Severity};
 
 impl Assembly<'_> {
-    pub(super) fn action(
-        &mut self,
-        backend: &IngressBackend,
-        author: &Author,
-        field: String,
-    ) -> Option<Action> {
+    /// What a location does, as far as its backend and the annotations say; `None` when there is nothing to serve.
+    pub(super) fn lead(&mut self, backend: &IngressBackend, author: &Author, field: &str) -> Option<Lead> {
         let annotations = &author.annotations;
         if annotations.denied {
-            return Some(Action::Denied);
+            return Some(Lead::to(Action::Denied));
         }
         if let Some(redirect) = &annotations.redirect {
             // Nothing is asked of the backend, which often does not exist.
-            return Some(Action::Redirect(redirect.clone()));
+            return Some(Lead::to(Action::Redirect(redirect.clone())));
         }
+        let (service, port) = self.service_of(backend, author, field)?;
+        let place = Place {
+            namespace: author.object.key.namespace.clone(),
+            ingress: author.object.key.name.clone(),
+            service: service.name.clone(),
+            port: port.to_string(),
+        };
+        let for_https = annotations.backend.for_https.as_ref();
+        let for_https = for_https.map(|transport| {
+            self.backend(service.clone(), port.clone(), transport, author, format!("{field}.service"))
+        });
+        let transport = &annotations.backend.transport;
+        let id = self.backend(service, port, transport, author, format!("{field}.service"));
+        let error_service = self.error_service(author);
+        Some(Lead { action: Action::Forward(id), for_https, error_service, place })
+    }
+
+    /// The Service and the port that a rule names, when they can be names.
+    pub(super) fn service_of(
+        &mut self,
+        backend: &IngressBackend,
+        author: &Author,
+        field: &str,
+    ) -> Option<(ObjectKey, Port)> {
         let Some(service) = &backend.service else {
             let reason = "expected a service, got a resource or nothing";
             self.report(&author.object).say(Severity::Error, field, reason, "path not served");
             return None;
         };
-        let port = match checked(service) {
-            Ok(port) => port,
+        match checked(service) {
+            Ok(port) => {
+                Some((ObjectKey::new(author.object.key.namespace.clone(), service.name.clone()), port))
+            }
             Err((part, reason)) => {
                 let field = format!("{field}.service.{part}");
                 self.report(&author.object).say(Severity::Error, field, reason, "path not served");
-                return None;
+                None
             }
+        }
+    }
+
+    pub(super) fn backend(
+        &mut self,
+        service: ObjectKey,
+        port: Port,
+        transport: &Transport,
+        author: &Author,
+        field: String,
+    ) -> BackendId {
+        let annotations = &author.annotations;
+        let attempts = annotations.policy.retries.attempts;
+        let terms = Terms { transport, balance: &annotations.backend.balance, attempts };
+        let as_canary = annotations.canary.is_some();
+        let usage = Use { object: author.object.clone(), field, as_canary };
+        self.registry.use_of(Origin::Service(service, port), terms, usage)
+    }
+
+    /// Who is asked when the pods are missing. ingress-nginx: one that does not exist is ignored.
+    fn error_service(&mut self, author: &Author) -> Option<BackendId> {
+        const FIELD: &str = "annotation default-backend";
+        let name = author.annotations.errors.service.clone()?;
+        let service = ObjectKey::new(author.object.key.namespace.clone(), name);
+        if !self.resources.services.contains_key(&service) {
+            let reason = format!("expected a Service, got {:?}, which does not exist", service.to_string());
+            self.report(&author.object).say(Severity::Warning, FIELD, reason, "annotation ignored");
+            return None;
+        }
+        let usual = self.globals.transport.clone();
+        Some(self.backend(service, Port::First, &usual, author, FIELD.to_owned()))
+    }
+
+    /// What an annotation's URL leads to: a Service of the cluster, or a host outside.
+    pub(super) fn target(&mut self, target: &Target, author: &Author, annotation: &str) -> BackendId {
+        let origin = match target.service() {
+            Some((service, port)) if self.resources.services.contains_key(&service) => {
+                Origin::Service(service, port)
+            }
+            _ => Origin::Outside(sluice_ir::Outside { host: target.host.clone(), port: target.port }),
         };
-        let key = ObjectKey::new(author.object.key.namespace.clone(), service.name.clone());
-        let usage = Use { object: author.object.clone(), field: format!("{field}.service") };
-        let terms =
-            Terms { transport: &annotations.transport, attempts: annotations.policy.retries.attempts };
-        Some(Action::Forward(self.registry.use_of(key, port, terms, usage)))
+        let transport = target.transport(self.globals.transport.connect_timeout);
+        let attempts = self.globals.retries.attempts;
+        let terms = Terms { transport: &transport, balance: &self.globals.balance, attempts };
+        let field = format!("annotation {annotation}");
+        let usage = Use { object: author.object.clone(), field, as_canary: false };
+        self.registry.use_of(origin, terms, usage)
     }
 }
 

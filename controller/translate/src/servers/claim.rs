@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{Action, HttpsRedirect, Location, PathMatch, ServerName};
+use sluice_ir::{Action, BackendId, HttpsRedirect, Location, PathMatch, Place, ServerName};
 
 use crate::ObjectRef;
 use crate::annotations::Annotations;
@@ -18,12 +18,29 @@ pub(super) struct Author {
     pub(super) has_tls: bool,
 }
 
+/// Where a location leads.
+#[derive(Clone, Debug)]
+pub(super) struct Lead {
+    pub(super) action: Action,
+    pub(super) for_https: Option<BackendId>,
+    /// Who is asked when the pods are missing.
+    pub(super) error_service: Option<BackendId>,
+    pub(super) place: Place,
+}
+
+impl Lead {
+    /// To no pods.
+    pub(super) fn to(action: Action) -> Self {
+        Lead { action, for_https: None, error_service: None, place: Place::default() }
+    }
+}
+
 /// One path of one host.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) path: String,
     pub(super) kind: PathType,
-    pub(super) action: Action,
+    pub(super) lead: Lead,
     pub(super) annotations: Arc<Annotations>,
     pub(super) owner: ObjectRef,
     /// Where it is written.
@@ -32,11 +49,11 @@ pub(super) struct Claim {
 
 impl Claim {
     /// Everything below `/`.
-    pub(super) fn root(action: Action, author: &Author, field: String) -> Self {
+    pub(super) fn root(lead: Lead, author: &Author, field: String) -> Self {
         Claim {
             path: "/".to_owned(),
             kind: PathType::Prefix,
-            action,
+            lead,
             annotations: Arc::clone(&author.annotations),
             owner: author.object.clone(),
             field,
@@ -50,7 +67,11 @@ impl Claim {
     /// The location that it becomes, with the path that it has come to.
     pub(super) fn location(&self, server: &ServerName, path: PathMatch, host: &HostFacts<'_>) -> Location {
         let policy = Arc::clone(&self.annotations.policy);
-        Location { https: self.https(host), ..Location::new(server, path, self.action.clone(), policy) }
+        let Lead { action, for_https, .. } = self.lead.clone();
+        let sticky = self.annotations.backend.balance.affinity.is_some();
+        let session_path = (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
+        let location = Location::new(server, path, action, policy);
+        Location { https: self.https(host), for_https, session_path, ..location }
     }
 
     /// As ingress-nginx: a redirect of its own and a closed location come first.
@@ -60,7 +81,7 @@ impl Claim {
         let wish = self.annotations.to_https;
         let asked_for = wish.always || (wish.with_certificate && host.has_certificate);
         let excepted = host.globals.plain_http.iter().any(|prefix| self.path.starts_with(prefix.as_str()));
-        let redirected = asked_for && !excepted && matches!(self.action, Action::Forward(_));
+        let redirected = asked_for && !excepted && matches!(self.lead.action, Action::Forward(_));
         redirected.then(|| HttpsRedirect {
             status: host.globals.redirect_status,
             keep_slash: wish.keep_slash,

@@ -4,14 +4,26 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_ir::{Action, Hostname, Location, PathMatch, Redirect, RedirectTo, Server, ServerName};
+use sluice_ir::{
+    Action, Hostname, Location, LocationId, PathMatch, Redirect, RedirectTo, Server, ServerName,
+};
 
-use super::claim::{Claim, HostFacts};
+use super::ErrorService;
+use super::claim::{Claim, HostFacts, Lead};
 use super::patterns;
 use crate::global::Globals;
 use crate::path::{self, PathType};
 use crate::report::Reporter;
 use crate::{Report, Severity};
+
+/// What a draft grows into.
+pub(super) struct Finished {
+    pub(super) server: Server,
+    pub(super) error_services: BTreeMap<LocationId, ErrorService>,
+}
+
+/// A location, and the claim that it comes from if it comes from one.
+pub(super) type Claimed<'a> = (Location, Option<&'a Claim>);
 
 /// What the Ingresses of one host have asked for.
 #[derive(Debug, Default)]
@@ -36,7 +48,7 @@ impl Draft {
         fallback: Option<Action>,
         globals: &Globals,
         reports: &mut Vec<Report>,
-    ) -> Server {
+    ) -> Finished {
         let host =
             HostFacts { has_certificate: self.has_certificate && *name != ServerName::CatchAll, globals };
         let has_root = self.claim("/", PathType::Prefix).is_some();
@@ -50,13 +62,18 @@ impl Draft {
                 None => root = fallback.map(|action| location_of_nobody(name, action, has_patterns)),
             }
         }
-        let mut locations = if has_patterns {
+        let locations = if has_patterns {
             patterns::locations(&claims, name, host, reports)
         } else {
             literal(&claims, name, host, reports)
         };
-        locations.extend(root);
-        Server { aliases: Vec::new(), app_root, locations }
+        let error_services = locations.iter().filter_map(|(location, claim)| {
+            let Lead { error_service, place, .. } = claim.map(|claim| claim.lead.clone())?;
+            Some((location.id.clone(), ErrorService { backend: error_service?, place }))
+        });
+        let error_services = error_services.collect();
+        let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
+        Finished { server: Server { aliases: Vec::new(), app_root, locations }, error_services }
     }
 }
 
@@ -66,12 +83,12 @@ fn location_of_nobody(name: &ServerName, action: Action, has_patterns: bool) -> 
 }
 
 /// Exact paths first, then prefixes, the longest first; each takes the paths that it names.
-fn literal(
-    claims: &[Claim],
+fn literal<'a>(
+    claims: &'a [Claim],
     name: &ServerName,
     host: HostFacts<'_>,
     reports: &mut Vec<Report>,
-) -> Vec<Location> {
+) -> Vec<Claimed<'a>> {
     let mut by_path: BTreeMap<PathMatch, &Claim> = BTreeMap::new();
     for claim in claims {
         if let Err(reason) = path::literal(&claim.path) {
@@ -88,11 +105,12 @@ fn literal(
     let bare = bare_forms(&by_path);
     let bare = bare.into_iter().map(|(path, to)| {
         let redirect = Redirect { status: 301, to: RedirectTo::Path(to) };
-        Location::new(name, PathMatch::Exact(path), Action::Redirect(redirect), Arc::default())
+        (Location::new(name, PathMatch::Exact(path), Action::Redirect(redirect), Arc::default()), None)
     });
-    let claimed = by_path.iter().map(|(path, claim)| claim.location(name, path.clone(), &host));
-    let mut locations: Vec<Location> = claimed.chain(bare).collect();
-    locations.sort_by(|a, b| precedence(&a.path).cmp(&precedence(&b.path)));
+    let claimed =
+        by_path.iter().map(|(path, claim)| (claim.location(name, path.clone(), &host), Some(*claim)));
+    let mut locations: Vec<Claimed<'_>> = claimed.chain(bare).collect();
+    locations.sort_by(|(a, _), (b, _)| precedence(&a.path).cmp(&precedence(&b.path)));
     locations
 }
 

@@ -9,6 +9,7 @@
 //! exists, even without a path.
 
 mod backend;
+mod canary;
 mod claim;
 mod draft;
 mod order;
@@ -18,15 +19,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
-use sluice_ir::{Action, BackendId, Server, ServerName};
+use sluice_ir::{Action, BackendId, LocationId, Mirror, Place, Server, ServerName};
 
-use crate::annotations::Annotations;
-use crate::backends::{Port, Registry, Terms, Use};
+use crate::annotations::{Annotations, Context};
+use crate::backends::{Origin, Port, Registry, Terms, Use};
 use crate::global::Globals;
 use crate::object::{key_of, shortened};
 use crate::path::{self, PathType};
 use crate::report::Reporter;
+use crate::secrets::Secrets;
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
+use canary::Candidate;
 use claim::{Author, Claim};
 use draft::Draft;
 
@@ -41,26 +44,53 @@ struct Assembly<'a> {
     drafts: BTreeMap<ServerName, Draft>,
     /// Each with the server that it is another name of, in the order in which they were asked for.
     aliases: Vec<(ServerName, ServerName, ObjectRef)>,
+    canaries: Vec<Candidate>,
     registry: &'a mut Registry,
+    secrets: &'a mut Secrets,
     reports: &'a mut Vec<Report>,
     fallback: Option<BackendId>,
     globals: &'a Globals,
     options: &'a Options,
+    resources: &'a Resources,
+}
+
+/// Every server, and who is asked where pods are missing.
+pub(crate) struct Assembled {
+    pub(crate) servers: BTreeMap<ServerName, Server>,
+    pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
+}
+
+/// Who is asked when the pods of a location are missing, and what it is told.
+#[derive(Clone, Debug)]
+pub(crate) struct ErrorService {
+    pub(crate) backend: BackendId,
+    pub(crate) place: Place,
 }
 
 /// Builds every server.
 pub(crate) fn assemble(
-    resources: &Resources,
-    options: &Options,
-    globals: &Globals,
+    context: Context<'_>,
     registry: &mut Registry,
+    secrets: &mut Secrets,
     reports: &mut Vec<Report>,
-) -> BTreeMap<ServerName, Server> {
+) -> Assembled {
+    let Context { resources, options, globals } = context;
     registry.usual = globals.transport.clone();
     let fallback = default_backend(options, globals, registry);
     let drafts = BTreeMap::from([(ServerName::CatchAll, Draft::default())]);
-    let aliases = Vec::new();
-    let mut assembly = Assembly { drafts, aliases, registry, reports, fallback, globals, options };
+    let (aliases, canaries) = (Vec::new(), Vec::new());
+    let mut assembly = Assembly {
+        drafts,
+        aliases,
+        canaries,
+        registry,
+        secrets,
+        reports,
+        fallback,
+        globals,
+        options,
+        resources,
+    };
     for ingress in order::ours(resources, options, assembly.reports) {
         assembly.add(ingress);
     }
@@ -70,9 +100,10 @@ pub(crate) fn assemble(
 fn default_backend(options: &Options, globals: &Globals, registry: &mut Registry) -> Option<BackendId> {
     let service = options.default_backend_service.clone()?;
     let object = ObjectRef { kind: Kind::Service, key: service.clone() };
-    let usage = Use { object, field: "--default-backend-service".to_owned() };
-    let terms = Terms { transport: &globals.transport, attempts: globals.retries.attempts };
-    Some(registry.use_of(service, Port::First, terms, usage))
+    let usage = Use { object, field: "--default-backend-service".to_owned(), as_canary: false };
+    let attempts = globals.retries.attempts;
+    let terms = Terms { transport: &globals.transport, balance: &globals.balance, attempts };
+    Some(registry.use_of(Origin::Service(service, Port::First), terms, usage))
 }
 
 impl Assembly<'_> {
@@ -89,14 +120,20 @@ impl Assembly<'_> {
             self.report(&object).say(Severity::Warning, "spec.tls", reason, "https presents the default one");
         }
         let reporter = Reporter::new(object.clone(), self.reports);
-        let annotations = Annotations::of(ingress, self.globals, self.options, reporter);
+        let context = Context { resources: self.resources, options: self.options, globals: self.globals };
+        let annotations = Annotations::of(ingress, context, self.secrets, reporter);
         if annotations.refused {
             return;
         }
-        let author = Author { object, annotations: Arc::new(annotations), has_tls };
+        let mut author = Author { object, annotations: Arc::new(annotations), has_tls };
+        self.add_mirror(&mut author);
+        if let Some(rules) = author.annotations.canary.clone() {
+            self.add_canary(ingress, &author, &rules);
+            return;
+        }
         let default = spec.default_backend.as_ref().and_then(|backend| {
-            let field = "spec.defaultBackend".to_owned();
-            self.action(backend, &author, field.clone()).map(|action| Claim::root(action, &author, field))
+            let field = "spec.defaultBackend";
+            self.lead(backend, &author, field).map(|lead| Claim::root(lead, &author, field.to_owned()))
         });
         let rules = spec.rules.as_deref().unwrap_or_default();
         if rules.is_empty() {
@@ -179,45 +216,65 @@ impl Assembly<'_> {
             self.report(&author.object).say(Severity::Warning, field, reason, "path not used");
             return;
         }
-        if let Some(action) = self.action(&path.backend, author, format!("{field}.backend")) {
+        if let Some(lead) = self.lead(&path.backend, author, &format!("{field}.backend")) {
             let claim =
-                Claim { kind, path: text.to_owned(), ..Claim::root(action, author, format!("{field}.path")) };
+                Claim { kind, path: text.to_owned(), ..Claim::root(lead, author, format!("{field}.path")) };
             self.drafts.entry(name.clone()).or_default().claims.push(claim);
         }
+    }
+
+    /// The policy of an Ingress names the backend that gets the copies.
+    fn add_mirror(&mut self, author: &mut Author) {
+        let Some((target, host)) = author.annotations.mirror.clone() else { return };
+        let backend = self.target(&target, author, "mirror-target");
+        let annotations = Arc::make_mut(&mut author.annotations);
+        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host });
     }
 
     fn report(&mut self, object: &ObjectRef) -> Reporter<'_> {
         Reporter::new(object.clone(), self.reports)
     }
 
-    fn finish(self) -> BTreeMap<ServerName, Server> {
+    fn finish(mut self) -> Assembled {
+        let canaries = self.canaries_by_backend();
+        self.registry.settle();
         let fallback = self.fallback.map(Action::Forward);
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();
+        let mut error_services = BTreeMap::new();
         for (name, draft) in self.drafts {
             if draft.from_to_www {
                 counterparts.extend(draft::counterpart(&name, self.globals));
             }
-            let server = draft.finish(&name, fallback.clone(), self.globals, self.reports);
-            servers.insert(name, server);
+            let mut finished = draft.finish(&name, fallback.clone(), self.globals, self.reports);
+            finished.server.locations.iter_mut().for_each(|location| canary::attach(location, &canaries));
+            error_services.extend(finished.error_services);
+            servers.insert(name, finished.server);
         }
-        for (alias, server, owner) in self.aliases {
-            let taken =
-                servers.contains_key(&alias) || servers.values().any(|s: &Server| s.aliases.contains(&alias));
-            if taken {
-                let reason = format!("expected a name of its own, got {alias}, which is another host's");
-                let field = "annotation server-alias";
-                Reporter::new(owner, self.reports).say(Severity::Warning, field, reason, "alias not used");
-            } else if let Some(server) = servers.get_mut(&server) {
-                server.aliases.push(alias);
-            }
-        }
+        add_aliases(&mut servers, self.aliases, self.reports);
         for (name, server) in counterparts {
             if !servers.values().any(|other| other.aliases.contains(&name)) {
                 servers.entry(name).or_insert(server);
             }
         }
-        servers
+        Assembled { servers, error_services }
+    }
+}
+
+/// One that another host has, by its name or as an alias before, is not used.
+fn add_aliases(
+    servers: &mut BTreeMap<ServerName, Server>,
+    aliases: Vec<(ServerName, ServerName, ObjectRef)>,
+    reports: &mut Vec<Report>,
+) {
+    for (alias, server, owner) in aliases {
+        if servers.contains_key(&alias) || servers.values().any(|server| server.aliases.contains(&alias)) {
+            let reason = format!("expected a name of its own, got {alias}, which is another host's");
+            let field = "annotation server-alias";
+            Reporter::new(owner, reports).say(Severity::Warning, field, reason, "alias not used");
+        } else if let Some(server) = servers.get_mut(&server) {
+            server.aliases.push(alias);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use sluice_ir::{Action, Location, PathMatch, PathRegex, Redirect, RedirectTo, ServerName};
 
 use super::claim::{Claim, HostFacts};
+use super::draft::Claimed;
 use crate::path::{self, PathType};
 use crate::report::Reporter;
 use crate::{Report, Severity};
@@ -17,12 +18,12 @@ pub(super) fn everything() -> PathMatch {
     PathMatch::Regex(PathRegex { pattern: "/".to_owned(), groups: 0, alternatives: false })
 }
 
-pub(super) fn locations(
-    claims: &[Claim],
+pub(super) fn locations<'a>(
+    claims: &'a [Claim],
     name: &ServerName,
     host: HostFacts<'_>,
     reports: &mut Vec<Report>,
-) -> Vec<Location> {
+) -> Vec<Claimed<'a>> {
     let mut sorted: Vec<&Claim> = claims.iter().collect();
     sorted.sort_by(|a, b| b.path.len().cmp(&a.path.len()).then_with(|| b.path.cmp(&a.path)));
     let mut locations = Vec::new();
@@ -30,7 +31,7 @@ pub(super) fn locations(
     for claim in sorted {
         match location(claim, claims, name, host) {
             // What comes second is never reached.
-            Ok(location) if seen.insert(location.path.clone()) => locations.push(location),
+            Ok(location) if seen.insert(location.path.clone()) => locations.push((location, Some(claim))),
             Ok(_) => {}
             Err(reason) => {
                 let mut reporter = Reporter::new(claim.owner.clone(), reports);
@@ -51,7 +52,7 @@ fn location(
     let groups = regex.groups;
     let mut location = claim.location(name, PathMatch::Regex(regex), &host);
     let Some(target) = &claim.annotations.paths.rewrite else { return Ok(location) };
-    if !claim.annotations.paths.rewrites(&claim.path) || !matches!(claim.action, Action::Forward(_)) {
+    if !claim.annotations.paths.rewrites(&claim.path) || !matches!(claim.lead.action, Action::Forward(_)) {
         return Ok(location);
     }
     if target.is_url() {

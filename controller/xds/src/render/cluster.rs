@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::config::cluster::v3::cluster::{
 use envoy_types::pb::envoy::config::cluster::v3::load_balancing_policy::Policy;
 use envoy_types::pb::envoy::config::cluster::v3::{CircuitBreakers, Cluster, LoadBalancingPolicy};
 use envoy_types::pb::envoy::config::core::v3::{
-    Http1ProtocolOptions, HttpProtocolOptions as CommonOptions, TypedExtensionConfig,
+    Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions as CommonOptions, TypedExtensionConfig,
 };
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::override_host::OverrideHostSource;
@@ -21,8 +21,10 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
 };
 use envoy_types::pb::google::protobuf::Any;
 use prost::Name;
-use sluice_ir::{Backend, BackendId, LoadBalance};
+use sluice_ir::{Backend, BackendId, Protocol, Transport};
 
+use super::endpoints::named;
+use super::upstream_tls;
 use super::wire::{ads, extension, number, seconds};
 use crate::ENDPOINT_HEADER;
 
@@ -32,28 +34,45 @@ const KEEPALIVE: i64 = 60;
 /// The cluster of one backend. Its endpoints are a resource of their own.
 #[must_use]
 pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
-    let eds = EdsClusterConfig { eds_config: Some(ads()), ..EdsClusterConfig::default() };
     let protocol = HttpProtocolOptions::type_url().trim_start_matches("type.googleapis.com/").to_owned();
+    let transport = &backend.transport;
     Cluster {
         name: id.as_str().to_owned(),
-        cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Eds.into())),
-        eds_cluster_config: Some(eds),
-        connect_timeout: seconds(backend.transport.connect_timeout.into()),
-        load_balancing_policy: Some(chosen_by_the_filter(fallback(&backend.load_balance))),
+        // Envoy takes no 0.
+        connect_timeout: seconds(transport.connect_timeout.max(1).into()),
+        transport_socket: transport.tls.as_ref().map(|tls| upstream_tls::socket(tls, transport.protocol)),
         circuit_breakers: Some(no_limits()),
-        typed_extension_protocol_options: HashMap::from([(protocol, protocol_options())]),
+        typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(transport))]),
         ignore_health_on_host_removal: true,
-        ..Cluster::default()
+        ..discovered(id, backend)
+    }
+}
+
+/// Pods come by EDS and are chosen by the filter; a host outside of the cluster comes from DNS.
+fn discovered(id: &BackendId, backend: &Backend) -> Cluster {
+    let kind = |kind: DiscoveryType| Some(ClusterDiscoveryType::Type(kind.into()));
+    match &backend.outside {
+        None => Cluster {
+            cluster_discovery_type: kind(DiscoveryType::Eds),
+            eds_cluster_config: Some(EdsClusterConfig {
+                eds_config: Some(ads()),
+                ..EdsClusterConfig::default()
+            }),
+            load_balancing_policy: Some(chosen_by_the_filter(fallback())),
+            ..Cluster::default()
+        },
+        Some(outside) => Cluster {
+            cluster_discovery_type: kind(DiscoveryType::StrictDns),
+            load_assignment: Some(named(id, outside)),
+            load_balancing_policy: Some(policy(fallback())),
+            ..Cluster::default()
+        },
     }
 }
 
 /// What balances when the filter did not: before it has its tables, and for endpoints that Envoy does not know.
-fn fallback(algorithm: &LoadBalance) -> TypedExtensionConfig {
-    match algorithm {
-        LoadBalance::RoundRobin => {
-            extension("envoy.load_balancing_policies.round_robin", RoundRobin::default())
-        }
-    }
+fn fallback() -> TypedExtensionConfig {
+    extension("envoy.load_balancing_policies.round_robin", RoundRobin::default())
 }
 
 /// Each attempt goes to the next endpoint that the filter named, and without one to the fallback's.
@@ -85,14 +104,16 @@ fn no_limits() -> CircuitBreakers {
     CircuitBreakers { thresholds: vec![thresholds], ..CircuitBreakers::default() }
 }
 
-fn protocol_options() -> Any {
-    let http1 = ExplicitHttpConfig {
-        protocol_config: Some(ProtocolConfig::HttpProtocolOptions(Http1ProtocolOptions::default())),
+fn protocol_options(transport: &Transport) -> Any {
+    let spoken = match transport.protocol {
+        Protocol::Http1 => ProtocolConfig::HttpProtocolOptions(Http1ProtocolOptions::default()),
+        Protocol::Http2 => ProtocolConfig::Http2ProtocolOptions(Http2ProtocolOptions::default()),
     };
+    let spoken = ExplicitHttpConfig { protocol_config: Some(spoken) };
     let common = CommonOptions { idle_timeout: seconds(KEEPALIVE), ..CommonOptions::default() };
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
-        upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(http1)),
+        upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
         ..HttpProtocolOptions::default()
     })
 }

@@ -7,6 +7,7 @@ use envoy_types::pb::envoy::config::core::v3::{
     CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions,
 };
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::FilterChainConfig;
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
@@ -25,7 +26,7 @@ use sluice_ir::{Edge, Hsts, Http};
 
 use super::header::{append, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP, forwarded};
+use super::{FILTER, HTTP, forwarded, policy};
 use crate::Settings;
 
 /// Envoy's advice for an edge: what one client can make Envoy hold.
@@ -58,9 +59,9 @@ pub(super) fn manager(name: &str, scheme: Scheme, edge: &Edge, settings: &Settin
         stat_prefix: name.to_owned(),
         codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
         route_specifier: Some(RouteSpecifier::Rds(rds)),
-        http_filters: filters(scheme, edge),
+        http_filters: filters(scheme, edge, policy::usual(edge.largest_body)),
         access_log: if settings.access_log { vec![to_stdout()] } else { Vec::new() },
-        upgrade_configs: vec![UpgradeConfig { upgrade_type: "websocket".to_owned(), ..Default::default() }],
+        upgrade_configs: vec![websockets(scheme, edge)],
         early_header_mutation_extensions: vec![extension(
             "envoy.http.early_header_mutation.header_mutation",
             early,
@@ -72,7 +73,12 @@ pub(super) fn manager(name: &str, scheme: Scheme, edge: &Edge, settings: &Settin
     }
 }
 
-fn filters(scheme: Scheme, edge: &Edge) -> Vec<HttpFilter> {
+fn websockets(scheme: Scheme, edge: &Edge) -> UpgradeConfig {
+    let filters = filters(scheme, edge, policy::without_limit());
+    UpgradeConfig { upgrade_type: "websocket".to_owned(), filters, ..UpgradeConfig::default() }
+}
+
+fn filters(scheme: Scheme, edge: &Edge, policies: FilterChainConfig) -> Vec<HttpFilter> {
     let mut filters = Vec::new();
     if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {
         filters.push(filter("sluice.hsts", only_https(hsts)));
@@ -80,6 +86,7 @@ fn filters(scheme: Scheme, edge: &Edge) -> Vec<HttpFilter> {
     if edge.forwarded.origin {
         filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
     }
+    filters.push(filter(policy::POLICY, policies));
     filters.push(the_filter());
     filters.push(filter(
         "envoy.filters.http.router",
@@ -186,12 +193,13 @@ mod tests {
     use crate::FilterCode;
 
     fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
-        filters(scheme, edge).into_iter().map(|filter| filter.name).collect()
+        filters(scheme, edge, policy::without_limit()).into_iter().map(|filter| filter.name).collect()
     }
 
     #[test]
-    fn the_filter_comes_before_the_router() {
-        assert_eq!(names(Scheme::Http, &Edge::default()), ["sluice", "envoy.filters.http.router"]);
+    fn what_a_location_asks_comes_before_the_filter_and_the_router() {
+        let order = ["sluice.policy", "sluice", "envoy.filters.http.router"];
+        assert_eq!(names(Scheme::Http, &Edge::default()), order);
     }
 
     #[test]

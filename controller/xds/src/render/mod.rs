@@ -15,8 +15,10 @@ mod forwarded;
 mod header;
 mod listener;
 mod manager;
+mod policy;
 mod route;
 mod tls;
+mod upstream_tls;
 mod wire;
 
 pub use cluster::cluster;
@@ -25,6 +27,7 @@ pub use filter::{CAPABILITIES, filter};
 pub use listener::{listener, tls_listener};
 pub use route::routes;
 pub use tls::secret;
+pub use upstream_tls::named_secret;
 
 /// The name of the listener and of its routes.
 pub const HTTP: &str = "http";

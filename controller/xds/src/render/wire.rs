@@ -37,10 +37,14 @@ pub(super) fn extension<M: Name + Message>(name: &str, config: M) -> TypedExtens
 }
 
 pub(super) fn address(address: SocketAddr) -> Address {
+    host_address(&address.ip().to_string(), address.port())
+}
+
+pub(super) fn host_address(host: &str, port: u16) -> Address {
     Address {
         address: Some(AddressKind::SocketAddress(SocketAddress {
-            address: address.ip().to_string(),
-            port_specifier: Some(PortSpecifier::PortValue(u32::from(address.port()))),
+            address: host.to_owned(),
+            port_specifier: Some(PortSpecifier::PortValue(u32::from(port))),
             ..SocketAddress::default()
         })),
     }

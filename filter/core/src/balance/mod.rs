@@ -118,6 +118,20 @@ impl From<&wire::LoadBalance> for LoadBalance {
 }
 
 impl LoadBalance {
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LoadBalance::RoundRobin => "round_robin",
+            LoadBalance::Chash => "chash",
+            LoadBalance::ChashSubset(_) => "chashsubset",
+            LoadBalance::BoundedChash(_) => "bounded_chash",
+            LoadBalance::Ewma => "ewma",
+            LoadBalance::LeastConn => "least_conn",
+            LoadBalance::PeakEwma => "peak_ewma",
+        }
+    }
+
     /// Whether it needs a ring of the endpoints.
     #[must_use]
     pub fn hashes_endpoints(self) -> bool {

@@ -1,27 +1,36 @@
 //! One location: the routes that Envoy needs for it. The first that matches is taken, and all have the location's name.
 
-use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
-use envoy_types::pb::envoy::config::route::v3::route_action::{ClusterSpecifier, HostRewriteSpecifier};
-use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
-use sluice_ir::{Action, BackendId, Edge, Location, Policy, ServerName, Timeouts};
+use std::collections::HashMap;
 
-use super::matching::{match_of, matches, only_for};
-use super::{redirect, retry};
+use envoy_types::pb::envoy::config::core::v3::Metadata;
+use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
+use envoy_types::pb::envoy::config::route::v3::route_action::{
+    ClusterSpecifier, HostRewriteSpecifier, RequestMirrorPolicy,
+};
+use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
+use envoy_types::pb::google::protobuf::{Struct, Value, value};
+use sluice_ir::{
+    Action, BackendId, Canary, Edge, ErrorRequest, Location, Mirror, Policy, ServerName, Timeouts,
+};
+
+use super::matching::{is, is_there, match_of, matches, only_for, spoken};
+use super::{cors, redirect, retry};
+use crate::BACKEND_HEADER;
+use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
 use crate::render::header::{literal, set};
+use crate::render::policy;
 use crate::render::wire::seconds;
 
 pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
+        metadata: location.policy.unlogged.then(unlogged),
         ..Route::default()
     };
     match &location.action {
-        Action::Forward(backend) => {
-            let https = location.https.iter().flat_map(|https| redirect::to_https(&route, https, server));
-            https.chain(forwarding(&route, location, backend, edge)).collect()
-        }
+        Action::Forward(backend) => forwarding(&route, location, backend, server, edge),
         Action::Denied => {
             let denied = DirectResponseAction { status: 503, ..DirectResponseAction::default() };
             vec![Route { action: Some(RouteKind::DirectResponse(denied)), ..route }]
@@ -30,31 +39,86 @@ pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> V
     }
 }
 
-fn forwarding(route: &Route, location: &Location, backend: &BackendId, edge: &Edge) -> Vec<Route> {
-    let forwarding = |idempotent| {
-        let mut action = forward(backend, &location.policy, idempotent);
-        action.host_rewrite_specifier = host(edge);
+/// In nginx's order: what CORS asks first, then https, then the pods.
+fn forwarding(
+    route: &Route,
+    location: &Location,
+    backend: &BackendId,
+    server: &ServerName,
+    edge: &Edge,
+) -> Vec<Route> {
+    let policy = &location.policy;
+    let own = policy.response_headers.iter().map(|header| set(&header.name, &format(&header.value)));
+    let route = Route { response_headers_to_add: own.collect(), ..route.clone() };
+    let mut routes: Vec<Route> =
+        policy.cors.iter().filter_map(|cors| cors::preflight(&route, cors)).collect();
+    routes.extend(location.https.iter().flat_map(|https| redirect::to_https(&route, https, server)));
+    routes.extend(location.canaries.iter().flat_map(|canary| to_canary(&route, location, canary, edge)));
+    if let Some(backend) = &location.for_https {
+        let https = to_pods(&route, location, backend, edge).into_iter();
+        routes.extend(https.map(|route| only_for(route, spoken("https"))));
+    }
+    routes.extend(to_pods(&route, location, backend, edge));
+    routes
+}
+
+/// Only the filter says that a request is for a canary, and then the route is looked for again. Without the filter
+/// there is only the main backend.
+fn to_canary(route: &Route, location: &Location, canary: &Canary, edge: &Edge) -> Vec<Route> {
+    let chosen = || is(BACKEND_HEADER, canary.backend.as_str());
+    let routes = to_pods(route, location, &canary.backend, edge).into_iter();
+    routes.map(|route| only_for(route, chosen())).collect()
+}
+
+fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge) -> Vec<Route> {
+    let policy = &location.policy;
+    let forwarding = |idempotent, is_websocket| {
         let mut route = route.clone();
+        let mut action = forward(backend, policy, idempotent);
+        action.host_rewrite_specifier = host(policy, edge);
         if let Some(template) = &location.rewrite {
             action.regex_rewrite = redirect::substitution(&location.path, template);
-            let prefix = location.policy.forwarded_prefix.iter();
-            route
-                .request_headers_to_add
-                .extend(prefix.map(|prefix| set("x-forwarded-prefix", &literal(prefix))));
         }
+        request_headers(&mut route, location);
+        route.typed_per_filter_config = policy::per_route(policy, edge.largest_body, is_websocket);
         Route { action: Some(RouteKind::Route(action)), ..route }
     };
-    if retry::differs_by_method(&location.policy.retries) {
-        let once = only_for(forwarding(false), matches(":method", retry::NOT_IDEMPOTENT));
-        vec![once, forwarding(true)]
-    } else {
-        vec![forwarding(true)]
+    let mut routes = Vec::new();
+    if policy::has_own_limit(policy, edge.largest_body) {
+        routes.push(only_for(forwarding(true, true), is_there("upgrade")));
+    }
+    if retry::differs_by_method(&policy.retries) {
+        routes.push(only_for(forwarding(false, false), matches(":method", retry::NOT_IDEMPOTENT)));
+    }
+    routes.push(forwarding(true, false));
+    routes.into_iter().flat_map(|route| cors::variants(route, policy.cors.as_ref())).collect()
+}
+
+fn request_headers(route: &mut Route, location: &Location) {
+    let policy = &location.policy;
+    let mut tell = |name: &str, format: &str| route.request_headers_to_add.push(set(name, format));
+    if let (Some(_), Some(prefix)) = (&location.rewrite, &policy.forwarded_prefix) {
+        tell("x-forwarded-prefix", &literal(prefix));
+    }
+    if let Some(connection) = &policy.connection {
+        tell("connection", connection);
+    }
+    if let Some(ErrorRequest { status, place }) = &location.error {
+        tell("x-code", &status.to_string());
+        tell("x-format", "%REQ(accept)%");
+        tell("x-namespace", &place.namespace);
+        tell("x-ingress-name", &place.ingress);
+        tell("x-service-name", &place.service);
+        tell("x-service-port", &place.port);
     }
 }
 
 /// The `Host` that pods see: what is in front may say another one than the one that was asked for.
-fn host(edge: &Edge) -> Option<HostRewriteSpecifier> {
-    edge.forwarded.origin.then(|| HostRewriteSpecifier::HostRewrite(BELIEVED_HOST.to_owned()))
+fn host(policy: &Policy, edge: &Edge) -> Option<HostRewriteSpecifier> {
+    match &policy.host {
+        Some(host) => Some(HostRewriteSpecifier::HostRewrite(format(host))),
+        None => edge.forwarded.origin.then(|| HostRewriteSpecifier::HostRewrite(BELIEVED_HOST.to_owned())),
+    }
 }
 
 fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
@@ -64,7 +128,17 @@ fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
         timeout: seconds(0),
         idle_timeout: seconds(idle_timeout(policy)),
         retry_policy: Some(retry::policy(&policy.retries, &policy.timeouts, idempotent)),
+        request_mirror_policies: policy.mirror.iter().map(copy_to).collect(),
         ..RouteAction::default()
+    }
+}
+
+fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
+    RequestMirrorPolicy {
+        cluster: mirror.backend.as_str().to_owned(),
+        host_rewrite_literal: mirror.host.clone(),
+        disable_shadow_host_suffix_append: true,
+        ..RequestMirrorPolicy::default()
     }
 }
 
@@ -72,6 +146,13 @@ fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
 fn idle_timeout(policy: &Policy) -> i64 {
     let Timeouts { send, read } = policy.timeouts;
     i64::from(send.max(read)) * i64::from(policy.retries.attempts.get()) + 1
+}
+
+/// What the access log looks at.
+fn unlogged() -> Metadata {
+    let yes = Value { kind: Some(value::Kind::BoolValue(true)) };
+    let fields = Struct { fields: HashMap::from([("unlogged".to_owned(), yes)]) };
+    Metadata { filter_metadata: HashMap::from([("sluice".to_owned(), fields)]), ..Metadata::default() }
 }
 
 #[cfg(test)]
@@ -84,11 +165,8 @@ mod tests {
 
     fn routes_for(action: Action) -> Vec<Route> {
         let path = PathMatch::Prefix("/".to_owned());
-        routes(
-            &Location::new(&ServerName::CatchAll, path, action, Arc::default()),
-            &ServerName::CatchAll,
-            &Edge::default(),
-        )
+        let location = Location::new(&ServerName::CatchAll, path, action, Arc::default());
+        routes(&location, &ServerName::CatchAll, &Edge::default())
     }
 
     #[test]

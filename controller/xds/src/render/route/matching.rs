@@ -54,6 +54,14 @@ pub(super) fn bare_root() -> HeaderMatcher {
     is(":path", "/")
 }
 
+pub(super) fn is_there(header: &str) -> HeaderMatcher {
+    HeaderMatcher {
+        name: header.to_owned(),
+        header_match_specifier: Some(HeaderMatchSpecifier::PresentMatch(true)),
+        ..HeaderMatcher::default()
+    }
+}
+
 pub(super) fn is(header: &str, value: &str) -> HeaderMatcher {
     header_matcher(header, MatchPattern::Exact(value.to_owned()))
 }

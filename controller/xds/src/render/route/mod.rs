@@ -4,6 +4,7 @@
 //! when there is none. A wildcard host is one label and no more, but Envoy's `*.example.com` takes any number, so
 //! each route of a wildcard host looks again, and the routes of the catch-all host follow for all others.
 
+mod cors;
 mod location;
 mod matching;
 mod redirect;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluice_filter_config::{self as wire, Control, Host, PluginConfig, Tables, Version};
 use sluice_pwhost::{Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, wasmtime};
 
-use crate::host::{Call, FakeHost, Personality, Request};
+use super::host::{Call, FakeHost, Personality, Request};
 
 /// What became of a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,8 +22,11 @@ pub enum Outcome {
     Paused,
 }
 
+/// The filter in its host.
 pub struct Filter {
+    /// The VM, with the host in it.
     pub vm: Vm<FakeHost>,
+    /// The newest root context.
     pub root: Context,
     open: BTreeMap<ContextId, Context>,
 }
@@ -31,16 +34,18 @@ pub struct Filter {
 fn module() -> &'static wasmtime::Module {
     static MODULE: OnceLock<wasmtime::Module> = OnceLock::new();
     MODULE.get_or_init(|| {
-        let path = sluice_tests::artifacts::filter().unwrap();
+        let path = crate::artifacts::filter().unwrap();
         compile(&std::fs::read(path).unwrap()).unwrap()
     })
 }
 
 impl Filter {
+    /// A filter that has started, and was told nothing yet.
     pub fn new(personality: Personality) -> Self {
         Self::on(FakeHost::new(personality))
     }
 
+    /// The same on this host.
     pub fn on(host: FakeHost) -> Self {
         let unimplemented = match host.personality {
             Personality::Envoy => Unimplemented::Answers,
@@ -70,6 +75,7 @@ impl Filter {
         filter
     }
 
+    /// A checkpoint for this host, without tables.
     pub fn checkpoint(&self, with_control: bool) -> PluginConfig {
         let host = match self.host().personality {
             Personality::Envoy => Host::Envoy,
@@ -79,10 +85,12 @@ impl Filter {
         PluginConfig { host: Some(host), control: with_control.then_some(control), ..PluginConfig::empty() }
     }
 
+    /// Configures it; `false` when it refuses.
     pub fn configure(&mut self, config: &PluginConfig) -> bool {
         self.configure_bytes(&config.to_json())
     }
 
+    /// The same with any bytes.
     pub fn configure_bytes(&mut self, bytes: &[u8]) -> bool {
         let host = self.vm.env_mut();
         host.configuration = bytes.to_vec();
@@ -97,14 +105,17 @@ impl Filter {
         self.root = self.vm.create_root().unwrap();
     }
 
+    /// The host.
     pub fn host(&self) -> &FakeHost {
         self.vm.env()
     }
 
+    /// The polls it has sent.
     pub fn calls(&self) -> &[Call] {
         &self.host().calls
     }
 
+    /// The next tick, when its time has come.
     pub fn tick(&mut self) {
         let period = self.host().tick_period.expect("the filter asked for ticks");
         self.vm.env_mut().now += period;
@@ -128,6 +139,7 @@ impl Filter {
         self.vm.on_http_call_response(&self.root, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
     }
 
+    /// Answers the newest poll with tables.
     pub fn answer_tables(&mut self, tables: Tables) {
         self.answer(200, &PluginConfig::of(tables).to_json());
     }
@@ -144,6 +156,7 @@ impl Filter {
         self.request_with_headers(location, &[])
     }
 
+    /// The same with headers.
     pub fn request_with_headers(
         &mut self,
         location: Option<&str>,
@@ -158,14 +171,18 @@ impl Filter {
 
     /// A request that stays open.
     pub fn open(&mut self, location: Option<&str>, headers: &[(&str, &str)]) -> (ContextId, Outcome) {
+        let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+        let headers = headers.iter().map(pair).collect();
+        self.open_request(location, Request { headers, ..Request::default() })
+    }
+
+    /// The same for a request with whatever the host knows of it.
+    pub fn open_request(&mut self, location: Option<&str>, mut request: Request) -> (ContextId, Outcome) {
         let context = self.vm.create_http(&self.root).unwrap();
         let id = context.id();
-        let mut request = Request::default();
         if let Some(location) = location {
             request.properties.insert(self.host().location_property(), location.as_bytes().to_vec());
         }
-        request.headers =
-            headers.iter().map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect();
         self.vm.env_mut().requests.insert(id, request);
         let action = self.vm.on_request_headers(&context, 1, true).unwrap();
         let outcome = self.outcome(id, action);
@@ -253,5 +270,7 @@ pub fn backend(endpoints: &[&str]) -> wire::Backend {
     wire::Backend { attempts: std::num::NonZeroU8::new(3).unwrap(), ..backend }
 }
 
+/// The location of [`tables`].
 pub const LOCATION: &str = "shop.example/";
+/// The backend of [`tables`].
 pub const BACKEND: &str = "ns/shop/80";

@@ -12,16 +12,20 @@ use sluice_pwhost::{
     PropertyPath, Status, StreamType,
 };
 
+/// Which data plane the host plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Personality {
+    /// As measured of Envoy.
     Envoy,
     /// Kong's ngx_wasm_module: what it does not have traps, calls have their phases.
     Nginx,
 }
 
 impl Personality {
+    /// Both of them.
     pub const BOTH: [Personality; 2] = [Personality::Envoy, Personality::Nginx];
 
+    /// For messages.
     pub fn name(self) -> &'static str {
         match self {
             Personality::Envoy => "envoy",
@@ -33,39 +37,61 @@ impl Personality {
 /// A request of a client, as the host holds it.
 #[derive(Debug, Default)]
 pub struct Request {
+    /// By path.
     pub properties: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Of the request, names in lower case.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What the filter adds to the response.
     pub response_headers: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The status that the filter answered with itself.
     pub replied: Option<u32>,
+    /// Whether it waited and goes on now.
     pub resumed: bool,
 }
 
 /// A call of the filter to the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// Tells it from others.
     pub token: u32,
+    /// Where it goes.
     pub upstream: String,
+    /// What it asks for.
     pub path: String,
 }
 
+/// The host.
 #[derive(Debug)]
 pub struct FakeHost {
+    /// Which one it plays.
     pub personality: Personality,
     /// Whether the host has room for metrics.
     pub metrics: bool,
     /// Whether calls can be sent: the controller's cluster is known.
     pub reachable: bool,
+    /// Whether it is in `on_configure`.
     pub configuring: bool,
+    /// The plugin configuration.
     pub configuration: Vec<u8>,
+    /// The answer to a poll; none when there was none.
     pub answer_status: Option<u16>,
+    /// Its body.
     pub answer_body: Vec<u8>,
+    /// The clock.
     pub now: Duration,
+    /// As the filter asked for it.
     pub tick_period: Option<Duration>,
+    /// Requests by context, those that are over too.
     pub requests: BTreeMap<ContextId, Request>,
+    /// Polls, the newest last.
     pub calls: Vec<Call>,
+    /// `Level text`
     pub log: Vec<String>,
+    /// By name.
     pub counters: BTreeMap<Vec<u8>, i64>,
+    /// The context that is called.
     pub current: ContextId,
+    /// Where the random numbers begin.
     pub random: u8,
     /// Variables that this nginx does not have.
     pub undeclared: Vec<Vec<u8>>,
@@ -74,6 +100,7 @@ pub struct FakeHost {
 }
 
 impl FakeHost {
+    /// A host that has everything.
     pub fn new(personality: Personality) -> Self {
         FakeHost {
             personality,

@@ -1,0 +1,126 @@
+//! How a backend chooses among its pods.
+
+use std::num::NonZeroU16;
+
+use serde::Serialize;
+
+use crate::is_default;
+
+/// How a backend chooses among its endpoints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadBalance {
+    /// Each endpoint in turn.
+    #[default]
+    RoundRobin,
+    /// The quicker of two, by a moving average of their latencies.
+    Ewma,
+    /// The same endpoint for the same key.
+    Hash {
+        /// What is hashed: a text with variables of a request in it, `$remote_addr` or `${cookie_user}-$arg_shop`. All
+        /// of them are such as every data plane has.
+        key: String,
+        /// Of so many endpoints that the key leads to, any.
+        #[serde(skip_serializing_if = "is_default")]
+        subset: Option<NonZeroU16>,
+    },
+}
+
+/// A client stays with its pod, by a cookie.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Affinity {
+    /// Whether clients move when there are more pods.
+    pub mode: AffinityMode,
+    /// The cookie.
+    pub cookie: Cookie,
+    /// A client whose pod failed gets another one, and another cookie.
+    #[serde(skip_serializing_if = "is_default")]
+    pub change_on_failure: bool,
+}
+
+/// Whether clients move when there are more pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AffinityMode {
+    /// Some do, so that all pods have their share.
+    #[default]
+    Balanced,
+    /// None does while its pod is there.
+    Persistent,
+}
+
+/// RFC 6265, as ingress-nginx writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cookie {
+    /// Its name.
+    pub name: String,
+    /// `Path`; `None` is the path of the Ingress that took the request.
+    #[serde(skip_serializing_if = "is_default")]
+    pub path: Option<String>,
+    /// `Domain`
+    #[serde(skip_serializing_if = "is_default")]
+    pub domain: Option<String>,
+    /// `SameSite`
+    #[serde(skip_serializing_if = "is_default")]
+    pub same_site: Option<SameSite>,
+    /// `SameSite=None` is left out for browsers that take it for `Strict`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub conditional_same_site_none: bool,
+    /// `Secure` also over plain http.
+    #[serde(skip_serializing_if = "is_default")]
+    pub secure: bool,
+    /// `Expires`, in seconds from now.
+    #[serde(skip_serializing_if = "is_default")]
+    pub expires: Option<i64>,
+    /// `Max-Age`, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub max_age: Option<i64>,
+}
+
+/// `SameSite` of a cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the variants are the values")]
+pub enum SameSite {
+    None,
+    Lax,
+    Strict,
+}
+
+/// When a second backend gets a request: the first rule that decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CanaryRules {
+    /// By a header.
+    #[serde(skip_serializing_if = "is_default")]
+    pub header: Option<CanaryHeader>,
+    /// By a cookie of this name: `always`, `never`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub cookie: Option<String>,
+    /// So many ...
+    pub weight: u32,
+    /// ... of so many.
+    pub total: u32,
+}
+
+/// A header that decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CanaryHeader {
+    /// In lower case.
+    pub name: String,
+    /// Which values send a request to the canary.
+    pub value: CanaryValue,
+}
+
+/// Which values of a header send a request to the canary.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CanaryValue {
+    /// `always`, and `never` keeps it away; any other decides nothing.
+    Words,
+    /// This one; any other decides nothing.
+    Exact(String),
+    /// Those in which this is found; others decide nothing.
+    Matches(String),
+    /// A pattern that cannot be read: every request that has the header stays away.
+    Unreadable,
+}

@@ -1,0 +1,45 @@
+//! Pages of other origins.
+
+use serde::Serialize;
+
+/// Every answer to an origin that is allowed says what that origin may do, and `OPTIONS` is answered right away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cors {
+    /// Who is allowed.
+    pub origins: Origins,
+    /// `Access-Control-Allow-Methods`
+    pub methods: String,
+    /// `Access-Control-Allow-Headers`
+    pub headers: String,
+    /// `Access-Control-Allow-Credentials: true`
+    pub credentials: bool,
+    /// `Access-Control-Expose-Headers`
+    pub exposed: Option<String>,
+    /// `Access-Control-Max-Age`, in seconds.
+    pub max_age: i64,
+}
+
+/// Who is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origins {
+    /// Everybody, also who does not say.
+    Any,
+    /// These.
+    Only(Vec<Origin>),
+}
+
+/// An origin, compared without regard to case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// `https://a.example:8443`, or `null`.
+    Exact(String),
+    /// One label between these two: `https://` and `.example`.
+    Wildcard {
+        /// With its slashes.
+        scheme: String,
+        /// With its first dot.
+        suffix: String,
+    },
+}

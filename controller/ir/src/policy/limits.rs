@@ -1,0 +1,32 @@
+//! How much one client may ask for.
+
+use std::num::NonZeroU32;
+
+use serde::Serialize;
+
+use crate::{Cidr, is_default};
+
+/// Counted for each client address, in each data plane by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    /// Requests in a second.
+    #[serde(skip_serializing_if = "is_default")]
+    pub per_second: Option<Rate>,
+    /// Requests in a minute.
+    #[serde(skip_serializing_if = "is_default")]
+    pub per_minute: Option<Rate>,
+    /// Who may ask for more.
+    #[serde(skip_serializing_if = "is_default")]
+    pub exempt: Vec<Cidr>,
+    /// The status of what is too much.
+    pub status: u16,
+}
+
+/// So many, and so many more at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Rate {
+    /// In the time that the limit is for.
+    pub requests: NonZeroU32,
+    /// Beyond that.
+    pub burst: u32,
+}

@@ -1,0 +1,171 @@
+//! Flags about where objects come from, and about the cluster they come from.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{ArgAction, Args as ClapArgs, ValueEnum};
+use k8s_openapi::jiff::SignedDuration;
+use sluice_translate::ObjectKey;
+
+use super::object_key;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SourceKind {
+    /// A folder of manifests.
+    Files,
+    /// A Kubernetes cluster.
+    Kube,
+}
+
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Source")]
+pub(crate) struct SourceArgs {
+    /// Where objects come from [default: files with --manifests, kube in a cluster or with --kubeconfig].
+    #[arg(long, value_enum)]
+    pub(crate) source: Option<SourceKind>,
+    /// Folder of YAML manifests to follow.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) manifests: Option<PathBuf>,
+    /// File that says how to reach the API server [default: in a cluster, the pod's own account; else KUBECONFIG or
+    /// ~/.kube/config].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// URL of the API server, instead of the one that the kubeconfig names.
+    #[arg(long, value_name = "URL")]
+    pub(crate) apiserver_host: Option<String>,
+    /// Certificate authority of --apiserver-host.
+    #[arg(long, value_name = "FILE", requires = "apiserver_host")]
+    pub(crate) certificate_authority: Option<PathBuf>,
+    /// The only namespaces to serve: those with these labels [default: all].
+    #[arg(long, value_name = "SELECTOR", conflicts_with = "watch_namespace")]
+    pub(crate) watch_namespace_selector: Option<String>,
+}
+
+/// What the flags about the source come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Files(PathBuf),
+    Kube,
+}
+
+impl SourceArgs {
+    /// Decides; `in_cluster` says whether this runs in a pod.
+    pub(crate) fn origin(&self, in_cluster: bool) -> anyhow::Result<Origin> {
+        let names_a_cluster = self.kubeconfig.is_some() || self.apiserver_host.is_some();
+        match (self.source, &self.manifests) {
+            (Some(SourceKind::Kube), Some(_)) => bail!("--manifests: not with --source kube"),
+            (Some(SourceKind::Files) | None, Some(_)) if names_a_cluster => {
+                bail!("--manifests: not with --kubeconfig or --apiserver-host")
+            }
+            (_, Some(folder)) => Ok(Origin::Files(folder.clone())),
+            (Some(SourceKind::Files), None) => None.context("--source files: --manifests DIR is missing"),
+            (Some(SourceKind::Kube), None) => Ok(Origin::Kube),
+            (None, None) if in_cluster || names_a_cluster => Ok(Origin::Kube),
+            // Taking over whatever cluster a kubeconfig happens to name must be asked for.
+            (None, None) => bail!("nothing to follow: give --manifests DIR, or --source kube for a cluster"),
+        }
+    }
+}
+
+/// What the controller writes into the cluster.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct ClusterArgs {
+    /// Whether Ingresses get the addresses that they are served at as their status.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) update_status: bool,
+    /// Whether the last controller to stop takes the addresses away.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) update_status_on_shutdown: bool,
+    /// Time between two looks at the addresses, in seconds, at least 5.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    pub(crate) status_update_interval: u64,
+    /// Addresses for the status, IP addresses or names.
+    #[arg(long, value_delimiter = ',', value_name = "ADDRESS,...", conflicts_with = "publish_service")]
+    pub(crate) publish_status_address: Vec<String>,
+    /// Service whose addresses are those for the status.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) publish_service: Option<ObjectKey>,
+    /// Labels of the pods that carry the traffic; the addresses of their nodes are those for the status when there are
+    /// no others [default: those of our own pod].
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) publish_pods: Option<String>,
+    /// Use internal addresses of nodes even where there are external ones.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) report_node_internal_ip_address: bool,
+    /// Name of the Lease that the leader holds.
+    #[arg(long, default_value = "ingress-controller-leader", value_name = "NAME")]
+    pub(crate) election_id: String,
+    /// How long a leader that is silent goes on being the leader.
+    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = duration)]
+    pub(crate) election_ttl: Duration,
+    /// No leader election: no status is written then.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) disable_leader_election: bool,
+}
+
+impl ClusterArgs {
+    /// As ingress-nginx, not more often than every five seconds.
+    pub(crate) fn status_update_interval(&self) -> Duration {
+        Duration::from_secs(self.status_update_interval.max(5))
+    }
+}
+
+/// `30s`, `1m30s`; nothing and less become the default, as in ingress-nginx.
+fn duration(text: &str) -> Result<Duration, String> {
+    const DEFAULT: Duration = Duration::from_secs(30);
+    let parsed: SignedDuration =
+        text.parse().map_err(|error| format!("expected a duration like 30s: {error}"))?;
+    Ok(Duration::try_from(parsed).ok().filter(|duration| !duration.is_zero()).unwrap_or(DEFAULT))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        source: SourceArgs,
+        #[arg(long)]
+        watch_namespace: Option<String>,
+    }
+
+    fn origin(line: &str, in_cluster: bool) -> Result<Origin, String> {
+        let words = ["sluice"].into_iter().chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.source.origin(in_cluster).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_folder_is_followed_wherever_it_runs() {
+        let folder = Ok(Origin::Files(PathBuf::from("m")));
+        assert_eq!(origin("--manifests m", false), folder);
+        assert_eq!(origin("--manifests m", true), folder);
+        assert_eq!(origin("--source files --manifests m", true), folder);
+    }
+
+    #[test]
+    fn a_cluster_is_the_default_only_inside_of_it() {
+        assert_eq!(origin("", true), Ok(Origin::Kube));
+        assert_eq!(origin("--kubeconfig k", false), Ok(Origin::Kube));
+        assert_eq!(origin("--source kube", false), Ok(Origin::Kube));
+        assert!(origin("", false).unwrap_err().starts_with("nothing to follow"));
+    }
+
+    #[test]
+    fn flags_that_contradict_each_other_are_refused() {
+        for line in [
+            "--source kube --manifests m",
+            "--kubeconfig k --manifests m",
+            "--source files",
+            "--watch-namespace n --watch-namespace-selector a=b",
+            "--certificate-authority ca",
+        ] {
+            assert!(origin(line, true).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Reports as Events on the objects that they are about, where their owners look (`kubectl describe`).
+//!
+//! An Event has a name that is made of what it says, so the same report is one Event however often it comes up and
+//! whoever leads, and it is counted instead of repeated. Events expire after an hour; what still holds is said again
+//! before that. (kube's Recorder takes two different messages with the same reason for one.)
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ApiResource, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use sluice_translate::{Report, Severity};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
+use tracing::warn;
+
+use super::{Identity, MANAGER};
+use crate::reports::News;
+use crate::source::kube::{Head, resource};
+
+/// Between two Events, once the burst is used up.
+const PACE: Duration = Duration::from_millis(200);
+/// Events that may go out at once after a quiet time.
+const BURST: u32 = 50;
+/// What holds is said again this often; the API server forgets after an hour.
+const REPEAT: Duration = Duration::from_secs(50 * 60);
+/// An Event that could not be written is tried again.
+const AGAIN: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// The API server takes no longer messages.
+const LONGEST_MESSAGE: usize = 1024;
+
+/// Writes Events.
+pub(crate) struct Recorder {
+    client: Client,
+    identity: Identity,
+    leads: watch::Receiver<bool>,
+    /// What holds, and when it is to be said next.
+    current: BTreeMap<Report, Instant>,
+    allowance: Allowance,
+    said_forbidden: bool,
+}
+
+impl Recorder {
+    pub(crate) fn new(client: Client, identity: Identity, leads: watch::Receiver<bool>) -> Self {
+        let allowance = Allowance { left: BURST, since: Instant::now() };
+        Recorder { client, identity, leads, current: BTreeMap::new(), allowance, said_forbidden: false }
+    }
+
+    /// Runs until nobody reports any more.
+    pub(crate) async fn run(mut self, mut news: mpsc::UnboundedReceiver<Vec<News>>) {
+        loop {
+            let next = self.next();
+            tokio::select! {
+                heard = news.recv() => {
+                    let Some(heard) = heard else { return };
+                    self.hear(heard);
+                }
+                changed = self.leads.changed() => if changed.is_err() { return },
+                () = sleep_until(next.as_ref().map(|(at, _)| *at)) => {
+                    if let Some((_, report)) = next {
+                        self.say(report).await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, news: Vec<News>) {
+        for item in news {
+            match item {
+                // Notes are about what is served as it should be, and about Ingresses of other controllers.
+                News::Appeared(report) if report.severity == Severity::Note => {}
+                News::Appeared(report) => drop(self.current.insert(report, Instant::now())),
+                News::Gone(report) => drop(self.current.remove(&report)),
+            }
+        }
+    }
+
+    /// What is said next, and when. Only the leader speaks; a new leader knows what holds.
+    fn next(&self) -> Option<(Instant, Report)> {
+        if !*self.leads.borrow() {
+            return None;
+        }
+        let (report, due) = self.current.iter().min_by_key(|(_, due)| **due)?;
+        Some(((*due).max(self.allowance.at()), report.clone()))
+    }
+
+    async fn say(&mut self, report: Report) {
+        self.allowance.take(Instant::now());
+        let wait = match timeout(TIMEOUT, self.write(&report)).await {
+            Ok(Ok(())) => REPEAT,
+            // Rights may end at a namespace, and may be given later.
+            Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
+                if !std::mem::replace(&mut self.said_forbidden, true) {
+                    warn!("Event for {}: {status}; such reports are only in this log", report.object);
+                }
+                REPEAT
+            }
+            Ok(Err(error)) => {
+                warn!("Event for {}: {error}", report.object);
+                AGAIN
+            }
+            Err(_) => AGAIN,
+        };
+        if let Some(due) = self.current.get_mut(&report) {
+            *due = Instant::now() + wait;
+        }
+    }
+
+    async fn write(&self, report: &Report) -> kube::Result<()> {
+        let Some(uid) = self.uid(report).await? else { return Ok(()) };
+        let event = event(report, &uid, &self.identity, Timestamp::now());
+        let name = event.metadata.name.clone().unwrap_or_default();
+        let namespace = event.metadata.namespace.clone().unwrap_or_default();
+        let events: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        match events.create(&PostParams::default(), &event).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            other => return other.map(drop),
+        }
+        // The answer to a patch says what was counted so far, without the right to read Events.
+        let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        let again = Patch::Merge(json!({ "lastTimestamp": event.last_timestamp }));
+        let known = events.patch(&name, &parameters, &again).await?;
+        let count = Patch::Merge(json!({ "count": known.count.unwrap_or(1).saturating_add(1) }));
+        events.patch(&name, &parameters, &count).await.map(drop)
+    }
+
+    /// `kubectl describe` asks by UID; an object without one is gone, and so is its Event. A list of one, because what is
+    /// watched may be listed, and need not be readable one by one.
+    async fn uid(&self, report: &Report) -> kube::Result<Option<String>> {
+        let kind: ApiResource = resource(report.object.kind);
+        let key = &report.object.key;
+        let api: Api<Head> = match key.namespace.as_str() {
+            "" => Api::all_with(self.client.clone(), &kind),
+            namespace => Api::namespaced_with(self.client.clone(), namespace, &kind),
+        };
+        let named = ListParams::default().fields(&format!("metadata.name={}", key.name));
+        let head = api.list(&named).await?.items.pop();
+        Ok(head.and_then(|head| Some(head.value().pointer("/metadata/uid")?.as_str()?.to_owned())))
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Event {
+    let key = &report.object.key;
+    // Objects without a namespace have their Events in `default`.
+    let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
+    let object = ObjectReference {
+        api_version: Some(report.object.kind.api_version().to_owned()),
+        kind: Some(report.object.kind.as_str().to_owned()),
+        namespace: Some(key.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+        name: Some(key.name.clone()),
+        uid: Some(uid.to_owned()),
+        ..ObjectReference::default()
+    };
+    let name = event_name(&key.name, &[uid, &report.to_string(), &report.severity.to_string()]);
+    Event {
+        metadata: ObjectMeta {
+            name: Some(name),
+            namespace: Some(namespace.to_owned()),
+            ..ObjectMeta::default()
+        },
+        involved_object: object,
+        type_: Some("Warning".to_owned()),
+        reason: Some(reason(report).to_owned()),
+        message: Some(message(report)),
+        source: Some(EventSource { component: Some(MANAGER.to_owned()), host: None }),
+        reporting_component: Some(MANAGER.to_owned()),
+        reporting_instance: Some(identity.pod.clone()),
+        first_timestamp: Some(Time(now)),
+        last_timestamp: Some(Time(now)),
+        count: Some(1),
+        ..Event::default()
+    }
+}
+
+/// ingress-nginx has a reason for annotations, and people have alerts on it.
+fn reason(report: &Report) -> &'static str {
+    match report.severity {
+        _ if report.field.starts_with("annotation ") => "AnnotationParsingFailed",
+        Severity::Error => "NotServed",
+        Severity::Warning | Severity::Note => "NotAsAsked",
+    }
+}
+
+fn message(report: &Report) -> String {
+    let mut text = format!("{}: {}; {}", report.field, report.reason, report.consequence);
+    let end = text.floor_char_boundary(LONGEST_MESSAGE);
+    text.truncate(end);
+    text
+}
+
+/// A valid name for an Event of this object, the same for the same parts.
+fn event_name(object: &str, parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    // 253 characters, 17 of them ours.
+    let end = object.floor_char_boundary(236);
+    format!("{}.{digest}", object.get(..end).unwrap_or_default())
+}
+
+/// A bucket that fills with time.
+#[derive(Debug)]
+struct Allowance {
+    left: u32,
+    since: Instant,
+}
+
+impl Allowance {
+    /// When the next one may go.
+    fn at(&self) -> Instant {
+        if self.left > 0 { self.since } else { self.since + PACE }
+    }
+
+    fn take(&mut self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.since).as_millis() / PACE.as_millis();
+        let refilled = self.left.saturating_add(u32::try_from(elapsed).unwrap_or(u32::MAX)).min(BURST);
+        if elapsed > 0 {
+            self.since = now;
+        }
+        self.left = refilled.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_translate::{Kind, ObjectKey, ObjectRef};
+
+    fn report(field: &str, reason: &str) -> Report {
+        Report {
+            object: ObjectRef { kind: Kind::Ingress, key: ObjectKey::new("n", "a") },
+            field: field.to_owned(),
+            severity: Severity::Warning,
+            reason: reason.to_owned(),
+            consequence: "annotation ignored".to_owned(),
+        }
+    }
+
+    fn identity() -> Identity {
+        Identity { pod: "sluice-0".to_owned(), namespace: "sluice".to_owned() }
+    }
+
+    #[test]
+    fn the_same_report_is_the_same_event_and_another_is_another() {
+        let name = |report: &Report, uid: &str| {
+            event(report, uid, &identity(), Timestamp::UNIX_EPOCH).metadata.name.unwrap()
+        };
+        let ten = report("annotation canary-weight", "expected an integer, got \"ten\"");
+        let eleven = report("annotation canary-weight", "expected an integer, got \"eleven\"");
+        assert_eq!(name(&ten, "u"), name(&ten, "u"));
+        assert_ne!(name(&ten, "u"), name(&eleven, "u"));
+        assert_ne!(name(&ten, "u"), name(&ten, "v"), "made anew");
+        assert!(name(&ten, "u").starts_with("a."));
+    }
+
+    #[test]
+    fn a_message_is_cut_at_a_character() {
+        let long = message(&report("annotation x", &"ü".repeat(2000)));
+        assert!(long.len() <= LONGEST_MESSAGE && long.ends_with('ü'));
+    }
+
+    #[test]
+    fn a_burst_goes_at_once_and_the_rest_in_its_pace() {
+        let start = Instant::now();
+        let mut allowance = Allowance { left: BURST, since: start };
+        for _ in 0..BURST {
+            assert!(allowance.at() <= start);
+            allowance.take(start);
+        }
+        assert_eq!(allowance.at(), start + PACE);
+        allowance.take(start + PACE * 3);
+        assert!(allowance.at() <= start + PACE * 3, "two more have come back meanwhile");
+    }
+}

@@ -1,0 +1,23 @@
+//! Who we are in the cluster.
+
+use anyhow::Context;
+use kube::Client;
+
+/// The name of our pod and its namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) pod: String,
+    pub(crate) namespace: String,
+}
+
+impl Identity {
+    /// `POD_NAME` and `POD_NAMESPACE`, as ingress-nginx; without them, what the pod's own files say, or outside of a
+    /// cluster the machine's name and the namespace of the kubeconfig.
+    pub(crate) fn find(client: &Client) -> anyhow::Result<Self> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let machine = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let pod = variable("POD_NAME").or_else(|| Some(machine()?.trim().to_owned()));
+        let namespace = variable("POD_NAMESPACE").unwrap_or_else(|| client.default_namespace().to_owned());
+        Ok(Identity { pod: pod.context("POD_NAME is not set, and this machine has no name")?, namespace })
+    }
+}

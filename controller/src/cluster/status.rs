@@ -1,0 +1,233 @@
+//! `status.loadBalancer` of our Ingresses, written by the leader and by nobody else.
+//!
+//! ```text
+//!   Sighting (what each says now) --+
+//!   addresses (asked for now and then) --+--> those that differ --server-side apply, ten at a time--> API server
+//! ```
+//!
+//! Nothing is written that is there already, so an idle cluster sees no write at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress};
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+use sluice_translate::ObjectKey;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use super::addresses::{Publish, own_labels, sorted};
+use super::{Identity, MANAGER};
+use crate::source::kube::{Sighting, Standing};
+
+/// Writes at the same time, as ingress-nginx.
+const AT_ONCE: usize = 10;
+/// One write, or one look at the addresses, takes no longer.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// What is sighted together is written together.
+const GATHER: Duration = Duration::from_millis(200);
+
+/// What the operator decides.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) publish: Publish,
+    pub(crate) interval: Duration,
+    /// Whether the last to leave takes the addresses away.
+    pub(crate) clear_on_shutdown: bool,
+}
+
+type Addresses = Vec<IngressLoadBalancerIngress>;
+
+/// Writes status.
+pub(crate) struct Writer {
+    client: Client,
+    identity: Identity,
+    settings: Settings,
+    leads: watch::Receiver<bool>,
+    ingresses: BTreeMap<ObjectKey, Standing>,
+    /// What they should say; `None` until it is known.
+    wanted: Option<Addresses>,
+    /// Those to look at again.
+    due: BTreeSet<ObjectKey>,
+    complaint: Option<String>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        client: Client,
+        identity: Identity,
+        settings: Settings,
+        leads: watch::Receiver<bool>,
+    ) -> Self {
+        let (ingresses, due) = (BTreeMap::new(), BTreeSet::new());
+        Writer { client, identity, settings, leads, ingresses, wanted: None, due, complaint: None }
+    }
+
+    /// Runs until it is told to stop, then leaves things as they should be left.
+    pub(crate) async fn run(
+        mut self,
+        mut sightings: mpsc::UnboundedReceiver<Vec<Sighting>>,
+        stop: CancellationToken,
+    ) {
+        let mut look_at = Instant::now();
+        let mut led = false;
+        loop {
+            let leads = *self.leads.borrow_and_update();
+            if leads && (!led || look_at <= Instant::now()) {
+                self.look_at_addresses().await;
+                look_at = Instant::now() + self.settings.interval;
+            }
+            led = leads;
+            if leads {
+                self.write_what_differs().await;
+            }
+            tokio::select! {
+                () = stop.cancelled() => break,
+                changed = self.leads.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep_until(look_at), if leads => {}
+                seen = sightings.recv() => {
+                    let Some(seen) = seen else { return };
+                    self.see(seen);
+                    tokio::time::sleep(GATHER).await;
+                    while let Ok(seen) = sightings.try_recv() {
+                        self.see(seen);
+                    }
+                }
+            }
+        }
+        self.leave().await;
+    }
+
+    fn see(&mut self, sightings: Vec<Sighting>) {
+        for Sighting { key, standing } in sightings {
+            match standing {
+                Some(standing) => {
+                    self.due.insert(key.clone());
+                    self.ingresses.insert(key, standing);
+                }
+                None => {
+                    self.due.remove(&key);
+                    self.ingresses.remove(&key);
+                }
+            }
+        }
+    }
+
+    async fn look_at_addresses(&mut self) {
+        let asked = self.settings.publish.addresses(&self.client, &self.identity);
+        match timeout(TIMEOUT, asked).await {
+            Ok(Ok(addresses)) => {
+                self.complaint = None;
+                self.wanted = Some(addresses);
+                // What failed before, or what somebody else wrote, is looked at again, too.
+                self.due = self.ingresses.keys().cloned().collect();
+            }
+            Ok(Err(error)) => self.complain(format!("{error:#}")),
+            Err(_) => self.complain(format!("no answer in {TIMEOUT:?}")),
+        }
+    }
+
+    /// The same complaint is not made every minute.
+    fn complain(&mut self, complaint: String) {
+        if self.complaint.as_ref() != Some(&complaint) {
+            warn!("status of Ingresses: the addresses are not known: {complaint}; nothing is written");
+            self.complaint = Some(complaint);
+        }
+    }
+
+    async fn write_what_differs(&mut self) {
+        let Some(wanted) = self.wanted.clone() else { return };
+        let due = std::mem::take(&mut self.due);
+        let different = due.into_iter().filter_map(|key| {
+            let standing = self.ingresses.get(&key)?;
+            let differs = sorted(standing.addresses.clone()) != wanted;
+            differs.then(|| self.write(key, standing.uid.clone(), &wanted))
+        });
+        let different: Vec<_> = different.collect();
+        if different.is_empty() {
+            return;
+        }
+        let written: Vec<_> = futures::stream::iter(different).buffered(AT_ONCE).collect().await;
+        let mut count = 0;
+        for key in written.into_iter().flatten() {
+            count += 1;
+            if let Some(standing) = self.ingresses.get_mut(&key) {
+                // The watch will say the same; until then it is not written again.
+                standing.addresses.clone_from(&wanted);
+            }
+        }
+        info!("status of {count} Ingresses written");
+    }
+
+    /// `None`: not written; the next look at the addresses brings it up again.
+    async fn write(&self, key: ObjectKey, uid: String, wanted: &Addresses) -> Option<ObjectKey> {
+        // Whoever lost the lead in the middle of this leaves the rest to the next one.
+        if !*self.leads.borrow() {
+            return None;
+        }
+        let status = json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            // The UID keeps an Ingress that was deleted and made anew from getting what was meant for the old one.
+            "metadata": { "name": key.name, "namespace": key.namespace, "uid": uid },
+            "status": { "loadBalancer": { "ingress": wanted } },
+        });
+        let api: Api<Ingress> = Api::namespaced(self.client.clone(), &key.namespace);
+        let parameters = PatchParams::apply(MANAGER).force();
+        let patch = Patch::Apply(&status);
+        match timeout(TIMEOUT, api.patch_status(&key.name, &parameters, &patch)).await {
+            Ok(Ok(_)) => return Some(key),
+            // Deleted meanwhile: nothing to say.
+            Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
+                debug!("{key}: {status}");
+            }
+            Ok(Err(error)) => warn!("status of Ingress {key}: {error}"),
+            Err(_) => warn!("status of Ingress {key}: no answer in {TIMEOUT:?}"),
+        }
+        None
+    }
+
+    /// Takes the addresses away, if nobody is left to serve them: the rules are ingress-nginx's.
+    async fn leave(&mut self) {
+        if !*self.leads.borrow() {
+            return;
+        }
+        if !self.settings.clear_on_shutdown {
+            info!("status of Ingresses left as it is (--update-status-on-shutdown=false)");
+            return;
+        }
+        match timeout(TIMEOUT, self.others_serve()).await {
+            Ok(Ok(false)) => {
+                info!("nobody else serves: taking the addresses out of the status of Ingresses");
+                self.wanted = Some(Vec::new());
+                self.due = self.ingresses.keys().cloned().collect();
+                self.write_what_differs().await;
+            }
+            Ok(Ok(true)) => info!("status of Ingresses left to the next leader"),
+            Ok(Err(error)) => warn!("status of Ingresses left as it is: {error:#}"),
+            Err(_) => warn!("status of Ingresses left as it is: no answer in {TIMEOUT:?}"),
+        }
+    }
+
+    async fn others_serve(&self) -> anyhow::Result<bool> {
+        let addresses = self.settings.publish.addresses(&self.client, &self.identity).await?;
+        if addresses.len() > 1 {
+            return Ok(true);
+        }
+        let labels = match own_labels(&self.client, &self.identity).await {
+            Ok(labels) => labels,
+            // Outside of a cluster there is no pod of ours, and so none like it.
+            Err(error) => {
+                debug!("{error:#}");
+                return Ok(false);
+            }
+        };
+        let pods: Api<k8s_openapi::api::core::v1::Pod> =
+            Api::namespaced(self.client.clone(), &self.identity.namespace);
+        Ok(pods.list_metadata(&ListParams::default().labels(&labels)).await?.items.len() > 1)
+    }
+}

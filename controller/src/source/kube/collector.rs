@@ -1,0 +1,207 @@
+//! Hears everything, passes on what matters, and says when all of the start has been said.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use kube::Client;
+use sluice_translate::{Kind, Object, ObjectKey, ObjectRef};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::fetch::{Fetched, Fetcher};
+use super::ingresses::{Consequences, Ingresses, Standing};
+use super::named::{Named, Step, described};
+use super::raw::Whole;
+use super::references::Name;
+use super::scopes::{Heard, Scopes};
+use super::unreadable::Unreadable;
+use super::watch::News;
+use super::{Listeners, Settings, Sighting};
+use crate::source::{Event, Problem};
+
+/// The first event of a quiet time goes on at once; the next ones wait together this long. A thousand objects applied
+/// at once are some dozens of publications, and an endpoint that moves alone does not wait at all.
+const SPACING: Duration = Duration::from_millis(20);
+
+pub(super) struct Collector {
+    scopes: Scopes,
+    fetcher: Fetcher,
+    /// What flags name. It has watches of its own and stays, whoever else names it.
+    always: BTreeSet<Name>,
+    ingresses: Ingresses,
+    named: Named,
+    unreadable: Unreadable,
+    listeners: Listeners,
+    events: Vec<Event>,
+    sightings: Vec<Sighting>,
+    is_ready: bool,
+    passed_on: Option<Instant>,
+}
+
+impl Collector {
+    pub(super) fn new(
+        client: Client,
+        settings: Settings,
+        scopes: Scopes,
+        sender: mpsc::Sender<Heard>,
+        listeners: Listeners,
+    ) -> Self {
+        Collector {
+            scopes,
+            fetcher: Fetcher::new(client, sender),
+            always: settings.always,
+            ingresses: Ingresses::new(settings.options),
+            named: Named::default(),
+            unreadable: Unreadable::default(),
+            listeners,
+            events: Vec::new(),
+            sightings: Vec::new(),
+            is_ready: false,
+            passed_on: None,
+        }
+    }
+
+    /// Runs until the runtime ends; the watches hold the other end of the inbox.
+    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Heard>, classes_are_readable: bool) {
+        if !classes_are_readable {
+            self.ingresses.forbid_classes();
+            self.events.push(Event::IngressClassesForbidden);
+        }
+        loop {
+            let heard = match self.passes_on_at() {
+                None => inbox.recv().await,
+                Some(at) => match tokio::time::timeout_at(at, inbox.recv()).await {
+                    Ok(heard) => heard,
+                    Err(_) => {
+                        self.pass_on();
+                        continue;
+                    }
+                },
+            };
+            match heard {
+                Some(heard) => self.hear(heard),
+                None => return,
+            }
+        }
+    }
+
+    fn passes_on_at(&self) -> Option<Instant> {
+        let waiting = !self.events.is_empty() || !self.sightings.is_empty();
+        waiting.then(|| self.passed_on.map_or_else(Instant::now, |before| before + SPACING))
+    }
+
+    fn pass_on(&mut self) {
+        self.passed_on = Some(Instant::now());
+        // Nobody listens only when the program ends.
+        self.listeners.events.send(std::mem::take(&mut self.events)).ok();
+        self.listeners.sightings.send(std::mem::take(&mut self.sightings)).ok();
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Whole(_, kind, News::Seen(object)) => self.see(kind, object),
+            Heard::Whole(_, kind, News::Gone(key)) => self.lose(kind, key),
+            Heard::Head(_, Kind::Namespace, News::Seen(namespace)) => {
+                self.scopes.enter(&namespace.key().name);
+            }
+            Heard::Head(_, Kind::Namespace, News::Gone(key)) => self.scopes.leave(&key.name),
+            Heard::Head(_, kind, News::Seen(head)) => {
+                let step = self.named.shown(&(kind, head.key()), head.version());
+                self.take(step);
+            }
+            Heard::Head(_, kind, News::Gone(key)) => {
+                let step = self.named.gone(&(kind, key));
+                self.take(step);
+            }
+            Heard::Whole(id, _, News::Listed) | Heard::Head(id, _, News::Listed) => self.scopes.listed(id),
+            Heard::Fetched(fetched) => self.fetched(fetched),
+        }
+        if !self.is_ready && self.scopes.are_listed() && self.named.is_settled() {
+            self.is_ready = true;
+            self.events.push(Event::Ready);
+        }
+    }
+
+    fn see(&mut self, kind: Kind, object: Whole) {
+        let key = object.key();
+        let standing = (kind == Kind::Ingress).then(|| Standing::of(object.value()));
+        match object.object(kind) {
+            Ok(object) => {
+                let consequences = match &object {
+                    Object::Ingress(ingress) => {
+                        self.ingresses.see(&key, ingress, standing.unwrap_or_default())
+                    }
+                    Object::IngressClass(_) => self.ingresses.see_class(object.clone()),
+                    _ => Consequences::default(),
+                };
+                self.events.push(Event::Apply(Box::new(object)));
+                self.follow_up(consequences);
+                self.unreadable.clear(&(kind, key), &self.listeners.news);
+            }
+            // What was read before is still served: nobody said that it is gone.
+            Err(error) => {
+                let (place, reason) = ("API server".to_owned(), error.to_string());
+                self.events.push(Event::Problem(Problem { place, reason, harmless: false }));
+                self.unreadable.tell(ObjectRef { kind, key }, error, &self.listeners.news);
+            }
+        }
+    }
+
+    fn lose(&mut self, kind: Kind, key: ObjectKey) {
+        let consequences = match kind {
+            Kind::Ingress => self.ingresses.forget(&key),
+            Kind::IngressClass => self.ingresses.forget_class(&key),
+            _ => Consequences::default(),
+        };
+        self.unreadable.clear(&(kind, key.clone()), &self.listeners.news);
+        self.events.push(Event::Delete(kind, key));
+        self.follow_up(consequences);
+    }
+
+    fn follow_up(&mut self, consequences: Consequences) {
+        self.sightings.extend(consequences.sightings);
+        for name in consequences.wanted {
+            if !self.always.contains(&name) {
+                let step = self.named.want(name);
+                self.take(step);
+            }
+        }
+        // What flags name was never wanted from here, so nothing comes of this for it.
+        for name in &consequences.unwanted {
+            let step = self.named.unwant(name);
+            self.take(step);
+        }
+    }
+
+    fn take(&mut self, step: Option<Step>) {
+        match step {
+            Some(Step::Read(name)) => self.fetcher.read(name),
+            Some(Step::Drop((kind, key))) => self.events.push(Event::Delete(kind, key)),
+            None => {}
+        }
+    }
+
+    fn fetched(&mut self, Fetched { name, answer }: Fetched) {
+        match answer {
+            Ok(Some(object)) => {
+                let (is_wanted, step) = self.named.read(&name, object.version());
+                if is_wanted {
+                    self.see(name.0, object);
+                }
+                self.take(step);
+            }
+            Ok(None) => {
+                let step = self.named.missing(&name);
+                self.take(step);
+            }
+            Err(error) => {
+                if self.named.failed(&name) {
+                    let reason = format!("cannot be read: {error}; what was read before is still used");
+                    let problem = Problem { place: described(&name), reason, harmless: false };
+                    self.events.push(Event::Problem(problem));
+                    self.fetcher.read_later(name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Reads objects by name, not too many at once, and tries again when it must.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::{Api, Client};
+use tokio::sync::{Semaphore, mpsc};
+
+use super::raw::{Whole, resource};
+use super::references::Name;
+use super::scopes::Heard;
+
+/// Reads at the same time. The API server's priority and fairness would queue more.
+const AT_ONCE: usize = 16;
+/// An API server that takes longer is as good as gone.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Before the next attempt.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// How a read ended.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    pub(super) name: Name,
+    pub(super) answer: Result<Option<Whole>, String>,
+}
+
+/// Starts reads.
+#[derive(Clone)]
+pub(super) struct Fetcher {
+    client: Client,
+    sender: mpsc::Sender<Heard>,
+    places: Arc<Semaphore>,
+}
+
+impl Fetcher {
+    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>) -> Self {
+        Fetcher { client, sender, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Reads it now.
+    pub(super) fn read(&self, name: Name) {
+        tokio::spawn(self.clone().fetch(name, Duration::ZERO));
+    }
+
+    /// Reads it again after a failure.
+    pub(super) fn read_later(&self, name: Name) {
+        tokio::spawn(self.clone().fetch(name, AGAIN));
+    }
+
+    async fn fetch(self, name: Name, wait: Duration) {
+        tokio::time::sleep(wait).await;
+        // The semaphore is never closed; if it were, reading without a place would do no harm.
+        let _place = self.places.acquire().await;
+        let (kind, key) = &name;
+        let api: Api<Whole> = Api::namespaced_with(self.client, &key.namespace, &resource(*kind));
+        let answer = match tokio::time::timeout(TIMEOUT, api.get_opt(&key.name)).await {
+            Ok(answer) => answer.map_err(|error| error.to_string()),
+            Err(_) => Err(format!("no answer in {TIMEOUT:?}")),
+        };
+        self.sender.send(Heard::Fetched(Fetched { name, answer })).await.ok();
+    }
+}

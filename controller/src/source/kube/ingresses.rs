@@ -1,0 +1,208 @@
+//! What the cluster side itself keeps of an Ingress: whether it is ours, what it names, what its status says.
+//!
+//! Only Ingresses of our classes make Secrets readable, and only those get a status.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress, IngressSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+use sluice_translate::{Kind, Object, ObjectKey, Options, Resources, is_ours};
+
+use super::named::Uses;
+use super::references::{self, Name};
+
+/// The status of one Ingress as the API server has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Standing {
+    pub(crate) uid: String,
+    pub(crate) addresses: Vec<IngressLoadBalancerIngress>,
+}
+
+/// An Ingress of ours, or (`None`) one that is gone or somebody else's.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sighting {
+    pub(crate) key: ObjectKey,
+    pub(crate) standing: Option<Standing>,
+}
+
+/// What follows from a change.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Consequences {
+    pub(super) wanted: Vec<Name>,
+    pub(super) unwanted: Vec<Name>,
+    pub(super) sightings: Vec<Sighting>,
+}
+
+/// Every Ingress in scope.
+#[derive(Debug)]
+pub(super) struct Ingresses {
+    options: Options,
+    /// Only the IngressClasses.
+    classes: Resources,
+    known: BTreeMap<ObjectKey, Known>,
+    uses: Uses,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// No more of it than decides its class.
+    class: Ingress,
+    is_ours: bool,
+    names: BTreeSet<Name>,
+    standing: Standing,
+}
+
+impl Ingresses {
+    pub(super) fn new(options: Options) -> Self {
+        let (classes, known, uses) = (Resources::default(), BTreeMap::new(), Uses::default());
+        Ingresses { options, classes, known, uses }
+    }
+
+    /// An Ingress is there; `value` is what the API server said, `ingress` what was understood.
+    pub(super) fn see(&mut self, key: &ObjectKey, ingress: &Ingress, standing: Standing) -> Consequences {
+        let class = class_of(ingress);
+        let is_ours = is_ours(&class, &self.classes, &self.options);
+        let known = Known { class, is_ours, names: references::of(ingress), standing };
+        let mut consequences = Consequences::default();
+        let before = self.known.insert(key.clone(), known);
+        self.count(key, before.as_ref(), &mut consequences);
+        consequences
+    }
+
+    /// An Ingress is gone.
+    pub(super) fn forget(&mut self, key: &ObjectKey) -> Consequences {
+        let mut consequences = Consequences::default();
+        if let Some(before) = self.known.remove(key) {
+            self.count(key, Some(&before), &mut consequences);
+        }
+        consequences
+    }
+
+    /// An IngressClass is there: Ingresses may have become ours, or somebody else's.
+    pub(super) fn see_class(&mut self, class: Object) -> Consequences {
+        self.classes.apply(class);
+        self.judge_again()
+    }
+
+    /// An IngressClass is gone.
+    pub(super) fn forget_class(&mut self, key: &ObjectKey) -> Consequences {
+        self.classes.delete(Kind::IngressClass, key);
+        self.judge_again()
+    }
+
+    /// IngressClasses cannot be read.
+    pub(super) fn forbid_classes(&mut self) {
+        self.classes.forbid_ingress_classes();
+    }
+
+    fn judge_again(&mut self) -> Consequences {
+        let mut consequences = Consequences::default();
+        let keys: Vec<ObjectKey> = self.known.keys().cloned().collect();
+        for key in keys {
+            let Some(known) = self.known.get(&key) else { continue };
+            let verdict = is_ours(&known.class, &self.classes, &self.options);
+            if verdict == known.is_ours {
+                continue;
+            }
+            let Some(before) = self.known.remove(&key) else { continue };
+            let names = before.names.clone();
+            let (class, standing) = (before.class.clone(), before.standing.clone());
+            self.known.insert(key.clone(), Known { class, is_ours: verdict, names, standing });
+            self.count(&key, Some(&before), &mut consequences);
+        }
+        consequences
+    }
+
+    /// The difference between an Ingress as it was and as it is known now.
+    fn count(&mut self, key: &ObjectKey, before: Option<&Known>, consequences: &mut Consequences) {
+        let ours =
+            |known: Option<&Known>| known.filter(|known| known.is_ours).map(|known| known.names.clone());
+        let after = self.known.get(key);
+        let (old, new) = (ours(before).unwrap_or_default(), ours(after).unwrap_or_default());
+        let standing = after.filter(|known| known.is_ours).map(|known| known.standing.clone());
+        if standing.is_some() || before.is_some_and(|known| known.is_ours) {
+            consequences.sightings.push(Sighting { key: key.clone(), standing });
+        }
+        consequences.wanted.extend(new.difference(&old).filter(|name| self.uses.add(name)).cloned());
+        consequences.unwanted.extend(old.difference(&new).filter(|name| self.uses.remove(name)).cloned());
+    }
+}
+
+fn class_of(ingress: &Ingress) -> Ingress {
+    let annotations = ingress.metadata.annotations.iter().flatten();
+    let class = annotations.filter(|(key, _)| key.as_str() == sluice_translate::CLASS_ANNOTATION);
+    let annotations = class.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let ingress_class_name = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.clone());
+    Ingress {
+        metadata: ObjectMeta { annotations: Some(annotations), ..ObjectMeta::default() },
+        spec: Some(IngressSpec { ingress_class_name, ..IngressSpec::default() }),
+        status: None,
+    }
+}
+
+impl Standing {
+    /// What the API server says in `metadata.uid` and `status`; what does not fit is no address.
+    pub(super) fn of(value: &Value) -> Self {
+        let uid = value.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        let addresses = value.pointer("/status/loadBalancer/ingress").and_then(Value::as_array);
+        let addresses = addresses.into_iter().flatten();
+        let addresses = addresses.filter_map(|address| serde_json::from_value(address.clone()).ok());
+        Standing { uid: uid.to_owned(), addresses: addresses.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn ingress(class: &str, secret: &str) -> Ingress {
+        serde_json::from_value(json!({
+            "metadata": {"namespace": "n", "name": "a"},
+            "spec": {"ingressClassName": class, "tls": [{"secretName": secret}]},
+        }))
+        .unwrap()
+    }
+
+    fn class(name: &str, controller: &str) -> Object {
+        Object::from_value(json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": name},
+            "spec": {"controller": controller},
+        }))
+        .unwrap()
+    }
+
+    fn secret(name: &str) -> Name {
+        (Kind::Secret, ObjectKey::new("n", name))
+    }
+
+    #[test]
+    fn a_class_that_comes_and_goes_takes_its_ingresses_along() {
+        let mut ingresses = Ingresses::new(Options::default());
+        let key = ObjectKey::new("n", "a");
+        let standing = Standing { uid: "1".to_owned(), addresses: Vec::new() };
+        let foreign = ingresses.see(&key, &ingress("nginx", "cert"), standing.clone());
+        assert_eq!(foreign, Consequences::default(), "somebody else's Secret is not read");
+
+        let ours = ingresses.see_class(class("nginx", "k8s.io/ingress-nginx"));
+        assert_eq!(ours.wanted, [secret("cert")]);
+        assert_eq!(ours.sightings, [Sighting { key: key.clone(), standing: Some(standing) }]);
+
+        let lost = ingresses.forget_class(&ObjectKey::new("", "nginx"));
+        assert_eq!(lost.unwanted, [secret("cert")]);
+        assert_eq!(lost.sightings, [Sighting { key, standing: None }]);
+    }
+
+    #[test]
+    fn a_changed_reference_lets_go_of_the_old_name() {
+        let mut ingresses = Ingresses::new(Options::default());
+        ingresses.see_class(class("nginx", "k8s.io/ingress-nginx"));
+        let key = ObjectKey::new("n", "a");
+        ingresses.see(&key, &ingress("nginx", "old"), Standing::default());
+        let changed = ingresses.see(&key, &ingress("nginx", "new"), Standing::default());
+        assert_eq!((changed.wanted, changed.unwanted), (vec![secret("new")], vec![secret("old")]));
+        let forgotten = ingresses.forget(&key);
+        assert_eq!(forgotten.unwanted, [secret("new")]);
+    }
+}

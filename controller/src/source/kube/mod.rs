@@ -1,0 +1,111 @@
+//! A cluster as a source: what the API server says becomes the events that a folder gives.
+//!
+//! ```text
+//!   watch  Ingress, IngressClass, Service, EndpointSlice ---whole---+
+//!   watch  Secret, ConfigMap ------metadata only---> Named          |
+//!                                      ^   |read      |             v
+//!                          what our Ingresses name <--+----- Collector --batches of Event--> publisher
+//!   watch  Namespace --(selector)--> scopes come and go             |
+//!                                                                   +--Sighting--> status
+//! ```
+//!
+//! Whatever happens to the API server, nothing is taken away that it did not say is gone.
+
+mod collector;
+mod fetch;
+mod ingresses;
+mod named;
+mod raw;
+mod references;
+mod scopes;
+mod unreadable;
+mod watch;
+
+use std::collections::BTreeSet;
+
+use anyhow::Context;
+use kube::{Api, Client};
+use sluice_translate::{Kind, ObjectKey, Options};
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tracing::warn;
+
+use super::Event;
+use crate::reports::News;
+use collector::Collector;
+use scopes::Scopes;
+
+pub(crate) use ingresses::{Sighting, Standing};
+pub(crate) use raw::{Head, resource};
+
+/// What is followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// For the class rules, which decide whose Secrets are read.
+    pub(crate) options: Options,
+    /// Only namespaces with these labels; excludes `Options::watch_namespace`.
+    pub(crate) namespace_selector: Option<String>,
+    /// Secrets and ConfigMaps that flags name; they are watched one by one, wherever they are.
+    pub(crate) always: BTreeSet<(Kind, ObjectKey)>,
+}
+
+/// Where what is heard goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Listeners {
+    /// The publisher.
+    pub(crate) events: UnboundedSender<Vec<Event>>,
+    /// The writer of status.
+    pub(crate) sightings: UnboundedSender<Vec<Sighting>>,
+    /// The writer of Events, for what cannot be read.
+    pub(crate) news: UnboundedSender<Vec<News>>,
+}
+
+/// Follows a cluster until the runtime ends. Fails when it cannot be asked at all.
+pub(crate) async fn follow(client: Client, settings: Settings, listeners: Listeners) -> anyhow::Result<()> {
+    if let Some(namespace) = &settings.options.watch_namespace {
+        must_exist(&client, namespace).await?;
+    }
+    let (sender, inbox) = mpsc::channel(1024);
+    let mut scopes = Scopes::new(client.clone(), sender.clone());
+    let classes = classes_are_readable(&client).await?;
+    if classes {
+        scopes.watch_cluster(Kind::IngressClass);
+    }
+    match (&settings.options.watch_namespace, &settings.namespace_selector) {
+        (Some(namespace), _) => scopes.open(Some(namespace)),
+        (None, Some(selector)) => scopes.select(selector),
+        (None, None) => scopes.open(None),
+    }
+    for (kind, key) in &settings.always {
+        scopes.watch_one(*kind, key);
+    }
+    let collector = Collector::new(client, settings, scopes, sender, listeners);
+    tokio::spawn(collector.run(inbox, classes));
+    Ok(())
+}
+
+/// As ingress-nginx: a namespace that does not exist is a mistake, said at once.
+async fn must_exist(client: &Client, namespace: &str) -> anyhow::Result<()> {
+    let namespaces: Api<Head> = Api::all_with(client.clone(), &resource(Kind::Namespace));
+    match namespaces.get_opt(namespace).await {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => anyhow::bail!("--watch-namespace {namespace}: no such namespace"),
+        // Rights that end at a namespace do not cover the namespace itself.
+        Err(kube::Error::Api(status)) if status.is_forbidden() => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("--watch-namespace {namespace}")),
+    }
+}
+
+/// Where IngressClasses may not be listed, only the annotation and `--watch-ingress-without-class` count.
+async fn classes_are_readable(client: &Client) -> anyhow::Result<bool> {
+    let classes: Api<Head> = Api::all_with(client.clone(), &resource(Kind::IngressClass));
+    match classes.list(&kube::api::ListParams::default().limit(1)).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if status.is_forbidden() => {
+            warn!(
+                "IngressClasses cannot be listed: spec.ingressClassName is not looked at, only the annotation is"
+            );
+            Ok(false)
+        }
+        Err(error) => Err(error).context("cannot list IngressClasses"),
+    }
+}

@@ -1,0 +1,74 @@
+//! Which Secrets and ConfigMaps an Ingress names. Only those are read.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::networking::v1::Ingress;
+use sluice_translate::{Kind, ObjectKey};
+
+/// Annotations whose value is a Secret, `name` or `namespace/name`.
+const SECRETS: [&str; 4] = ["auth-secret", "auth-tls-secret", "proxy-ssl-secret", "secure-verify-ca-secret"];
+/// The same for ConfigMaps.
+const CONFIG_MAPS: [&str; 4] =
+    ["auth-proxy-set-header", "auth-proxy-set-headers", "custom-headers", "fastcgi-params-configmap"];
+
+/// A Secret or a ConfigMap, by name.
+pub(super) type Name = (Kind, ObjectKey);
+
+/// What an Ingress names, whether it exists or not, and whatever the prefix of its annotations. Whether it may be
+/// used is for the translation to say.
+pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
+    let namespace = ingress.metadata.namespace.as_deref().unwrap_or_default();
+    let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
+    let tls = tls.filter_map(|tls| tls.secret_name.as_deref()).filter(|name| !name.is_empty());
+    let tls = tls.map(|name| (Kind::Secret, ObjectKey::new(namespace, name)));
+    let annotations = ingress.metadata.annotations.iter().flatten();
+    let annotated = annotations.filter_map(|(key, value)| {
+        let (_, name) = key.rsplit_once('/')?;
+        let kind = match name {
+            name if SECRETS.contains(&name) => Kind::Secret,
+            name if CONFIG_MAPS.contains(&name) => Kind::ConfigMap,
+            _ => return None,
+        };
+        Some((kind, named(namespace, value.trim())?))
+    });
+    tls.chain(annotated).filter(|(_, key)| could_exist(key)).collect()
+}
+
+fn named(namespace: &str, value: &str) -> Option<ObjectKey> {
+    if value.contains('/') { ObjectKey::parse(value) } else { Some(ObjectKey::new(namespace, value)) }
+}
+
+/// A name becomes part of a URL: what no object can be called is not asked for.
+fn could_exist(key: &ObjectKey) -> bool {
+    let plain = |text: &str| {
+        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
+        (1..=253).contains(&text.len()) && text.bytes().all(allowed) && !text.starts_with('.')
+    };
+    plain(&key.namespace) && plain(&key.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tls_and_annotations_name_secrets_and_config_maps() {
+        let ingress = serde_json::from_value(json!({
+            "metadata": {"namespace": "shop", "name": "a", "annotations": {
+                "nginx.ingress.kubernetes.io/auth-secret": "users",
+                "nginx.ingress.kubernetes.io/auth-tls-secret": "pki/ca",
+                "nginx.ingress.kubernetes.io/custom-headers": "shop/headers",
+                "nginx.ingress.kubernetes.io/proxy-body-size": "8m",
+                "nginx.ingress.kubernetes.io/proxy-ssl-secret": "../../api/v1/secrets/x",
+            }},
+            "spec": {"tls": [{"secretName": "cert"}, {"hosts": ["h"]}, {"secretName": ""}]},
+        }));
+        let found: Vec<String> =
+            of(&ingress.unwrap()).iter().map(|(kind, key)| format!("{kind} {key}")).collect();
+        assert_eq!(
+            found,
+            ["ConfigMap shop/headers", "Secret pki/ca", "Secret shop/cert", "Secret shop/users"]
+        );
+    }
+}

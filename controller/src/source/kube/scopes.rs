@@ -1,0 +1,123 @@
+//! Which watches there are. A scope is all namespaces, or one; with a selector they come and go.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube::Client;
+use sluice_translate::{Kind, ObjectKey};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::watch::{News, Scope, watch};
+
+/// What is read whole, and what is read only when it is named.
+const WHOLE: [Kind; 3] = [Kind::EndpointSlice, Kind::Ingress, Kind::Service];
+const NAMED: [Kind; 2] = [Kind::ConfigMap, Kind::Secret];
+
+/// Tells one watch from another.
+pub(super) type WatchId = u64;
+
+/// What a watch has to say, and which one it is.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Whole(WatchId, Kind, News<false>),
+    Head(WatchId, Kind, News<true>),
+    Fetched(super::fetch::Fetched),
+}
+
+/// The watches that run.
+pub(super) struct Scopes {
+    client: Client,
+    sender: mpsc::Sender<Heard>,
+    next: WatchId,
+    /// Those that have not yet said what was there at first.
+    listing: BTreeSet<WatchId>,
+    /// What ends the watches of a namespace that was selected.
+    selected: BTreeMap<String, CancellationToken>,
+}
+
+impl Scopes {
+    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>) -> Self {
+        Scopes { client, sender, next: 0, listing: BTreeSet::new(), selected: BTreeMap::new() }
+    }
+
+    /// Whether every watch has said what was there at first.
+    pub(super) fn are_listed(&self) -> bool {
+        self.listing.is_empty()
+    }
+
+    /// A watch has.
+    pub(super) fn listed(&mut self, id: WatchId) {
+        self.listing.remove(&id);
+    }
+
+    /// Watches everything in one namespace, or in all of them.
+    pub(super) fn open(&mut self, namespace: Option<&str>) {
+        self.open_until(namespace, &CancellationToken::new());
+    }
+
+    /// Watches a kind without namespaces.
+    pub(super) fn watch_cluster(&mut self, kind: Kind) {
+        self.watch_whole(Scope::all(kind), CancellationToken::new());
+    }
+
+    /// Watches one object by name.
+    pub(super) fn watch_one(&mut self, kind: Kind, key: &ObjectKey) {
+        let fields = Some(format!("metadata.name={}", key.name));
+        let scope = Scope { namespace: Some(key.namespace.clone()), fields, ..Scope::all(kind) };
+        self.watch_whole(scope, CancellationToken::new());
+    }
+
+    /// Watches the namespaces with these labels.
+    pub(super) fn select(&mut self, selector: &str) {
+        let scope = Scope { labels: Some(selector.to_owned()), ..Scope::all(Kind::Namespace) };
+        self.watch_head(scope, CancellationToken::new());
+    }
+
+    /// A namespace is selected now, or still is.
+    pub(super) fn enter(&mut self, namespace: &str) {
+        if !self.selected.contains_key(namespace) {
+            let stop = CancellationToken::new();
+            self.open_until(Some(namespace), &stop);
+            self.selected.insert(namespace.to_owned(), stop);
+        }
+    }
+
+    /// A namespace is gone, or no longer selected.
+    pub(super) fn leave(&mut self, namespace: &str) {
+        if let Some(stop) = self.selected.remove(namespace) {
+            stop.cancel();
+        }
+    }
+
+    fn open_until(&mut self, namespace: Option<&str>, stop: &CancellationToken) {
+        let scope = |kind| Scope { namespace: namespace.map(str::to_owned), ..Scope::all(kind) };
+        for kind in WHOLE {
+            self.watch_whole(scope(kind), stop.clone());
+        }
+        for kind in NAMED {
+            // Releases of Helm are Secrets of megabytes, and nothing ever names them.
+            let fields = (kind == Kind::Secret).then(|| "type!=helm.sh/release.v1".to_owned());
+            self.watch_head(Scope { fields, ..scope(kind) }, stop.clone());
+        }
+    }
+
+    fn watch_whole(&mut self, scope: Scope, stop: CancellationToken) {
+        let (id, kind, client, sender) = self.start(&scope);
+        tokio::spawn(watch(client, scope, stop, async move |news| {
+            sender.send(Heard::Whole(id, kind, news)).await.is_ok()
+        }));
+    }
+
+    fn watch_head(&mut self, scope: Scope, stop: CancellationToken) {
+        let (id, kind, client, sender) = self.start(&scope);
+        tokio::spawn(watch(client, scope, stop, async move |news| {
+            sender.send(Heard::Head(id, kind, news)).await.is_ok()
+        }));
+    }
+
+    fn start(&mut self, scope: &Scope) -> (WatchId, Kind, Client, mpsc::Sender<Heard>) {
+        self.next += 1;
+        self.listing.insert(self.next);
+        (self.next, scope.kind, self.client.clone(), self.sender.clone())
+    }
+}

@@ -1,0 +1,41 @@
+//! Objects that the API server has and that cannot be understood: their owners are told by an Event, too.
+
+use std::collections::BTreeMap;
+
+use sluice_translate::{InvalidObject, Kind, ObjectKey, ObjectRef, Report, Severity};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::reports::News;
+
+/// What is reported of them, as long as it holds.
+#[derive(Debug, Default)]
+pub(super) struct Unreadable(BTreeMap<(Kind, ObjectKey), Report>);
+
+impl Unreadable {
+    /// One cannot be read.
+    pub(super) fn tell(
+        &mut self,
+        object: ObjectRef,
+        error: InvalidObject,
+        listener: &UnboundedSender<Vec<News>>,
+    ) {
+        let name = (object.kind, object.key.clone());
+        let (field, reason) = match error {
+            InvalidObject::Malformed { field, reason, .. } => (field, reason),
+            other => ("kind".to_owned(), other.to_string()),
+        };
+        let consequence = "the object is served as it was before, if at all".to_owned();
+        let report = Report { object, field, severity: Severity::Error, reason, consequence };
+        self.clear(&name, listener);
+        // Nobody listens only when the program ends.
+        listener.send(vec![News::Appeared(report.clone())]).ok();
+        self.0.insert(name, report);
+    }
+
+    /// It can be read again, or is gone.
+    pub(super) fn clear(&mut self, name: &(Kind, ObjectKey), listener: &UnboundedSender<Vec<News>>) {
+        if let Some(report) = self.0.remove(name) {
+            listener.send(vec![News::Gone(report)]).ok();
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! One kind in one scope, watched until it is told to stop.
+//!
+//! ```text
+//!   kube's watcher --list, watch, 410, back off--> Mirror --what differs--> News
+//! ```
+//!
+//! kube's own reflector would keep every object a second time (the publisher's `Resources` has them). What a list
+//! that starts anew needs is only what was there before: names and versions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use futures::{Stream, StreamExt};
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client};
+use sluice_translate::{Kind, ObjectKey};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::raw::{self, Raw};
+
+/// A watch is opened anew this often, which is also how soon a connection that is silently dead is found.
+const WATCH_SECONDS: u32 = 60;
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// An error is said at once, then again this often while it lasts.
+const REMINDER: Duration = Duration::from_secs(30);
+
+/// What a watch says.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are of the large one")]
+pub(super) enum News<const METADATA_ONLY: bool> {
+    /// It is there, new or changed.
+    Seen(Raw<METADATA_ONLY>),
+    /// It is gone.
+    Gone(ObjectKey),
+    /// All that there was at first has been said.
+    Listed,
+}
+
+/// What is watched.
+#[derive(Clone, Debug)]
+pub(super) struct Scope {
+    pub(super) kind: Kind,
+    /// `None`: all of them, or a kind without namespaces.
+    pub(super) namespace: Option<String>,
+    pub(super) labels: Option<String>,
+    pub(super) fields: Option<String>,
+}
+
+impl Scope {
+    pub(super) fn all(kind: Kind) -> Self {
+        Scope { kind, namespace: None, labels: None, fields: None }
+    }
+
+    fn api<const METADATA_ONLY: bool>(&self, client: Client) -> Api<Raw<METADATA_ONLY>> {
+        let resource = raw::resource(self.kind);
+        match &self.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+            None => Api::all_with(client, &resource),
+        }
+    }
+
+    fn config(&self) -> watcher::Config {
+        let mut config = watcher::Config::default().timeout(WATCH_SECONDS);
+        config.label_selector.clone_from(&self.labels);
+        config.field_selector.clone_from(&self.fields);
+        config
+    }
+}
+
+impl std::fmt::Display for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.kind)?;
+        match &self.namespace {
+            Some(namespace) => write!(f, " in {namespace}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Watches until nobody listens any more, or until it is told to stop; then everything that was there is gone.
+pub(super) async fn watch<const METADATA_ONLY: bool>(
+    client: Client,
+    scope: Scope,
+    stop: CancellationToken,
+    tell: impl AsyncFn(News<METADATA_ONLY>) -> bool,
+) {
+    let events = watcher::watcher(scope.api(client), scope.config());
+    let mut mirror = Mirror::default();
+    if stop.run_until_cancelled(follow(&scope, events, &mut mirror, &tell)).await.is_none() {
+        for key in mirror.versions.into_keys() {
+            tell(News::Gone(key)).await;
+        }
+        // Whoever waited for the first list waits no longer.
+        tell(News::Listed).await;
+    }
+}
+
+async fn follow<const METADATA_ONLY: bool>(
+    scope: &Scope,
+    events: impl Stream<Item = watcher::Result<Event<Raw<METADATA_ONLY>>>>,
+    mirror: &mut Mirror,
+    tell: &impl AsyncFn(News<METADATA_ONLY>) -> bool,
+) {
+    let mut events = pin!(events);
+    let mut trouble = Trouble::default();
+    let mut waits = waits();
+    while let Some(event) = events.next().await {
+        let said = match event {
+            Ok(event) => {
+                // The start of a list says nothing about the server's health yet. (kube's own back-off takes it for a
+                // success, and so never gets beyond the first wait while lists fail.)
+                if !matches!(event, Event::Init) && trouble.over(scope) {
+                    waits = self::waits();
+                }
+                mirror.take(event)
+            }
+            Err(error) => {
+                trouble.say(scope, &error);
+                tokio::time::sleep(waits.next().unwrap_or(LONGEST_WAIT)).await;
+                Vec::new()
+            }
+        };
+        for item in said {
+            if !tell(item).await {
+                return;
+            }
+        }
+    }
+}
+
+fn waits() -> ExponentialBackoff {
+    let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT);
+    // Jitter keeps the watches of many controllers from coming back as one.
+    waits.with_factor(2.0).with_jitter().without_max_times().build()
+}
+
+/// What has been said of a scope.
+#[derive(Debug, Default)]
+struct Mirror {
+    versions: BTreeMap<ObjectKey, String>,
+    /// While a list is being read: what it held so far.
+    listing: Option<BTreeSet<ObjectKey>>,
+}
+
+impl Mirror {
+    fn take<const METADATA_ONLY: bool>(
+        &mut self,
+        event: Event<Raw<METADATA_ONLY>>,
+    ) -> Vec<News<METADATA_ONLY>> {
+        match event {
+            Event::Init => {
+                self.listing = Some(BTreeSet::new());
+                Vec::new()
+            }
+            Event::InitApply(object) => {
+                self.listing.get_or_insert_default().insert(object.key());
+                self.see(object)
+            }
+            Event::Apply(object) => self.see(object),
+            Event::Delete(object) => {
+                let key = object.key();
+                self.versions.remove(&key);
+                vec![News::Gone(key)]
+            }
+            Event::InitDone => self.end_of_list(),
+        }
+    }
+
+    /// A list after a lost watch says everything again; what is as it was needs no work.
+    fn see<const METADATA_ONLY: bool>(&mut self, object: Raw<METADATA_ONLY>) -> Vec<News<METADATA_ONLY>> {
+        let (key, version) = (object.key(), object.version().to_owned());
+        if !version.is_empty() && self.versions.get(&key) == Some(&version) {
+            return Vec::new();
+        }
+        self.versions.insert(key, version);
+        vec![News::Seen(object)]
+    }
+
+    fn end_of_list<const METADATA_ONLY: bool>(&mut self) -> Vec<News<METADATA_ONLY>> {
+        let listed = self.listing.take().unwrap_or_default();
+        let gone = self.versions.extract_if(.., |key, _| !listed.contains(key));
+        gone.map(|(key, _)| News::Gone(key)).chain([News::Listed]).collect()
+    }
+}
+
+/// Says that the API server cannot be reached, and that it can be again, without a line for each attempt.
+#[derive(Debug, Default)]
+struct Trouble {
+    said: Option<Instant>,
+}
+
+impl Trouble {
+    fn say(&mut self, scope: &Scope, error: &impl Debug) {
+        if self.said.is_none_or(|said| said.elapsed() > REMINDER) {
+            self.said = Some(Instant::now());
+            warn!("watch of {scope}: {error:?}; what was read before is still served");
+        }
+    }
+
+    /// Whether there was any.
+    fn over(&mut self, scope: &Scope) -> bool {
+        let was = self.said.take().is_some();
+        if was {
+            info!("watch of {scope}: works again");
+        }
+        was
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(name: &str, version: &str) -> Raw<false> {
+        let metadata = json!({"namespace": "n", "name": name, "resourceVersion": version});
+        serde_json::from_value(json!({ "metadata": metadata })).unwrap()
+    }
+
+    fn said(news: Vec<News<false>>) -> Vec<String> {
+        let text = |news: News<false>| match news {
+            News::Seen(object) => format!("+{}", object.key()),
+            News::Gone(key) => format!("-{key}"),
+            News::Listed => "listed".to_owned(),
+        };
+        news.into_iter().map(text).collect()
+    }
+
+    fn list(mirror: &mut Mirror, objects: &[(&str, &str)]) -> Vec<String> {
+        let mut news = mirror.take(Event::Init);
+        for (name, version) in objects {
+            news.extend(mirror.take(Event::InitApply(object(name, version))));
+        }
+        news.extend(mirror.take(Event::InitDone));
+        said(news)
+    }
+
+    #[test]
+    fn a_list_after_a_lost_watch_says_only_what_differs() {
+        let mut mirror = Mirror::default();
+        assert_eq!(
+            list(&mut mirror, &[("a", "1"), ("b", "2"), ("c", "3")]),
+            ["+n/a", "+n/b", "+n/c", "listed"]
+        );
+        assert_eq!(said(mirror.take(Event::Apply(object("a", "4")))), ["+n/a"]);
+        assert_eq!(
+            list(&mut mirror, &[("a", "4"), ("c", "5"), ("d", "6")]),
+            ["+n/c", "+n/d", "-n/b", "listed"]
+        );
+    }
+
+    #[test]
+    fn a_list_that_breaks_off_takes_nothing_away() {
+        let mut mirror = Mirror::default();
+        list(&mut mirror, &[("a", "1"), ("b", "2")]);
+        mirror.take::<false>(Event::Init);
+        mirror.take(Event::InitApply(object("a", "1")));
+        assert_eq!(list(&mut mirror, &[("a", "1"), ("b", "2")]), ["listed"]);
+    }
+
+    #[test]
+    fn what_is_deleted_and_made_again_is_seen_again() {
+        let mut mirror = Mirror::default();
+        list(&mut mirror, &[("a", "1")]);
+        assert_eq!(said(mirror.take(Event::Delete(object("a", "2")))), ["-n/a"]);
+        assert_eq!(said(mirror.take(Event::Apply(object("a", "3")))), ["+n/a"]);
+    }
+}

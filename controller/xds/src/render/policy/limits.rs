@@ -1,0 +1,88 @@
+//! Requests of one client.
+
+use envoy_types::pb::envoy::config::core::v3::{
+    self as envoy, RuntimeFractionalPercent, TypedExtensionConfig,
+};
+use envoy_types::pb::envoy::config::route::v3::RateLimit;
+use envoy_types::pb::envoy::config::route::v3::rate_limit::Action;
+use envoy_types::pb::envoy::config::route::v3::rate_limit::action::{
+    ActionSpecifier, GenericKey, RemoteAddressMatch,
+};
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::LocalRateLimitDescriptor;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
+use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::LocalRateLimit;
+use envoy_types::pb::envoy::r#type::matcher::v3::AddressMatcher;
+use envoy_types::pb::envoy::r#type::v3::{FractionalPercent, HttpStatus, TokenBucket};
+use envoy_types::pb::xds::core::v3::CidrRange;
+use sluice_ir::{Cidr, Limits, Rate};
+
+use crate::render::forwarded::range;
+use crate::render::wire::{extension, number, seconds};
+
+/// Clients whose requests are counted at a time; beyond that the ones that were not seen for longest are forgotten.
+const CLIENTS: u32 = 10_000;
+
+/// A bucket for each client: full at first, with one token more than the burst, as nginx's `nodelay` has it.
+pub(super) fn limits(limits: &Limits) -> TypedExtensionConfig {
+    let kinds = [("second", 1, limits.per_second), ("minute", 60, limits.per_minute)];
+    let kinds = kinds.into_iter().filter_map(|(name, period, rate)| Some((name, period, rate?)));
+    let (rate_limits, descriptors) =
+        kinds.map(|(name, period, rate)| (counted(name, limits), bucket(name, period, rate))).unzip();
+    let filter = LocalRateLimit {
+        stat_prefix: "limit".to_owned(),
+        status: Some(HttpStatus { code: limits.status.into() }),
+        filter_enabled: always(),
+        filter_enforced: always(),
+        rate_limits,
+        descriptors,
+        max_dynamic_descriptors: number(CLIENTS),
+        ..LocalRateLimit::default()
+    };
+    extension("limits", filter)
+}
+
+/// Clients that are exempt are not counted at all.
+fn counted(name: &str, limits: &Limits) -> RateLimit {
+    let kind = GenericKey {
+        descriptor_key: "per".to_owned(),
+        descriptor_value: name.to_owned(),
+        ..GenericKey::default()
+    };
+    let others =
+        AddressMatcher { ranges: limits.exempt.iter().copied().map(exempt).collect(), invert_match: true };
+    let client = RemoteAddressMatch {
+        descriptor_key: "client".to_owned(),
+        descriptor_value: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%".to_owned(),
+        address_matcher: Some(others),
+        ..RemoteAddressMatch::default()
+    };
+    let actions = [ActionSpecifier::GenericKey(kind), ActionSpecifier::RemoteAddressMatch(client)];
+    let actions = actions.map(|action| Action { action_specifier: Some(action) }).into();
+    RateLimit { actions, ..RateLimit::default() }
+}
+
+/// The same message as [`range`]'s under another name.
+fn exempt(cidr: Cidr) -> CidrRange {
+    let envoy::CidrRange { address_prefix, prefix_len } = range(cidr);
+    CidrRange { address_prefix, prefix_len }
+}
+
+fn bucket(name: &str, period: i64, rate: Rate) -> LocalRateLimitDescriptor {
+    let entry = |key: &str, value: &str| Entry { key: key.to_owned(), value: value.to_owned() };
+    let bucket = TokenBucket {
+        max_tokens: rate.burst.saturating_add(1),
+        tokens_per_fill: number(rate.requests.get()),
+        fill_interval: seconds(period),
+    };
+    // Without a value: each client has its own.
+    LocalRateLimitDescriptor {
+        entries: vec![entry("per", name), entry("client", "")],
+        token_bucket: Some(bucket),
+        ..LocalRateLimitDescriptor::default()
+    }
+}
+
+fn always() -> Option<RuntimeFractionalPercent> {
+    let hundred = FractionalPercent { numerator: 100, ..FractionalPercent::default() };
+    Some(RuntimeFractionalPercent { default_value: Some(hundred), ..RuntimeFractionalPercent::default() })
+}

@@ -1,0 +1,85 @@
+//! What is not as its owner wrote it is told where the owner looks: `kubectl describe`.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sluice_tests::apiserver::Cluster;
+use sluice_tests::apiserver::gate::Fault;
+use sluice_tests::manifests::Ingress;
+use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
+
+use crate::everywhere::everywhere;
+use crate::scene::{NETWORKING, leads, web};
+
+async fn start(cluster: &Cluster) -> Result<Sluice> {
+    Options::in_cluster(cluster).without_data_plane().start().await
+}
+
+/// An Ingress with an annotation that cannot be read.
+fn wrong(cluster: &Cluster) -> Ingress {
+    leads(cluster, "web", "web.test").annotation("proxy-read-timeout", "soon")
+}
+
+/// The Event about an Ingress that is as it should be.
+async fn event(cluster: &Cluster, ingress: &str, is_right: impl Fn(&Value) -> bool) -> Result<Value> {
+    let probe = async || {
+        let events = cluster.list("v1", "Event").await.ok()?;
+        events.into_iter().find(|event| event["involvedObject"]["name"] == ingress && is_right(event))
+    };
+    Ok(wait::until(&format!("an Event for {ingress}"), probe).await?.0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_annotation_is_an_event_on_its_ingress() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        cluster.apply(&wrong(cluster).to_json()).await?;
+        let mut theirs = wrong(cluster).class("nobody-made-this-class").to_json();
+        theirs["metadata"]["name"] = "theirs".into();
+        cluster.apply(&theirs).await?;
+        let sluice = start(cluster).await?;
+        let event = event(cluster, "web", |_| true).await?;
+        let ingress = cluster.get(NETWORKING, "Ingress", "web").await?.context("no Ingress")?;
+        ensure!(event["involvedObject"]["uid"] == ingress["metadata"]["uid"], "{event}");
+        ensure!(event["type"] == "Warning" && event["reason"] == "AnnotationParsingFailed", "{event}");
+        let message = event["message"].as_str().unwrap_or_default();
+        ensure!(message.contains("proxy-read-timeout") && message.contains("\"soon\""), "{event}");
+        sluice.stop()?;
+        let events = cluster.list("v1", "Event").await?;
+        let about_theirs = events.iter().find(|event| event["involvedObject"]["name"] == "theirs");
+        ensure!(about_theirs.is_none(), "an Ingress of another controller: {about_theirs:?}");
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_still_holds_after_a_restart_is_counted_and_not_told_again() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        cluster.apply(&wrong(cluster).to_json()).await?;
+        for count in 1..=3 {
+            let sluice = start(cluster).await?;
+            event(cluster, "web", |event| event["count"] == count).await?;
+            sluice.stop()?;
+        }
+        let events = cluster.list("v1", "Event").await?;
+        ensure!(events.iter().filter(|event| event["involvedObject"]["name"] == "web").count() == 1);
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_right_to_write_events_all_else_works() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        cluster.apply(&wrong(cluster).to_json()).await?;
+        let _forbidden = cluster.gate().fail("POST", "/events", Fault::Status(403));
+        let sluice = Options::in_cluster(cluster).start().await?;
+        sluice.log().wait_for("such reports are only in this log").await?;
+        sluice.wait_for_status("web.test", "/", 200).await?;
+        sluice.stop()
+    })
+    .await
+}

@@ -1,0 +1,139 @@
+//! Of Secrets and ConfigMaps only metadata is watched; only what our Ingresses name is read.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use sluice_tests::apiserver::Cluster;
+use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
+
+use crate::everywhere::everywhere;
+use crate::scene::{leads, web};
+
+async fn secret(cluster: &Cluster, name: &str, value: &str) -> Result<()> {
+    cluster
+        .apply(&json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "namespace": cluster.namespace(), "name": name },
+            "stringData": { "value": value },
+        }))
+        .await
+}
+
+/// An Ingress whose TLS section names this Secret.
+fn names(cluster: &Cluster, name: &str, secret: &str) -> Value {
+    let host = format!("{name}.test");
+    let mut ingress = leads(cluster, name, &host).annotation("ssl-redirect", "false").to_json();
+    ingress["spec"]["tls"] = json!([{ "hosts": [host], "secretName": secret }]);
+    ingress
+}
+
+fn reads(cluster: &Cluster, name: &str) -> usize {
+    cluster.gate().count("GET", &format!("/namespaces/{}/secrets/{name}", cluster.namespace()))
+}
+
+async fn is_read(cluster: &Cluster, name: &str, times: usize) -> Result<()> {
+    let probe = async || (reads(cluster, name) == times).then_some(());
+    wait::until(&format!("Secret {name} to be read for the {times}. time"), probe).await.map(drop)
+}
+
+/// Waits until everything that was applied so far has arrived.
+async fn caught_up(cluster: &Cluster, sluice: &Sluice, host: &str) -> Result<()> {
+    cluster.apply(&leads(cluster, "marker", host).to_json()).await?;
+    sluice.wait_for_status(host, "/", 200).await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_secrets_that_our_ingresses_name_are_read() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        for name in ["named", "unnamed", "theirs"] {
+            secret(cluster, name, "1").await?;
+        }
+        cluster.apply(&names(cluster, "web", "named")).await?;
+        let mut theirs = names(cluster, "theirs", "theirs");
+        theirs["spec"]["ingressClassName"] = "nobody-made-this-class".into();
+        cluster.apply(&theirs).await?;
+        let sluice = Options::in_cluster(cluster).start().await?;
+        sluice.wait_for_status("web.test", "/", 200).await?;
+        is_read(cluster, "named", 1).await?;
+
+        secret(cluster, "named", "2").await?;
+        secret(cluster, "unnamed", "2").await?;
+        is_read(cluster, "named", 2).await?;
+        caught_up(cluster, &sluice, "marker.test").await?;
+        for name in ["unnamed", "theirs"] {
+            ensure!(reads(cluster, name) == 0, "nobody of ours names {name}");
+        }
+        cluster.apply(&names(cluster, "another", "unnamed")).await?;
+        is_read(cluster, "unnamed", 1).await?;
+        sluice.stop()?;
+        everything_else_was_metadata(cluster)
+    })
+    .await
+}
+
+fn everything_else_was_metadata(cluster: &Cluster) -> Result<()> {
+    for asked in cluster.gate().asked() {
+        let path = asked.target.split('?').next().unwrap_or_default();
+        let kind = path.rsplit('/').next().unwrap_or_default();
+        if matches!(kind, "secrets" | "configmaps") {
+            ensure!(asked.metadata_only, "{asked:?} asks for what is in them");
+        }
+        ensure!(asked.method == "GET" || !path.contains("/secrets"), "{asked:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_is_deleted_while_used_stops_no_traffic() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        secret(cluster, "named", "1").await?;
+        cluster.apply(&names(cluster, "web", "named")).await?;
+        let sluice = Options::in_cluster(cluster).start().await?;
+        sluice.wait_for_status("web.test", "/", 200).await?;
+        is_read(cluster, "named", 1).await?;
+        cluster.delete("v1", "Secret", "named").await?;
+        caught_up(cluster, &sluice, "marker.test").await?;
+        ensure!(sluice.get("web.test", "/").await?.status == 200, "traffic goes on");
+        secret(cluster, "named", "2").await?;
+        is_read(cluster, "named", 2).await?;
+        ensure!(sluice.get("web.test", "/").await?.status == 200, "traffic goes on");
+        sluice.stop()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_configmap_of_the_flag_is_followed_wherever_it_is() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        let elsewhere = cluster.add_namespace("-settings", json!({})).await?;
+        let settings = |path: &str| {
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": { "namespace": elsewhere, "name": "settings" },
+                "data": { "add-headers": path },
+            })
+        };
+        let headers = |value: &str| {
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": { "namespace": elsewhere, "name": "headers" }, "data": { "x-settings": value },
+            })
+        };
+        cluster.apply(&settings("")).await?;
+        cluster.apply(&headers("yes")).await?;
+        cluster.apply(&leads(cluster, "web", "web.test").to_json()).await?;
+        let named = format!("{elsewhere}/settings");
+        let arguments = vec![
+            "--configmap".to_owned(),
+            named,
+            "--watch-namespace".to_owned(),
+            cluster.namespace().to_owned(),
+        ];
+        let sluice = Options::in_cluster(cluster).arguments(arguments).start().await?;
+        sluice.wait_for_status("web.test", "/", 200).await?;
+        sluice.stop()
+    })
+    .await
+}

@@ -1,0 +1,180 @@
+//! Which addresses Ingresses get as their status, and when nothing is written.
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use sluice_tests::apiserver::Cluster;
+use sluice_tests::sluice::{Options, Sluice};
+
+use crate::everywhere::{everywhere, say};
+use crate::scene::{NETWORKING, addresses, flags, lead, leads};
+
+/// The shortest that there is.
+const INTERVAL: &str = "--status-update-interval=5";
+
+async fn start(cluster: &Cluster, more: &[&str]) -> Result<Sluice> {
+    let more = more.iter().map(|flag| (*flag).to_owned()).collect();
+    Options::in_cluster(cluster).arguments(more).without_data_plane().start().await
+}
+
+async fn wait_for(cluster: &Cluster, ingress: &str, wanted: &[&str]) -> Result<()> {
+    let what = format!("to have the addresses {wanted:?}");
+    let place = (NETWORKING, "Ingress", ingress);
+    cluster.wait_for(place, &what, |object| addresses(object) == wanted).await.map(drop)
+}
+
+fn writes(cluster: &Cluster, ingress: &str) -> usize {
+    cluster.gate().count("PATCH", &format!("/ingresses/{ingress}/status"))
+}
+
+fn service(cluster: &Cluster, spec: Value) -> Value {
+    let mut service = json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": { "namespace": cluster.namespace(), "name": "front" },
+        "spec": { "ports": [{ "name": "http", "port": 80 }] },
+    });
+    for (name, value) in spec.as_object().into_iter().flatten() {
+        service["spec"][name] = value.clone();
+    }
+    service
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fixed_addresses_are_written_once_and_only_to_ours() -> Result<()> {
+    everywhere(async |cluster| {
+        lead(cluster, "web", "web.test").await?;
+        cluster.apply(&leads(cluster, "theirs", "theirs.test").class("nobody-made-this").to_json()).await?;
+        let sluice =
+            start(cluster, &[INTERVAL, "--publish-status-address=lb.example.org,192.0.2.7,192.0.2.6"])
+                .await?;
+        let wanted = ["lb.example.org", "192.0.2.6", "192.0.2.7"];
+        wait_for(cluster, "web", &wanted).await?;
+
+        // Neither a change of the Ingress nor another look at the addresses is a reason to write.
+        cluster.apply(&leads(cluster, "web", "other.test").to_json()).await?;
+        lead(cluster, "later", "later.test").await?;
+        wait_for(cluster, "later", &wanted).await?;
+        ensure!(writes(cluster, "web") == 1, "{} writes", writes(cluster, "web"));
+
+        // Whatever somebody else wrote is.
+        let mut foreign = leads(cluster, "web", "other.test").to_json();
+        foreign["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": "203.0.113.1" }] } });
+        cluster.apply_status(&foreign).await?;
+        wait_for(cluster, "web", &wanted).await?;
+        ensure!(writes(cluster, "theirs") == 0, "an Ingress of another controller got a status");
+        sluice.stop()?;
+        // More than one address: others serve.
+        wait_for(cluster, "web", &wanted).await
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_addresses_of_a_service_are_followed() -> Result<()> {
+    everywhere(async |cluster| {
+        lead(cluster, "web", "web.test").await?;
+        cluster.apply(&service(cluster, json!({ "externalIPs": ["192.0.2.9"], "type": "NodePort" }))).await?;
+        let named = format!("--publish-service={}/front", cluster.namespace());
+        let sluice = start(cluster, &[INTERVAL, &named]).await?;
+        wait_for(cluster, "web", &["192.0.2.9"]).await?;
+        let mut balanced = service(cluster, json!({ "type": "LoadBalancer" }));
+        cluster.apply(&balanced).await?;
+        balanced["status"] = json!({ "loadBalancer": { "ingress": [{ "hostname": "lb.example.org" }] } });
+        cluster.apply_status(&balanced).await?;
+        wait_for(cluster, "web", &["lb.example.org"]).await?;
+        sluice.stop()
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_service_the_nodes_of_the_pods_are_the_addresses() -> Result<()> {
+    let test = async |cluster: &Cluster| {
+        // Nodes belong to nobody's namespace: in a real cluster a test must not make any.
+        let Some(fake) = cluster.as_fake() else {
+            say("not played in a real cluster: it makes Nodes");
+            return Ok(());
+        };
+        for (name, inside, outside) in [("a", "10.0.0.1", Some("192.0.2.1")), ("b", "10.0.0.2", None)] {
+            let inside = json!({ "type": "InternalIP", "address": inside });
+            let outside = outside.map(|address| json!({ "type": "ExternalIP", "address": address }));
+            let all: Vec<Value> = [inside].into_iter().chain(outside).collect();
+            fake.put(json!({
+                "apiVersion": "v1", "kind": "Node", "metadata": { "name": name },
+                "status": { "addresses": all },
+            }))?;
+        }
+        for (name, node, ready) in [("one", "a", "True"), ("two", "b", "True"), ("three", "c", "False")] {
+            fake.put(json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": { "namespace": cluster.namespace(), "name": name, "labels": { "app": "edge" } },
+                "spec": { "nodeName": node },
+                "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": ready }] },
+            }))?;
+        }
+        lead(cluster, "web", "web.test").await?;
+        let sluice = start(cluster, &["--publish-pods=app=edge"]).await?;
+        wait_for(cluster, "web", &["10.0.0.2", "192.0.2.1"]).await?;
+        sluice.stop()?;
+        let internal = ["--publish-pods=app=edge", "--report-node-internal-ip-address"];
+        let sluice = start(cluster, &internal).await?;
+        wait_for(cluster, "web", &["10.0.0.1", "10.0.0.2"]).await?;
+        sluice.stop()
+    };
+    everywhere(test).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_to_leave_takes_its_only_address_away() -> Result<()> {
+    everywhere(async |cluster| {
+        const ADDRESS: &str = "--publish-status-address=192.0.2.7";
+        lead(cluster, "web", "web.test").await?;
+        let sluice = start(cluster, &[ADDRESS]).await?;
+        wait_for(cluster, "web", &["192.0.2.7"]).await?;
+        sluice.stop()?;
+        wait_for(cluster, "web", &[]).await?;
+
+        let sluice = start(cluster, &[ADDRESS, "--update-status-on-shutdown=false"]).await?;
+        wait_for(cluster, "web", &["192.0.2.7"]).await?;
+        sluice.stop()?;
+        wait_for(cluster, "web", &["192.0.2.7"]).await
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_leaves_others_behind_leaves_the_status_too() -> Result<()> {
+    everywhere(async |cluster| {
+        for name in ["sluice-0", "sluice-1"] {
+            cluster
+                .apply(&json!({
+                    "apiVersion": "v1", "kind": "Pod",
+                    "metadata": {
+                        "namespace": cluster.namespace(), "name": name,
+                        "labels": { "app": "sluice", "pod-template-hash": name },
+                    },
+                    "spec": { "containers": [{ "name": "none", "image": "registry.invalid/none" }] },
+                }))
+                .await?;
+        }
+        lead(cluster, "web", "web.test").await?;
+        let sluice = start(cluster, &["--publish-status-address=192.0.2.7"]).await?;
+        wait_for(cluster, "web", &["192.0.2.7"]).await?;
+        sluice.stop()?;
+        wait_for(cluster, "web", &["192.0.2.7"]).await
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_an_election_nobody_writes_status() -> Result<()> {
+    everywhere(async |cluster| {
+        lead(cluster, "web", "web.test").await?;
+        let off = flags(["--disable-leader-election", "--publish-status-address=192.0.2.7"]);
+        let sluice = Options::in_cluster(cluster).arguments(off).without_data_plane().start().await?;
+        sluice.log().wait_for("published 2 hosts").await?;
+        sluice.stop()?;
+        ensure!(writes(cluster, "web") == 0 && cluster.gate().count("", "/leases") == 0, "something was");
+        Ok(())
+    })
+    .await
+}

@@ -1,0 +1,342 @@
+//! A cluster as a test sees it: objects in, objects out, and pods that really answer.
+//!
+//! Whatever is behind it, a test has a namespace and an IngressClass of its own, so that nothing else matters.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::fake::Fake;
+use super::gate::Gate;
+use super::kinds;
+use crate::echo::Echo;
+use crate::http::{self, Request, Response};
+use crate::manifests::{Ingress, endpoint_slice};
+use crate::ports::{Network, Port};
+use crate::process::Process;
+use crate::wait;
+
+/// What everything that belongs to a test carries where it has no namespace.
+const LABEL: &str = "sluice-test";
+
+/// An API server, a namespace in it, and pods.
+pub struct Cluster {
+    upstream: Upstream,
+    gate: Gate,
+    namespace: String,
+    folder: TempDir,
+    network: Network,
+    ports: Vec<Port>,
+}
+
+enum Upstream {
+    Fake(Fake),
+    Real {
+        addr: SocketAddr,
+        /// `kubectl proxy`, which has the credentials, where there are any.
+        _proxy: Option<(Process, Port)>,
+    },
+}
+
+impl Cluster {
+    /// In front of the fake.
+    pub async fn fake() -> Result<Cluster> {
+        let fake = Fake::start().await?;
+        let addr = fake.addr();
+        Cluster::new(Upstream::Fake(fake), addr).await
+    }
+
+    /// In front of the API server that `KUBECONFIG` names; `None` when it names none.
+    pub async fn real() -> Result<Option<Cluster>> {
+        let Some(path) = std::env::var_os("KUBECONFIG") else { return Ok(None) };
+        // Without TLS nobody asks for credentials either.
+        if let Some(addr) = plain_address(Path::new(&path)) {
+            return Ok(Some(Cluster::new(Upstream::Real { addr, _proxy: None }, addr).await?));
+        }
+        let port = Port::reserve()?;
+        let mut command = Command::new("kubectl");
+        command.args(["proxy", "--address=127.0.0.1", &format!("--port={}", port.number())]);
+        let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
+        proxy.log().wait_for("Starting to serve").await?;
+        let addr = port.addr();
+        Ok(Some(Cluster::new(Upstream::Real { addr, _proxy: Some((proxy, port)) }, addr).await?))
+    }
+
+    async fn new(upstream: Upstream, addr: SocketAddr) -> Result<Cluster> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let cluster = Cluster {
+            upstream,
+            gate: Gate::start(addr).await?,
+            namespace: format!("sluice-test-{}-{number}", std::process::id()),
+            folder: tempfile::Builder::new().prefix("sluice-cluster-").tempdir()?,
+            network: Network::reserve()?,
+            ports: (0..4).map(|_| Port::reserve()).collect::<Result<_>>()?,
+        };
+        fs::write(cluster.kubeconfig(), cluster.kubeconfig_text())?;
+        cluster.add_namespace("", json!({})).await?;
+        cluster.ingress_class(&cluster.namespace).await?;
+        Ok(cluster)
+    }
+
+    /// What is behind it, for the output of a test.
+    pub fn described(&self) -> &'static str {
+        match self.upstream {
+            Upstream::Fake(_) => "the fake API server",
+            Upstream::Real { .. } => "the API server that KUBECONFIG names",
+        }
+    }
+
+    /// The fake, when it is one: for what a real API server does not let happen.
+    pub fn as_fake(&self) -> Option<&Fake> {
+        match &self.upstream {
+            Upstream::Fake(fake) => Some(fake),
+            Upstream::Real { .. } => None,
+        }
+    }
+
+    /// The door that the controller goes through.
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// The namespace of this test; its IngressClass has the same name.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The file that leads to the gate.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// `spec.controller` of the IngressClass.
+    pub fn controller_class(&self) -> String {
+        format!("example.org/{}", self.namespace)
+    }
+
+    /// The arguments of a controller that serves this test and nothing else.
+    pub fn arguments(&self) -> Vec<String> {
+        let kubeconfig = self.kubeconfig().display().to_string();
+        let controller = self.controller_class();
+        let pairs =
+            [("--source", "kube"), ("--kubeconfig", &kubeconfig), ("--controller-class", &controller)];
+        pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value.to_owned()]).collect()
+    }
+
+    /// Creates an object, or replaces the one of its name; past the gate.
+    pub async fn apply(&self, object: &Value) -> Result<()> {
+        let path = path_of(object)?;
+        let created = self.ask("POST", &parent(&path), Some(object)).await?;
+        if created.status != 409 {
+            ensure!((200..300).contains(&created.status), "create {path}: {}", created.text());
+            return Ok(());
+        }
+        let replaced = self.ask("PUT", &path, Some(object)).await?;
+        ensure!(replaced.status == 200, "replace {path}: {}", replaced.text());
+        Ok(())
+    }
+
+    /// Writes the status of an object.
+    pub async fn apply_status(&self, object: &Value) -> Result<()> {
+        let path = format!("{}/status", path_of(object)?);
+        let replaced = self.ask("PUT", &path, Some(object)).await?;
+        ensure!(replaced.status == 200, "{path}: {}", replaced.text());
+        Ok(())
+    }
+
+    /// Deletes an object.
+    pub async fn delete(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
+        let path = self.path(api_version, kind, name)?;
+        let deleted = self.ask("DELETE", &path, None).await?;
+        ensure!(matches!(deleted.status, 200 | 202), "delete {path}: {}", deleted.text());
+        Ok(())
+    }
+
+    /// Reads an object of this test's namespace; `None` when there is none.
+    pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<Value>> {
+        let path = self.path(api_version, kind, name)?;
+        let answer = self.ask("GET", &path, None).await?;
+        if answer.status == 404 {
+            return Ok(None);
+        }
+        ensure!(answer.status == 200, "{path}: {}", answer.text());
+        answer.json().map(Some)
+    }
+
+    /// The objects of a kind in this test's namespace.
+    pub async fn list(&self, api_version: &str, kind: &str) -> Result<Vec<Value>> {
+        let path = self.path(api_version, kind, "")?;
+        let answer = self.ask("GET", &path, None).await?;
+        ensure!(answer.status == 200, "{path}: {}", answer.text());
+        Ok(answer.json()?["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Waits until an object is as it should be.
+    pub async fn wait_for(
+        &self,
+        (api_version, kind, name): (&str, &str, &str),
+        what: &str,
+        holds: impl Fn(&Value) -> bool,
+    ) -> Result<Value> {
+        let probe =
+            async || self.get(api_version, kind, name).await.ok().flatten().filter(|value| holds(value));
+        match wait::until(&format!("{kind} {name}: {what}"), probe).await {
+            Ok((value, _)) => Ok(value),
+            Err(error) => Err(error.context(format!("{:?}", self.get(api_version, kind, name).await))),
+        }
+    }
+
+    async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Response> {
+        let request = Request::new(method, "localhost", path).header("content-type", "application/json");
+        http::send(self.addr(), &request.body(body.map(Value::to_string).unwrap_or_default())).await
+    }
+
+    fn addr(&self) -> SocketAddr {
+        match &self.upstream {
+            Upstream::Fake(fake) => fake.addr(),
+            Upstream::Real { addr, .. } => *addr,
+        }
+    }
+
+    fn path(&self, api_version: &str, kind: &str, name: &str) -> Result<String> {
+        let kind = kinds::by_name(api_version, kind).with_context(|| format!("{api_version} {kind}"))?;
+        Ok(kind.path(&self.namespace, name))
+    }
+
+    fn kubeconfig_text(&self) -> String {
+        let name = "sluice-test";
+        json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": name,
+            "clusters": [{"name": name, "cluster": {"server": format!("http://{}", self.gate.addr())}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name, "namespace": self.namespace}}],
+            "users": [{"name": name, "user": {}}],
+        })
+        .to_string()
+    }
+}
+
+/// What most tests put into a cluster.
+impl Cluster {
+    /// An IngressClass of our controller.
+    pub async fn ingress_class(&self, name: &str) -> Result<()> {
+        self.foreign_class(name, &self.controller_class()).await
+    }
+
+    /// An IngressClass of this controller.
+    pub async fn foreign_class(&self, name: &str, controller: &str) -> Result<()> {
+        self.apply(&json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
+            "metadata": { "name": name, "labels": { LABEL: self.namespace } },
+            "spec": { "controller": controller },
+        }))
+        .await
+    }
+
+    /// A namespace with these labels; its name is that of this test's with something behind it.
+    pub async fn add_namespace(&self, suffix: &str, mut labels: Value) -> Result<String> {
+        let name = format!("{}{suffix}", self.namespace);
+        labels[LABEL] = self.namespace.as_str().into();
+        let metadata = json!({ "name": name, "labels": labels });
+        self.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata })).await?;
+        Ok(name)
+    }
+
+    /// Another door to the same API server, for a controller that has faults of its own.
+    pub async fn another_gate(&self) -> Result<Gate> {
+        Gate::start(self.addr()).await
+    }
+
+    /// Starts pods that Endpoints may name. A real API server does not take loopback addresses.
+    pub async fn pods(&self, service: &str, count: u16) -> Result<Vec<Echo>> {
+        let addrs: Vec<SocketAddr> = match self.upstream {
+            Upstream::Fake(_) => self.network.pods(count),
+            Upstream::Real { .. } => {
+                let host = own_address()?;
+                self.ports
+                    .iter()
+                    .take(count.into())
+                    .map(|port| SocketAddr::new(host, port.number()))
+                    .collect()
+            }
+        };
+        ensure!(addrs.len() == usize::from(count), "more pods than a real cluster gets here");
+        Echo::start_all(service, &addrs).await
+    }
+
+    /// A Service on port 80 and its EndpointSlices.
+    pub async fn service(&self, name: &str, pods: &[Echo]) -> Result<()> {
+        self.apply(&json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": { "namespace": self.namespace, "name": name },
+            "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": 80 }] },
+        }))
+        .await?;
+        self.endpoints(name, &pods.iter().map(Echo::addr).collect::<Vec<_>>()).await
+    }
+
+    /// The EndpointSlices of a Service: one for each port that its pods have.
+    pub async fn endpoints(&self, service: &str, pods: &[SocketAddr]) -> Result<()> {
+        let mut by_port: std::collections::BTreeMap<u16, Vec<SocketAddr>> = Default::default();
+        for pod in pods {
+            by_port.entry(pod.port()).or_default().push(*pod);
+        }
+        if by_port.is_empty() {
+            by_port.insert(80, Vec::new());
+        }
+        for (number, pods) in by_port.into_values().enumerate() {
+            let mut slice = endpoint_slice(&self.namespace, service, &pods);
+            slice["metadata"]["name"] = format!("{service}-{number}").into();
+            self.apply(&slice).await?;
+        }
+        Ok(())
+    }
+
+    /// An Ingress of our class without rules yet.
+    pub fn ingress(&self, name: &str) -> Ingress {
+        Ingress::new(&self.namespace, name).class(&self.namespace)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // A fake is gone by itself. A real cluster gets its own back, as well as a destructor can.
+        if let Upstream::Real { .. } = &self.upstream {
+            let label = format!("{LABEL}={}", self.namespace);
+            let mut command = Command::new("kubectl");
+            let _ = command.args(["delete", "--wait=false", "namespace,ingressclass", "-l", &label]).output();
+        }
+    }
+}
+
+fn path_of(object: &Value) -> Result<String> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let kind =
+        kinds::by_name(text("/apiVersion"), text("/kind")).context("a kind that the tests do not know")?;
+    Ok(kind.path(text("/metadata/namespace"), text("/metadata/name")))
+}
+
+fn parent(path: &str) -> String {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
+}
+
+/// Where a kubeconfig of one cluster leads, when that is an address without TLS, as ours are.
+fn plain_address(kubeconfig: &Path) -> Option<SocketAddr> {
+    let config: Value = serde_json::from_slice(&fs::read(kubeconfig).ok()?).ok()?;
+    config.pointer("/clusters/0/cluster/server")?.as_str()?.strip_prefix("http://")?.parse().ok()
+}
+
+/// The address that this machine would use towards others; nothing is sent.
+fn own_address() -> Result<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket
+        .connect((Ipv4Addr::new(192, 0, 2, 1), 9))
+        .context("a real cluster needs an address besides loopback")?;
+    Ok(socket.local_addr()?.ip())
+}

@@ -1,17 +1,16 @@
 //! What holds for all hosts.
 
 use askama::Template;
-use sluice_ir::{Cidr, Config, Edge, Header, Hsts, LocationId, Server, ServerName};
+use sluice_ir::{Cidr, Config, Edge, Server, ServerName};
 
-use crate::conf::{Text, Value, Word, value, word};
-use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
+use crate::conf::{Value, Word, word};
 use crate::server::ServerConf;
 use crate::settings::Settings;
+use crate::told::{self, Clients, Line, client_header, client_variable};
+use crate::{Unserved, upstream};
 
 /// nginx reads at most 4096 bytes as one word.
 const PART: usize = 2000;
-/// What nginx hides of a pod's answer without being told to.
-const HIDDEN_ALWAYS: &str = "server";
 
 /// nginx.conf.
 #[derive(Template)]
@@ -28,6 +27,7 @@ struct MainConf<'a> {
     pid: Word,
     nobody: Word,
     edge: EdgeConf<'a>,
+    upstreams: Vec<String>,
     servers: Vec<ServerConf<'a>>,
 }
 
@@ -38,19 +38,17 @@ struct EdgeConf<'a> {
     edge: &'a Edge,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
-    request_headers: Vec<(Word, Value)>,
-    response_headers: Vec<(Word, Value)>,
-    hidden: Vec<Word>,
-    passes_server: bool,
+    pods: Vec<Line>,
+    clients: Clients,
 }
 
-pub(crate) fn render(config: &Config, settings: &Settings, refused: &mut Vec<LocationId>) -> String {
+pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Unserved>) -> String {
     let default = Server::default();
     let named = config.servers.iter().filter(|(name, _)| **name != ServerName::CatchAll);
     let catch_all = config.servers.get(&ServerName::CatchAll).unwrap_or(&default);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let servers =
-        servers.map(|(name, server)| ServerConf::new(name, server, config, settings, refused)).collect();
+        servers.map(|(name, server)| ServerConf::new(name, server, config, settings, unserved)).collect();
     let file = |path: &std::path::Path| word(path.display());
     let main = MainConf {
         settings,
@@ -64,6 +62,7 @@ pub(crate) fn render(config: &Config, settings: &Settings, refused: &mut Vec<Loc
         pid: file(&settings.folder.join("nginx.pid")),
         nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
         edge: EdgeConf::new(&config.edge),
+        upstreams: upstream::names(config),
         servers,
     };
     // Nothing in the templates can fail, and a String takes everything.
@@ -78,16 +77,12 @@ fn parts(text: &str) -> Vec<Word> {
 
 impl<'a> EdgeConf<'a> {
     fn new(edge: &'a Edge) -> Self {
-        let header = |header: &Header| (word(&header.name), expression(&header.value).quoted());
-        let is_always = |name: &&String| name.eq_ignore_ascii_case(HIDDEN_ALWAYS);
         EdgeConf {
             edge,
-            hsts: edge.hsts.as_ref().map(hsts),
+            hsts: edge.hsts.as_ref().map(told::hsts),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
-            request_headers: told(edge).into_iter().chain(edge.request_headers.iter().map(header)).collect(),
-            response_headers: edge.response_headers.iter().map(header).collect(),
-            hidden: edge.hidden_headers.iter().filter(|name| !is_always(name)).map(word).collect(),
-            passes_server: !edge.hidden_headers.iter().any(|name| is_always(&name)),
+            pods: told::pods(edge, Vec::new()),
+            clients: Clients::of_all(edge),
         }
     }
 
@@ -101,66 +96,5 @@ impl<'a> EdgeConf<'a> {
 
     fn client_header(&self) -> Word {
         word(client_header(self.edge))
-    }
-}
-
-/// The header that says who the client is.
-fn client_header(edge: &Edge) -> &str {
-    edge.forwarded.client.as_deref().unwrap_or("x-forwarded-for")
-}
-
-fn client_variable(edge: &Edge) -> Text {
-    Text::default().variable(&format!("http_{}", client_header(edge)))
-}
-
-/// What pods are told, as ingress-nginx tells them, except where the operator says otherwise.
-fn told(edge: &Edge) -> Vec<(Word, Value)> {
-    let forwarded = &edge.forwarded;
-    let chain = if forwarded.keep_chain { "sluice_chain" } else { "remote_addr" };
-    let variables = [
-        ("Host", HOST),
-        ("Upgrade", "http_upgrade"),
-        ("Connection", "sluice_connection"),
-        ("X-Request-ID", REQUEST_ID),
-        ("X-Real-IP", "remote_addr"),
-        ("X-Forwarded-For", chain),
-        ("X-Forwarded-Host", HOST),
-        ("X-Forwarded-Port", PORT),
-        ("X-Forwarded-Proto", SCHEME),
-        ("X-Forwarded-Scheme", SCHEME),
-        ("X-Scheme", SCHEME),
-        ("X-Forwarded-Prefix", "sluice_forwarded_prefix"),
-        ("X-Original-Forwarded-Host", "http_x_forwarded_host"),
-    ];
-    let variables = variables.map(|(name, variable)| (name, Text::default().variable(variable)));
-    let original_uri = ("X-Original-URI", Text::default().variable("request_uri"));
-    let others = [("X-Original-Forwarded-For", client_variable(edge)), ("Proxy", Text::default())];
-    let all = variables.into_iter().chain(others).chain(forwarded.original_uri.then_some(original_uri));
-    // nginx would send both.
-    let is_own = |name: &str| edge.request_headers.iter().any(|own| own.name.eq_ignore_ascii_case(name));
-    all.filter(|(name, _)| !is_own(name)).map(|(name, text)| (word(name), text.quoted())).collect()
-}
-
-fn hsts(hsts: &Hsts) -> Value {
-    let Hsts { max_age, include_subdomains, preload } = hsts;
-    let subdomains = if *include_subdomains { "; includeSubDomains" } else { "" };
-    let preload = if *preload { "; preload" } else { "" };
-    value(format!("max-age={max_age}{subdomains}{preload}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use sluice_ir::Expression;
-
-    use super::*;
-
-    #[test]
-    fn a_header_of_the_operator_is_sent_once() {
-        let header = Header { name: "x-real-ip".to_owned(), value: Expression::literal("mine") };
-        let conf =
-            EdgeConf::new(&Edge { request_headers: vec![header], ..Edge::default() }).render().unwrap();
-        let lines: Vec<_> =
-            conf.lines().filter(|line| line.to_ascii_lowercase().contains("x-real-ip")).collect();
-        assert_eq!(lines, [r#"  proxy_set_header "x-real-ip" "mine";"#]);
     }
 }

@@ -11,26 +11,31 @@
 //! Pure, and the same bytes for the same input.
 
 mod conf;
+mod cors;
 mod expression;
 mod http;
 mod location;
 mod redirect;
 mod server;
 mod settings;
+mod told;
+mod unserved;
+mod upstream;
 
 use std::path::{Path, PathBuf};
 
-use sluice_ir::{Config, LocationId};
+use sluice_ir::Config;
 
 pub use settings::Settings;
+pub use unserved::Unserved;
 
 /// A configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// nginx.conf.
     pub text: String,
-    /// Locations that nginx cannot read, because a text in them is too long for it.
-    pub refused: Vec<LocationId>,
+    /// What it does not serve, and locations that nginx cannot read, because a text in them is too long for it.
+    pub unserved: Vec<Unserved>,
 }
 
 /// The socket on which nginx itself answers when the filter has chosen nobody.
@@ -42,7 +47,7 @@ pub fn nobody(folder: &Path) -> PathBuf {
 /// Everything as nginx.conf.
 #[must_use]
 pub fn render(config: &Config, settings: &Settings) -> Rendered {
-    let mut refused = Vec::new();
-    let text = http::render(config, settings, &mut refused);
-    Rendered { text, refused }
+    let mut unserved = Vec::new();
+    let text = http::render(config, settings, &mut unserved);
+    Rendered { text, unserved }
 }

@@ -1,11 +1,17 @@
 //! One path rule: what nginx does with its requests before and after the filter has chosen a pod.
 
 use askama::Template;
-use sluice_ir::{Action, Location, PathMatch, PathRegex, RetryOn, ServerName, Timeouts, Transport};
+use sluice_ir::{
+    Access, Action, BackendId, Config, Location, PathMatch, PathRegex, RetryOn, ServerName, Timeouts,
+    UpstreamTls,
+};
 
 use crate::conf::{Text, Value, Word, value, word};
+use crate::cors::{self, CorsConf};
 use crate::expression::template;
 use crate::redirect::{self, Answer};
+use crate::told::{self, Clients, Line};
+use crate::{unserved, upstream};
 
 /// `location {}`.
 #[derive(Template)]
@@ -26,13 +32,26 @@ enum Content {
 }
 
 struct Forward {
+    access: Access,
+    cors: Option<CorsConf>,
     https: Option<Answer>,
     rewrite: Option<(Word, Value)>,
-    forwarded_prefix: Option<Value>,
     connect: u32,
     timeouts: Timeouts,
     next: String,
     tries: u8,
+    /// Bytes, where the edge says something else; 0 is no limit.
+    body: Option<u64>,
+    pods: Vec<Line>,
+    clients: Option<Clients>,
+    tls: Option<Tls>,
+    upstream: String,
+}
+
+struct Tls {
+    v1_2: bool,
+    v1_3: bool,
+    server_name: Option<Word>,
 }
 
 /// The matches that nginx needs for a path; which paths it takes is the first's and the others' together.
@@ -56,33 +75,46 @@ impl LocationConf {
         (sign, path): (&'static str, &str),
         location: &Location,
         server: &ServerName,
-        transport: Transport,
+        config: &Config,
+        is_closed: bool,
     ) -> Option<Self> {
         let content = match &location.action {
+            _ if is_closed => Content::Denied,
             Action::Denied => Content::Denied,
             Action::Redirect(redirect) => Content::Redirect(redirect::answer(redirect)),
-            Action::Forward(_) => Content::Forward(Box::new(forward(location, server, transport))),
+            Action::Forward(id) => Content::Forward(Box::new(forward(location, id, server, config))),
         };
         let made = LocationConf { sign, path: word(path), id: value(location.id.as_str()), content };
         made.fits().then_some(made)
     }
 
     fn fits(&self) -> bool {
-        let fits = |word: &Value| word.0.fits();
         let content = match &self.content {
             Content::Denied => true,
-            Content::Redirect(answer) => fits(&answer.to),
-            Content::Forward(forward) => {
-                let rewrite = forward.rewrite.iter().flat_map(|(from, to)| [from, to]);
-                rewrite.chain(&forward.forwarded_prefix).all(fits)
-            }
+            Content::Redirect(answer) => answer.to.0.fits(),
+            Content::Forward(forward) => forward.fits(),
         };
-        content && fits(&self.path) && fits(&self.id)
+        content && self.path.0.fits() && self.id.0.fits()
     }
 }
 
-fn forward(location: &Location, server: &ServerName, transport: Transport) -> Forward {
-    let policy = &location.policy;
+impl Forward {
+    fn fits(&self) -> bool {
+        let rewrite = self.rewrite.iter().flat_map(|(from, to)| [from, to]);
+        let clients = self.clients.iter().flat_map(|clients| &clients.lines);
+        let lines = self.pods.iter().chain(clients).flat_map(|(name, value)| [name, value]);
+        let cors = self
+            .cors
+            .iter()
+            .flat_map(|cors| cors.origins.iter().chain(cors.variables.iter().map(|(_, value)| value)));
+        let tls = self.tls.iter().filter_map(|tls| tls.server_name.as_ref());
+        rewrite.chain(lines).chain(cors).chain(tls).all(|word| word.0.fits())
+    }
+}
+
+fn forward(location: &Location, id: &BackendId, server: &ServerName, config: &Config) -> Forward {
+    let (policy, edge) = (&location.policy, &config.edge);
+    let transport = unserved::transport(id, config);
     let rewrite = match (&location.path, &location.rewrite) {
         (PathMatch::Regex(regex), Some(to)) => {
             let from = word(format!("(?i){}", pattern(regex)));
@@ -91,15 +123,27 @@ fn forward(location: &Location, server: &ServerName, transport: Transport) -> Fo
         // Without a pattern there is nothing to take groups from.
         _ => None,
     };
+    let has_own_body = policy.largest_body != edge.largest_body;
     Forward {
+        access: policy.access.clone(),
+        cors: policy.cors.as_ref().and_then(cors::conf),
         https: location.https.as_ref().map(|https| redirect::to_https(https, server)),
-        forwarded_prefix: rewrite.as_ref().and(policy.forwarded_prefix.as_ref()).map(value),
         rewrite,
         connect: transport.connect_timeout,
         timeouts: policy.timeouts,
         next: next(&policy.retries.on),
         tries: policy.retries.attempts.get(),
+        body: has_own_body.then(|| policy.largest_body.unwrap_or_default()),
+        pods: told::pods_of(location, edge),
+        clients: Clients::of(location, edge),
+        upstream: upstream::name(&transport, config),
+        tls: transport.tls.as_ref().map(tls),
     }
+}
+
+fn tls(tls: &UpstreamTls) -> Tls {
+    let server_name = tls.server_name.as_ref().map(word);
+    Tls { v1_2: tls.versions.v1_2, v1_3: tls.versions.v1_3, server_name }
 }
 
 fn next(on: &RetryOn) -> String {

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Action, Config, LocationId, Server, ServerName, Transport};
+use sluice_ir::{Config, Server, ServerName};
 
 use crate::conf::{Value, Word, word};
 use crate::location::{LocationConf, matches};
 use crate::redirect;
 use crate::settings::Settings;
+use crate::unserved::{self, Unserved};
 
 /// `server {}`.
 #[derive(Template)]
@@ -32,27 +33,29 @@ impl<'a> ServerConf<'a> {
         server: &Server,
         config: &Config,
         settings: &'a Settings,
-        refused: &mut Vec<LocationId>,
+        unserved: &mut Vec<Unserved>,
     ) -> Self {
         let mut taken = BTreeSet::new();
         let mut locations = Vec::new();
         for location in &server.locations {
-            let transport = match &location.action {
-                Action::Forward(id) => config.backends.get(id).map(|backend| backend.transport.clone()),
-                Action::Denied | Action::Redirect(_) => None,
-            };
+            let mut missing = unserved::of(location, config);
+            let is_closed = missing.iter().any(|missing| missing.closes);
             for (sign, path) in matches(&location.path) {
                 // The first that matches is taken; nginx refuses to see a path twice.
                 if !taken.insert((sign, path.clone())) {
                     continue;
                 }
-                let transport: Transport = transport.clone().unwrap_or_default();
-                match LocationConf::new((sign, &path), location, name, transport) {
-                    Some(made) => locations.push(made),
-                    None if refused.contains(&location.id) => {}
-                    None => refused.push(location.id.clone()),
-                }
+                let made = |is_closed| LocationConf::new((sign, &path), location, name, config, is_closed);
+                let Some(whole) = made(is_closed) else {
+                    let location = location.id.clone();
+                    missing.push(Unserved { location, what: "a text longer than nginx reads", closes: true });
+                    locations.extend(made(true));
+                    continue;
+                };
+                locations.push(whole);
             }
+            missing.dedup();
+            unserved.extend(missing);
         }
         ServerConf {
             settings,

@@ -54,8 +54,12 @@ fn config(text: &str) -> Config {
         hidden_headers: vec![text.to_owned()],
         ..Edge::default()
     };
-    let (servers, backends) = ([(name, server)].into(), [(id, Backend::default())].into());
-    Config { edge, servers, backends, ..Config::default() }
+    Config {
+        edge,
+        servers: [(name, server)].into(),
+        backends: [(id, Backend::default())].into(),
+        ..Config::default()
+    }
 }
 
 /// What is left when every quoted word is a `Q`, read as nginx reads it.
@@ -108,7 +112,7 @@ fn no_text_changes_the_structure() {
     for text in hostile {
         let rendered = render(&config(text), &settings());
         assert_eq!(structure(&rendered.text), plain, "{text:?}");
-        assert!(rendered.refused.is_empty(), "{text:?}");
+        assert!(rendered.unserved.is_empty(), "{text:?}");
     }
 }
 
@@ -129,6 +133,6 @@ fn no_text_names_a_variable() {
 #[test]
 fn a_text_that_nginx_cannot_read_costs_its_location_only() {
     let rendered = render(&config(&"a".repeat(5000)), &settings());
-    assert_eq!(rendered.refused.len(), 3);
+    assert_eq!(rendered.unserved.len(), 3);
     assert!(rendered.text.contains("\"shop.test\""));
 }

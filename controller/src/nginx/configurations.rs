@@ -1,12 +1,13 @@
 //! The way of a configuration from the publisher to nginx: only what differs goes on, and only what nginx accepts is kept.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use sluice_ir::Config;
-use sluice_nginx::Settings;
+use sluice_nginx::{Settings, Unserved};
 use tokio::process::Command;
 use tokio::sync::watch;
 use tracing::error;
@@ -16,11 +17,12 @@ use tracing::error;
 pub(crate) struct Configurations {
     settings: Settings,
     latest: watch::Sender<Option<Arc<str>>>,
+    told: Mutex<BTreeSet<Unserved>>,
 }
 
 impl Configurations {
     pub(crate) fn new(settings: Settings) -> Self {
-        Configurations { settings, latest: watch::Sender::new(None) }
+        Configurations { settings, latest: watch::Sender::new(None), told: Mutex::default() }
     }
 
     /// Where each new one shows; `None` until there is one.
@@ -31,12 +33,7 @@ impl Configurations {
     /// Renders; endpoints are not in it, so most changes make no difference.
     pub(crate) fn publish(&self, config: &Config) {
         let rendered = sluice_nginx::render(config, &self.settings);
-        for location in &rendered.refused {
-            error!(
-                "location {}: expected texts that nginx can read, got longer ones; it is not served",
-                location.as_str()
-            );
-        }
+        self.tell(rendered.unserved);
         self.latest.send_if_modified(|latest| {
             let is_new = latest.as_deref() != Some(&*rendered.text);
             if is_new {
@@ -44,6 +41,18 @@ impl Configurations {
             }
             is_new
         });
+    }
+}
+
+impl Configurations {
+    /// One line for each thing that nginx does not serve, when it comes up and not again.
+    fn tell(&self, unserved: Vec<Unserved>) {
+        let current: BTreeSet<Unserved> = unserved.into_iter().collect();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for unserved in current.difference(&told) {
+            error!("{unserved}");
+        }
+        *told = current;
     }
 }
 

@@ -225,6 +225,12 @@ impl Annotation {
         self.everywhere(Support::Reported(advice))
     }
 
+    /// In nginx this becomes of it, whatever Envoy does.
+    pub(super) const fn nginx(mut self, support: Support) -> Self {
+        self.nginx = support;
+        self
+    }
+
     /// Both data planes are rendered from the same words of ours.
     const fn everywhere(mut self, support: Support) -> Self {
         self.envoy = support;

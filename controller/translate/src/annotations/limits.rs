@@ -4,12 +4,15 @@ use std::num::NonZeroU32;
 
 use sluice_ir::{Limits, Rate};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
 use super::value;
 use super::view::View;
 use crate::global::Globals;
 
 const BURST: u32 = 5;
+
+/// `sluice run --data-plane nginx` names it in its log.
+const NGINX: Support = Support::Reported("a limit in the pods");
 
 pub(super) const GROUP: Group = Group {
     title: "Limits",
@@ -17,20 +20,23 @@ pub(super) const GROUP: Group = Group {
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
             .instead("limit-rps, or a limit in the pods"),
         annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
-            .partly("counted for each path by itself, and from the beginning when routes change"),
+            .partly("counted for each path by itself, and from the beginning when routes change")
+            .nginx(NGINX),
         annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location)
-            .partly("counted for each path by itself, and from the beginning when routes change"),
-        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full(),
+            .partly("counted for each path by itself, and from the beginning when routes change")
+            .nginx(NGINX),
+        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full().nginx(NGINX),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
             .instead("a limit in the pods")
             .harmless(&["0"]),
         annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location)
             .instead("a limit in the pods")
             .harmless(&["0"]),
-        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full(),
+        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full().nginx(NGINX),
         annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
             .alias_of("limit-allowlist")
-            .full(),
+            .full()
+            .nginx(NGINX),
     ],
 };
 

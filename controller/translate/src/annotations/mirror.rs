@@ -1,17 +1,20 @@
 //! A copy of each request.
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
 use super::value::Parsed;
 use super::view::View;
 use crate::outside::Target;
+
+/// `sluice run --data-plane nginx` names it in its log.
+const NGINX: Support = Support::Reported("the Envoy data plane");
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",
     annotations: &[
         annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress).partly(
             "the copy has the path and the query of the request: nothing, / or $request_uri behind the host",
-        ),
-        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
+        ).nginx(NGINX),
+        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full().nginx(NGINX),
         annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
             .instead("copies have the body of the request")
             .harmless(&["on"]),

@@ -1,0 +1,82 @@
+//! Pages of other origins: what answers to them say, and what `OPTIONS` is answered with.
+
+use sluice_ir::{Cors, Origin, Origins};
+
+use crate::conf::{Text, Value, Word, word};
+
+/// What is decided before the answer: variables, which are empty for an origin that is not allowed.
+pub(crate) struct CorsConf {
+    /// Which origins are allowed, as a pattern; `None` is everybody.
+    pub(crate) origins: Option<Word>,
+    pub(crate) variables: Vec<(String, Value)>,
+}
+
+/// Nothing where nobody is allowed.
+pub(crate) fn conf(cors: &Cors) -> Option<CorsConf> {
+    let origins = match &cors.origins {
+        Origins::Any => None,
+        Origins::Only(origins) if origins.is_empty() => return None,
+        Origins::Only(origins) => {
+            let patterns: Vec<String> = origins.iter().map(pattern).collect();
+            Some(word(format!("^(?:{})$", patterns.join("|"))))
+        }
+    };
+    let values = values(cors).into_iter();
+    let variables = values.map(|(name, text)| (variable(name), text.quoted())).collect();
+    Some(CorsConf { origins, variables })
+}
+
+/// The headers of the answer.
+pub(crate) fn headers(cors: &Cors) -> Vec<(String, Text)> {
+    if matches!(&cors.origins, Origins::Only(origins) if origins.is_empty()) {
+        return Vec::new();
+    }
+    let values = values(cors).into_iter();
+    values.map(|(name, _)| (name.to_owned(), Text::default().variable(&variable(name)))).collect()
+}
+
+fn variable(name: &str) -> String {
+    format!("sluice_{}", name.to_ascii_lowercase().replace('-', "_"))
+}
+
+fn values(cors: &Cors) -> Vec<(&'static str, Text)> {
+    let text = |text: &str| Text::default().then(text);
+    let origin = match cors.origins {
+        Origins::Any => text("*"),
+        Origins::Only(_) => Text::default().variable("http_origin"),
+    };
+    let mut values = vec![
+        ("Access-Control-Allow-Origin", origin),
+        ("Access-Control-Allow-Methods", text(&cors.methods)),
+        ("Access-Control-Allow-Headers", text(&cors.headers)),
+        ("Access-Control-Max-Age", text(&cors.max_age.to_string())),
+    ];
+    values.extend(cors.credentials.then(|| ("Access-Control-Allow-Credentials", text("true"))));
+    values.extend(cors.exposed.as_ref().map(|exposed| ("Access-Control-Expose-Headers", text(exposed))));
+    values
+}
+
+fn pattern(origin: &Origin) -> String {
+    match origin {
+        Origin::Exact(text) => escaped(text),
+        Origin::Wildcard { scheme, suffix } => format!("{}[a-z0-9-]+{}", escaped(scheme), escaped(suffix)),
+    }
+}
+
+/// Whatever an origin holds, only letters, digits and these are taken as they are.
+fn escaped(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '/' | '-');
+    text.chars().map(|c| if plain(c) { c.to_string() } else { format!("\\{c}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_no_pattern() {
+        assert_eq!(escaped("https://a.b:1"), r"https://a\.b:1");
+        let wildcard = Origin::Wildcard { scheme: "https://".into(), suffix: ".a.example".into() };
+        assert_eq!(pattern(&wildcard), r"https://[a-z0-9-]+\.a\.example");
+    }
+}

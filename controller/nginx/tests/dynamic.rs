@@ -1,0 +1,50 @@
+//! What the filter decides does not change nginx.conf, and so never reloads nginx.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use sluice_ir::{
+    Action, Backend, BackendId, Canary, CanaryRules, Config, Endpoint, LoadBalance, Location, PathMatch,
+    Server, ServerName,
+};
+use sluice_nginx::{Settings, render};
+
+fn settings() -> Settings {
+    let at = SocketAddr::from(([127, 0, 0, 1], 80));
+    Settings {
+        module: "m.so".into(),
+        filter: "f.cwasm".into(),
+        checkpoint: "{}".to_owned(),
+        http: at,
+        https: at,
+        certificate: "c.crt".into(),
+        key: "c.key".into(),
+        folder: "run".into(),
+        user: None,
+        workers: Some(1),
+        drain: 1,
+    }
+}
+
+fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
+    let (name, id) = (ServerName::parse("shop.test").unwrap(), BackendId::new("default", "shop", 80));
+    let path = PathMatch::Prefix("/".to_owned());
+    let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
+    let server = Server { locations: vec![Location { canaries, ..location }], ..Server::default() };
+    Config { servers: [(name, server)].into(), backends: [(id, backend)].into(), ..Config::default() }
+}
+
+#[test]
+fn endpoints_balancers_and_canaries_are_not_in_it() {
+    let text = |backend, canaries| render(&config(backend, canaries), &settings()).text;
+    let plain = text(Backend::default(), Vec::new());
+    let endpoints = vec![Endpoint { address: SocketAddr::from(([10, 0, 0, 1], 80)) }];
+    assert_eq!(text(Backend { endpoints, ..Backend::default() }, Vec::new()), plain);
+    let load_balance = LoadBalance::Ewma;
+    assert_eq!(text(Backend { load_balance, ..Backend::default() }, Vec::new()), plain);
+    for weight in [10, 20] {
+        let rules = CanaryRules { weight, total: 100, ..CanaryRules::default() };
+        let backend = BackendId::new("default", "new", 80);
+        assert_eq!(text(Backend::default(), vec![Canary { backend, rules, sticky: true }]), plain);
+    }
+}

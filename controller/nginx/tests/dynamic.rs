@@ -38,7 +38,7 @@ fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
 fn endpoints_balancers_and_canaries_are_not_in_it() {
     let text = |backend, canaries| render(&config(backend, canaries), &settings()).text;
     let plain = text(Backend::default(), Vec::new());
-    let endpoints = vec![Endpoint { address: SocketAddr::from(([10, 0, 0, 1], 80)) }];
+    let endpoints = vec![Endpoint::at(SocketAddr::from(([10, 0, 0, 1], 80)))];
     assert_eq!(text(Backend { endpoints, ..Backend::default() }, Vec::new()), plain);
     let load_balance = LoadBalance::Ewma;
     assert_eq!(text(Backend { load_balance, ..Backend::default() }, Vec::new()), plain);

@@ -38,7 +38,7 @@ impl<'a> ServerConf<'a> {
         let mut taken = BTreeSet::new();
         let mut locations = Vec::new();
         for location in &server.locations {
-            let mut missing = unserved::of(location, config);
+            let mut missing = unserved::of(location, (name, server), config);
             let is_closed = missing.iter().any(|missing| missing.closes);
             for (sign, path) in matches(&location.path) {
                 // The first that matches is taken; nginx refuses to see a path twice.

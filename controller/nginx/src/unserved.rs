@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use sluice_ir::{Action, BackendId, Config, Location, LocationId, Protocol, Transport};
+use sluice_ir::{
+    Action, BackendId, Blocked, Config, Location, LocationId, Policy, Protocol, Server, ServerName, Transport,
+};
 
 /// Something of a location that is not as its owner wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,10 +25,21 @@ impl fmt::Display for Unserved {
     }
 }
 
-/// Everything that is not served of a location.
-pub(crate) fn of(location: &Location, config: &Config) -> Vec<Unserved> {
+/// Everything that is not served of a location of this server.
+pub(crate) fn of(
+    location: &Location,
+    (name, server): (&ServerName, &Server),
+    config: &Config,
+) -> Vec<Unserved> {
     let unserved = |what, closes| Unserved { location: location.id.clone(), what, closes };
     let mut all = Vec::new();
+    // Who may come in is asked for redirects, too.
+    all.extend(server.clients.is_some().then(|| unserved("auth-tls-secret", true)));
+    let blocks = config.edge.blocked != Blocked::default();
+    all.extend(
+        blocks.then(|| unserved("block-cidrs, block-user-agents or block-referers of the ConfigMap", true)),
+    );
+    all.extend(config.tls.contains_key(name).then(|| unserved("the certificate of the host", false)));
     let Action::Forward(main) = &location.action else { return all };
     let canaries = location.canaries.iter().map(|canary| &canary.backend);
     let backends: Vec<&BackendId> =
@@ -44,11 +57,30 @@ pub(crate) fn of(location: &Location, config: &Config) -> Vec<Unserved> {
     }
     let another = location.for_https.as_ref().is_some_and(|id| id != main);
     all.extend(another.then(|| unserved("another Service for https", true)));
-    all.extend(location.policy.limits.is_some().then(|| unserved("limit-rps or limit-rpm", false)));
-    all.extend(location.policy.mirror.is_some().then(|| unserved("mirror-target", false)));
+    all.extend(of_policy(&location.policy).into_iter().map(|what| unserved(what, false)));
     all.sort();
     all.dedup();
     all
+}
+
+/// Every field is named, so that a new one cannot be forgotten here: what does not stand in `location.rs` goes into the list.
+fn of_policy(policy: &Policy) -> Vec<&'static str> {
+    let Policy {
+        timeouts: _,
+        retries: _,
+        forwarded_prefix: _,
+        host: _,
+        connection: _,
+        response_headers: _,
+        largest_body: _,
+        access: _,
+        cors: _,
+        limits,
+        mirror,
+        unlogged: _,
+    } = policy;
+    let limits = limits.is_some().then_some("limit-rps or limit-rpm");
+    limits.into_iter().chain(mirror.is_some().then_some("mirror-target")).collect()
 }
 
 /// How a backend's pods are spoken to.

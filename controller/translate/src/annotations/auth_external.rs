@@ -1,6 +1,9 @@
 //! External authentication.
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value;
+use super::view::View;
+use crate::global::Globals;
 
 /// As ingress-nginx accepts them.
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
@@ -23,6 +26,17 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-keepalive-requests", Value::Int, Risk::Low, Scope::Location),
         annotation("auth-keepalive-timeout", Value::Int, Risk::Low, Scope::Location),
         annotation("auth-snippet", Value::Text, Risk::Critical, Scope::Location).guard(),
-        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location),
+        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location)
+            .guard()
+            .partly("nobody is asked yet: where the ConfigMap has a global-auth-url, only false is served"),
     ],
 };
+
+/// Where the operator wants every client authenticated, a location is open only if its Ingress says so.
+pub(super) fn global(view: &mut View<'_, '_>, globals: &Globals) {
+    let applies = view.read("enable-global-auth", value::bool).unwrap_or(true);
+    if applies && globals.authenticates {
+        let reason = "the ConfigMap's global-auth-url is not served yet";
+        view.without("enable-global-auth", reason, "");
+    }
+}

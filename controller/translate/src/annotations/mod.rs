@@ -164,6 +164,7 @@ impl Annotations {
         let clients = auth_tls::clients(view);
         let mirror = mirror::mirror(view);
         let policy = policy(view, globals);
+        auth_external::global(view, globals);
         Annotations {
             refused: view.blocked,
             denied: view.denied,

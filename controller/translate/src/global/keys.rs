@@ -113,7 +113,7 @@ pub static KEYS: &[Key] = &[
     key("global-auth-signin", ""),
     key("global-auth-signin-redirect-param", "rd"),
     key("global-auth-snippet", "").instead(NO_SNIPPETS),
-    key("global-auth-url", ""),
+    key("global-auth-url", "").partly("nobody is asked yet: paths without enable-global-auth: false answer 503"),
     key("grpc-buffer-size-kb", "0").needless(),
     key("gzip-disable", ""),
     key("gzip-level", "1"),

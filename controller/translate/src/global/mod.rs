@@ -41,6 +41,8 @@ pub(crate) struct Globals {
     pub(crate) limit_status: u16,
     pub(crate) error_statuses: BTreeSet<u16>,
     pub(crate) balance: Balance,
+    /// `global-auth-url`: clients are to be authenticated, except where `enable-global-auth` is off.
+    pub(crate) authenticates: bool,
 }
 
 impl Default for Globals {
@@ -63,6 +65,7 @@ impl Default for Globals {
             limit_status: 503,
             error_statuses: BTreeSet::new(),
             balance: Balance::default(),
+            authenticates: false,
         }
     }
 }
@@ -95,6 +98,7 @@ impl Globals {
     }
 
     fn take_policies(&mut self, view: &mut View<'_, '_>) {
+        view.set(&mut self.authenticates, "global-auth-url", |text| Ok(!text.is_empty()));
         view.set(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
         view.set(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);

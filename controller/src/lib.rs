@@ -34,6 +34,7 @@ mod poll;
 mod publish;
 mod render;
 mod reports;
+mod restarts;
 mod run;
 mod serve;
 mod source;

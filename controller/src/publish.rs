@@ -189,8 +189,8 @@ impl Publisher {
             nginx.publish(config);
         } else {
             self.log.publish(|log| log.replace(config));
+            self.store.apply(Update::routing(config, &self.settings));
         }
-        self.store.apply(Update::routing(config, &self.settings));
         let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
         self.metrics.published(self.log.content());
@@ -198,8 +198,11 @@ impl Publisher {
     }
 
     async fn announce(&mut self, arrivals: Update) {
-        let generation = self.store.apply(arrivals);
-        self.store.acked(generation, ACKNOWLEDGED).await;
+        // With nginx there is no Envoy to tell.
+        if self.nginx.is_none() {
+            let generation = self.store.apply(arrivals);
+            self.store.acked(generation, ACKNOWLEDGED).await;
+        }
     }
 
     /// Farewells wait together; none waits longer than the first asked for.
@@ -211,9 +214,10 @@ impl Publisher {
 
     fn say_farewell(&mut self) {
         if let Some((_, farewell)) = self.farewell.take() {
-            self.store.apply(farewell);
             if self.nginx.is_some() {
                 self.log.publish(|log| log.replace(self.view.translation().config()));
+            } else {
+                self.store.apply(farewell);
             }
         }
     }

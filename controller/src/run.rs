@@ -40,6 +40,11 @@ fn check(args: &Run) -> anyhow::Result<()> {
         bail!("--manifests {}: no such folder", folder.display());
     }
     match args.data_plane {
+        DataPlane::Nginx if args.metrics.enable_metrics => {
+            bail!(
+                "--enable-metrics: nginx does not tell of requests yet; leave it out with --data-plane nginx"
+            )
+        }
         DataPlane::Envoy | DataPlane::Nginx => {
             check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
             check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")

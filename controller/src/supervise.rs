@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use hyper::Method;
@@ -16,12 +16,9 @@ use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
 use crate::args::{Child as Flags, Shutdown};
+use crate::restarts::Restarts;
 use crate::{binary, envoy_admin};
 
-/// How long an Envoy must live for its death to count as the first one again.
-const STABLE: Duration = Duration::from_secs(30);
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How often the admin interface is asked while something is awaited.
 const ASK: Duration = Duration::from_millis(20);
 /// Time for Envoy to end after it was told to, before it is killed: by then it has nothing left to do.
@@ -89,22 +86,16 @@ impl Envoy {
         mut stop: watch::Receiver<bool>,
         live: impl Fn() + Clone + Send + 'static,
     ) {
-        let mut wait = FIRST_WAIT;
+        let mut restarts = Restarts::of("envoy");
         while !*stop.borrow() {
-            let started = Instant::now();
+            restarts.begin();
             match self.start() {
                 Ok(child) => {
                     let Some(status) = self.outlived(child, &mut stop, live.clone()).await else { return };
-                    if started.elapsed() > STABLE {
-                        wait = FIRST_WAIT;
-                    }
-                    error!("envoy ended by itself ({status}); starting it again in {wait:?}");
+                    restarts.ended(status, &mut stop).await;
                 }
-                Err(error) => error!("{error:#}; trying again in {wait:?}"),
+                Err(error) => restarts.failed(&error, &mut stop).await,
             }
-            // Whichever comes first, the loop looks at `stop` next.
-            tokio::time::timeout(wait, stop.wait_for(|stop| *stop)).await.ok();
-            wait = (wait * 2).min(LONGEST_WAIT);
         }
     }
 

@@ -36,6 +36,7 @@ struct MainConf<'a> {
 #[template(path = "edge.conf")]
 struct EdgeConf<'a> {
     edge: &'a Edge,
+    ciphers: Option<Word>,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
     pods: Vec<Line>,
@@ -76,10 +77,26 @@ fn parts(text: &str) -> Vec<Word> {
 }
 
 impl<'a> EdgeConf<'a> {
+    /// Every field is named, so that a new one cannot be forgotten here.
     fn new(edge: &'a Edge) -> Self {
+        let Edge {
+            hsts,
+            tls,
+            // In the template, `told.rs` and `unserved.rs`.
+            forwarded: _,
+            request_headers: _,
+            response_headers: _,
+            hidden_headers: _,
+            request_id: _,
+            underscores: _,
+            largest_body: _,
+            blocked: _,
+            http: _,
+        } = edge;
         EdgeConf {
             edge,
-            hsts: edge.hsts.as_ref().map(told::hsts),
+            ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
+            hsts: hsts.as_ref().map(told::hsts),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
             pods: told::pods(edge, Vec::new()),
             clients: Clients::of_all(edge),

@@ -39,7 +39,8 @@ pub(crate) fn of(
     all.extend(
         blocks.then(|| unserved("block-cidrs, block-user-agents or block-referers of the ConfigMap", true)),
     );
-    all.extend(config.tls.contains_key(name).then(|| unserved("the certificate of the host", false)));
+    let certificate = config.tls.contains_key(name) || config.default_certificate.is_some();
+    all.extend(certificate.then(|| unserved("a certificate from a Secret", false)));
     let Action::Forward(main) = &location.action else { return all };
     let canaries = location.canaries.iter().map(|canary| &canary.backend);
     let backends: Vec<&BackendId> =

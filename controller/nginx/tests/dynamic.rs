@@ -7,24 +7,11 @@ use sluice_ir::{
     Action, Backend, BackendId, Canary, CanaryRules, Config, Endpoint, LoadBalance, Location, PathMatch,
     Server, ServerName,
 };
-use sluice_nginx::{Settings, render};
+use sluice_nginx::render;
 
-fn settings() -> Settings {
-    let at = SocketAddr::from(([127, 0, 0, 1], 80));
-    Settings {
-        module: "m.so".into(),
-        filter: "f.cwasm".into(),
-        checkpoint: "{}".to_owned(),
-        http: at,
-        https: at,
-        certificate: "c.crt".into(),
-        key: "c.key".into(),
-        folder: "run".into(),
-        user: None,
-        workers: Some(1),
-        drain: 1,
-    }
-}
+mod common;
+
+use common::settings;
 
 fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
     let (name, id) = (ServerName::parse("shop.test").unwrap(), BackendId::new("default", "shop", 80));

@@ -1,29 +1,16 @@
 //! Whatever a text says, the configuration has the same structure: the words of nginx are ours alone.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use sluice_ir::{
     Action, Backend, BackendId, Config, Edge, Expression, Header, Location, PathMatch, PathRegex, Piece,
-    Policy, Redirect, RedirectTo, Server, ServerName, Template,
+    Policy, Redirect, RedirectTo, Server, ServerName, ServerTls, Template,
 };
-use sluice_nginx::{Settings, render};
+use sluice_nginx::render;
 
-fn settings() -> Settings {
-    Settings {
-        module: "m.so".into(),
-        filter: "f.cwasm".into(),
-        checkpoint: "{}".to_owned(),
-        http: SocketAddr::from(([127, 0, 0, 1], 80)),
-        https: SocketAddr::from(([127, 0, 0, 1], 443)),
-        certificate: "c.crt".into(),
-        key: "c.key".into(),
-        folder: "run".into(),
-        user: None,
-        workers: Some(1),
-        drain: 1,
-    }
-}
+mod common;
+
+use common::settings;
 
 /// A configuration with this text wherever a tenant or the operator can put one.
 fn config(text: &str) -> Config {
@@ -52,6 +39,7 @@ fn config(text: &str) -> Config {
         request_headers: vec![header()],
         response_headers: vec![header()],
         hidden_headers: vec![text.to_owned()],
+        tls: ServerTls { ciphers: vec![text.to_owned()], ..ServerTls::default() },
         ..Edge::default()
     };
     Config {

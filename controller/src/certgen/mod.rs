@@ -14,11 +14,11 @@ use anyhow::Context;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, ObjectMeta, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tracing::info;
 
 use crate::args::{Certgen, CertgenCommand, Create, Patch, SecretPlace};
+use crate::cluster::read_kubeconfig;
 use crate::log;
 use certificate::Made;
 
@@ -57,13 +57,7 @@ async fn patch(client: &Client, patch: &Patch) -> anyhow::Result<()> {
 
 async fn connect(kubeconfig: Option<&Path>) -> anyhow::Result<Client> {
     let config = match kubeconfig {
-        Some(path) => {
-            let describe = || format!("--kubeconfig {}", path.display());
-            let file = Kubeconfig::read_from(path).with_context(describe)?;
-            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
-                .await
-                .with_context(describe)?
-        }
+        Some(path) => read_kubeconfig(path).await?,
         None => Config::infer().await.context("no way to the API server")?,
     };
     Client::try_from(config).context("client for the API server")

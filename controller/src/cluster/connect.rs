@@ -1,5 +1,6 @@
 //! How to reach the API server.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -35,16 +36,13 @@ async fn config(flags: &SourceArgs) -> anyhow::Result<Config> {
         Some(url) => Some(url.parse().with_context(|| format!("--apiserver-host {url}: expected a URL"))?),
         None => None,
     };
-    let options = KubeConfigOptions::default();
     let mut config = match (&flags.kubeconfig, &host) {
-        (Some(path), _) => {
-            let describe = || format!("--kubeconfig {}", path.display());
-            let file = Kubeconfig::read_from(path).with_context(describe)?;
-            Config::from_custom_kubeconfig(file, &options).await.with_context(describe)?
-        }
+        (Some(path), _) => read(path).await?,
         (None, Some(url)) => Config::new(Uri::clone(url)),
         (None, None) if is_in_cluster() => Config::incluster().context("the pod's account")?,
-        (None, None) => Config::from_kubeconfig(&options).await.context("KUBECONFIG or ~/.kube/config")?,
+        (None, None) => Config::from_kubeconfig(&KubeConfigOptions::default())
+            .await
+            .context("KUBECONFIG or ~/.kube/config")?,
     };
     if let Some(url) = host {
         config.cluster_url = url;
@@ -54,4 +52,11 @@ async fn config(flags: &SourceArgs) -> anyhow::Result<Config> {
         config.root_cert_file = Some(path.clone());
     }
     Ok(config)
+}
+
+/// A kubeconfig that a flag names.
+pub(crate) async fn read(path: &Path) -> anyhow::Result<Config> {
+    let describe = || format!("--kubeconfig {}", path.display());
+    let file = Kubeconfig::read_from(path).with_context(describe)?;
+    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.with_context(describe)
 }

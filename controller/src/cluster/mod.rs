@@ -28,7 +28,7 @@ use crate::args::ClusterArgs;
 use crate::reports::News;
 use crate::source::kube::Sighting;
 
-pub(crate) use connect::{connect, is_in_cluster};
+pub(crate) use connect::{connect, is_in_cluster, read as read_kubeconfig};
 pub(crate) use identity::Identity;
 
 /// The name that our writes carry.

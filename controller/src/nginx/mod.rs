@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -18,12 +18,10 @@ use tracing::{debug, error, info, warn};
 
 pub(crate) use configurations::Configurations;
 
+use crate::restarts::Restarts;
+
 /// Changes that come so close together are one reload: each makes new worker processes.
 const DEBOUNCE: Duration = Duration::from_millis(100);
-/// How long an nginx must live for its death to count as the first one again.
-const STABLE: Duration = Duration::from_secs(30);
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How often it is tried whether it serves.
 const ASK: Duration = Duration::from_millis(20);
 /// Time to end after it was told to at once, before it is killed.
@@ -51,7 +49,7 @@ impl Nginx {
         mut stop: watch::Receiver<bool>,
         live: impl Fn() + Clone + Send + 'static,
     ) {
-        let mut wait = FIRST_WAIT;
+        let mut restarts = Restarts::of("nginx");
         // Without a good configuration there is nothing to start.
         while !self.next_configuration(&mut stop).await {
             if *stop.borrow() {
@@ -59,19 +57,14 @@ impl Nginx {
             }
         }
         while !*stop.borrow() {
-            let started = Instant::now();
+            restarts.begin();
             match self.start() {
                 Ok(child) => {
                     let Some(status) = self.outlived(child, &mut stop, live.clone()).await else { return };
-                    if started.elapsed() > STABLE {
-                        wait = FIRST_WAIT;
-                    }
-                    error!("nginx ended by itself ({status}); starting it again in {wait:?}");
+                    restarts.ended(status, &mut stop).await;
                 }
-                Err(error) => error!("{error:#}; trying again in {wait:?}"),
+                Err(error) => restarts.failed(&error, &mut stop).await,
             }
-            tokio::time::timeout(wait, stop.wait_for(|stop| *stop)).await.ok();
-            wait = (wait * 2).min(LONGEST_WAIT);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use sluice_ir::{ClientCertificates, Demand, Trust};
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 
@@ -12,7 +12,10 @@ const BY_HTTP: &str =
 pub(super) const GROUP: Group = Group {
     title: "Client certificates",
     annotations: &[
-        annotation("auth-tls-secret", Value::Secret, Risk::Medium, Scope::Location).guard().partly(BY_HTTP),
+        annotation("auth-tls-secret", Value::Secret, Risk::Medium, Scope::Location)
+            .guard()
+            .partly(BY_HTTP)
+            .nginx(CLOSED),
         annotation(
             "auth-tls-verify-client",
             Value::OneOf(&["on", "off", "optional", "optional_no_ca"]),
@@ -20,12 +23,19 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .guard()
-        .full(),
-        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Location).guard().full(),
+        .full()
+        .nginx(CLOSED),
+        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Location)
+            .guard()
+            .full()
+            .nginx(CLOSED),
         annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Location)
             .guard()
-            .partly("URLs and paths; a named location of nginx closes the paths"),
-        annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Location).full(),
+            .partly("URLs and paths; a named location of nginx closes the paths")
+            .nginx(CLOSED),
+        annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Location)
+            .full()
+            .nginx(CLOSED),
         annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Location)
             .guard()
             .instead("compare ssl-client-subject-dn in the pods"),

@@ -167,7 +167,7 @@ impl Annotations {
         auth_external::global(view, globals);
         Annotations {
             refused: view.blocked,
-            denied: view.denied,
+            denied: view.denied || globals.closed,
             paths_unreadable: view.paths_unreadable,
             paths,
             redirect,

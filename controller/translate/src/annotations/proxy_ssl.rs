@@ -2,12 +2,9 @@
 
 use sluice_ir::{TlsVersions, UpstreamTls, Verify};
 
-use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
+use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
-
-/// `sluice run --data-plane nginx` names it in its log.
-const NGINX: Support = Support::Reported("the Envoy data plane; paths answer 503");
 
 pub(super) const GROUP: Group = Group {
     title: "TLS to the pods",
@@ -15,13 +12,13 @@ pub(super) const GROUP: Group = Group {
         annotation("proxy-ssl-secret", Value::Secret, Risk::Medium, Scope::Ingress)
             .guard()
             .full()
-            .nginx(NGINX),
-        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard().full().nginx(NGINX),
+            .nginx(CLOSED),
+        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard().full().nginx(CLOSED),
         annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress)
             .guard()
             .full()
-            .nginx(NGINX),
-        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full().nginx(NGINX),
+            .nginx(CLOSED),
+        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full().nginx(CLOSED),
         annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress).full(),
         annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress)
             .instead("the ciphers of BoringSSL; restrict them in the pods")

@@ -2,21 +2,23 @@
 
 use sluice_ir::{Blocked, TextMatch};
 
-use super::view::View;
+use super::view::{CLOSES, View};
 use crate::annotations::value;
 use crate::object::shortened;
-use crate::{Severity, regex};
+use crate::regex;
 
-pub(super) fn take(blocked: &mut Blocked, view: &mut View<'_, '_>) {
-    view.set(&mut blocked.addresses, "block-cidrs", value::cidrs);
-    blocked.user_agents = texts(view, "block-user-agents");
-    blocked.referers = texts(view, "block-referers");
+/// `false` when something of it cannot be read.
+pub(super) fn take(blocked: &mut Blocked, view: &mut View<'_, '_>) -> bool {
+    let addresses = view.guard(&mut blocked.addresses, "block-cidrs", value::cidrs);
+    let user_agents = texts(&mut blocked.user_agents, view, "block-user-agents");
+    let referers = texts(&mut blocked.referers, view, "block-referers");
+    addresses && user_agents && referers
 }
 
-/// nginx's `map`: a text, `~` and a pattern, `~*` and a pattern. What cannot be read is reported, and the others hold.
-fn texts(view: &mut View<'_, '_>, key: &'static str) -> Vec<TextMatch> {
+/// nginx's `map`: a text, `~` and a pattern, `~*` and a pattern. `false` when one of them cannot be read.
+fn texts(target: &mut Vec<TextMatch>, view: &mut View<'_, '_>, key: &'static str) -> bool {
     let entries = view.text(key).map(value::list).unwrap_or_default();
-    let mut texts = Vec::new();
+    let mut readable = true;
     for entry in entries {
         let (pattern, text) = match (entry.strip_prefix("~*"), entry.strip_prefix('~')) {
             (Some(pattern), _) => (pattern, TextMatch::FoundInAnyCase(pattern.to_owned())),
@@ -24,13 +26,15 @@ fn texts(view: &mut View<'_, '_>, key: &'static str) -> Vec<TextMatch> {
             (None, None) => ("", TextMatch::Whole(entry.to_owned())),
         };
         match regex::check(pattern) {
-            Ok(_) => texts.push(text),
+            Ok(_) => target.push(text),
             Err(wrong) => {
                 let got = shortened(entry);
                 let reason = format!("expected patterns that RE2 and PCRE share, got {got:?}: {wrong}");
-                view.say(Severity::Error, key, reason, "this one is not blocked");
+                let (severity, consequence) = CLOSES;
+                view.say(severity, key, reason, consequence);
+                readable = false;
             }
         }
     }
-    texts
+    readable
 }

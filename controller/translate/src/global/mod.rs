@@ -43,6 +43,8 @@ pub(crate) struct Globals {
     pub(crate) balance: Balance,
     /// `global-auth-url`: clients are to be authenticated, except where `enable-global-auth` is off.
     pub(crate) authenticates: bool,
+    /// Something that guards access cannot be read, so nothing is open.
+    pub(crate) closed: bool,
 }
 
 impl Default for Globals {
@@ -66,6 +68,7 @@ impl Default for Globals {
             error_statuses: BTreeSet::new(),
             balance: Balance::default(),
             authenticates: false,
+            closed: false,
         }
     }
 }
@@ -94,13 +97,13 @@ impl Globals {
         self.take_redirects(view);
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
-        blocked::take(&mut self.edge.blocked, view);
+        self.closed |= !blocked::take(&mut self.edge.blocked, view);
     }
 
     fn take_policies(&mut self, view: &mut View<'_, '_>) {
         view.set(&mut self.authenticates, "global-auth-url", |text| Ok(!text.is_empty()));
-        view.set(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
-        view.set(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
+        self.closed |= !view.guard(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
+        self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
         view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
         view.set(&mut self.limit_status, "limit-req-status-code", error_status);

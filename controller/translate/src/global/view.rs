@@ -9,6 +9,10 @@ use crate::object::shortened;
 use crate::report::Reporter;
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 
+/// What becomes of a setting that guards access and cannot be read.
+pub(super) const CLOSES: (Severity, &str) =
+    (Severity::Error, "it guards access, so the paths of all Ingresses answer 503");
+
 /// Values by key.
 pub(super) struct View<'a, 'r> {
     values: BTreeMap<&'static str, &'a str>,
@@ -53,13 +57,39 @@ impl<'a, 'r> View<'a, 'r> {
     ) {
         #[cfg(test)]
         self.asked.insert(name);
+        self.set_or(target, name, parse, (Severity::Warning, "the default holds"));
+    }
+
+    /// As [`View::set`], for what decides who comes in; `false` when it is there and cannot be read.
+    pub(super) fn guard<T>(
+        &mut self,
+        target: &mut T,
+        name: &'static str,
+        parse: impl FnOnce(&'a str) -> Parsed<T>,
+    ) -> bool {
+        #[cfg(test)]
+        self.asked.insert(name);
+        self.set_or(target, name, parse, CLOSES)
+    }
+
+    fn set_or<T>(
+        &mut self,
+        target: &mut T,
+        name: &'static str,
+        parse: impl FnOnce(&'a str) -> Parsed<T>,
+        (severity, consequence): (Severity, &str),
+    ) -> bool {
         debug_assert!(KEYS.iter().any(|key| key.name == name), "{name} is a key");
-        let Some(text) = self.values.get(name) else { return };
+        let Some(text) = self.values.get(name) else { return true };
         match parse(text) {
-            Ok(value) => *target = value,
+            Ok(value) => {
+                *target = value;
+                true
+            }
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(text));
-                self.say(Severity::Warning, name, reason, "the default holds");
+                self.say(severity, name, reason, consequence);
+                false
             }
         }
     }

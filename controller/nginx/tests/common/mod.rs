@@ -1,0 +1,22 @@
+//! What the tests have in common.
+
+use std::net::SocketAddr;
+
+use sluice_nginx::Settings;
+
+/// For files that need not be there.
+pub fn settings() -> Settings {
+    Settings {
+        module: "m.so".into(),
+        filter: "f.cwasm".into(),
+        checkpoint: "{}".to_owned(),
+        http: SocketAddr::from(([127, 0, 0, 1], 80)),
+        https: SocketAddr::from(([127, 0, 0, 1], 443)),
+        certificate: "c.crt".into(),
+        key: "c.key".into(),
+        folder: "run".into(),
+        user: None,
+        workers: Some(1),
+        drain: 1,
+    }
+}

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::args::{DataPlane, Run};
-use crate::nginx::{self, Configurations, Nginx};
+use crate::nginx::{self, Certificates, Configurations, Nginx};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::{binary, options};
@@ -70,14 +70,16 @@ impl Child {
 
 fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
-    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET), certificate)?;
-    let configurations = Configurations::new(settings.clone());
+    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
+    let certificates = Certificates::new(settings.certificates(), certificate)?;
+    let configurations = Configurations::new(settings.clone(), certificates.clone());
     let nginx = Nginx {
         binary: binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?,
         folder,
         http: settings.http,
         drain_timeout: args.shutdown.drain_timeout,
         configurations: configurations.subscribe(),
+        certificates,
     };
     Ok(Child::Nginx(Box::new(nginx), configurations))
 }

@@ -12,32 +12,47 @@ use tokio::process::Command;
 use tokio::sync::watch;
 use tracing::error;
 
+use super::certificates::Certificates;
+
+/// A configuration for nginx, with the names of the certificates that it needs.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    pub(crate) text: String,
+    pub(crate) files: BTreeSet<String>,
+}
+
 /// What the publisher writes into.
 #[derive(Debug)]
 pub(crate) struct Configurations {
     settings: Settings,
-    latest: watch::Sender<Option<Arc<str>>>,
+    certificates: Certificates,
+    latest: watch::Sender<Option<Arc<Configuration>>>,
     told: Mutex<BTreeSet<Unserved>>,
 }
 
 impl Configurations {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Configurations { settings, latest: watch::Sender::new(None), told: Mutex::default() }
+    pub(crate) fn new(settings: Settings, certificates: Certificates) -> Self {
+        Configurations { settings, certificates, latest: watch::Sender::new(None), told: Mutex::default() }
     }
 
     /// Where each new one shows; `None` until there is one.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Arc<str>>> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Arc<Configuration>>> {
         self.latest.subscribe()
     }
 
-    /// Renders; endpoints are not in it, so most changes make no difference.
+    /// Renders; endpoints and the content of certificates are not in it, so most changes make no difference.
     pub(crate) fn publish(&self, config: &Config) {
         let rendered = sluice_nginx::render(config, &self.settings);
         self.tell(rendered.unserved);
+        let files = rendered.files.keys().cloned().collect();
+        if let Err(error) = self.certificates.publish(rendered.files) {
+            error!("nginx gets no new configuration, because its certificates cannot be written: {error:#}");
+            return;
+        }
         self.latest.send_if_modified(|latest| {
-            let is_new = latest.as_deref() != Some(&*rendered.text);
+            let is_new = latest.as_ref().is_none_or(|latest| latest.text != rendered.text);
             if is_new {
-                *latest = Some(rendered.text.into());
+                *latest = Some(Arc::new(Configuration { text: rendered.text, files }));
             }
             is_new
         });

@@ -1,5 +1,6 @@
 //! nginx as a child process: started, watched, told to reload, drained and stopped.
 
+mod certificates;
 mod configurations;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,7 +17,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
-pub(crate) use configurations::Configurations;
+pub(crate) use certificates::Certificates;
+pub(crate) use configurations::{Configuration, Configurations};
 
 use crate::restarts::Restarts;
 
@@ -24,6 +26,8 @@ use crate::restarts::Restarts;
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// How often it is tried whether it serves.
 const ASK: Duration = Duration::from_millis(20);
+/// When all workers have a configuration that nginx was told of, and handshakes with those of the last one are over.
+const FORGOTTEN: Duration = Duration::from_secs(10);
 /// Time to end after it was told to at once, before it is killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -38,7 +42,9 @@ pub(crate) struct Nginx {
     /// How long open requests may take at the end.
     pub(crate) drain_timeout: Duration,
     /// What it serves.
-    pub(crate) configurations: watch::Receiver<Option<Arc<str>>>,
+    pub(crate) configurations: watch::Receiver<Option<Arc<Configuration>>>,
+    /// What it reads beside that.
+    pub(crate) certificates: Certificates,
 }
 
 impl Nginx {
@@ -81,10 +87,11 @@ impl Nginx {
 
     async fn adopt_latest(&mut self) -> bool {
         tokio::time::sleep(DEBOUNCE).await;
-        let Some(text) = self.configurations.borrow_and_update().clone() else { return false };
-        let adopted = configurations::adopt(&self.binary, &self.folder, &text).await;
-        if let Err(error) = &adopted {
-            error!("{error:#}");
+        let Some(latest) = self.configurations.borrow_and_update().clone() else { return false };
+        let adopted = configurations::adopt(&self.binary, &self.folder, &latest.text).await;
+        match &adopted {
+            Ok(()) => drop(tokio::spawn(forget(self.certificates.clone(), latest))),
+            Err(error) => error!("{error:#}"),
         }
         adopted.is_ok()
     }
@@ -152,6 +159,12 @@ impl Nginx {
         }
         info!("nginx stopped");
     }
+}
+
+/// Takes away what only former configurations needed, when nobody has them any more.
+async fn forget(certificates: Certificates, adopted: Arc<Configuration>) {
+    tokio::time::sleep(FORGOTTEN).await;
+    certificates.forget_all_but(&adopted.files);
 }
 
 /// Ends when we are to stop.

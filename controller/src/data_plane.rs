@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::args::{DataPlane, Run};
+use crate::metrics::Controller;
 use crate::nginx::{self, Certificates, Configurations, Nginx};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
@@ -52,12 +53,13 @@ impl Child {
         self,
         args: &Run,
         publisher: Publisher,
+        metrics: Controller,
         stopped: watch::Receiver<bool>,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
             Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
-                let supervisor = tokio::spawn(nginx.supervise(stopped, announce(args)));
+                let supervisor = tokio::spawn(nginx.supervise(stopped, metrics, announce(args)));
                 (publisher.with_nginx(configurations), Some(supervisor))
             }
             Child::None => {

@@ -23,11 +23,23 @@ pub struct Unserved {
     pub closes: bool,
 }
 
+impl Unserved {
+    /// Why.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        format!("{}: not served by the nginx data plane", self.what)
+    }
+
+    /// What happens instead.
+    #[must_use]
+    pub fn consequence(&self) -> &'static str {
+        if self.closes { "the location answers 503" } else { "the location is served without" }
+    }
+}
+
 impl fmt::Display for Unserved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unserved { location, what, closes } = self;
-        let outcome = if *closes { "it answers 503" } else { "it is served without" };
-        write!(f, "location {}: {what}: not served by the nginx data plane; {outcome}", location.as_str())
+        write!(f, "location {}: {}; {}", self.location.as_str(), self.reason(), self.consequence())
     }
 }
 
@@ -45,6 +57,10 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
             add("mirror-target: a Service of the cluster", false);
         } else if location.policy.mirror.is_some() && scene.settings.resolvers.is_empty() {
             add("mirror-target: the machine has no resolver, so there are no copies", false);
+        }
+        let outside = scene.config.backends.get(main).is_some_and(|backend| backend.outside.is_some());
+        if outside && !location.canaries.is_empty() {
+            add("a canary of a Service with an external name", false);
         }
         named(&location.policy);
     }

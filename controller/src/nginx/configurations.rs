@@ -6,8 +6,8 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
-use sluice_ir::Config;
 use sluice_nginx::{Settings, Unserved};
+use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Translation};
 use tokio::process::Command;
 use tokio::sync::watch;
 use tracing::error;
@@ -40,14 +40,15 @@ impl Configurations {
         self.latest.subscribe()
     }
 
-    /// Renders; endpoints and the content of certificates are not in it, so most changes make no difference.
-    pub(crate) fn publish(&self, config: &Config) {
-        let rendered = sluice_nginx::render(config, &self.settings);
-        self.tell(rendered.unserved);
+    /// Renders; endpoints and the content of certificates are not in it, so most changes make no difference. What nginx
+    /// does not serve comes back as its owners' reports.
+    pub(crate) fn publish(&self, translation: &Translation) -> Vec<Report> {
+        let rendered = sluice_nginx::render(translation.config(), &self.settings);
+        let reports = self.reports(rendered.unserved, translation);
         let files = rendered.files.keys().cloned().collect();
         if let Err(error) = self.certificates.publish(rendered.files) {
             error!("nginx gets no new configuration, because its certificates cannot be written: {error:#}");
-            return;
+            return reports;
         }
         self.latest.send_if_modified(|latest| {
             let is_new = latest.as_ref().is_none_or(|latest| latest.text != rendered.text);
@@ -56,19 +57,33 @@ impl Configurations {
             }
             is_new
         });
+        reports
     }
-}
 
-impl Configurations {
-    /// One line for each thing that nginx does not serve, when it comes up and not again.
-    fn tell(&self, unserved: Vec<Unserved>) {
-        let current: BTreeSet<Unserved> = unserved.into_iter().collect();
+    /// What no Ingress has asked for is told here, once, when it comes up.
+    fn reports(&self, unserved: Vec<Unserved>, translation: &Translation) -> Vec<Report> {
+        let mut reports = Vec::new();
+        let mut current = BTreeSet::new();
+        for unserved in unserved {
+            match translation.owner(&unserved.location) {
+                Some(owner) => reports.push(report(owner.clone(), &unserved)),
+                None => drop(current.insert(unserved)),
+            }
+        }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for unserved in current.difference(&told) {
             error!("{unserved}");
         }
         *told = current;
+        reports
     }
+}
+
+fn report(key: ObjectKey, unserved: &Unserved) -> Report {
+    let object = ObjectRef { kind: Kind::Ingress, key };
+    let severity = if unserved.closes { Severity::Error } else { Severity::Warning };
+    let field = format!("location {}", unserved.location.as_str());
+    Report::new(object, severity, field, unserved.reason(), unserved.consequence())
 }
 
 /// The file that nginx is started with.

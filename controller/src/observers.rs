@@ -64,7 +64,7 @@ impl Observers {
         let judge = Judge {
             view: view.clone(),
             options: Arc::new(options.clone()),
-            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect, ..Rules::default() }),
+            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect }),
             metrics: self.metrics.admission().clone(),
         };
         admission::serve(&args.webhook, judge).await

@@ -43,7 +43,9 @@ impl Observers {
         let metrics = Metrics::new(&identity, view.clone(), store.clone(), data_plane.clone(), counted)?;
         let socket = envoy.map(|envoy| envoy.admin_socket().to_owned());
         let health = Health::new(view.clone(), socket, flags.health_check_timeout);
-        let local = Local { view: view.clone(), health: health.clone(), data_plane, default_chain };
+        let default_service = args.translation.default_backend_service.clone();
+        let local =
+            Local { view: view.clone(), health: health.clone(), data_plane, default_chain, default_service };
         let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
         admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;

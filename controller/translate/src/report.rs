@@ -65,7 +65,16 @@ impl Report {
         consequence: impl Into<String>,
     ) -> Self {
         let (field, reason, consequence) = (field.into(), reason.into(), consequence.into());
-        Report { object, field, severity, reason, consequence, missing: None, as_before: false, inadmissible: false }
+        Report {
+            object,
+            field,
+            severity,
+            reason,
+            consequence,
+            missing: None,
+            as_before: false,
+            inadmissible: false,
+        }
     }
 }
 

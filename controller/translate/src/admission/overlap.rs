@@ -20,7 +20,8 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
     for (host, path) in paths(ingress).filter(|(_, path)| !path.is_empty()) {
         let claims = resources.claims().of(&host, &path).filter_map(|key| resources.ingresses.get(key));
         let mut ours = claims.filter(|other| is_ours(other, resources, options) && !is_canary(other));
-        let Some(owner) = ours.find(|other| seniority(other, resources) < own || key_of(&other.metadata) == key)
+        let Some(owner) =
+            ours.find(|other| seniority(other, resources) < own || key_of(&other.metadata) == key)
         else {
             continue;
         };

@@ -113,7 +113,8 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn refuse(&mut self, name: &'static str, expected: &str) {
         let got = self.values.get(name).copied().unwrap_or_default();
         let reason = format!("expected {expected}, got {:?}", shortened(got));
-        self.without(name, reason, "annotation ignored").inadmissible |= inadmissible::is_when_malformed(name);
+        self.without(name, reason, "annotation ignored").inadmissible |=
+            inadmissible::is_when_malformed(name);
     }
 
     /// As [`View::refuse`], for a part of the value.

@@ -37,15 +37,15 @@ impl Options {
 
     /// In this cluster, with an Envoy as its child, on free ports.
     pub fn in_cluster(cluster: &Cluster) -> Options {
-        Options::from_source(cluster.arguments()).as_pod_of(cluster.namespace())
+        Options::from_source(cluster.arguments()).run_in(cluster.namespace())
     }
 
     /// In this cluster, for whatever is there, as a pod of a namespace.
     pub fn with_access_to(cluster: &Cluster, namespace: &str) -> Options {
-        Options::from_source(cluster.access()).as_pod_of(namespace)
+        Options::from_source(cluster.access()).run_in(namespace)
     }
 
-    fn as_pod_of(self, namespace: &str) -> Options {
+    fn run_in(self, namespace: &str) -> Options {
         self.environment("POD_NAMESPACE", namespace).environment("POD_NAME", "sluice-0")
     }
 

@@ -76,6 +76,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// Who tells clients about errors, of any location.
+    #[must_use]
+    pub fn error_services(&self) -> BTreeSet<&BackendId> {
+        locations(self).filter_map(|location| location.error_pages.as_ref()?.backend.as_ref()).collect()
+    }
+
     /// This configuration, with the locations and backends that only the other one has: what must be known while one
     /// becomes the other.
     #[must_use]

@@ -58,6 +58,7 @@ pub(crate) fn of(
     }
     let another = location.for_https.as_ref().is_some_and(|id| id != main);
     all.extend(another.then(|| unserved("another Service for https", true)));
+    all.extend(location.error_pages.is_some().then(|| unserved("custom-http-errors", false)));
     all.extend(of_policy(&location.policy).into_iter().map(|what| unserved(what, false)));
     all.sort();
     all.dedup();

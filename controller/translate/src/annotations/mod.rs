@@ -53,7 +53,7 @@ use view::{Rules, View};
 pub(crate) use body::limit as body_limit;
 pub(crate) use catalogue::alike;
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value};
-pub(crate) use errors::Errors;
+pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
 pub(crate) use proxy_ssl::versions as tls_versions;

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 
 use sluice_ir::{Access, Cidr, Edge, Retries, Timeouts, Transport};
 
-use crate::annotations::{Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, value};
+use crate::annotations::{
+    Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, usual_statuses, value,
+};
 use crate::references::References;
 use crate::{Options, Report, Resources};
 use view::View;
@@ -39,7 +41,10 @@ pub(crate) struct Globals {
     pub(crate) allowed_headers: Vec<String>,
     /// `limit-req-status-code`
     pub(crate) limit_status: u16,
+    /// `custom-http-errors`
     pub(crate) error_statuses: BTreeSet<u16>,
+    /// `disable-proxy-intercept-errors`
+    pub(crate) keeps_errors: bool,
     pub(crate) balance: Balance,
     /// `global-auth-url`: clients are to be authenticated, except where `enable-global-auth` is off.
     pub(crate) authenticates: bool,
@@ -66,6 +71,7 @@ impl Default for Globals {
             allowed_headers: Vec::new(),
             limit_status: 503,
             error_statuses: BTreeSet::new(),
+            keeps_errors: false,
             balance: Balance::default(),
             authenticates: false,
             closed: false,
@@ -107,6 +113,8 @@ impl Globals {
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
         view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
         view.set(&mut self.limit_status, "limit-req-status-code", error_status);
+        view.set(&mut self.error_statuses, "custom-http-errors", usual_statuses);
+        view.set(&mut self.keeps_errors, "disable-proxy-intercept-errors", value::bool);
         view.set(&mut self.balance.load_balance, "load-balance", algorithm);
         view.set(&mut self.balance.service_upstream, "service-upstream", value::bool);
     }

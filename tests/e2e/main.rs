@@ -13,6 +13,7 @@ mod demo;
 mod drop_in;
 mod endpoint_change;
 mod envoy_restart;
+mod errors;
 mod failover;
 mod filter_panic;
 mod https;

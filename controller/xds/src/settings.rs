@@ -19,6 +19,8 @@ pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 /// The request header with the host that the client asked for, before an error service is asked. Clients cannot send it.
 pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
+/// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
+pub(crate) const LOCATION_KEY: &str = "location";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/1, that the filter calls for its log.

@@ -72,7 +72,7 @@ pub static KEYS: &[Key] = &[
     key("client-header-buffer-size", "1k"),
     key("client-header-timeout", "60").full(),
     key("compute-full-forwarded-for", "false").full(),
-    key("custom-http-errors", "").partly("the error service gets a GET, whatever the request was"),
+    key("custom-http-errors", "").partly("the error service gets a GET, and answers before the end of a request's body are not replaced"),
     key("debug-connections", ""),
     key("default-type", "text/html").needless(),
     key("denylist-source-range", "").full(),

@@ -27,21 +27,21 @@ use envoy_types::pb::xds::r#type::matcher::v3::regex_matcher::{EngineType, Googl
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, RegexMatcher, StringMatcher};
 use prost::{Message, Name};
-use sluice_ir::{BackendId, ErrorPages, Place};
+use sluice_ir::{BackendId, ErrorPages, LocationId, Place};
 
 use crate::render::header::{literal, set};
 use crate::render::wire::{any, extension, number};
-use crate::settings::{ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST};
+use crate::settings::{ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY};
 
 /// Of the request as it came.
 const URI: &str = "uri";
 const ASKED: &str = "asked";
 
-pub(super) fn filters(pages: &ErrorPages) -> Vec<TypedExtensionConfig> {
+pub(super) fn filters(location: &LocationId, pages: &ErrorPages) -> Vec<TypedExtensionConfig> {
     match &pages.backend {
         Some(service) => {
             let policy = policy(service, &pages.place);
-            vec![extension("asked", kept()), extension("errors", replaced(&pages.statuses, policy))]
+            vec![extension("asked", kept(location)), extension("errors", replaced(&pages.statuses, policy))]
         }
         None => {
             let not_found = LocalResponsePolicy { status_code: number(404), ..Default::default() };
@@ -50,17 +50,19 @@ pub(super) fn filters(pages: &ErrorPages) -> Vec<TypedExtensionConfig> {
     }
 }
 
-fn kept() -> HeaderToMetadata {
-    let rule = |header: &str, key: &str| Rule {
+fn kept(location: &LocationId) -> HeaderToMetadata {
+    let rule = |header: &str, key: &str, value: &str| Rule {
         header: header.to_owned(),
         on_header_present: Some(KeyValuePair {
             metadata_namespace: "sluice".to_owned(),
             key: key.to_owned(),
+            value: value.to_owned(),
             ..KeyValuePair::default()
         }),
         ..Rule::default()
     };
-    let request_rules = vec![rule(":path", URI), rule(":authority", ASKED)];
+    let always = rule(":method", LOCATION_KEY, location.as_str());
+    let request_rules = vec![rule(":path", URI, ""), rule(":authority", ASKED, ""), always];
     HeaderToMetadata { request_rules, ..HeaderToMetadata::default() }
 }
 

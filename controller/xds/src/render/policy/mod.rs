@@ -52,7 +52,8 @@ pub(super) fn per_route(
     let policy = &location.policy;
     // First, so that what the others answer is an error, too.
     let pages = location.error_pages.as_ref().filter(|_| !is_websocket);
-    let mut filters: Vec<_> = pages.into_iter().flat_map(errors::filters).collect();
+    let mut filters: Vec<_> =
+        pages.into_iter().flat_map(|pages| errors::filters(&location.id, pages)).collect();
     if policy.largest_body != usual_body && !is_websocket {
         filters.push(limit(policy.largest_body));
     }

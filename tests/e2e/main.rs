@@ -7,6 +7,7 @@ mod algorithm;
 mod bad_manifest;
 mod canary;
 mod care;
+mod configmap;
 mod controller_restart;
 mod data_plane;
 mod demo;

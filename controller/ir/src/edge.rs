@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Cidr, Expression, ServerTls, is_default};
+use crate::{Cidr, Compression, Expression, ServerTls, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +31,9 @@ pub struct Edge {
     /// Who gets 403, whatever the host.
     #[serde(skip_serializing_if = "is_default")]
     pub blocked: Blocked,
+    /// Answers that are made shorter.
+    #[serde(skip_serializing_if = "is_default")]
+    pub compression: Compression,
     /// HTTP/1 and HTTP/2 of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub http: Http,
@@ -51,6 +54,7 @@ impl Default for Edge {
             underscores: false,
             largest_body: Some(1 << 20),
             blocked: Blocked::default(),
+            compression: Compression::default(),
             http: Http::default(),
             tls: ServerTls::default(),
         }

@@ -13,6 +13,7 @@
 mod backend;
 mod balance;
 mod cidr;
+mod compression;
 mod edge;
 mod expression;
 mod path;
@@ -33,6 +34,7 @@ pub use balance::{
     SameSite,
 };
 pub use cidr::Cidr;
+pub use compression::{Compressed, Compression};
 pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};

@@ -1,7 +1,7 @@
 //! What holds for all hosts.
 
 use askama::Template;
-use sluice_ir::{Cidr, Config, Edge, Server, ServerName};
+use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
 
 use crate::conf::{Value, Word, word};
 use crate::server::ServerConf;
@@ -37,6 +37,8 @@ struct MainConf<'a> {
 struct EdgeConf<'a> {
     edge: &'a Edge,
     ciphers: Option<Word>,
+    gzip: Option<&'a Compressed>,
+    types: Vec<Word>,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
     pods: Vec<Line>,
@@ -70,6 +72,12 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     main.render().unwrap_or_default() + "\n"
 }
 
+/// HTML is always compressed, and nginx warns when it is named.
+fn types(gzip: &Compressed) -> Vec<Word> {
+    let Some(types) = &gzip.types else { return vec![word("*")] };
+    types.iter().filter(|name| *name != "text/html").map(word).collect()
+}
+
 /// The checkpoint knows no variables; `sluice_filter` joins its words.
 fn parts(text: &str) -> Vec<Word> {
     let letters: Vec<char> = text.chars().collect();
@@ -91,11 +99,15 @@ impl<'a> EdgeConf<'a> {
             underscores: _,
             largest_body: _,
             blocked: _,
+            // The distribution's nginx has no Brotli: who takes that takes gzip as well.
+            compression,
             http: _,
         } = edge;
         EdgeConf {
             edge,
             ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
+            gzip: compression.gzip.as_ref(),
+            types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(told::hsts),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
             pods: told::pods(edge, Vec::new()),

@@ -17,7 +17,10 @@ use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
+use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
+use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::Compressor;
 use envoy_types::pb::envoy::extensions::filters::http::custom_response::v3::CustomResponse;
 use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChainConfig, FilterChainConfigPerRoute,
@@ -64,9 +67,11 @@ type Known = fn(&str, &[u8]) -> Option<Map<String, Value>>;
 /// Every message that a renderer packs.
 const KNOWN: &[Known] = &[
     fields::<BodySizeLimit>,
+    fields::<Brotli>,
     fields::<BytesValue>,
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
+    fields::<Compressor>,
     fields::<CustomResponse>,
     fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
@@ -83,6 +88,7 @@ const KNOWN: &[Known] = &[
     fields::<Rbac>,
     fields::<RoundRobin>,
     fields::<RouteConfiguration>,
+    fields::<Gzip>,
     fields::<HttpResponseStatusCodeMatchInput>,
     fields::<LocalResponsePolicy>,
     fields::<RedirectPolicy>,

@@ -1,6 +1,7 @@
 //! The ConfigMap of the controller: what holds where no annotation says otherwise.
 
 mod blocked;
+mod compression;
 mod edge;
 mod keys;
 mod view;
@@ -103,6 +104,7 @@ impl Globals {
         self.take_redirects(view);
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
+        compression::take(&mut self.edge.compression, view);
         self.closed |= !blocked::take(&mut self.edge.blocked, view);
     }
 

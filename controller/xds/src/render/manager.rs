@@ -26,7 +26,7 @@ use sluice_ir::{Edge, Hsts, Http, Trust};
 
 use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP, forwarded, policy, requests};
+use super::{FILTER, HTTP, compress, forwarded, policy, requests};
 use crate::Settings;
 use crate::settings::TRUST_HEADER;
 
@@ -93,7 +93,8 @@ fn websockets(scheme: Scheme, edge: &Edge) -> UpgradeConfig {
 }
 
 fn filters(scheme: Scheme, edge: &Edge, policies: FilterChainConfig) -> Vec<HttpFilter> {
-    let mut filters = Vec::new();
+    let compressors = compress::compressors(&edge.compression).into_iter();
+    let mut filters: Vec<_> = compressors.map(|(name, config)| filter(name, config)).collect();
     if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {
         filters.push(filter("sluice.hsts", only_https(hsts)));
     }

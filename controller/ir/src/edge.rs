@@ -109,6 +109,9 @@ impl Default for Hsts {
 pub struct Forwarded {
     /// Connections begin with a PROXY header, which says who the client is.
     pub proxy_protocol: bool,
+    /// Milliseconds for the PROXY header, where that is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub proxy_timeout: Option<u32>,
     /// A header says who the client is, when it comes from one of [`Forwarded::trusted`].
     pub client: Option<String>,
     /// `X-Forwarded-Proto`, `-Port` and `-Host` are believed.
@@ -148,6 +151,9 @@ pub struct Http {
     pub header_timeout: u32,
     /// Seconds between two reads of a request's body.
     pub body_timeout: u32,
+    /// KiB of the headers of a request, where that is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub header_kilobytes: Option<u32>,
 }
 
 impl Default for Http {
@@ -159,6 +165,7 @@ impl Default for Http {
             requests: 1000,
             header_timeout: 60,
             body_timeout: 60,
+            header_kilobytes: None,
         }
     }
 }

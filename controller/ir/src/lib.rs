@@ -49,7 +49,7 @@ pub use server::{
 
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
-pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
+pub use transport::{Keep, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

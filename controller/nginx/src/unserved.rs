@@ -78,11 +78,16 @@ fn of_policy(policy: &Policy) -> Vec<&'static str> {
         access: _,
         cors: _,
         limits,
+        rate,
         mirror,
         unlogged: _,
     } = policy;
     let limits = limits.is_some().then_some("limit-rps or limit-rpm");
-    limits.into_iter().chain(mirror.is_some().then_some("mirror-target")).collect()
+    limits
+        .into_iter()
+        .chain(rate.is_some().then_some("limit-rate"))
+        .chain(mirror.is_some().then_some("mirror-target"))
+        .collect()
 }
 
 /// How a backend's pods are spoken to.

@@ -27,10 +27,10 @@ pub(super) const GROUP: Group = Group {
             .nginx(NGINX),
         annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full().nginx(NGINX),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
-            .instead("a limit in the pods")
-            .harmless(&["0"]),
+            .partly("each answer by itself; WebSockets are not limited")
+            .nginx(NGINX),
         annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location)
-            .instead("a limit in the pods")
+            .instead("limit-rate holds from the first byte on")
             .harmless(&["0"]),
         annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full().nginx(NGINX),
         annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
@@ -39,6 +39,11 @@ pub(super) const GROUP: Group = Group {
             .nginx(NGINX),
     ],
 };
+
+/// KiB of one answer in a second.
+pub(super) fn rate(view: &mut View<'_, '_>, globals: &Globals) -> Option<NonZeroU32> {
+    view.read("limit-rate", value::count).map_or(globals.rate, NonZeroU32::new)
+}
 
 pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {
     let multiplier =

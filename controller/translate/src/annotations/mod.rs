@@ -195,6 +195,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         access: access::access(view, globals),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
+        rate: limits::rate(view, globals),
         mirror: None,
         unlogged: observe::unlogged(view),
     }
@@ -207,6 +208,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         connect_timeout,
         protocol: spoken.protocol,
         tls,
+        keep: globals.transport.keep.clone(),
     };
     let connect_timeout = proxy::connect_timeout(view, globals);
     let (always, for_https) = match spoken.tls {

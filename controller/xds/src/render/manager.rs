@@ -157,7 +157,8 @@ fn to_stdout() -> AccessLog {
 }
 
 fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManager {
-    let Http { streams, keep_alive, requests, header_timeout, body_timeout, http2: _ } = edge.http;
+    let Http { streams, keep_alive, requests, header_timeout, body_timeout, header_kilobytes, http2: _ } =
+        edge.http;
     // nginx: `underscores_in_headers off` drops them: `X_Forwarded_For` is not mistaken for another header.
     let underscores = if edge.underscores {
         HeadersWithUnderscoresAction::Allow
@@ -178,6 +179,7 @@ fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManage
             initial_connection_window_size: number(HTTP2_CONNECTION_WINDOW),
             ..Http2ProtocolOptions::default()
         }),
+        max_request_headers_kb: header_kilobytes.and_then(number),
         request_headers_timeout: seconds(header_timeout.into()),
         // Routes say it again for what they forward.
         stream_idle_timeout: seconds(body_timeout.into()),

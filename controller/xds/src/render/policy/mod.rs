@@ -57,6 +57,7 @@ pub(super) fn per_route(
     if policy.largest_body != usual_body && !is_websocket {
         filters.push(limit(policy.largest_body));
     }
+    filters.extend(policy.rate.filter(|_| !is_websocket).map(limits::rate));
     filters.extend(policy.limits.as_ref().map(limits::limits));
     filters.extend(access::filters(&policy.access));
     if filters.is_empty() {

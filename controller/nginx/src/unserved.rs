@@ -42,6 +42,7 @@ pub(crate) fn of(
     let certificate = config.tls.contains_key(name) || config.default_certificate.is_some();
     all.extend(certificate.then(|| unserved("a certificate from a Secret", false)));
     let Action::Forward(main) = &location.action else { return all };
+    all.extend(location.policy.guard.is_some().then(|| unserved("auth-type", true)));
     let canaries = location.canaries.iter().map(|canary| &canary.backend);
     let backends: Vec<&BackendId> =
         std::iter::once(main).chain(canaries).chain(&location.for_https).collect();
@@ -75,6 +76,7 @@ fn of_policy(policy: &Policy) -> Vec<&'static str> {
         response_headers: _,
         largest_body: _,
         access: _,
+        guard: _,
         cors: _,
         limits,
         mirror,

@@ -18,6 +18,7 @@ use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
+use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ExtAuthz;
 use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChainConfig, FilterChainConfigPerRoute,
 };
@@ -65,6 +66,7 @@ const KNOWN: &[Known] = &[
     fields::<ClusterLoadAssignment>,
     fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
+    fields::<ExtAuthz>,
     fields::<FilterChainConfig>,
     fields::<FilterChainConfigPerRoute>,
     fields::<HeaderMutation>,

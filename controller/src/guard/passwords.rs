@@ -90,6 +90,6 @@ impl std::fmt::Debug for Passwords {
 
 /// The realm has no quotes and no backslashes: the translation lets none through.
 fn ask(realm: &str) -> Verdict {
-    let challenge = format!("Basic realm=\"{realm}\"").into_bytes();
+    let challenge = format!("Basic realm=\"{realm}\"");
     Verdict::Refuse { status: 401, headers: vec![("www-authenticate".to_owned(), challenge)] }
 }

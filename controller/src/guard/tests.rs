@@ -56,7 +56,7 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
             let Verdict::Refuse { status, headers } = guards.judge(&check(wrong)).await else {
                 panic!("{wrong:?} is let in")
             };
-            let challenge = ("www-authenticate".to_owned(), b"Basic realm=\"the shop\"".to_vec());
+            let challenge = ("www-authenticate".to_owned(), "Basic realm=\"the shop\"".to_owned());
             assert_eq!((status, headers), (401, vec![challenge]));
         }
     }

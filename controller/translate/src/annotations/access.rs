@@ -3,7 +3,7 @@
 use sluice_ir::{Access, Guard};
 
 use super::auth_basic;
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
@@ -17,7 +17,10 @@ pub(super) const GROUP: Group = Group {
             .guard()
             .full(),
         annotation("denylist-source-range", Value::Cidrs, Risk::Medium, Scope::Location).guard().full(),
-        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location).guard().full(),
+        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location)
+            .guard()
+            .full()
+            .nginx(CLOSED),
     ],
 };
 

@@ -50,7 +50,7 @@ pub enum Verdict {
         /// The status.
         status: u16,
         /// Headers of the answer, in this order.
-        headers: Vec<(String, Vec<u8>)>,
+        headers: Vec<(String, String)>,
     },
 }
 
@@ -58,11 +58,11 @@ pub enum Verdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Headers that the pod sees, instead of the client's.
-    pub set: Vec<(String, Vec<u8>)>,
+    pub set: Vec<(String, String)>,
     /// Headers that the pod does not see.
     pub remove: Vec<String>,
     /// Headers that are added to the answer.
-    pub answer: Vec<(String, Vec<u8>)>,
+    pub answer: Vec<(String, String)>,
 }
 
 impl Check {
@@ -161,9 +161,10 @@ fn answer(verdict: Verdict) -> CheckResponse {
     CheckResponse { status: Some(status), http_response: Some(response), ..CheckResponse::default() }
 }
 
-fn all(headers: Vec<(String, Vec<u8>)>, action: HeaderAppendAction) -> Vec<HeaderValueOption> {
-    let option = |(key, raw_value)| HeaderValueOption {
-        header: Some(HeaderValue { key, raw_value, ..HeaderValue::default() }),
+/// Envoy takes no raw values here, though there is a field for them.
+fn all(headers: Vec<(String, String)>, action: HeaderAppendAction) -> Vec<HeaderValueOption> {
+    let option = |(key, value)| HeaderValueOption {
+        header: Some(HeaderValue { key, value, ..HeaderValue::default() }),
         append_action: action.into(),
         ..HeaderValueOption::default()
     };

@@ -112,6 +112,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
         () = signals.wait() => return Ok(()),
     };
     let told = Told::also_to(source.news.clone());
+    source.election().into_iter().for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
     let publisher = Publisher::new(options, settings, shared_log, store, view, metrics, told);

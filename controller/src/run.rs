@@ -26,7 +26,7 @@ use crate::view::View;
 use crate::{certificate, data_plane, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
-    log::to_stderr();
+    log::to_stderr(&args.log.filter());
     check(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("runtime")?;
     runtime.block_on(serve_until_told(args))
@@ -103,7 +103,8 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let shared_log = SharedLog::new();
     let store = Store::new();
     let view = View::default();
-    let looked_at = LookedAt { view: &view, store: &store, envoy: child.envoy(), default_chain };
+    let (envoy, probe) = (child.envoy(), child.probe());
+    let looked_at = LookedAt { view: &view, store: &store, envoy, probe, default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     serve::serve(&address, serve::router(shared_log.clone(), admin.routes(&store))).await?;
     let (sender, events) = mpsc::unbounded_channel();
@@ -131,6 +132,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     // Addresses go out of the status while open requests end: neither waits for the other.
     let ((), drained) = tokio::join!(source.leave(), drained(data_plane));
     publisher.abort();
+    tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
     drained
 }
 

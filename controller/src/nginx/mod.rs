@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -18,6 +19,7 @@ use tracing::{debug, error, info, warn};
 
 pub(crate) use configurations::Configurations;
 
+use crate::admin::Probe;
 use crate::restarts::Restarts;
 
 /// Changes that come so close together are one reload: each makes new worker processes.
@@ -37,11 +39,18 @@ pub(crate) struct Nginx {
     pub(crate) http: SocketAddr,
     /// How long open requests may take at the end.
     pub(crate) drain_timeout: Duration,
+    /// Where others read the process id; 0 while none runs.
+    pub(crate) pid: Arc<AtomicU32>,
     /// What it serves.
     pub(crate) configurations: watch::Receiver<Option<Arc<str>>>,
 }
 
 impl Nginx {
+    /// How it is asked whether it serves.
+    pub(crate) fn probe(&self) -> Probe {
+        Probe::Nginx { pid: Arc::clone(&self.pid), http: reachable(self.http) }
+    }
+
     /// Keeps an nginx running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
     /// become ready to serve.
     pub(crate) async fn supervise(
@@ -113,6 +122,7 @@ impl Nginx {
             }
         };
         announce.abort();
+        self.pid.store(0, Ordering::Relaxed);
         match ended {
             None => self.stop(child).await,
             Some(_) => end_orphans(group),
@@ -133,7 +143,9 @@ impl Nginx {
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
-        info!("nginx started, pid {}", child.id().unwrap_or_default());
+        let pid = child.id().unwrap_or_default();
+        self.pid.store(pid, Ordering::Relaxed);
+        info!("nginx started, pid {pid}");
         child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
         Ok(child)
     }

@@ -22,6 +22,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Value)> {
         ("a DaemonSet", json!({"dataPlane": {"kind": "DaemonSet", "hostPort": true}})),
         ("one namespace", json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}})),
         ("some namespaces", json!({"controller": {"scope": {"namespaceSelector": "team in (a,b)"}}})),
+        ("no admission", json!({"controller": {"admission": {"enabled": false}}})),
         ("a fixed address", json!({"controller": {"extraArgs": {"publish-status-address": "192.0.2.1"}}})),
         (
             "internal",
@@ -39,6 +40,8 @@ fn everything() -> Value {
             "watchIngressWithoutClass": true,
             "disableCatchAll": true,
             "defaultBackendService": "default/fallback",
+            "config": {"proxy-body-size": "8m"},
+            "admission": {"certificates": "cert-manager", "namespaceSelector": {"matchLabels": {"a": "b"}}},
         },
         "dataPlane": {"autoscaling": {"enabled": true}, "service": {"loadBalancerClass": "example.com/lb"}},
         "xds": {"certificates": "cert-manager"},
@@ -134,7 +137,7 @@ fn context(values: &Value) -> Result<Item> {
     let chart = read_yaml(&folder().join("Chart.yaml"))?;
     let context = json!({
         "Values": values,
-        "Release": {"Name": "sluice", "Namespace": NAMESPACE, "Service": "Helm"},
+        "Release": {"Name": "sluice", "Namespace": NAMESPACE, "Service": "Helm", "Revision": 1},
         "Chart": {"Name": chart["name"], "Version": chart["version"], "AppVersion": chart["appVersion"]},
     });
     Ok(to_value(&context)?)

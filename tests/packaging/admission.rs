@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::chart::{NAMESPACE, cases, objects};
+use crate::chart::{NAMESPACE, cases, notes, objects};
 use crate::pods::pods;
 
 fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> Option<&'a Value> {
@@ -85,6 +85,20 @@ fn without_admission_nothing_of_it_is_there() -> Result<()> {
     let text = serde_json::to_string(&objects)?;
     for word in ["admission", "certgen", "validating"] {
         ensure!(!text.contains(word), "{word}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_notes_say_what_is_waited_for() -> Result<()> {
+    let said = notes(&json!({}))?;
+    ensure!(
+        said.contains("Until the Job sluice-certgen-1 is done") && said.contains("no Ingress can be stored")
+    );
+    let said = notes(&json!({"controller": {"admission": {"failurePolicy": "Ignore"}}}))?;
+    ensure!(!said.contains("no Ingress can be stored"), "{said}");
+    for (case, values) in cases() {
+        notes(&values).context(case)?;
     }
     Ok(())
 }

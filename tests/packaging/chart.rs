@@ -97,6 +97,14 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
     documents.collect::<Result<Vec<Value>, _>>().map_err(|error| anyhow!("{error}\n{text}"))
 }
 
+/// What Helm says after an install.
+pub(crate) fn notes(overrides: &Value) -> Result<String> {
+    let mut values = values()?;
+    merge(&mut values, overrides);
+    let source = fs::read_to_string(folder().join("templates/NOTES.txt"))?;
+    Ok(engine(&format!("{}\n{source}", helpers()?))?.execute_to_string(&context(&values)?)?)
+}
+
 /// The templates that make objects. NOTES.txt is text for people.
 pub(crate) fn templates() -> Result<Vec<(String, String)>> {
     let root = folder().join("templates");

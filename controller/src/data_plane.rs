@@ -12,7 +12,8 @@ use tracing::info;
 
 use crate::admin::Probe;
 use crate::args::{DataPlane, Run};
-use crate::nginx::{self, Configurations, Nginx};
+use crate::metrics::Controller;
+use crate::nginx::{self, Certificates, Configurations, Nginx};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::{binary, options};
@@ -63,12 +64,13 @@ impl Child {
         self,
         args: &Run,
         publisher: Publisher,
+        metrics: Controller,
         stopped: watch::Receiver<bool>,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
             Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
-                let supervisor = tokio::spawn(nginx.supervise(stopped, announce(args)));
+                let supervisor = tokio::spawn(nginx.supervise(stopped, metrics, announce(args)));
                 (publisher.with_nginx(configurations), Some(supervisor))
             }
             Child::None => {
@@ -81,8 +83,9 @@ impl Child {
 
 fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
-    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET), certificate)?;
-    let configurations = Configurations::new(settings.clone());
+    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
+    let certificates = Certificates::new(settings.certificates(), certificate)?;
+    let configurations = Configurations::new(settings.clone(), certificates.clone());
     let nginx = Nginx {
         binary: binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?,
         folder,
@@ -90,6 +93,7 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         drain_timeout: args.shutdown.drain_timeout,
         pid: Arc::default(),
         configurations: configurations.subscribe(),
+        certificates,
     };
     Ok(Child::Nginx(Box::new(nginx), configurations))
 }

@@ -19,6 +19,7 @@ mod failover;
 mod filter_panic;
 mod https;
 mod metrics;
+mod replacement;
 mod routing;
 mod shutdown;
 mod site;

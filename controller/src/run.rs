@@ -15,10 +15,11 @@ use tracing::info;
 
 use crate::args::{DataPlane, Origin, Run};
 use crate::data_plane::Child;
+use crate::guard::Guards;
 use crate::observers::{LookedAt, Observers};
 use crate::origin;
 use crate::poll::SharedLog;
-use crate::publish::Publisher;
+use crate::publish::{Publisher, Served};
 use crate::reports::Told;
 use crate::serve::{self, Address};
 use crate::tls::ServerTls;
@@ -100,13 +101,13 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let address = address(args, &run_dir.path)?;
     let child = Child::prepare(args, &run_dir.path, &certificate)?;
 
-    let shared_log = SharedLog::new();
-    let store = Store::new();
+    let (log, store, guards) = (SharedLog::new(), Store::new(), Guards::new()?);
+    let served = Served { log, store, guards };
     let view = View::default();
     let (envoy, probe) = (child.envoy(), child.probe());
-    let looked_at = LookedAt { view: &view, store: &store, envoy, probe, default_chain };
+    let looked_at = LookedAt { view: &view, served: &served, envoy, probe, default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    serve::serve(&address, serve::router(shared_log.clone(), admin.routes(&store))).await?;
+    serve::serve(&address, serve::router(served.log.clone(), admin.routes(&served))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let source = tokio::select! {
         source = origin::follow(args, &options, sender) => source?,
@@ -116,7 +117,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     source.election().into_iter().for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
-    let publisher = Publisher::new(options, settings, shared_log, store, view, metrics.clone(), told);
+    let publisher = Publisher::new(options, settings, served, view, metrics.clone(), told);
 
     let (stop, stopped) = watch::channel(false);
     let (publisher, data_plane) = child.supervise(args, publisher, metrics, stopped);

@@ -19,6 +19,7 @@ mod failover;
 mod filter_panic;
 mod https;
 mod metrics;
+mod passwords;
 mod replacement;
 mod routing;
 mod shutdown;

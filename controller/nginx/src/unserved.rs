@@ -64,6 +64,9 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
         }
         named(&location.policy);
     }
+    if location.policy.guard.is_some() {
+        add("auth-type", true);
+    }
     if location.error_pages.is_some() {
         add("custom-http-errors", false);
     }
@@ -145,6 +148,7 @@ fn named(policy: &Policy) {
         response_headers: _,
         largest_body: _,
         access: _,
+        guard: _,
         cors: _,
         limits: _,
         rate: _,

@@ -20,6 +20,7 @@ mod filter_panic;
 mod https;
 mod metrics;
 mod passwords;
+mod replacement;
 mod routing;
 mod shutdown;
 mod site;

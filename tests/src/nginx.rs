@@ -45,6 +45,15 @@ impl Conf {
         Ok(conf)
     }
 
+    /// Writes all of a configuration, which is told its folder.
+    pub fn whole(text: impl FnOnce(&Path) -> Result<String>) -> Result<Conf> {
+        let conf = Conf { dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()? };
+        let text = text(conf.dir())?;
+        fs::create_dir(conf.dir().join("certificates"))?;
+        fs::write(conf.file(), text).context("write nginx.conf")?;
+        Ok(conf)
+    }
+
     /// Replaces it, for the next reload.
     pub fn rewrite(&self, main: &str, http: &str) -> Result<()> {
         let module = artifacts::nginx_module()?;

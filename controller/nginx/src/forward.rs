@@ -1,5 +1,7 @@
 //! What nginx does with a request that goes to a pod.
 
+use std::num::NonZeroU32;
+
 use sluice_ir::{
     Access, BackendId, Location, PathMatch, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
 };
@@ -20,6 +22,8 @@ pub(crate) struct Forward {
     pub(crate) access: Access,
     pub(crate) limits: Vec<Limit>,
     pub(crate) limit_status: u16,
+    /// KiB of one answer in a second.
+    pub(crate) rate: Option<NonZeroU32>,
     pub(crate) cors: Option<CorsConf>,
     pub(crate) https: Option<Answer>,
     pub(crate) rewrite: Option<(Word, Value)>,
@@ -81,6 +85,7 @@ impl Forward {
         Forward {
             access: policy.access.clone(),
             limits: scene.limits.limits(policy),
+            rate: policy.rate,
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             cors: policy.cors.as_ref().and_then(cors::conf),
             https: location.https.as_ref().map(|https| redirect::to_https(https, host.name)),

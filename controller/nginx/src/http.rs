@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use askama::Template;
-use sluice_ir::{Cidr, Config, Edge, Server, ServerName};
+use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
 
 use crate::blocked::BlockedConf;
 use crate::conf::{Value, Word, word};
@@ -44,6 +44,8 @@ struct MainConf<'a> {
 struct EdgeConf<'a> {
     edge: &'a Edge,
     ciphers: Option<Word>,
+    gzip: Option<&'a Compressed>,
+    types: Vec<Word>,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
     pods: Vec<Line>,
@@ -87,6 +89,12 @@ fn resolver(address: &IpAddr) -> String {
     }
 }
 
+/// HTML is always compressed, and nginx warns when it is named.
+fn types(gzip: &Compressed) -> Vec<Word> {
+    let Some(types) = &gzip.types else { return vec![word("*")] };
+    types.iter().filter(|name| *name != "text/html").map(word).collect()
+}
+
 /// The checkpoint knows no variables; `sluice_filter` joins its words.
 fn parts(text: &str) -> Vec<Word> {
     let letters: Vec<char> = text.chars().collect();
@@ -108,11 +116,15 @@ impl<'a> EdgeConf<'a> {
             underscores: _,
             largest_body: _,
             blocked: _,
+            // The distribution's nginx has no Brotli: who takes that takes gzip as well.
+            compression,
             http: _,
         } = edge;
         EdgeConf {
             edge,
             ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
+            gzip: compression.gzip.as_ref(),
+            types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(told::hsts),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
             pods: told::pods(edge, Vec::new()),

@@ -64,6 +64,9 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
         }
         named(&location.policy);
     }
+    if location.error_pages.is_some() {
+        add("custom-http-errors", false);
+    }
     all.sort();
     all.dedup();
     all
@@ -144,6 +147,7 @@ fn named(policy: &Policy) {
         access: _,
         cors: _,
         limits: _,
+        rate: _,
         mirror: _,
         // No log is written.
         unlogged: _,

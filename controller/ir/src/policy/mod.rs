@@ -7,6 +7,8 @@ mod limits;
 mod mirror;
 mod proxy;
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 
 use crate::{Expression, Header, is_default};
@@ -51,6 +53,9 @@ pub struct Policy {
     /// How much one client may ask for.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: Option<Limits>,
+    /// KiB of one answer in a second.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rate: Option<NonZeroU32>,
     /// Who gets a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub mirror: Option<Mirror>,
@@ -79,6 +84,7 @@ impl Default for Policy {
             access: Access::default(),
             cors: None,
             limits: None,
+            rate: None,
             mirror: None,
             unlogged: false,
         }

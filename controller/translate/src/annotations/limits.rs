@@ -24,10 +24,10 @@ pub(super) const GROUP: Group = Group {
             .nginx(Support::Full),
         annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full(),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
-            .instead("a limit in the pods")
-            .harmless(&["0"]),
+            .partly("each answer by itself; WebSockets are not limited")
+            .nginx(Support::Full),
         annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location)
-            .instead("a limit in the pods")
+            .instead("limit-rate holds from the first byte on")
             .harmless(&["0"]),
         annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full(),
         annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
@@ -35,6 +35,11 @@ pub(super) const GROUP: Group = Group {
             .full(),
     ],
 };
+
+/// KiB of one answer in a second.
+pub(super) fn rate(view: &mut View<'_, '_>, globals: &Globals) -> Option<NonZeroU32> {
+    view.read("limit-rate", value::count).map_or(globals.rate, NonZeroU32::new)
+}
 
 pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {
     let multiplier =

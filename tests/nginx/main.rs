@@ -20,3 +20,4 @@ mod retries;
 mod routing;
 #[path = "../e2e/site.rs"]
 mod site;
+mod websockets;

@@ -4,6 +4,7 @@ mod bodies;
 mod certificates;
 mod configuration;
 mod controller;
+mod drop_in;
 mod endpoint_change;
 mod faults;
 mod gateway;

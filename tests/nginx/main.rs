@@ -6,6 +6,7 @@ mod configuration;
 mod controller;
 mod drop_in;
 mod endpoint_change;
+mod errors;
 mod faults;
 mod gateway;
 mod golden;

@@ -19,6 +19,7 @@ mod cors;
 mod errors;
 mod hash;
 mod headers;
+mod inadmissible;
 mod limits;
 mod load_balance;
 mod mirror;

@@ -57,6 +57,16 @@ pub(crate) struct Globals {
     pub(crate) authenticates: bool,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
+    pub(crate) admission: Strictness,
+}
+
+/// What only admission looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Strictness {
+    /// `strict-validate-path-type`: refuse what is no plain path in an Exact or Prefix path; otherwise warn.
+    pub(crate) path_types: bool,
+    /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
+    pub(crate) allow_snippets: bool,
 }
 
 /// `proxy-stream-*`: how long ports without HTTP wait for somebody.
@@ -93,6 +103,7 @@ impl Default for Globals {
             streams: Patience { idle: 600, attempts: 3 },
             authenticates: false,
             closed: false,
+            admission: Strictness { path_types: true, allow_snippets: false },
         }
     }
 }
@@ -119,6 +130,8 @@ impl Globals {
         view.set(&mut self.retries.attempts, "proxy-next-upstream-tries", tries);
         view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
         view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
+        view.set(&mut self.admission.path_types, "strict-validate-path-type", value::bool);
+        view.set(&mut self.admission.allow_snippets, "allow-snippet-annotations", value::bool);
         self.take_redirects(view);
         self.take_streams(view);
         self.take_policies(view);

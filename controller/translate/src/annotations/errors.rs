@@ -9,7 +9,7 @@ use super::view::View;
 use crate::global::Globals;
 
 /// `sluice run --data-plane nginx` names it in its log.
-const NGINX: Support = Support::Reported("error pages in the pods");
+const NGINX: Support = Support::Reported("let the pods answer with error pages");
 
 pub(super) const GROUP: Group = Group {
     title: "Errors",

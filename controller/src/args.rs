@@ -90,6 +90,12 @@ pub(crate) struct Translation {
     /// ConfigMap with the settings of the controller [default: none].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) configmap: Option<ObjectKey>,
+    /// ConfigMap with TCP ports and where they lead: `9000: NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]` [default: none].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) tcp_services_configmap: Option<ObjectKey>,
+    /// ConfigMap with UDP ports and where they lead: `53: NAMESPACE/SERVICE:PORT` [default: none].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) udp_services_configmap: Option<ObjectKey>,
     /// The only namespace to serve [default: all].
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) watch_namespace: Option<String>,

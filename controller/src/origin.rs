@@ -61,7 +61,7 @@ async fn follow_cluster(
     let settings = kube::Settings {
         options: options.clone(),
         namespace_selector: args.source.watch_namespace_selector.clone(),
-        always: options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect(),
+        always: options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect(),
     };
     let listeners = kube::Listeners { events, sightings, news: news.clone() };
     kube::follow(client, settings, listeners).await?;

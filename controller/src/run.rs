@@ -46,6 +46,12 @@ fn check(args: &Run) -> anyhow::Result<()> {
                 "--enable-metrics: nginx does not tell of requests yet; leave it out with --data-plane nginx"
             )
         }
+        DataPlane::Nginx
+            if args.translation.tcp_services_configmap.is_some()
+                || args.translation.udp_services_configmap.is_some() =>
+        {
+            bail!("--tcp-services-configmap, --udp-services-configmap: not served with --data-plane nginx")
+        }
         DataPlane::Envoy | DataPlane::Nginx => {
             check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
             check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")

@@ -25,4 +25,5 @@ mod routing;
 mod shutdown;
 mod site;
 mod sticky;
+mod streams;
 mod two_envoys;

@@ -37,6 +37,7 @@ mod report;
 mod resources;
 mod secrets;
 mod servers;
+mod streams;
 mod template;
 mod translation;
 

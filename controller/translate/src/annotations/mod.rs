@@ -210,6 +210,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         connect_timeout,
         protocol: spoken.protocol,
         tls,
+        proxy_protocol: false,
         keep: globals.transport.keep.clone(),
     };
     let connect_timeout = proxy::connect_timeout(view, globals);

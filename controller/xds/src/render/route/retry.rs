@@ -1,7 +1,7 @@
 //! What is tried again: nginx's conditions in Envoy's words.
 
-use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, RetryPolicy};
 use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
+use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, RetryPolicy};
 use sluice_ir::{Retries, RetryOn, Timeouts};
 
 use super::matching::is_not;

@@ -22,3 +22,5 @@ mod shutdown;
 mod site;
 mod sticky;
 mod two_envoys;
+mod weights;
+mod zones;

@@ -15,3 +15,4 @@ mod secrets;
 mod settings;
 mod status;
 mod watching;
+mod weights;

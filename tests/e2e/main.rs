@@ -18,6 +18,7 @@ mod filter_panic;
 mod https;
 mod metrics;
 mod passwords;
+mod questions;
 mod routing;
 mod shutdown;
 mod site;

@@ -39,7 +39,7 @@ pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Guard>
     let passwords = auth_basic::passwords(view);
     let question = auth_external::question(view, globals);
     let asks = passwords.is_some() || question.is_some();
-    asks.then(|| Guard { passwords, question, any })
+    asks.then_some(Guard { passwords, question, any })
 }
 
 fn any(text: &str) -> Parsed<bool> {

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::args::{DataPlane, Run};
-use crate::nginx::{self, Configurations, Nginx};
+use crate::metrics::Controller;
+use crate::nginx::{self, Certificates, Configurations, Nginx};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::{binary, options};
@@ -52,12 +53,13 @@ impl Child {
         self,
         args: &Run,
         publisher: Publisher,
+        metrics: Controller,
         stopped: watch::Receiver<bool>,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
             Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
-                let supervisor = tokio::spawn(nginx.supervise(stopped, announce(args)));
+                let supervisor = tokio::spawn(nginx.supervise(stopped, metrics, announce(args)));
                 (publisher.with_nginx(configurations), Some(supervisor))
             }
             Child::None => {
@@ -70,14 +72,16 @@ impl Child {
 
 fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
-    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET), certificate)?;
-    let configurations = Configurations::new(settings.clone());
+    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
+    let certificates = Certificates::new(settings.certificates(), certificate)?;
+    let configurations = Configurations::new(settings.clone(), certificates.clone());
     let nginx = Nginx {
         binary: binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?,
         folder,
         http: settings.http,
         drain_timeout: args.shutdown.drain_timeout,
         configurations: configurations.subscribe(),
+        certificates,
     };
     Ok(Child::Nginx(Box::new(nginx), configurations))
 }

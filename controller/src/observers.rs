@@ -45,7 +45,9 @@ impl Observers {
             Metrics::new(&identity, view.clone(), served.store.clone(), data_plane.clone(), counted)?;
         let socket = envoy.map(|envoy| envoy.admin_socket().to_owned());
         let health = Health::new(view.clone(), socket, flags.health_check_timeout);
-        let local = Local { view: view.clone(), health: health.clone(), data_plane, default_chain };
+        let default_service = args.translation.default_backend_service.clone();
+        let local =
+            Local { view: view.clone(), health: health.clone(), data_plane, default_chain, default_service };
         let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
         admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
@@ -66,7 +68,7 @@ impl Observers {
         let judge = Judge {
             view: view.clone(),
             options: Arc::new(options.clone()),
-            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect, ..Rules::default() }),
+            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect }),
             metrics: self.metrics.admission().clone(),
         };
         admission::serve(&args.webhook, judge).await

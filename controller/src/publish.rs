@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sluice_ir::{Backend, BackendId, Config};
-use sluice_translate::{Change, ObjectKey, Options, Translation, translate};
+use sluice_translate::{Change, ObjectKey, Options, Report, Translation, translate};
 use sluice_xds::{Settings, Store, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
@@ -65,6 +65,8 @@ pub(crate) struct Publisher {
     metrics: Controller,
     nginx: Option<Configurations>,
     told: Told,
+    /// What nginx does not serve.
+    unserved: Vec<Report>,
     ready: bool,
     farewell: Option<(Instant, Update)>,
 }
@@ -78,8 +80,8 @@ impl Publisher {
         metrics: Controller,
         told: Told,
     ) -> Self {
-        let (nginx, ready, farewell) = (None, false, None);
-        Publisher { view, options, settings, served, metrics, nginx, told, ready, farewell }
+        let (nginx, unserved, ready, farewell) = (None, Vec::new(), false, None);
+        Publisher { view, options, settings, served, metrics, nginx, told, unserved, ready, farewell }
     }
 
     /// Also writes nginx's configurations.
@@ -146,7 +148,7 @@ impl Publisher {
             return;
         }
         self.view.note_published();
-        self.told.tell(&self.view.translation());
+        self.told.tell(&self.view.translation(), &self.unserved);
     }
 
     /// The short way, at the cost of what changed: only endpoints moved.
@@ -191,20 +193,20 @@ impl Publisher {
     }
 
     /// Lets the filter and the routes use what is known by now; returns what can go then.
-    fn lead_there(&self, before: &Translation) -> Update {
+    fn lead_there(&mut self, before: &Translation) -> Update {
         let translation = self.view.translation();
         let config = translation.config();
         if let Some(nginx) = &self.nginx {
             self.served.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
-            nginx.publish(config);
+            self.unserved = nginx.publish(&translation);
         } else {
             self.served.log.publish(|log| log.replace(config));
             self.served.guards.publish(config, Some(before.config()));
             self.served.store.apply(Update::routing(config, &self.settings));
+            self.metrics.published(self.served.log.content());
         }
         let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
-        self.metrics.published(self.served.log.content());
         Update::farewells(before.config(), config)
     }
 

@@ -115,10 +115,10 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let told = Told::also_to(source.news.clone());
     admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
-    let publisher = Publisher::new(options, settings, served, view, metrics, told);
+    let publisher = Publisher::new(options, settings, served, view, metrics.clone(), told);
 
     let (stop, stopped) = watch::channel(false);
-    let (publisher, data_plane) = child.supervise(args, publisher, stopped);
+    let (publisher, data_plane) = child.supervise(args, publisher, metrics, stopped);
     let publisher = tokio::spawn(publisher.run(events));
     tokio::select! {
         () = signals.wait() => {}

@@ -1,6 +1,7 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
 mod bodies;
+mod certificates;
 mod configuration;
 mod controller;
 mod endpoint_change;
@@ -9,6 +10,7 @@ mod gateway;
 mod golden;
 mod guest;
 mod headers;
+mod limits;
 mod managed;
 mod pause;
 mod policies;

@@ -37,8 +37,16 @@ impl Options {
 
     /// In this cluster, with an Envoy as its child, on free ports.
     pub fn in_cluster(cluster: &Cluster) -> Options {
-        let options = Options::from_source(cluster.arguments());
-        options.environment("POD_NAMESPACE", cluster.namespace()).environment("POD_NAME", "sluice-0")
+        Options::from_source(cluster.arguments()).run_in(cluster.namespace())
+    }
+
+    /// In this cluster, for whatever is there, as a pod of a namespace.
+    pub fn with_access_to(cluster: &Cluster, namespace: &str) -> Options {
+        Options::from_source(cluster.access()).run_in(namespace)
+    }
+
+    fn run_in(self, namespace: &str) -> Options {
+        self.environment("POD_NAMESPACE", namespace).environment("POD_NAME", "sluice-0")
     }
 
     fn from_source(source: Vec<String>) -> Options {
@@ -270,6 +278,13 @@ impl Sluice {
     /// Sends a signal, named as in `SIGTERM`.
     pub fn signal(&self, name: &str) -> Result<()> {
         process::signal_by_name(self.pid(), name)
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn ended(&mut self) -> Result<()> {
+        let process = &mut self.process;
+        let ended = async || process.check().is_err().then_some(());
+        wait::until("the controller to end", ended).await.map(drop)
     }
 
     /// Waits until a pod answers.

@@ -13,6 +13,7 @@
 mod backend;
 mod balance;
 mod cidr;
+mod compression;
 mod edge;
 mod expression;
 mod path;
@@ -33,6 +34,7 @@ pub use balance::{
     SameSite,
 };
 pub use cidr::Cidr;
+pub use compression::{Compressed, Compression};
 pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
@@ -47,7 +49,7 @@ pub use server::{
 
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
-pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
+pub use transport::{Keep, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -79,6 +81,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// Who tells clients about errors, of any location.
+    #[must_use]
+    pub fn error_services(&self) -> BTreeSet<&BackendId> {
+        locations(self).filter_map(|location| location.error_pages.as_ref()?.backend.as_ref()).collect()
+    }
+
     /// This configuration, with the locations and backends that only the other one has: what must be known while one
     /// becomes the other.
     #[must_use]

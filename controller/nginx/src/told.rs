@@ -1,11 +1,11 @@
 //! Headers for pods and for clients. nginx takes those of a location instead of those around it, so a location that has
 //! one of its own says all of them.
 
-use sluice_ir::{Edge, ErrorRequest, Header, Hsts, Location};
+use sluice_ir::{ClientCertificates, Edge, ErrorRequest, Header, Hsts, Location};
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::cors;
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
+use crate::{cors, tls};
 
 /// A header and what it says.
 pub(crate) type Line = (Word, Value);
@@ -61,8 +61,8 @@ fn usual(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
     all.map(|(name, text)| (name.to_owned(), text))
 }
 
-/// What pods are told by a location alone; nothing where it has nothing to say.
-pub(crate) fn pods_of(location: &Location, edge: &Edge) -> Vec<Line> {
+/// What pods are told by a location alone.
+pub(crate) fn pods_of(location: &Location, clients: Option<&ClientCertificates>) -> Vec<(String, Text)> {
     let policy = &location.policy;
     let text = |text: &str| Text::default().then(text);
     let mut own = Vec::new();
@@ -81,7 +81,8 @@ pub(crate) fn pods_of(location: &Location, edge: &Edge) -> Vec<Line> {
         ];
         own.extend(lines.map(|(name, text)| (name.to_owned(), text)));
     }
-    if own.is_empty() { Vec::new() } else { pods(edge, own) }
+    own.extend(clients.into_iter().flat_map(tls::told));
+    own
 }
 
 /// What clients are told.

@@ -18,6 +18,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use sluice_ir::{Config, SecretValue, ServerName};
+use sluice_translate::ObjectKey;
 
 use super::backends;
 use super::health::Health;
@@ -31,6 +32,8 @@ pub(crate) struct Local {
     pub(crate) view: View,
     pub(crate) health: Health,
     pub(crate) data_plane: DataPlane,
+    /// `--default-backend-service`
+    pub(crate) default_service: Option<ObjectKey>,
     /// The chain that hosts without a certificate of their own present.
     pub(crate) default_chain: String,
 }
@@ -63,7 +66,10 @@ async fn configuration(
         "servers" | "backends" | "general" | "conf" if !is_get => {
             bad("Read only: configuration comes from the API server.")
         }
-        "backends" => json(&backends::upstreams(local.view.translation().config(), &local.view.resources())),
+        "backends" => {
+            let default = local.default_service.as_ref();
+            json(&backends::upstreams(local.view.translation().config(), &local.view.resources(), default))
+        }
         "general" => json(&serde_json::json!({})),
         "conf" => json(local.view.translation().config()),
         "certs" => certificate(&local, query.as_deref().unwrap_or_default()),

@@ -171,10 +171,12 @@ impl Translation {
         let Config { servers, backends, .. } = &mut self.config;
         let is_dead = |id: &BackendId| backends.get(id).is_none_or(is_dead);
         for location in servers.values_mut().flat_map(|server| &mut server.locations) {
-            let Some(ErrorService { backend, place }) = services.get(&location.id) else { continue };
+            let Some(ErrorService { backend, next, place }) = services.get(&location.id) else { continue };
             let Action::Forward(main) = &location.action else { continue };
             self.watched.extend([main.clone(), backend.clone()]);
-            if is_dead(main) && !is_dead(backend) {
+            if is_dead(backend) {
+                location.error_pages.iter_mut().for_each(|pages| pages.backend.clone_from(next));
+            } else if is_dead(main) {
                 location.action = Action::Forward(backend.clone());
                 location.for_https = None;
                 location.error = Some(ErrorRequest { status: 503, place: place.clone() });

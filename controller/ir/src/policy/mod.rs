@@ -9,6 +9,8 @@ mod mirror;
 mod proxy;
 mod question;
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 
 use crate::{Expression, Header, is_default};
@@ -58,6 +60,9 @@ pub struct Policy {
     /// How much one client may ask for.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: Option<Limits>,
+    /// KiB of one answer in a second.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rate: Option<NonZeroU32>,
     /// Who gets a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub mirror: Option<Mirror>,
@@ -87,6 +92,7 @@ impl Default for Policy {
             guard: None,
             cors: None,
             limits: None,
+            rate: None,
             mirror: None,
             unlogged: false,
         }

@@ -25,16 +25,13 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
 };
 use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
-use sluice_ir::{Backend, BackendId, Protocol, Transport};
+use sluice_ir::{Backend, BackendId, Keep, Protocol, Transport};
 
 use super::endpoints::named;
 use super::header::remove;
 use super::upstream_tls;
-use super::wire::{ads, any, extension, number, seconds};
+use super::wire::{ads, any, extension, millis, number, seconds};
 use crate::{BACKEND_HEADER, ENDPOINT_HEADER};
-
-/// nginx: `keepalive_timeout` of an upstream.
-const KEEPALIVE: i64 = 60;
 
 /// The cluster of one backend. Its endpoints are a resource of their own.
 #[must_use]
@@ -115,7 +112,14 @@ fn protocol_options(transport: &Transport) -> Any {
         Protocol::Http2 => ProtocolConfig::Http2ProtocolOptions(Http2ProtocolOptions::default()),
     };
     let spoken = ExplicitHttpConfig { protocol_config: Some(spoken) };
-    let common = CommonOptions { idle_timeout: seconds(KEEPALIVE), ..CommonOptions::default() };
+    let Keep { idle, requests, lifetime } = &transport.keep;
+    let common = CommonOptions {
+        // Envoy takes 0 as for ever, nginx as not at all.
+        idle_timeout: if *idle == 0 { millis(1) } else { seconds(i64::from(*idle)) },
+        max_requests_per_connection: requests.and_then(|requests| number(requests.get())),
+        max_connection_duration: lifetime.and_then(|lifetime| seconds(lifetime.get().into())),
+        ..CommonOptions::default()
+    };
     envoy_types::util::pack_any(HttpProtocolOptions {
         common_http_protocol_options: Some(common),
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),

@@ -8,6 +8,7 @@
 //! Pure, and the same bytes for the same input. Protobuf maps have no order, so none here has a second entry.
 
 mod cluster;
+mod compress;
 mod endpoints;
 mod filter;
 mod format;

@@ -28,6 +28,12 @@ pub(super) fn millis(millis: i32) -> Option<Duration> {
     Some(Duration { seconds: 0, nanos: millis * 1_000_000 })
 }
 
+/// Also longer than a second.
+pub(super) fn millis_long(millis: u32) -> Option<Duration> {
+    let nanos = i32::try_from(millis % 1000).unwrap_or_default() * 1_000_000;
+    Some(Duration { seconds: i64::from(millis / 1000), nanos })
+}
+
 pub(super) fn any<M: Name + Message>(message: M) -> Option<Any> {
     Some(pack_any(message))
 }

@@ -90,7 +90,7 @@ fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge)
             action.regex_rewrite = redirect::substitution(&location.path, template);
         }
         request_headers(&mut route, location);
-        route.typed_per_filter_config = policy::per_route(policy, edge.largest_body, is_websocket);
+        route.typed_per_filter_config = policy::per_route(location, edge.largest_body, is_websocket);
         Route { action: Some(RouteKind::Route(action)), ..route }
     };
     let mut routes = Vec::new();
@@ -131,7 +131,7 @@ fn host(policy: &Policy, edge: &Edge) -> Option<HostRewriteSpecifier> {
     }
 }
 
-fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
+pub(super) fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> RouteAction {
     RouteAction {
         cluster_specifier: Some(ClusterSpecifier::Cluster(id.as_str().to_owned())),
         // nginx limits the time between two reads, not the whole answer.

@@ -106,7 +106,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let served = Served { log, store, guards };
     let looked_at = LookedAt { view: &view, served: &served, envoy: child.envoy(), default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    serve::serve(&address, serve::router(served.log.clone(), admin.routes(&served))).await?;
+    serve::serve(&address, serve::router(&served, admin.routes(&served))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let source = tokio::select! {
         source = origin::follow(args, &options, sender) => source?,

@@ -3,13 +3,14 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Access, BackendId, Location, PathMatch, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
+    Access, BackendId, Location, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::cors::{self, CorsConf};
 use crate::expression::template;
 use crate::files::{self, Pinned};
+use crate::guard::GuardConf;
 use crate::limits::Limit;
 use crate::location::pattern;
 use crate::redirect::{self, Answer};
@@ -20,6 +21,7 @@ use crate::{mirror, upstream};
 /// The directives of a location that forwards.
 pub(crate) struct Forward {
     pub(crate) access: Access,
+    pub(crate) guard: Option<GuardConf>,
     pub(crate) limits: Vec<Limit>,
     pub(crate) limit_status: u16,
     /// KiB of one answer in a second.
@@ -83,7 +85,8 @@ impl Forward {
         let around = || is_grpc.then(|| Clients::of_all(edge));
         let has_own_body = policy.largest_body != edge.largest_body;
         Forward {
-            access: policy.access.clone(),
+            access: access(policy),
+            guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host.server)),
             limits: scene.limits.limits(policy),
             rate: policy.rate,
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
@@ -133,6 +136,12 @@ impl Tls {
             verify: verify.and_then(|verify| Some((pinned(&verify.authorities)?, verify.depth))),
         }
     }
+}
+
+/// Where one thing is enough, the controller looks at addresses, too.
+fn access(policy: &Policy) -> Access {
+    let any = policy.guard.as_ref().is_some_and(|guard| guard.any);
+    if any { Access::default() } else { policy.access.clone() }
 }
 
 fn rewrite(location: &Location) -> Option<(Word, Value)> {

@@ -18,6 +18,7 @@ mod cors;
 mod expression;
 mod files;
 mod forward;
+pub mod guard;
 mod http;
 mod limits;
 mod location;

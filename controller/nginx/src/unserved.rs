@@ -64,9 +64,6 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
         }
         named(&location.policy);
     }
-    if location.policy.guard.is_some() {
-        add("auth-type", true);
-    }
     if location.error_pages.is_some() {
         add("custom-http-errors", false);
     }

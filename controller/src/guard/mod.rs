@@ -15,6 +15,7 @@ mod ask;
 mod dial;
 mod expression;
 mod memory;
+mod nginx;
 mod passwords;
 mod questions;
 mod table;
@@ -24,6 +25,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use futures::FutureExt as _;
 use sluice_ir::{Config, Question};
 use sluice_xds::{Changes, Check, Checks, Verdict};
+
+pub(crate) use nginx::guard;
 
 use addresses::Standing;
 use memory::Memory;

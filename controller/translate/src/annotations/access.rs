@@ -2,7 +2,7 @@
 
 use sluice_ir::{Access, Guard};
 
-use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use super::{auth_basic, auth_external};
@@ -17,10 +17,7 @@ pub(super) const GROUP: Group = Group {
             .guard()
             .full(),
         annotation("denylist-source-range", Value::Cidrs, Risk::Medium, Scope::Location).guard().full(),
-        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location).guard().full(),
     ],
 };
 

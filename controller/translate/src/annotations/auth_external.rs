@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sluice_ir::{Expression, Header, Memory, Part, Question, Variable};
 
-use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::expression;
@@ -20,44 +20,24 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .guard()
-            .partly("a written host or $host; the service sees no ssl-client-* headers")
-            .nginx(CLOSED),
-        annotation("auth-method", Value::OneOf(METHODS), Risk::Low, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+            .partly("a written host or $host; the service sees no ssl-client-* headers"),
+        annotation("auth-method", Value::OneOf(METHODS), Risk::Low, Scope::Location).guard().full(),
         annotation("auth-signin", Value::Url, Risk::High, Scope::Location)
             .guard()
-            .partly("of nginx's variables those that Sluice has")
-            .nginx(CLOSED),
-        annotation("auth-signin-redirect-param", Value::Text, Risk::Medium, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
-        annotation("auth-response-headers", Value::List, Risk::Medium, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+            .partly("of nginx's variables those that Sluice has"),
+        annotation("auth-signin-redirect-param", Value::Text, Risk::Medium, Scope::Location).guard().full(),
+        annotation("auth-response-headers", Value::List, Risk::Medium, Scope::Location).guard().full(),
         annotation("auth-proxy-set-headers", Value::ConfigMap, Risk::Medium, Scope::Location)
             .guard()
-            .partly("of nginx's variables those that Sluice has")
-            .nginx(CLOSED),
+            .partly("of nginx's variables those that Sluice has"),
         annotation("auth-request-redirect", Value::Text, Risk::Medium, Scope::Location)
             .guard()
-            .partly("of nginx's variables those that Sluice has")
-            .nginx(CLOSED),
-        annotation("auth-always-set-cookie", Value::Bool, Risk::Low, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+            .partly("of nginx's variables those that Sluice has"),
+        annotation("auth-always-set-cookie", Value::Bool, Risk::Low, Scope::Location).guard().full(),
         annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
             .guard()
-            .partly("of nginx's variables those that Sluice has")
-            .nginx(CLOSED),
-        annotation("auth-cache-duration", Value::List, Risk::Medium, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+            .partly("of nginx's variables those that Sluice has"),
+        annotation("auth-cache-duration", Value::List, Risk::Medium, Scope::Location).guard().full(),
         annotation("auth-keepalive", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
         annotation("auth-keepalive-share-vars", Value::Bool, Risk::Low, Scope::Location)
             .needless(CONNECTIONS),
@@ -66,10 +46,7 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-snippet", Value::Text, Risk::Critical, Scope::Location)
             .guard()
             .instead("no raw nginx configuration; auth-proxy-set-headers adds headers"),
-        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location).guard().full(),
     ],
 };
 

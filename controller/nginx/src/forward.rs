@@ -86,7 +86,7 @@ impl Forward {
         let has_own_body = policy.largest_body != edge.largest_body;
         Forward {
             access: access(policy),
-            guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host.server)),
+            guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host)),
             limits: scene.limits.limits(policy),
             rate: policy.rate,
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),

@@ -3,10 +3,11 @@
 //! nginx's `auth_request` understands 2xx, 401 and 403. What else there is to say comes in headers of ours, so nothing of a
 //! tenant's is in the names of variables, and a change of users or answers reloads nothing.
 
-use sluice_ir::{Action, Guard, Location, Server};
+use sluice_ir::{Action, Guard, Location};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression;
+use crate::server::Host;
 use crate::settings::Settings;
 
 /// Where the controller answers.
@@ -50,7 +51,7 @@ pub(crate) struct GuardConf {
 }
 
 impl GuardConf {
-    pub(crate) fn of(guard: &Guard, server: &Server) -> Self {
+    pub(crate) fn of(guard: &Guard, host: Host<'_>) -> Self {
         let question = guard.question.as_ref();
         let names = question.is_some().then(|| (0..MOST_COOKIES).map(cookie)).into_iter().flatten();
         let names: Vec<String> = names.collect();
@@ -65,7 +66,7 @@ impl GuardConf {
             cookies: names.iter().map(|name| Text::default().variable(name).quoted()).collect(),
             always: question.is_some_and(|question| question.always_cookies),
             signs_in,
-            refused: server.clients.as_ref().is_some_and(|clients| clients.error_page.is_some()),
+            refused: host.clients().is_some_and(|clients| clients.error_page.is_some()),
         }
     }
 }
@@ -111,8 +112,8 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// `None` where nobody is guarded.
-    pub(crate) fn of(server: &Server, settings: &Settings) -> Option<Self> {
-        let guards: Vec<&Guard> = server.locations.iter().filter_map(guard_of).collect();
+    pub(crate) fn of(host: Host<'_>, settings: &Settings) -> Option<Self> {
+        let guards: Vec<&Guard> = host.server.locations.iter().filter_map(guard_of).collect();
         let first = guards.iter().find(|guard| guard.question.is_some()).or(guards.first())?;
         let variable = |name: &str| Text::default().variable(name).quoted();
         let said = [
@@ -132,8 +133,8 @@ impl Asking {
             path: ASKED,
             controller: word(format!("http://unix:{}:{PATH}", settings.controller.display())),
             lines: said.into(),
-            cookies: GuardConf::of(first, server).cookies,
-            signs_in: guards.iter().any(|guard| GuardConf::of(guard, server).signs_in),
+            cookies: GuardConf::of(first, host).cookies,
+            signs_in: guards.iter().any(|guard| GuardConf::of(guard, host).signs_in),
         })
     }
 }

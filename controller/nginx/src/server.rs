@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Blocked, Config, Server, ServerName};
+use sluice_ir::{Blocked, ClientCertificates, Config, Demand, Server, ServerName};
 
 use crate::conf::{Value, Word, word};
 use crate::guard::Asking;
@@ -28,6 +28,15 @@ pub(crate) struct Scene<'a> {
 pub(crate) struct Host<'a> {
     pub(crate) name: &'a ServerName,
     pub(crate) server: &'a Server,
+}
+
+impl<'a> Host<'a> {
+    /// Whom nginx asks for certificates here. Whoever comes without a name in the handshake is checked as the catch-all
+    /// host says, so that one never asks: its locations are closed instead.
+    pub(crate) fn clients(self) -> Option<&'a ClientCertificates> {
+        let clients = self.server.clients.as_ref().filter(|_| *self.name != ServerName::CatchAll)?;
+        (clients.demand != Demand::Off).then_some(clients)
+    }
 }
 
 /// `server {}`.
@@ -92,17 +101,14 @@ impl<'a> ServerConf<'a> {
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: taken.contains(&("", "/".to_owned())),
             copies: mirror::copies(server, config),
-            asking: Asking::of(server, settings),
+            asking: Asking::of(host, settings),
             locations,
         }
     }
 }
 
-/// Whoever comes without a name in the handshake is checked as the catch-all host says, so that one never asks: its
-/// locations are closed instead.
 fn clients(host: Host<'_>, scene: Scene<'_>) -> Option<ClientTls> {
-    let clients = host.server.clients.as_ref().filter(|_| *host.name != ServerName::CatchAll)?;
-    ClientTls::of(clients, scene.config, scene.settings)
+    ClientTls::of(host.clients()?, scene.config, scene.settings)
 }
 
 /// nginx's own wildcards take any number of labels.

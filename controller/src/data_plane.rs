@@ -24,7 +24,7 @@ pub(crate) const SOCKET: &str = "controller.sock";
 /// What is started as our child.
 pub(crate) enum Child {
     Envoy(Envoy),
-    Nginx(Box<Nginx>, Configurations),
+    Nginx(Box<Nginx>, Box<Configurations>),
     /// Data planes that somebody else runs come to us.
     None,
 }
@@ -71,7 +71,7 @@ impl Child {
             Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
                 let supervisor = tokio::spawn(nginx.supervise(stopped, metrics, announce(args)));
-                (publisher.with_nginx(configurations), Some(supervisor))
+                (publisher.with_nginx(*configurations), Some(supervisor))
             }
             Child::None => {
                 info!("serving xds on {}", args.xds_address);
@@ -95,7 +95,7 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         configurations: configurations.subscribe(),
         certificates,
     };
-    Ok(Child::Nginx(Box::new(nginx), configurations))
+    Ok(Child::Nginx(Box::new(nginx), Box::new(configurations)))
 }
 
 /// What is said whenever a data plane has become ready to serve.

@@ -196,12 +196,12 @@ impl Publisher {
     fn lead_there(&mut self, before: &Translation) -> Update {
         let translation = self.view.translation();
         let config = translation.config();
+        self.served.guards.publish(config, Some(before.config()));
         if let Some(nginx) = &self.nginx {
             self.served.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
             self.unserved = nginx.publish(&translation);
         } else {
             self.served.log.publish(|log| log.replace(config));
-            self.served.guards.publish(config, Some(before.config()));
             self.served.store.apply(Update::routing(config, &self.settings));
             self.metrics.published(self.served.log.content());
         }
@@ -228,10 +228,10 @@ impl Publisher {
     fn say_farewell(&mut self) {
         if let Some((_, farewell)) = self.farewell.take() {
             let translation = self.view.translation();
+            self.served.guards.settle(translation.config());
             if self.nginx.is_some() {
                 self.served.log.publish(|log| log.replace(translation.config()));
             } else {
-                self.served.guards.settle(translation.config());
                 self.served.store.apply(farewell);
             }
         }

@@ -107,13 +107,13 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let address = address(args, &run_dir.path)?;
     let child = Child::prepare(args, &run_dir.path, &certificate)?;
 
-    let (log, store, guards) = (SharedLog::new(), Store::new(), Guards::new()?);
-    let served = Served { log, store, guards };
     let view = View::default();
+    let (log, store, guards) = (SharedLog::new(), Store::new(), Guards::new(view.clone())?);
+    let served = Served { log, store, guards };
     let (envoy, probe) = (child.envoy(), child.probe());
     let looked_at = LookedAt { view: &view, served: &served, envoy, probe, default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    serve::serve(&address, serve::router(served.log.clone(), admin.routes(&served))).await?;
+    serve::serve(&address, serve::router(&served, admin.routes(&served))).await?;
     let (sender, events) = mpsc::unbounded_channel();
     let source = tokio::select! {
         source = origin::follow(args, &options, sender) => source?,

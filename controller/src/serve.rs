@@ -1,4 +1,4 @@
-//! One listener for data planes: xDS over gRPC, and the filter's log over plain HTTP.
+//! One listener for data planes: xDS over gRPC, the filter's log and nginx's questions over plain HTTP.
 
 use std::fs::Permissions;
 use std::net::SocketAddr;
@@ -11,8 +11,9 @@ use axum::routing::get;
 use sluice_filter_config::LOG_PATH;
 use tokio::net::{TcpListener, UnixListener};
 
-use crate::poll::{self, SharedLog};
+use crate::publish::Served;
 use crate::tls::ServerTls;
+use crate::{guard, poll};
 
 /// Where data planes find the controller.
 #[derive(Clone, Debug)]
@@ -23,9 +24,11 @@ pub(crate) enum Address {
     Tls(SocketAddr, ServerTls),
 }
 
-/// Both services on one router.
-pub(crate) fn router(log: SharedLog, xds: tonic::service::Routes) -> Router {
-    xds.into_axum_router().route(LOG_PATH, get(poll::plugin_config).with_state(log))
+/// All services on one router.
+pub(crate) fn router(served: &Served, xds: tonic::service::Routes) -> Router {
+    let log = get(poll::plugin_config).with_state(served.log.clone());
+    let guard = get(guard::guard).with_state(served.guards.clone());
+    xds.into_axum_router().route(LOG_PATH, log).route(sluice_nginx::guard::PATH, guard)
 }
 
 /// Binds, then serves in the background for as long as the runtime lives.

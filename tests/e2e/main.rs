@@ -20,6 +20,7 @@ mod filter_panic;
 mod https;
 mod metrics;
 mod passwords;
+mod questions;
 mod replacement;
 mod routing;
 mod shutdown;

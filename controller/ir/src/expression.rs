@@ -22,12 +22,16 @@ pub enum Variable {
     RemoteAddress,
     /// The `Host` header, with its port.
     Host,
+    /// The host of it in lower case, without a port. Only questions have it.
+    Hostname,
     /// `http` or `https`.
     Scheme,
     /// `GET`.
     Method,
     /// The path and the query.
     RequestUri,
+    /// The same, as a parameter of a URL. Only questions have it.
+    EscapedRequestUri,
     /// The path.
     Path,
     /// `X-Request-ID`, the client's or a new one.
@@ -55,9 +59,11 @@ impl std::fmt::Display for Variable {
         match self {
             Variable::RemoteAddress => f.write_str("$remote_addr"),
             Variable::Host => f.write_str("$http_host"),
+            Variable::Hostname => f.write_str("$host"),
             Variable::Scheme => f.write_str("$scheme"),
             Variable::Method => f.write_str("$request_method"),
             Variable::RequestUri => f.write_str("$request_uri"),
+            Variable::EscapedRequestUri => f.write_str("$escaped_request_uri"),
             Variable::Path => f.write_str("$uri"),
             Variable::RequestId => f.write_str("$request_id"),
             Variable::ServerPort => f.write_str("$server_port"),

@@ -40,8 +40,8 @@ pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
-    Access, Cors, ErrorPages, Guard, Limits, Mirror, Origin, Origins, Passwords, Place, Policy, Rate,
-    Retries, RetryOn, Timeouts,
+    Access, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins, Passwords, Place, Policy,
+    Question, Rate, Retries, RetryOn, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
 pub use server::{

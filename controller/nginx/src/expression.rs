@@ -35,9 +35,11 @@ fn name(variable: &Variable) -> String {
     match variable {
         Variable::RemoteAddress => "remote_addr".to_owned(),
         Variable::Host => "http_host".to_owned(),
+        Variable::Hostname => "host".to_owned(),
         Variable::Scheme => SCHEME.to_owned(),
         Variable::Method => "request_method".to_owned(),
-        Variable::RequestUri => "request_uri".to_owned(),
+        // Translation lets it through to questions only, which nginx does not ask.
+        Variable::RequestUri | Variable::EscapedRequestUri => "request_uri".to_owned(),
         Variable::Path => "uri".to_owned(),
         Variable::RequestId => REQUEST_ID.to_owned(),
         Variable::ServerPort => PORT.to_owned(),

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Access, BackendId, Location, PathMatch, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
+    Access, BackendId, Location, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -11,6 +11,7 @@ use crate::cors::{self, CorsConf};
 use crate::errors::{self, Page};
 use crate::expression::template;
 use crate::files::{self, Pinned};
+use crate::guard::GuardConf;
 use crate::limits::Limit;
 use crate::location::pattern;
 use crate::redirect::{self, Answer};
@@ -21,6 +22,7 @@ use crate::{mirror, upstream};
 /// The directives of a location that forwards.
 pub(crate) struct Forward {
     pub(crate) access: Access,
+    pub(crate) guard: Option<GuardConf>,
     pub(crate) limits: Vec<Limit>,
     pub(crate) limit_status: u16,
     /// KiB of one answer in a second.
@@ -86,7 +88,8 @@ impl Forward {
         let around = || is_grpc.then(|| Clients::of_all(edge));
         let has_own_body = policy.largest_body != edge.largest_body;
         Forward {
-            access: policy.access.clone(),
+            access: access(policy),
+            guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host)),
             limits: scene.limits.limits(policy),
             rate: policy.rate,
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
@@ -137,6 +140,12 @@ impl Tls {
             verify: verify.and_then(|verify| Some((pinned(&verify.authorities)?, verify.depth))),
         }
     }
+}
+
+/// Where one thing is enough, the controller looks at addresses, too.
+fn access(policy: &Policy) -> Access {
+    let any = policy.guard.as_ref().is_some_and(|guard| guard.any);
+    if any { Access::default() } else { policy.access.clone() }
 }
 
 fn rewrite(location: &Location) -> Option<(Word, Value)> {

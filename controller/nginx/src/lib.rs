@@ -19,6 +19,7 @@ mod errors;
 mod expression;
 mod files;
 mod forward;
+pub mod guard;
 mod http;
 mod limits;
 mod location;

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Blocked, Config, Server, ServerName};
+use sluice_ir::{Blocked, ClientCertificates, Config, Demand, Server, ServerName};
 
 use crate::conf::{Value, Word, word};
 use crate::errors::{self, Asked};
+use crate::guard::Asking;
 use crate::limits::Zones;
 use crate::location::{LocationConf, matches};
 use crate::mirror::{self, Copies};
@@ -30,6 +31,15 @@ pub(crate) struct Host<'a> {
     pub(crate) server: &'a Server,
 }
 
+impl<'a> Host<'a> {
+    /// Whom nginx asks for certificates here. Whoever comes without a name in the handshake is checked as the catch-all
+    /// host says, so that one never asks: its locations are closed instead.
+    pub(crate) fn clients(self) -> Option<&'a ClientCertificates> {
+        let clients = self.server.clients.as_ref().filter(|_| *self.name != ServerName::CatchAll)?;
+        (clients.demand != Demand::Off).then_some(clients)
+    }
+}
+
 /// `server {}`.
 #[derive(Template)]
 #[template(path = "server.conf")]
@@ -47,6 +57,7 @@ pub(crate) struct ServerConf<'a> {
     locations: Vec<LocationConf>,
     copies: Vec<Copies>,
     errors: Vec<Asked>,
+    asking: Option<Asking>,
     /// Something takes every path.
     is_whole: bool,
 }
@@ -93,16 +104,14 @@ impl<'a> ServerConf<'a> {
             is_whole: taken.contains(&("", "/".to_owned())),
             copies: mirror::copies(server, config),
             errors: errors::asked(server, config),
+            asking: Asking::of(host, settings),
             locations,
         }
     }
 }
 
-/// Whoever comes without a name in the handshake is checked as the catch-all host says, so that one never asks: its
-/// locations are closed instead.
 fn clients(host: Host<'_>, scene: Scene<'_>) -> Option<ClientTls> {
-    let clients = host.server.clients.as_ref().filter(|_| *host.name != ServerName::CatchAll)?;
-    ClientTls::of(clients, scene.config, scene.settings)
+    ClientTls::of(host.clients()?, scene.config, scene.settings)
 }
 
 /// nginx's own wildcards take any number of labels.

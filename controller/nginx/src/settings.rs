@@ -12,6 +12,8 @@ pub struct Settings {
     pub filter: PathBuf,
     /// The filter's configuration; it says where the controller is.
     pub checkpoint: String,
+    /// The controller's socket, where nginx asks who may come in.
+    pub controller: PathBuf,
     /// Where clients connect with http.
     pub http: SocketAddr,
     /// Where they connect with https.

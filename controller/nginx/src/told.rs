@@ -5,7 +5,7 @@ use sluice_ir::{ClientCertificates, Edge, ErrorRequest, Header, Hsts, Location};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
-use crate::{cors, tls};
+use crate::{cors, guard, tls};
 
 /// A header and what it says.
 pub(crate) type Line = (Word, Value);
@@ -72,6 +72,7 @@ pub(crate) fn pods_of(location: &Location, clients: Option<&ClientCertificates>)
     own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
     own.extend(location.error.iter().flat_map(of_error));
     own.extend(clients.into_iter().flat_map(tls::told));
+    own.extend(policy.guard.iter().flat_map(guard::pods_of));
     own
 }
 
@@ -111,7 +112,8 @@ impl Clients {
             policy.response_headers.iter().map(|header| (header.name.clone(), expression(&header.value)));
         let cors = policy.cors.iter().flat_map(cors::headers);
         let own: Vec<_> = own.chain(cors).collect();
-        (!own.is_empty()).then(|| Clients::with(edge, own))
+        let has_cookies = policy.guard.as_ref().is_some_and(|guard| guard.question.is_some());
+        (has_cookies || !own.is_empty()).then(|| Clients::with(edge, own))
     }
 
     fn with(edge: &Edge, own: Vec<(String, Text)>) -> Self {

@@ -4,35 +4,51 @@
 //!   Publisher --publish--> Guards (what each location asks for, who is known)
 //!                             ^
 //!   Envoy --Check--> judge ---+--> passwords: remembered, or computed where it may take its time
+//!                             +--> questions: remembered, or asked of a service
 //! ```
 //!
 //! A location that nobody has published is closed: a controller that has just started knows nothing yet, and lets nobody
 //! in.
 
 mod addresses;
+mod ask;
+mod dial;
+mod expression;
+mod memory;
+mod nginx;
 mod passwords;
+mod questions;
 mod table;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::FutureExt as _;
-use sluice_ir::Config;
+use sluice_ir::{Config, Question};
 use sluice_xds::{Changes, Check, Checks, Verdict};
 
+pub(crate) use nginx::guard;
+
 use addresses::Standing;
+use memory::Memory;
 use passwords::Passwords;
 use table::{Table, Watched};
+
+use crate::view::View;
 
 /// What is asked of clients, for all locations.
 #[derive(Clone, Debug)]
 pub(crate) struct Guards {
     table: Arc<RwLock<Arc<Table>>>,
     passwords: Arc<Passwords>,
+    memory: Arc<Memory>,
+    /// Where the pods of services are.
+    view: View,
 }
 
 impl Guards {
-    pub(crate) fn new() -> anyhow::Result<Self> {
-        Ok(Guards { table: Arc::default(), passwords: Arc::new(Passwords::new()?) })
+    pub(crate) fn new(view: View) -> anyhow::Result<Self> {
+        let passwords = Arc::new(Passwords::new()?);
+        Ok(Guards { table: Arc::default(), passwords, memory: Arc::default(), view })
     }
 
     /// What holds from now on. Locations that only `before` has are known a little longer: Envoys still ask for them.
@@ -60,24 +76,60 @@ impl Guards {
     async fn judge(&self, check: &Check) -> Verdict {
         let table = self.table();
         let Some(watched) = table.location(&check.location) else { return refuse(503) };
-        let guard = &watched.guard;
+        let verdict = if watched.guard.any {
+            self.one_of(watched, &table, check).await
+        } else {
+            self.all_of(watched, &table, check).await
+        };
+        match (verdict, &watched.guard.question) {
+            (Ok(changes), _) => Verdict::Let(without_credentials(watched, changes)),
+            (Err(refused), Some(question)) => questions::sign_in(question, refused, check),
+            (Err(refused), None) => refused,
+        }
+    }
+
+    /// The addresses were looked at by Envoy.
+    async fn all_of(&self, watched: &Watched, table: &Table, check: &Check) -> Result<Changes, Verdict> {
+        if let Some(asked) = &watched.guard.passwords {
+            self.passwords.check(asked, table, check).await?;
+        }
+        match &watched.guard.question {
+            Some(question) => self.ask(question, check).await,
+            None => Ok(Changes::default()),
+        }
+    }
+
+    /// nginx: the first that lets in, does; else a 401 says more than a 403.
+    async fn one_of(&self, watched: &Watched, table: &Table, check: &Check) -> Result<Changes, Verdict> {
         let mut refused = None;
-        if guard.any {
-            match addresses::standing(&watched.access, check.client) {
-                Standing::Allowed => return Verdict::Let(without_credentials(watched)),
-                Standing::Denied => refused = Some(refuse(403)),
-                Standing::Unknown => {}
+        match addresses::standing(&watched.access, check.client) {
+            Standing::Allowed => return Ok(Changes::default()),
+            Standing::Denied => refused = Some(refuse(403)),
+            Standing::Unknown => {}
+        }
+        if let Some(asked) = &watched.guard.passwords {
+            match self.passwords.check(asked, table, check).await {
+                Ok(()) => return Ok(Changes::default()),
+                Err(verdict) => refused = Some(verdict),
             }
         }
-        match &guard.passwords {
-            Some(asked) => match self.passwords.check(asked, &table, check).await {
-                Ok(()) => return Verdict::Let(without_credentials(watched)),
+        if let Some(question) = &watched.guard.question {
+            match self.ask(question, check).await {
+                Ok(changes) => return Ok(changes),
+                Err(verdict) if is_forbidden(&verdict) && refused.is_some() => {}
                 Err(verdict) => refused = Some(verdict),
-            },
-            None if refused.is_none() => return Verdict::Let(Changes::default()),
-            None => {}
+            }
         }
-        refused.unwrap_or_else(|| refuse(403))
+        Err(refused.unwrap_or_else(|| refuse(403)))
+    }
+
+    async fn ask(&self, question: &Question, check: &Check) -> Result<Changes, Verdict> {
+        let pods = question.backend.as_ref().map(|id| {
+            let translation = self.view.translation();
+            // A Service that is gone is nobody, not a name to look up.
+            translation.config().backends.get(id).cloned().unwrap_or_default()
+        });
+        questions::judge(question, pods.as_ref(), &self.memory, check).await
     }
 
     fn table(&self) -> Arc<Table> {
@@ -86,10 +138,17 @@ impl Guards {
 }
 
 /// ingress-nginx: a password that was asked for here is none of the pod's business.
-fn without_credentials(watched: &Watched) -> Changes {
-    let asked = watched.guard.passwords.is_some();
-    let remove = asked.then(|| "authorization".to_owned()).into_iter().collect();
-    Changes { remove, ..Changes::default() }
+fn without_credentials(watched: &Watched, mut changes: Changes) -> Changes {
+    const HEADER: &str = "authorization";
+    let said = changes.set.iter().any(|(name, _)| name == HEADER);
+    if watched.guard.passwords.is_some() && !said {
+        changes.remove.push(HEADER.to_owned());
+    }
+    changes
+}
+
+fn is_forbidden(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Refuse { status: 403, .. })
 }
 
 fn refuse(status: u16) -> Verdict {

@@ -15,7 +15,7 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
     let id = SecretId::users("default", "creds");
     let asked = Asked { realm: "the shop".to_owned(), users: id.clone() };
     let policy = Policy {
-        guard: Some(Guard { passwords: Some(asked), any }),
+        guard: Some(Guard { passwords: Some(asked), question: None, any }),
         access: Access { allow: allow.to_vec(), ..Access::default() },
         ..Policy::default()
     };
@@ -47,7 +47,7 @@ async fn status(guards: &Guards, check: &Check) -> u16 {
 
 #[tokio::test]
 async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
-    let guards = Guards::new().unwrap();
+    let guards = Guards::new(View::default()).unwrap();
     guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
     for _ in 0..2 {
         let Verdict::Let(changes) = guards.judge(&check(Some("foo:bar"))).await else { panic!("refused") };
@@ -64,7 +64,7 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
 
 #[tokio::test]
 async fn what_nobody_has_published_is_closed() {
-    let guards = Guards::new().unwrap();
+    let guards = Guards::new(View::default()).unwrap();
     assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
     let mut without_users = config(BCRYPT_OF_BAR, false, &[]);
     without_users.users.clear();
@@ -74,7 +74,7 @@ async fn what_nobody_has_published_is_closed() {
 
 #[tokio::test]
 async fn a_password_that_was_changed_is_right_no_more() {
-    let guards = Guards::new().unwrap();
+    let guards = Guards::new(View::default()).unwrap();
     guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
     assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
     guards.publish(&config("foo:{PLAIN}new", false, &[]), Some(&config(BCRYPT_OF_BAR, false, &[])));
@@ -84,7 +84,7 @@ async fn a_password_that_was_changed_is_right_no_more() {
 
 #[tokio::test]
 async fn what_is_gone_is_known_until_nobody_asks_for_it() {
-    let guards = Guards::new().unwrap();
+    let guards = Guards::new(View::default()).unwrap();
     let before = config(BCRYPT_OF_BAR, false, &[]);
     guards.publish(&Config::default(), Some(&before));
     assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
@@ -94,7 +94,7 @@ async fn what_is_gone_is_known_until_nobody_asks_for_it() {
 
 #[tokio::test]
 async fn where_one_thing_is_enough_an_address_or_a_password_is() {
-    let guards = Guards::new().unwrap();
+    let guards = Guards::new(View::default()).unwrap();
     let network = |text: &str| Cidr::new(text.parse().unwrap(), 8).unwrap();
     guards.publish(&config(BCRYPT_OF_BAR, true, &[network("10.0.0.0")]), None);
     assert_eq!(status(&guards, &check(None)).await, 200);

@@ -9,6 +9,19 @@ const LONGEST: usize = 4096;
 
 /// Every variable must be one that all data planes have; the error names the first that is not.
 pub(crate) fn parse(text: &str) -> Parsed<Expression> {
+    parse_with(text, |_| None)
+}
+
+/// As [`parse`], for what the controller itself puts together.
+pub(crate) fn for_questions(text: &str) -> Parsed<Expression> {
+    parse_with(text, |name| match name {
+        "host" => Some(Variable::Hostname),
+        "escaped_request_uri" => Some(Variable::EscapedRequestUri),
+        _ => None,
+    })
+}
+
+fn parse_with(text: &str, more: impl Fn(&str) -> Option<Variable>) -> Parsed<Expression> {
     if text.len() > LONGEST || text.chars().any(char::is_control) {
         return Err(format!("one line of at most {LONGEST} bytes").into());
     }
@@ -17,7 +30,7 @@ pub(crate) fn parse(text: &str) -> Parsed<Expression> {
     while let Some((plain, behind)) = rest.split_once('$') {
         push(&mut parts, plain);
         let (name, after) = name(behind).ok_or("a name of a variable after each $")?;
-        let variable = variable(name).ok_or_else(|| {
+        let variable = more(name).or_else(|| variable(name)).ok_or_else(|| {
             format!("variables that Sluice has ($remote_addr, $host, $scheme, $request_uri, $http_NAME, ...), not ${name}")
         })?;
         parts.push(Part::Variable(variable));

@@ -23,7 +23,8 @@ pub use resource::{Name, ResourceType};
 pub use serve::{Changes, Check, Checks, Verdict};
 pub use serve::{Generation, Refusal, Request, Requests, Stats, Store, routes};
 pub use settings::{
-    BACKEND_HEADER, CONTROLLER_CLUSTER, Certificate, ENDPOINT_HEADER, FilterCode, Https, Settings,
+    BACKEND_HEADER, CONTROLLER_CLUSTER, COOKIE_HEADER, Certificate, ENDPOINT_HEADER, FilterCode, Https,
+    MOST_COOKIES, Settings,
 };
 pub use snapshot::Resources;
 pub use update::Update;

@@ -25,6 +25,10 @@ pub(crate) const LOCATION_KEY: &str = "location";
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.
 pub(crate) const AUTH_CLUSTER: &str = "sluice_auth";
+/// Headers of an answer, each with a number behind it: cookies of who decided, the client's only if the pod is content.
+pub const COOKIE_HEADER: &str = "x-sluice-set-cookie-";
+/// As many as there are; more are dropped.
+pub const MOST_COOKIES: usize = 8;
 /// What Envoy says beside such a question: the location that takes the request ...
 pub(crate) const LOCATION_METADATA: &str = "sluice-location";
 /// ... and the address of the client.

@@ -1,8 +1,8 @@
-//! Who may come in, by what they know.
+//! Who may come in, by what they know or what a service says.
 
 use serde::Serialize;
 
-use crate::{SecretId, is_default};
+use crate::{Question, SecretId, is_default};
 
 /// What is asked of a client, beside where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -10,6 +10,9 @@ pub struct Guard {
     /// A name and a password.
     #[serde(skip_serializing_if = "is_default")]
     pub passwords: Option<Passwords>,
+    /// What a service says.
+    #[serde(skip_serializing_if = "is_default")]
+    pub question: Option<Question>,
     /// One thing is enough: an address that is allowed, or what is asked for here. Without this all of it is needed.
     #[serde(skip_serializing_if = "is_default")]
     pub any: bool,

@@ -7,6 +7,7 @@ mod guard;
 mod limits;
 mod mirror;
 mod proxy;
+mod question;
 
 use std::num::NonZeroU32;
 
@@ -21,6 +22,7 @@ pub use guard::{Guard, Passwords};
 pub use limits::{Limits, Rate};
 pub use mirror::Mirror;
 pub use proxy::{Retries, RetryOn, Timeouts};
+pub use question::{Memory, Question};
 
 /// Everything that annotations say about the requests of one location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -9,6 +9,7 @@ pub fn settings() -> Settings {
     Settings {
         module: "m.so".into(),
         filter: "f.cwasm".into(),
+        controller: "controller.sock".into(),
         checkpoint: "{}".to_owned(),
         http: SocketAddr::from(([127, 0, 0, 1], 80)),
         https: SocketAddr::from(([127, 0, 0, 1], 443)),

@@ -2,10 +2,10 @@
 
 use sluice_ir::{Access, Guard};
 
-use super::auth_basic;
-use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
+use super::{auth_basic, auth_external};
 use crate::global::Globals;
 
 pub(super) const GROUP: Group = Group {
@@ -17,10 +17,7 @@ pub(super) const GROUP: Group = Group {
             .guard()
             .full(),
         annotation("denylist-source-range", Value::Cidrs, Risk::Medium, Scope::Location).guard().full(),
-        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location).guard().full(),
     ],
 };
 
@@ -34,10 +31,12 @@ pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> Access {
 }
 
 /// What is asked of clients beside their address; `None` when nothing is.
-pub(super) fn guard(view: &mut View<'_, '_>) -> Option<Guard> {
+pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Guard> {
     let any = view.read("satisfy", any).unwrap_or_default();
-    let passwords = Some(auth_basic::passwords(view)?);
-    Some(Guard { passwords, any })
+    let passwords = auth_basic::passwords(view);
+    let question = auth_external::question(view, globals);
+    let asks = passwords.is_some() || question.is_some();
+    asks.then_some(Guard { passwords, question, any })
 }
 
 fn any(text: &str) -> Parsed<bool> {

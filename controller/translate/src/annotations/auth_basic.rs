@@ -2,7 +2,7 @@
 
 use sluice_ir::Passwords;
 
-use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::Parsed;
 use super::view::View;
 use crate::Severity;
@@ -12,17 +12,14 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("auth-type", Value::OneOf(&["basic", "digest"]), Risk::Low, Scope::Location)
             .guard()
-            .partly("basic; digest closes the paths")
-            .nginx(CLOSED),
+            .partly("basic; digest closes the paths"),
         annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location)
             .guard()
-            .partly("hashes of bcrypt up to cost 15, apr1, MD5, SHA-1, SHA-256, SHA-512 and DES")
-            .nginx(CLOSED),
+            .partly("hashes of bcrypt up to cost 15, apr1, MD5, SHA-1, SHA-256, SHA-512 and DES"),
         annotation("auth-secret-type", Value::OneOf(&["auth-file", "auth-map"]), Risk::Low, Scope::Location)
             .guard()
-            .full()
-            .nginx(CLOSED),
-        annotation("auth-realm", Value::Text, Risk::Medium, Scope::Location).guard().full().nginx(CLOSED),
+            .full(),
+        annotation("auth-realm", Value::Text, Risk::Medium, Scope::Location).guard().full(),
     ],
 };
 

@@ -1,42 +1,313 @@
-//! External authentication.
+//! A service that decides who may come in.
+
+use std::collections::BTreeMap;
+
+use sluice_ir::{Expression, Header, Memory, Part, Question, Variable};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value;
+use super::value::{self, Parsed};
 use super::view::View;
+use crate::expression;
 use crate::global::Globals;
+use crate::outside::Target;
 
 /// As ingress-nginx accepts them.
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
+const CONNECTIONS: &str = "a question has a connection of its own";
 
 pub(super) const GROUP: Group = Group {
     title: "A service that decides",
     annotations: &[
-        annotation("auth-url", Value::Url, Risk::High, Scope::Location).guard(),
-        annotation("auth-method", Value::OneOf(METHODS), Risk::Low, Scope::Location).guard(),
-        annotation("auth-signin", Value::Url, Risk::High, Scope::Location).guard(),
-        annotation("auth-signin-redirect-param", Value::Text, Risk::Medium, Scope::Location).guard(),
-        annotation("auth-response-headers", Value::List, Risk::Medium, Scope::Location).guard(),
-        annotation("auth-proxy-set-headers", Value::ConfigMap, Risk::Medium, Scope::Location).guard(),
-        annotation("auth-request-redirect", Value::Text, Risk::Medium, Scope::Location).guard(),
-        annotation("auth-always-set-cookie", Value::Bool, Risk::Low, Scope::Location).guard(),
-        annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location).guard(),
-        annotation("auth-cache-duration", Value::List, Risk::Medium, Scope::Location).guard(),
-        annotation("auth-keepalive", Value::Int, Risk::Low, Scope::Location),
-        annotation("auth-keepalive-share-vars", Value::Bool, Risk::Low, Scope::Location),
-        annotation("auth-keepalive-requests", Value::Int, Risk::Low, Scope::Location),
-        annotation("auth-keepalive-timeout", Value::Int, Risk::Low, Scope::Location),
-        annotation("auth-snippet", Value::Text, Risk::Critical, Scope::Location).guard(),
-        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location)
+        annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .guard()
-            .partly("nobody is asked yet: where the ConfigMap has a global-auth-url, only false is served"),
+            .partly("a written host or $host; the service sees no ssl-client-* headers"),
+        annotation("auth-method", Value::OneOf(METHODS), Risk::Low, Scope::Location).guard().full(),
+        annotation("auth-signin", Value::Url, Risk::High, Scope::Location)
+            .guard()
+            .partly("of nginx's variables those that Sluice has"),
+        annotation("auth-signin-redirect-param", Value::Text, Risk::Medium, Scope::Location).guard().full(),
+        annotation("auth-response-headers", Value::List, Risk::Medium, Scope::Location).guard().full(),
+        annotation("auth-proxy-set-headers", Value::ConfigMap, Risk::Medium, Scope::Location)
+            .guard()
+            .partly("of nginx's variables those that Sluice has"),
+        annotation("auth-request-redirect", Value::Text, Risk::Medium, Scope::Location)
+            .guard()
+            .partly("of nginx's variables those that Sluice has"),
+        annotation("auth-always-set-cookie", Value::Bool, Risk::Low, Scope::Location).guard().full(),
+        annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
+            .guard()
+            .partly("of nginx's variables those that Sluice has"),
+        annotation("auth-cache-duration", Value::List, Risk::Medium, Scope::Location).guard().full(),
+        annotation("auth-keepalive", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
+        annotation("auth-keepalive-share-vars", Value::Bool, Risk::Low, Scope::Location)
+            .needless(CONNECTIONS),
+        annotation("auth-keepalive-requests", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
+        annotation("auth-keepalive-timeout", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
+        annotation("auth-snippet", Value::Text, Risk::Critical, Scope::Location)
+            .guard()
+            .instead("no raw nginx configuration; auth-proxy-set-headers adds headers"),
+        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location).guard().full(),
     ],
 };
 
-/// Where the operator wants every client authenticated, a location is open only if its Ingress says so.
-pub(super) fn global(view: &mut View<'_, '_>, globals: &Globals) {
+/// The Ingress's own question, or the operator's.
+pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Question> {
     let applies = view.read("enable-global-auth", value::bool).unwrap_or(true);
-    if applies && globals.authenticates {
-        let reason = "the ConfigMap's global-auth-url is not served yet";
-        view.without("enable-global-auth", reason, "");
+    let url = view.read("auth-url", url);
+    let redirect = view.read("auth-signin-redirect-param", parameter);
+    let sign_in = view.read("auth-signin", |text| sign_in(text, redirect.as_deref()));
+    let key = view.read("auth-cache-key", expression::for_questions);
+    let durations = view.read("auth-cache-duration", durations);
+    let method = view.read("auth-method", method);
+    let to_pods = view.read("auth-response-headers", header_names).unwrap_or_default();
+    let back = view.read("auth-request-redirect", expression::for_questions);
+    let always_cookies = view.flag("auth-always-set-cookie");
+    let headers = headers(view);
+    let Some(url) = url else {
+        return globals.question.clone().filter(|_| applies);
+    };
+    let memory = key.map(|key| durations.unwrap_or_else(usual_durations).with(key));
+    let back = back.unwrap_or_else(request_uri);
+    Some(Question { url, backend: None, method, sign_in, to_pods, headers, back, always_cookies, memory })
+}
+
+fn headers(view: &mut View<'_, '_>) -> Vec<Header> {
+    const NAME: &str = "auth-proxy-set-headers";
+    let Some(text) = view.text(NAME) else { return Vec::new() };
+    let data = match view.references.config_map(&view.namespace, text) {
+        Ok(data) => data,
+        Err(fault) => {
+            view.without(NAME, fault, "");
+            return Vec::new();
+        }
+    };
+    let mut headers = Vec::new();
+    for (name, text) in data {
+        let read = value::header_name(name)
+            .and_then(|name| Ok(Header { name, value: expression::for_questions(text)? }));
+        match read {
+            Ok(header) => headers.push(header),
+            Err(expected) => view.refuse_part(NAME, &expected, &format!("{name}: {text}")),
+        }
+    }
+    headers
+}
+
+/// Where the service is, when its name is written down.
+pub(crate) fn target(question: &Question) -> Option<Target> {
+    let Some(Part::Text(text)) = question.url.0.first() else { return None };
+    Target::parse(text).ok().map(|(target, _)| target)
+}
+
+/// What a client says must not choose whom we ask (R9 of the security rules): but its own host may be asked.
+pub(crate) fn url(text: &str) -> Parsed<Expression> {
+    let url = url_with_variables(text)?;
+    let [first, rest @ ..] = url.0.as_slice() else { return Err("a URL".into()) };
+    let Part::Text(written) = first else {
+        return Err("a URL that begins with http:// or https://".into());
+    };
+    if matches!(written.as_str(), "http://" | "https://") {
+        let asked_for = matches!(rest.first(), Some(Part::Variable(Variable::Host | Variable::Hostname)));
+        let ends = match rest.get(1) {
+            None => true,
+            Some(Part::Text(text)) => text.starts_with(['/', '?']),
+            Some(Part::Variable(variable)) => *variable == Variable::RequestUri,
+        };
+        return if asked_for && ends {
+            Ok(url)
+        } else {
+            Err("a URL with a written host, or with $host".into())
+        };
+    }
+    let (_, behind) = Target::parse(written)?;
+    let host_ends =
+        !behind.is_empty() || matches!(rest.first(), None | Some(Part::Variable(Variable::RequestUri)));
+    if host_ends { Ok(url) } else { Err("a URL with a written host, or with $host".into()) }
+}
+
+fn url_with_variables(text: &str) -> Parsed<Expression> {
+    let allowed =
+        |letter: char| letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%${}".contains(letter);
+    let valid = text.len() <= 2000 && text.chars().all(allowed);
+    if valid { expression::for_questions(text) } else { Err("a URL".into()) }
+}
+
+/// The name of a parameter of a URL.
+pub(crate) fn parameter(text: &str) -> Parsed<String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
+    let valid = (1..=64).contains(&text.len()) && text.bytes().all(plain);
+    if valid { Ok(text.to_owned()) } else { Err("the name of a parameter".into()) }
+}
+
+/// With the way back behind it, unless it has one.
+pub(crate) fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression> {
+    let parameter = parameter.unwrap_or("rd");
+    let is_place = ["http://", "https://", "/", "$"].iter().any(|begin| text.starts_with(begin));
+    if !is_place {
+        return Err("a URL or a path".into());
+    }
+    let query = text.split_once('?').map(|(_, query)| query);
+    let mut parameters = query.into_iter().flat_map(|query| query.split('&'));
+    let has_one = parameters
+        .any(|pair| pair.split_once('=').is_some_and(|(name, value)| name == parameter && !value.is_empty()));
+    if has_one {
+        return url_with_variables(text);
+    }
+    let separator = if query.is_some_and(|query| !query.is_empty()) { '&' } else { '?' };
+    let text = text.trim_end_matches('?');
+    url_with_variables(&format!(
+        "{text}{separator}{parameter}=$pass_access_scheme://$http_host$escaped_request_uri"
+    ))
+}
+
+pub(crate) fn method(text: &str) -> Parsed<String> {
+    let known = METHODS.contains(&text);
+    if known { Ok(text.to_owned()) } else { Err(format!("one of {}", METHODS.join(", ")).into()) }
+}
+
+/// Headers that frame a request are not for a service to say.
+pub(crate) fn header_names(text: &str) -> Parsed<Vec<String>> {
+    const FRAMING: &[&str] =
+        &["host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer"];
+    let name = |name: &str| {
+        let name = value::header_name(name)?.to_ascii_lowercase();
+        if FRAMING.contains(&name.as_str()) {
+            Err("headers that do not frame a request".into())
+        } else {
+            Ok(name)
+        }
+    };
+    value::list(text).into_iter().map(name).collect()
+}
+
+pub(crate) fn request_uri() -> Expression {
+    Expression(vec![Part::Variable(Variable::RequestUri)])
+}
+
+/// How long answers are remembered, by status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Durations {
+    statuses: BTreeMap<u16, u32>,
+    others: u32,
+}
+
+impl Durations {
+    pub(crate) fn with(self, key: Expression) -> Memory {
+        Memory { key, statuses: self.statuses, others: self.others }
+    }
+}
+
+/// ingress-nginx: `200 202 401 5m`.
+pub(crate) fn usual_durations() -> Durations {
+    Durations { statuses: [200, 202, 401].map(|status| (status, 300)).into(), others: 0 }
+}
+
+/// nginx's `proxy_cache_valid`: statuses, or `any`, and a time; several of them between commas.
+pub(crate) fn durations(text: &str) -> Parsed<Durations> {
+    const EXPECTED: &str = "statuses and a time, such as 200 202 401 5m";
+    let mut durations = Durations::default();
+    for part in value::list(text) {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        let (time, statuses) = words.split_last().ok_or(EXPECTED)?;
+        let seconds = time_of(time).ok_or(EXPECTED)?;
+        if statuses.is_empty() {
+            durations.statuses.extend([200, 301, 302].map(|status| (status, seconds)));
+        }
+        for status in statuses {
+            match status.parse() {
+                Ok(status @ 100..=599) => drop(durations.statuses.insert(status, seconds)),
+                _ if *status == "any" => durations.others = seconds,
+                _ => return Err(EXPECTED.into()),
+            }
+        }
+    }
+    if durations == Durations::default() { Err(EXPECTED.into()) } else { Ok(durations) }
+}
+
+/// nginx: `90`, `90s`, `5m`, `1h30m`, `1d`. In seconds.
+fn time_of(text: &str) -> Option<u32> {
+    let (mut total, mut digits) = (0u32, String::new());
+    for letter in text.chars() {
+        let unit = match letter {
+            '0'..='9' => {
+                digits.push(letter);
+                continue;
+            }
+            's' => 1,
+            'm' => 60,
+            'h' => 3600,
+            'd' => 86_400,
+            'w' => 604_800,
+            _ => return None,
+        };
+        total = total.checked_add(std::mem::take(&mut digits).parse::<u32>().ok()?.checked_mul(unit)?)?;
+    }
+    if digits.is_empty() {
+        Some(total).filter(|_| !text.is_empty())
+    } else {
+        total.checked_add(digits.parse().ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(expression: Parsed<Expression>) -> String {
+        serde_json::to_value(expression.unwrap()).unwrap().as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_client_does_not_choose_whom_we_ask() {
+        for good in [
+            "https://auth.example",
+            "https://auth.example/verify?a=$arg_a",
+            "http://auth.ns.svc:8080/x",
+            "https://$host/oauth2/auth",
+            "https://$http_host/oauth2/auth",
+            "http://auth.example$request_uri",
+        ] {
+            assert_eq!(url(good).map(|_| ()), Ok(()), "{good}");
+        }
+        for bad in [
+            "https://invalid..host",
+            "http://$arg_a/",
+            "http://$http_x_host/",
+            "http://$host.evil/",
+            "http://$host$arg_a/",
+            "http://auth.example$arg_a",
+            "http://auth.example:80$uri",
+            "$scheme://auth.example",
+            "http://127.0.0.1:9901/quitquitquit",
+            "http://169.254.169.254/latest",
+            "ftp://auth.example",
+            "http://a b",
+            "http://a\"; deny all;",
+            "",
+        ] {
+            assert!(url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_place_to_sign_in_knows_the_way_back() {
+        let back = "$scheme://$http_host$escaped_request_uri";
+        assert_eq!(shown(sign_in("http://$host/start", None)), format!("http://$host/start?rd={back}"));
+        assert_eq!(shown(sign_in("/start?a=b", Some("to"))), format!("/start?a=b&to={back}"));
+        assert_eq!(shown(sign_in("/start?rd=x", None)), "/start?rd=x");
+        assert!(sign_in("javascript:alert(1)", None).is_err());
+    }
+
+    #[test]
+    fn answers_are_remembered_by_status() {
+        let found = durations("200 202 401 5m, 403 1h30m, any 10").unwrap();
+        assert_eq!((found.statuses[&401], found.statuses[&403], found.others), (300, 5400, 10));
+        assert_eq!(durations("90s").unwrap().statuses[&301], 90);
+        for bad in ["", "200", "200 5x", "m", "20000 5m", "200 99999999999m", "x 5m"]
+            .into_iter()
+            .filter(|text| *text != "200")
+        {
+            assert!(durations(bad).is_err(), "{bad:?}");
+        }
     }
 }

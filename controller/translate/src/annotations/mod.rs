@@ -8,7 +8,7 @@
 mod access;
 mod affinity;
 mod auth_basic;
-mod auth_external;
+pub(crate) mod auth_external;
 mod auth_tls;
 mod backend;
 mod body;
@@ -168,7 +168,6 @@ impl Annotations {
         let clients = auth_tls::clients(view);
         let mirror = mirror::mirror(view);
         let policy = policy(view, globals);
-        auth_external::global(view, globals);
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -197,7 +196,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         response_headers: headers::custom(view, globals),
         largest_body: body::largest(view, globals),
         access: access::access(view, globals),
-        guard: access::guard(view),
+        guard: access::guard(view, globals),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
         rate: limits::rate(view, globals),

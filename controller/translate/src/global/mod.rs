@@ -4,12 +4,13 @@ mod blocked;
 mod compression;
 mod edge;
 mod keys;
+mod question;
 mod view;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use sluice_ir::{Access, Cidr, Edge, Retries, Timeouts, Transport};
+use sluice_ir::{Access, Cidr, Edge, Question, Retries, Timeouts, Transport};
 
 use crate::annotations::{
     Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, usual_statuses, value,
@@ -55,8 +56,8 @@ pub(crate) struct Globals {
     /// `no-auth-locations`: prefixes of paths where nobody is asked who they are.
     pub(crate) unguarded: Vec<String>,
     pub(crate) streams: Patience,
-    /// `global-auth-url`: clients are to be authenticated, except where `enable-global-auth` is off.
-    pub(crate) authenticates: bool,
+    /// `global-auth-url`: who is asked about clients, except where `enable-global-auth` is off.
+    pub(crate) question: Option<Question>,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
     pub(crate) admission: Strictness,
@@ -104,7 +105,7 @@ impl Default for Globals {
             balance: Balance::default(),
             unguarded: vec!["/.well-known/acme-challenge".to_owned()],
             streams: Patience { idle: 600, attempts: 3 },
-            authenticates: false,
+            question: None,
             closed: false,
             admission: Strictness { path_types: true, allow_snippets: false },
         }
@@ -155,7 +156,7 @@ impl Globals {
     }
 
     fn take_policies(&mut self, view: &mut View<'_, '_>) {
-        view.set(&mut self.authenticates, "global-auth-url", |text| Ok(!text.is_empty()));
+        self.closed |= !question::take(&mut self.question, view);
         view.set(&mut self.unguarded, "no-auth-locations", |text| Ok(owned(text)));
         self.closed |= !view.guard(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
         self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
 use sluice_ir::{BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
 
-use crate::annotations::{Annotations, Context};
+use crate::annotations::{Annotations, Context, auth_external};
 use crate::backends::{Origin, Port, Registry, Terms, Use};
 use crate::global::Globals;
 use crate::object::{key_of, shortened};
@@ -133,6 +133,7 @@ impl Assembly<'_> {
         let tls = spec.tls.as_deref().unwrap_or_default().into();
         let mut author = Author { object, annotations: Arc::new(annotations), tls };
         self.add_mirror(&mut author);
+        self.add_question(&mut author);
         if let Some(rules) = author.annotations.canary.clone() {
             self.add_canary(ingress, &author, &rules);
             return;
@@ -242,6 +243,22 @@ impl Assembly<'_> {
         let backend = self.target(&target, author, "mirror-target");
         let annotations = Arc::make_mut(&mut author.annotations);
         Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host });
+    }
+
+    /// A service of the cluster is asked at its pods.
+    fn add_question(&mut self, author: &mut Author) {
+        let guard = author.annotations.policy.guard.as_ref();
+        let Some(target) = guard.and_then(|guard| guard.question.as_ref()).and_then(auth_external::target)
+        else {
+            return;
+        };
+        let is_known = target.service().is_some_and(|(key, _)| self.resources.services.contains_key(&key));
+        let backend = is_known.then(|| self.target(&target, author, "auth-url"));
+        let annotations = Arc::make_mut(&mut author.annotations);
+        let guard = Arc::make_mut(&mut annotations.policy).guard.as_mut();
+        if let Some(question) = guard.and_then(|guard| guard.question.as_mut()) {
+            question.backend = backend;
+        }
     }
 
     fn report(&mut self, object: &ObjectRef) -> Reporter<'_> {

@@ -15,10 +15,11 @@ pub(super) fn format(expression: &Expression) -> String {
 fn operator(variable: &Variable) -> String {
     match variable {
         Variable::RemoteAddress => "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%".to_owned(),
-        Variable::Host => "%REQ(:authority)%".to_owned(),
+        // Translation lets the ones of questions through to questions only.
+        Variable::Host | Variable::Hostname => "%REQ(:authority)%".to_owned(),
         Variable::Scheme => "%REQ(x-forwarded-proto)%".to_owned(),
         Variable::Method => "%REQ(:method)%".to_owned(),
-        Variable::RequestUri => "%REQ(:path)%".to_owned(),
+        Variable::RequestUri | Variable::EscapedRequestUri => "%REQ(:path)%".to_owned(),
         Variable::Path => "%PATH(NQ)%".to_owned(),
         Variable::RequestId => "%REQ(x-request-id)%".to_owned(),
         Variable::ServerPort => "%REQ(x-forwarded-port)%".to_owned(),

@@ -4,6 +4,7 @@
 //! new kind of policy does not change the listener. The order is nginx's: limits, addresses, passwords.
 
 pub(super) mod access;
+mod cookies;
 mod errors;
 mod guard;
 mod limits;
@@ -16,7 +17,7 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
 };
 use envoy_types::pb::google::protobuf::{Any, UInt64Value};
-use sluice_ir::{Location, Policy};
+use sluice_ir::{Guard, Location, Policy};
 
 use super::wire::{any, extension};
 
@@ -71,12 +72,15 @@ pub(super) fn per_route(
 /// Where one thing is enough, whoever looks at passwords looks at addresses, too.
 fn guards(policy: &Policy) -> Vec<TypedExtensionConfig> {
     match &policy.guard {
-        Some(guard) if guard.any => vec![guard::filter()],
-        guard => {
-            let guard = guard.as_ref().map(|_| guard::filter());
-            access::filters(&policy.access).into_iter().chain(guard).collect()
-        }
+        Some(guard) if guard.any => of_guard(guard),
+        Some(guard) => access::filters(&policy.access).into_iter().chain(of_guard(guard)).collect(),
+        None => access::filters(&policy.access),
     }
+}
+
+fn of_guard(guard: &Guard) -> Vec<TypedExtensionConfig> {
+    let has_cookies = guard.question.as_ref().is_some_and(|question| !question.always_cookies);
+    has_cookies.then(cookies::filter).into_iter().chain([guard::filter()]).collect()
 }
 
 fn limit(largest: Option<u64>) -> TypedExtensionConfig {

@@ -1,0 +1,50 @@
+//! A service that decides who may come in.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{BackendId, Expression, Header, is_default};
+
+/// What is asked for each request, and what its answers mean: 2xx lets in, 401 and 403 are the client's answer, anything
+/// else is a failure, which lets nobody in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Question {
+    /// Where. Its scheme is written, and its host, if it is not the one that the client asked for.
+    pub url: Expression,
+    /// Whose pods have the host of the URL; `None`: it is looked up.
+    #[serde(skip_serializing_if = "is_default")]
+    pub backend: Option<BackendId>,
+    /// Another method than `GET`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub method: Option<String>,
+    /// Where clients are sent instead of a 401.
+    #[serde(skip_serializing_if = "is_default")]
+    pub sign_in: Option<Expression>,
+    /// Headers of the answer that pods see, instead of the client's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub to_pods: Vec<String>,
+    /// Headers that are asked with.
+    #[serde(skip_serializing_if = "is_default")]
+    pub headers: Vec<Header>,
+    /// Where the service may send a client back to.
+    pub back: Expression,
+    /// Cookies of the answer are the client's, whatever the pod says.
+    #[serde(skip_serializing_if = "is_default")]
+    pub always_cookies: bool,
+    /// Answers are remembered.
+    #[serde(skip_serializing_if = "is_default")]
+    pub memory: Option<Memory>,
+}
+
+/// How long answers are remembered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// Requests of a location that agree in this have the same answer.
+    pub key: Expression,
+    /// By status, in seconds.
+    pub statuses: BTreeMap<u16, u32>,
+    /// For all others; zero: not at all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub others: u32,
+}

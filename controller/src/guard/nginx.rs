@@ -1,0 +1,115 @@
+//! The same questions from nginx, over plain HTTP: `auth_request` knows 2xx, 401 and 403, and the rest is in headers.
+
+use axum::extract::State;
+use axum::http::header::{HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use sluice_nginx::guard::{
+    CLIENT, COOKIE, HOST, LOCATION, METHOD, MOST_COOKIES, SCHEME, SIGN_IN, TO_POD, URI,
+};
+use sluice_xds::{Check, Verdict};
+
+use super::Guards;
+
+/// Answers one question.
+pub(crate) async fn guard(State(guards): State<Guards>, headers: HeaderMap) -> Response {
+    let Some(check) = read(&headers) else { return StatusCode::BAD_REQUEST.into_response() };
+    answer(guards.judge(&check).await)
+}
+
+fn read(headers: &HeaderMap) -> Option<Check> {
+    let told = |name: &str| headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let owned = |name: &str| told(name).unwrap_or_default().to_owned();
+    let is_ours = |name: &HeaderName| name.as_str().starts_with("sluice-");
+    let clients = headers.iter().filter(|(name, _)| !is_ours(name));
+    Some(Check {
+        location: told(LOCATION)?.to_owned(),
+        client: told(CLIENT).and_then(|address| address.parse().ok()),
+        method: owned(METHOD),
+        scheme: owned(SCHEME),
+        host: owned(HOST),
+        path: told(URI)?.to_owned(),
+        headers: clients.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect(),
+    })
+}
+
+fn answer(verdict: Verdict) -> Response {
+    let (status, headers) = match verdict {
+        Verdict::Let(changes) => {
+            let to_pods = changes.set.into_iter().map(|(name, value)| (format!("{TO_POD}{name}"), value));
+            let cookies = changes.answer.into_iter().map(|(_, value)| value);
+            (StatusCode::NO_CONTENT, to_pods.chain(numbered(cookies)).collect())
+        }
+        Verdict::Refuse { status, headers } => {
+            let of = |wanted: &'static str| {
+                headers.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| value.clone())
+            };
+            let asks = of(WWW_AUTHENTICATE.as_str()).map(|value| (WWW_AUTHENTICATE.to_string(), value));
+            let place = of("location").map(|value| (SIGN_IN.to_owned(), value));
+            let all: Vec<_> = asks.chain(place).chain(numbered(of("set-cookie"))).collect();
+            // nginx sends whoever has to sign in there itself.
+            let status = if status == 302 { 401 } else { status };
+            (StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), all)
+        }
+    };
+    let mut response = status.into_response();
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+fn numbered(cookies: impl Iterator<Item = String>) -> impl Iterator<Item = (String, String)> {
+    cookies.take(MOST_COOKIES).enumerate().map(|(place, cookie)| (format!("{COOKIE}{place}"), cookie))
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_xds::Changes;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect()
+    }
+
+    #[test]
+    fn a_question_without_a_location_is_none() {
+        assert_eq!(read(&headers(&[(URI, "/")])), None);
+        let read =
+            read(&headers(&[(LOCATION, "a/"), (URI, "/x"), (CLIENT, "192.0.2.1"), ("cookie", "a")])).unwrap();
+        assert_eq!((read.location.as_str(), read.path.as_str()), ("a/", "/x"));
+        assert_eq!(read.headers, [("cookie".to_owned(), b"a".to_vec())]);
+    }
+
+    #[test]
+    fn what_nginx_does_not_understand_comes_in_headers() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let changes = Changes {
+            set: vec![pair("x-user", "ada")],
+            answer: vec![pair("set-cookie", "a=1")],
+            ..Changes::default()
+        };
+        let response = answer(Verdict::Let(changes));
+        assert_eq!(response.status(), 204);
+        assert_eq!(response.headers()["sluice-pod-x-user"], "ada");
+        assert_eq!(response.headers()["sluice-cookie-0"], "a=1");
+        let signs_in = Verdict::Refuse {
+            status: 302,
+            headers: vec![pair("location", "/start"), pair("set-cookie", "b")],
+        };
+        let response = answer(signs_in);
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()[SIGN_IN]),
+            (401, &HeaderValue::from_static("/start"))
+        );
+        assert!(!response.headers().contains_key("location"));
+        let status = |status| answer(Verdict::Refuse { status, headers: Vec::new() }).status();
+        assert_eq!((status(403), status(503)), (StatusCode::FORBIDDEN, StatusCode::SERVICE_UNAVAILABLE));
+    }
+}

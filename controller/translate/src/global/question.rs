@@ -1,0 +1,48 @@
+//! The service that all Ingresses are asked about, except those with one of their own: `global-auth-*`.
+
+use sluice_ir::Question;
+
+use super::view::View;
+use crate::annotations::{auth_external as question, value};
+use crate::expression;
+
+/// `false` when something of it cannot be read.
+pub(super) fn take(target: &mut Option<Question>, view: &mut View<'_, '_>) -> bool {
+    let (mut url, mut sign_in, mut key, mut back, mut method) = (None, None, None, None, None);
+    let (mut parameter, mut to_pods, mut always_cookies) = (None, Vec::new(), false);
+    let mut durations = question::usual_durations();
+    let maybe = |text: &str| (!text.is_empty()).then_some(());
+    let read = [
+        view.guard(&mut url, "global-auth-url", |text| maybe(text).map(|()| question::url(text)).transpose()),
+        view.guard(&mut parameter, "global-auth-signin-redirect-param", |text| {
+            maybe(text).map(|()| question::parameter(text)).transpose()
+        }),
+        view.guard(&mut sign_in, "global-auth-signin", |text| {
+            maybe(text).map(|()| question::sign_in(text, parameter.as_deref())).transpose()
+        }),
+        view.guard(&mut method, "global-auth-method", |text| {
+            maybe(text).map(|()| question::method(text)).transpose()
+        }),
+        view.guard(&mut to_pods, "global-auth-response-headers", question::header_names),
+        view.guard(&mut back, "global-auth-request-redirect", |text| {
+            maybe(text).map(|()| expression::for_questions(text)).transpose()
+        }),
+        view.guard(&mut always_cookies, "global-auth-always-set-cookie", value::bool),
+        view.guard(&mut key, "global-auth-cache-key", |text| {
+            maybe(text).map(|()| expression::for_questions(text)).transpose()
+        }),
+        view.guard(&mut durations, "global-auth-cache-duration", question::durations),
+    ];
+    *target = url.map(|url| Question {
+        url,
+        backend: None,
+        method,
+        sign_in,
+        to_pods,
+        headers: Vec::new(),
+        back: back.unwrap_or_else(question::request_uri),
+        always_cookies,
+        memory: key.map(|key| durations.with(key)),
+    });
+    read.into_iter().all(|read| read)
+}

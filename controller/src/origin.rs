@@ -5,6 +5,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use crate::args::{Origin, Run};
 use crate::cluster::{self, Cluster, Inbox};
+use crate::metrics::Election;
 use crate::reports::News;
 use crate::source::{Event, Files, kube};
 
@@ -16,6 +17,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The election that we take part in, if any.
+    pub(crate) fn election(&self) -> Option<Election> {
+        self.cluster.as_ref()?.leads.clone()
+    }
+
     /// Takes back what only holds while we serve.
     pub(crate) async fn leave(self) {
         if let Some(cluster) = self.cluster {

@@ -20,6 +20,8 @@ mod filter_panic;
 mod hostile;
 mod https;
 mod metrics;
+mod passwords;
+mod replacement;
 mod routing;
 mod shutdown;
 mod site;

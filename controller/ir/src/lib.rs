@@ -40,8 +40,8 @@ pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
-    Access, Cors, ErrorPages, Limits, Mirror, Origin, Origins, Place, Policy, Rate, Retries, RetryOn,
-    Timeouts,
+    Access, Cors, ErrorPages, Guard, Limits, Mirror, Origin, Origins, Passwords, Place, Policy, Rate,
+    Retries, RetryOn, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
 pub use server::{
@@ -80,6 +80,9 @@ pub struct Config {
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
     pub secrets: BTreeMap<SecretId, SecretValue>,
+    /// Every file of users that something names: a name, a colon and the hash of a password in each line.
+    #[serde(skip_serializing_if = "is_default")]
+    pub users: BTreeMap<SecretId, Sensitive>,
 }
 
 impl Config {

@@ -6,6 +6,7 @@ use askama::Template;
 use sluice_ir::{Blocked, Config, Server, ServerName};
 
 use crate::conf::{Value, Word, word};
+use crate::errors::{self, Asked};
 use crate::limits::Zones;
 use crate::location::{LocationConf, matches};
 use crate::mirror::{self, Copies};
@@ -45,6 +46,7 @@ pub(crate) struct ServerConf<'a> {
     app_root: Option<Value>,
     locations: Vec<LocationConf>,
     copies: Vec<Copies>,
+    errors: Vec<Asked>,
     /// Something takes every path.
     is_whole: bool,
 }
@@ -90,6 +92,7 @@ impl<'a> ServerConf<'a> {
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: taken.contains(&("", "/".to_owned())),
             copies: mirror::copies(server, config),
+            errors: errors::asked(server, config),
             locations,
         }
     }

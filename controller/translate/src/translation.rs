@@ -57,6 +57,7 @@ pub(crate) fn translate_these<'a>(
     (config.servers, config.tls, *owners) = (servers, tls, of_locations);
     config.streams = streams(resources, options, &globals, registry, routing_reports);
     config.secrets = secrets.values;
+    config.users = secrets.users.into_iter().map(|(id, listed)| (id, listed.text)).collect();
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
     for id in all {

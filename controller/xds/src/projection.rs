@@ -22,6 +22,7 @@ use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
 use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::Compressor;
 use envoy_types::pb::envoy::extensions::filters::http::custom_response::v3::CustomResponse;
+use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ExtAuthz;
 use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
 use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChainConfig, FilterChainConfigPerRoute,
@@ -80,6 +81,7 @@ const KNOWN: &[Known] = &[
     fields::<CustomResponse>,
     fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
+    fields::<ExtAuthz>,
     fields::<FilterChainConfig>,
     fields::<FilterChainConfigPerRoute>,
     fields::<HeaderMutation>,

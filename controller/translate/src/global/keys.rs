@@ -156,7 +156,7 @@ pub static KEYS: &[Key] = &[
     key("modsecurity-snippet", "").instead(NO_SNIPPETS),
     key("nginx-status-ipv4-whitelist", "127.0.0.1").instead("/nginx_status is not there; /metrics on port 10254 is"),
     key("nginx-status-ipv6-whitelist", "::1").instead("/nginx_status is not there; /metrics on port 10254 is"),
-    key("no-auth-locations", "/.well-known/acme-challenge"),
+    key("no-auth-locations", "/.well-known/acme-challenge").full(),
     key("no-tls-redirect-locations", "/.well-known/acme-challenge").full(),
     key("opentelemetry-config", "/etc/ingress-controller/telemetry/opentelemetry.toml").needless(),
     key("opentelemetry-operation-name", "").instead(TRACES),

@@ -52,6 +52,8 @@ pub(crate) struct Globals {
     /// `disable-proxy-intercept-errors`
     pub(crate) keeps_errors: bool,
     pub(crate) balance: Balance,
+    /// `no-auth-locations`: prefixes of paths where nobody is asked who they are.
+    pub(crate) unguarded: Vec<String>,
     pub(crate) streams: Patience,
     /// `global-auth-url`: clients are to be authenticated, except where `enable-global-auth` is off.
     pub(crate) authenticates: bool,
@@ -100,6 +102,7 @@ impl Default for Globals {
             error_statuses: BTreeSet::new(),
             keeps_errors: false,
             balance: Balance::default(),
+            unguarded: vec!["/.well-known/acme-challenge".to_owned()],
             streams: Patience { idle: 600, attempts: 3 },
             authenticates: false,
             closed: false,
@@ -153,6 +156,7 @@ impl Globals {
 
     fn take_policies(&mut self, view: &mut View<'_, '_>) {
         view.set(&mut self.authenticates, "global-auth-url", |text| Ok(!text.is_empty()));
+        view.set(&mut self.unguarded, "no-auth-locations", |text| Ok(owned(text)));
         self.closed |= !view.guard(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
         self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);

@@ -211,4 +211,7 @@ pub(crate) struct Bootstrap {
     /// `node.id`: tells one Envoy from another.
     #[arg(long, default_value = "envoy")]
     pub(crate) node_id: String,
+    /// `node.locality.zone`: the zone that this Envoy runs in.
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use sluice_filter_config::Host;
+use sluice_filter_config::{Host, PluginConfig};
 use sluice_translate::Options;
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
@@ -58,7 +58,7 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
     Ok(sluice_nginx::Settings {
         module: binary::companion(flags.nginx_module.as_deref(), "libngx_sluice.so", "--nginx-module")?,
         filter: binary::companion(flags.filter_cwasm.as_deref(), "sluice_filter.cwasm", "--filter-cwasm")?,
-        checkpoint: checkpoint(&upstream),
+        checkpoint: checkpoint(&upstream, args.child.zone()),
         http: at(args.listeners.http_port),
         https: at(args.listeners.https_port),
         folder: folder.to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
     sluice_nginx::Settings {
         module: PathBuf::from("libngx_sluice.so"),
         filter: PathBuf::from("sluice_filter.cwasm"),
-        checkpoint: checkpoint("unix:controller.sock"),
+        checkpoint: checkpoint("unix:controller.sock", None),
         http: at(listeners.http_port),
         https: at(listeners.https_port),
         folder: PathBuf::from("nginx"),
@@ -87,8 +87,10 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
     }
 }
 
-fn checkpoint(upstream: &str) -> String {
-    let json = sluice_plugin::checkpoint(Host::Nginx, upstream, "sluice").to_json();
+/// nginx knows nothing of zones, so the filter is told.
+fn checkpoint(upstream: &str, zone: Option<String>) -> String {
+    let checkpoint = sluice_plugin::checkpoint(Host::Nginx, upstream, "sluice");
+    let json = PluginConfig { zone, ..checkpoint }.to_json();
     String::from_utf8_lossy(&json).into_owned()
 }
 

@@ -60,6 +60,7 @@ async fn follow_cluster(
     let cluster = Cluster::start(&client, &args.cluster, inbox)?;
     let settings = kube::Settings {
         options: options.clone(),
+        pod_weights: args.source.pod_weights,
         namespace_selector: args.source.watch_namespace_selector.clone(),
         always: options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect(),
     };

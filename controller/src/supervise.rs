@@ -57,8 +57,12 @@ impl Envoy {
     ) -> anyhow::Result<Self> {
         let admin_socket = run_dir.join("envoy-admin.sock");
         let bootstrap = run_dir.join("bootstrap.json");
-        let settings =
-            BootstrapSettings { node_id: node_id.to_owned(), admin_socket: admin_socket.clone(), controller };
+        let settings = BootstrapSettings {
+            node_id: node_id.to_owned(),
+            zone: flags.zone(),
+            admin_socket: admin_socket.clone(),
+            controller,
+        };
         let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
         std::fs::write(&bootstrap, text).with_context(|| bootstrap.display().to_string())?;
         Ok(Envoy {

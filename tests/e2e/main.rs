@@ -28,3 +28,5 @@ mod site;
 mod sticky;
 mod streams;
 mod two_envoys;
+mod weights;
+mod zones;

@@ -58,6 +58,7 @@ fn rights_are_as_recorded() -> Result<()> {
             "With controller.scope: namespaces with labels",
             json!({"controller": {"scope": {"namespaceSelector": "a=b"}}}),
         ),
+        ("With controller.podWeights", json!({"controller": {"podWeights": true}})),
         ("On ports of nodes", json!({"dataPlane": {"hostPort": true}})),
     ] {
         writeln!(found, "# {title}\n\n{}", rights(&objects(&values)?)?)?;

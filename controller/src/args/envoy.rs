@@ -19,9 +19,20 @@ pub(crate) struct Child {
     /// Worker threads of Envoy [default: one per core].
     #[arg(long, value_name = "N")]
     pub(crate) envoy_concurrency: Option<u32>,
+    /// The zone that the data plane runs in, for `sluice.dev/zone-preference` [default: none, and every pod is as near as
+    /// any other].
+    #[arg(long, env = "SLUICE_ZONE", value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
     /// Folder for sockets and the bootstrap [default: a fresh temporary one].
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
+}
+
+impl Child {
+    /// A pod whose node has no zone gives an empty one.
+    pub(crate) fn zone(&self) -> Option<String> {
+        self.zone.clone().filter(|zone| !zone.is_empty())
+    }
 }
 
 /// How it ends.

@@ -16,3 +16,4 @@ mod secrets;
 mod settings;
 mod status;
 mod watching;
+mod weights;

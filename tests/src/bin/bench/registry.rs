@@ -26,9 +26,9 @@ fn all() -> Vec<Bench> {
         .into_iter()
         .flat_map(|endpoints| Algorithm::ALL.map(|algorithm| Bench::Pick(Pick { algorithm, endpoints })));
     let mut all = vec![
-        envoy_cpu("round_robin", &[], None, 1.2),
-        envoy_cpu("sticky", &[("affinity", "cookie")], Some("INGRESSCOOKIE=any-text-is-a-key"), 1.3),
-        envoy_cpu("ewma", &[("load-balance", "ewma")], None, 1.3),
+        envoy_cpu("round_robin", &[], false, 1.2),
+        envoy_cpu("sticky", &[("affinity", "cookie")], true, 1.3),
+        envoy_cpu("ewma", &[("load-balance", "ewma")], false, 1.3),
         nginx_cpu("round_robin", &[], None, 1.15),
         nginx_cpu("sticky", &[("affinity", "cookie")], Some("INGRESSCOOKIE=any-text-is-a-key"), 1.22),
         nginx_cpu("ewma", &[("load-balance", "ewma")], None, 1.25),
@@ -56,10 +56,10 @@ fn all() -> Vec<Bench> {
 fn envoy_cpu(
     policy: &'static str,
     annotations: &'static [(&'static str, &'static str)],
-    cookie: Option<&'static str>,
+    sessions: bool,
     target: f64,
 ) -> Bench {
-    Bench::EnvoyCpu(EnvoyCpu { policy, annotations, cookie, target })
+    Bench::EnvoyCpu(EnvoyCpu { policy, annotations, sessions, target })
 }
 
 fn nginx_cpu(

@@ -17,6 +17,7 @@ mod envoy_restart;
 mod errors;
 mod failover;
 mod filter_panic;
+mod hostile;
 mod https;
 mod metrics;
 mod passwords;

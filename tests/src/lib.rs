@@ -21,6 +21,7 @@ pub mod dns;
 pub mod echo;
 pub mod envoy;
 pub mod fake;
+pub mod hostile;
 pub mod http;
 pub mod http2;
 pub mod latency;

@@ -37,8 +37,6 @@ const ADVICE: &[(&str, &str)] = &[
     ("stream-port", LEAVE_OUT),
     ("sync-period", "watches tell of every change; leave it out"),
     ("sync-rate-limit", "a change costs what it changes and reloads nothing; leave it out"),
-    ("tcp-services-configmap", NOT_SERVED),
-    ("udp-services-configmap", NOT_SERVED),
 ];
 
 /// The same error, with advice when it is about one of these flags.

@@ -34,12 +34,19 @@ pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: Referen
     take_headers(edge, view, references);
     take_tls(&mut edge.tls, view);
     view.set(&mut edge.http.http2, "use-http2", value::bool);
-    view.set(&mut edge.http.streams, "http2-max-concurrent-streams", value::count);
+    view.set(&mut edge.http.streams, "http2-max-concurrent-streams", streams);
     view.set(&mut edge.http.keep_alive, "keep-alive", value::seconds);
     view.set(&mut edge.http.requests, "keep-alive-requests", value::count);
     view.set(&mut edge.http.header_timeout, "client-header-timeout", value::seconds);
     view.set(&mut edge.http.body_timeout, "client-body-timeout", value::seconds);
     view.set(&mut edge.http.header_kilobytes, "large-client-header-buffers", header_buffers);
+}
+
+/// What HTTP/2 can say.
+fn streams(text: &str) -> Parsed<u32> {
+    const MOST: u32 = (1 << 31) - 1;
+    let streams = text.parse().ok().filter(|streams| (1..=MOST).contains(streams));
+    streams.ok_or_else(|| format!("an integer from 1 to {MOST}").into())
 }
 
 /// nginx: `4 8k`, a number of buffers and the size of each.

@@ -167,8 +167,9 @@ fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManage
     };
     HttpConnectionManager {
         common_http_protocol_options: Some(HttpProtocolOptions {
-            idle_timeout: seconds(keep_alive.into()),
-            max_requests_per_connection: number(requests),
+            // To Envoy 0 is without a limit, to nginx it is none at all.
+            idle_timeout: seconds(keep_alive.max(1).into()),
+            max_requests_per_connection: number(if keep_alive == 0 { 1 } else { requests.max(1) }),
             headers_with_underscores_action: underscores.into(),
             ..HttpProtocolOptions::default()
         }),

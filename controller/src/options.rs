@@ -30,6 +30,8 @@ pub(crate) fn translation(
         class_is_implied: true,
         annotations_prefix: flags.annotations_prefix.trim_end_matches('/').to_owned(),
         configmap: flags.configmap.clone(),
+        tcp_services: flags.tcp_services_configmap.clone(),
+        udp_services: flags.udp_services_configmap.clone(),
         watch_namespace: flags.watch_namespace.clone(),
         default_backend_service: flags.default_backend_service.clone(),
         default_certificate: flags.default_ssl_certificate.clone(),

@@ -3,7 +3,7 @@
 //! ```text
 //!   1. xDS: clusters and endpoints that are new     a pod is known before the filter can choose it
 //!   2. the filter's log                             ... and chosen no more before it is gone
-//!   3. xDS: routes and listeners
+//!   3. who may come in, for those who ask; xDS: routes and listeners
 //!   4. xDS: clusters and endpoints that are gone    a little later
 //! ```
 //!
@@ -23,6 +23,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::guard::Guards;
 use crate::metrics::Controller;
 use crate::nginx::Configurations;
 use crate::poll::SharedLog;
@@ -44,13 +45,23 @@ struct Pending {
     endpoints: BTreeSet<ObjectKey>,
 }
 
+/// What data planes read.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    /// The filter.
+    pub(crate) log: SharedLog,
+    /// Envoy's configuration.
+    pub(crate) store: Store,
+    /// Envoy, for each request that is asked about.
+    pub(crate) guards: Guards,
+}
+
 /// Turns events into publications, one after the other.
 pub(crate) struct Publisher {
     view: View,
     options: Options,
     settings: Settings,
-    log: SharedLog,
-    store: Store,
+    served: Served,
     metrics: Controller,
     nginx: Option<Configurations>,
     told: Told,
@@ -64,14 +75,13 @@ impl Publisher {
     pub(crate) fn new(
         options: Options,
         settings: Settings,
-        log: SharedLog,
-        store: Store,
+        served: Served,
         view: View,
         metrics: Controller,
         told: Told,
     ) -> Self {
         let (nginx, unserved, ready, farewell) = (None, Vec::new(), false, None);
-        Publisher { view, options, settings, log, store, metrics, nginx, told, unserved, ready, farewell }
+        Publisher { view, options, settings, served, metrics, nginx, told, unserved, ready, farewell }
     }
 
     /// Also writes nginx's configurations.
@@ -147,7 +157,7 @@ impl Publisher {
             return self.publish_everything().await;
         };
         self.announce(arrivals).await;
-        self.log.publish(|log| log.refresh(self.view.translation().config(), &changed));
+        self.served.log.publish(|log| log.refresh(self.view.translation().config(), &changed));
         self.schedule(farewell);
     }
 
@@ -187,12 +197,13 @@ impl Publisher {
         let translation = self.view.translation();
         let config = translation.config();
         if let Some(nginx) = &self.nginx {
-            self.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
+            self.served.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
             self.unserved = nginx.publish(&translation);
         } else {
-            self.log.publish(|log| log.replace(config));
-            self.store.apply(Update::routing(config, &self.settings));
-            self.metrics.published(self.log.content());
+            self.served.log.publish(|log| log.replace(config));
+            self.served.guards.publish(config, Some(before.config()));
+            self.served.store.apply(Update::routing(config, &self.settings));
+            self.metrics.published(self.served.log.content());
         }
         let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
@@ -202,8 +213,8 @@ impl Publisher {
     async fn announce(&mut self, arrivals: Update) {
         // With nginx there is no Envoy to tell.
         if self.nginx.is_none() {
-            let generation = self.store.apply(arrivals);
-            self.store.acked(generation, ACKNOWLEDGED).await;
+            let generation = self.served.store.apply(arrivals);
+            self.served.store.acked(generation, ACKNOWLEDGED).await;
         }
     }
 
@@ -216,10 +227,12 @@ impl Publisher {
 
     fn say_farewell(&mut self) {
         if let Some((_, farewell)) = self.farewell.take() {
+            let translation = self.view.translation();
             if self.nginx.is_some() {
-                self.log.publish(|log| log.replace(self.view.translation().config()));
+                self.served.log.publish(|log| log.replace(translation.config()));
             } else {
-                self.store.apply(farewell);
+                self.served.guards.settle(translation.config());
+                self.served.store.apply(farewell);
             }
         }
     }

@@ -21,6 +21,7 @@ mod policy;
 mod redirect;
 mod secret;
 mod server;
+mod stream;
 mod tls;
 mod transport;
 
@@ -39,8 +40,8 @@ pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
-    Access, Cors, ErrorPages, Limits, Mirror, Origin, Origins, Place, Policy, Rate, Retries, RetryOn,
-    Timeouts,
+    Access, Cors, ErrorPages, Guard, Limits, Mirror, Origin, Origins, Passwords, Place, Policy, Rate,
+    Retries, RetryOn, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
 pub use server::{
@@ -48,6 +49,7 @@ pub use server::{
 };
 
 pub use secret::{SecretId, SecretValue, Sensitive};
+pub use stream::{Layer4, Stream, StreamPort};
 pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
 pub use transport::{Keep, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
@@ -66,6 +68,9 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+    /// Ports beside those for HTTP.
+    #[serde(skip_serializing_if = "is_default")]
+    pub streams: BTreeMap<StreamPort, Stream>,
     /// Hosts that are not like all others in a handshake, by the name that the client asks for.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: BTreeMap<ServerName, HostTls>,
@@ -75,6 +80,9 @@ pub struct Config {
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
     pub secrets: BTreeMap<SecretId, SecretValue>,
+    /// Every file of users that something names: a name, a colon and the hash of a password in each line.
+    #[serde(skip_serializing_if = "is_default")]
+    pub users: BTreeMap<SecretId, Sensitive>,
 }
 
 impl Config {

@@ -64,6 +64,9 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
         }
         named(&location.policy);
     }
+    if location.policy.guard.is_some() {
+        add("auth-type", true);
+    }
     let service = location.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
     if service.is_some_and(|id| errors::is_unusual(id, scene.config)) {
         add("custom-http-errors: an error service that is not spoken to with plain http", false);
@@ -146,6 +149,7 @@ fn named(policy: &Policy) {
         response_headers: _,
         largest_body: _,
         access: _,
+        guard: _,
         cors: _,
         limits: _,
         rate: _,

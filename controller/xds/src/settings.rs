@@ -23,6 +23,12 @@ pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
 pub(crate) const LOCATION_KEY: &str = "location";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
+/// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.
+pub(crate) const AUTH_CLUSTER: &str = "sluice_auth";
+/// What Envoy says beside such a question: the location that takes the request ...
+pub(crate) const LOCATION_METADATA: &str = "sluice-location";
+/// ... and the address of the client.
+pub(crate) const CLIENT_METADATA: &str = "sluice-client";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 

@@ -3,6 +3,7 @@
 mod access;
 mod cors;
 mod errors;
+mod guard;
 mod limits;
 mod mirror;
 mod proxy;
@@ -16,6 +17,7 @@ use crate::{Expression, Header, is_default};
 pub use access::Access;
 pub use cors::{Cors, Origin, Origins};
 pub use errors::{ErrorPages, Place};
+pub use guard::{Guard, Passwords};
 pub use limits::{Limits, Rate};
 pub use mirror::Mirror;
 pub use proxy::{Retries, RetryOn, Timeouts};
@@ -47,6 +49,9 @@ pub struct Policy {
     /// Who may come in.
     #[serde(skip_serializing_if = "is_default")]
     pub access: Access,
+    /// What is asked of them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub guard: Option<Guard>,
     /// What pages of other origins may do.
     #[serde(skip_serializing_if = "is_default")]
     pub cors: Option<Cors>,
@@ -82,6 +87,7 @@ impl Default for Policy {
             response_headers: Vec::new(),
             largest_body: USUAL_BODY,
             access: Access::default(),
+            guard: None,
             cors: None,
             limits: None,
             rate: None,

@@ -194,6 +194,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         response_headers: headers::custom(view, globals),
         largest_body: body::largest(view, globals),
         access: access::access(view, globals),
+        guard: access::guard(view),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
         rate: limits::rate(view, globals),
@@ -209,6 +210,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         connect_timeout,
         protocol: spoken.protocol,
         tls,
+        proxy_protocol: false,
         keep: globals.transport.keep.clone(),
     };
     let connect_timeout = proxy::connect_timeout(view, globals);

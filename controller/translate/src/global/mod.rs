@@ -20,6 +20,8 @@ use view::View;
 
 pub use keys::{KEYS, Key};
 
+const MOST_STREAM_ATTEMPTS: u32 = 16;
+
 /// The ConfigMap, typed, over ingress-nginx's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Globals {
@@ -50,6 +52,9 @@ pub(crate) struct Globals {
     /// `disable-proxy-intercept-errors`
     pub(crate) keeps_errors: bool,
     pub(crate) balance: Balance,
+    /// `no-auth-locations`: prefixes of paths where nobody is asked who they are.
+    pub(crate) unguarded: Vec<String>,
+    pub(crate) streams: Patience,
     /// `global-auth-url`: clients are to be authenticated, except where `enable-global-auth` is off.
     pub(crate) authenticates: bool,
     /// Something that guards access cannot be read, so nothing is open.
@@ -64,6 +69,15 @@ pub(crate) struct Strictness {
     pub(crate) path_types: bool,
     /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
     pub(crate) allow_snippets: bool,
+}
+
+/// `proxy-stream-*`: how long ports without HTTP wait for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// Seconds of silence.
+    pub(crate) idle: u32,
+    /// Pods for one connection.
+    pub(crate) attempts: u32,
 }
 
 impl Default for Globals {
@@ -88,6 +102,8 @@ impl Default for Globals {
             error_statuses: BTreeSet::new(),
             keeps_errors: false,
             balance: Balance::default(),
+            unguarded: vec!["/.well-known/acme-challenge".to_owned()],
+            streams: Patience { idle: 600, attempts: 3 },
             authenticates: false,
             closed: false,
             admission: Strictness { path_types: true, allow_snippets: false },
@@ -120,6 +136,7 @@ impl Globals {
         view.set(&mut self.admission.path_types, "strict-validate-path-type", value::bool);
         view.set(&mut self.admission.allow_snippets, "allow-snippet-annotations", value::bool);
         self.take_redirects(view);
+        self.take_streams(view);
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
         compression::take(&mut self.edge.compression, view);
@@ -139,6 +156,7 @@ impl Globals {
 
     fn take_policies(&mut self, view: &mut View<'_, '_>) {
         view.set(&mut self.authenticates, "global-auth-url", |text| Ok(!text.is_empty()));
+        view.set(&mut self.unguarded, "no-auth-locations", |text| Ok(owned(text)));
         self.closed |= !view.guard(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
         self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
@@ -149,6 +167,20 @@ impl Globals {
         view.set(&mut self.keeps_errors, "disable-proxy-intercept-errors", value::bool);
         view.set(&mut self.balance.load_balance, "load-balance", algorithm);
         view.set(&mut self.balance.service_upstream, "service-upstream", value::bool);
+    }
+
+    fn take_streams(&mut self, view: &mut View<'_, '_>) {
+        let mut again = true;
+        let Patience { idle, attempts } = &mut self.streams;
+        view.set(idle, "proxy-stream-timeout", |text| Ok(value::span(text)?.div_ceil(1000)));
+        view.set(attempts, "proxy-stream-next-upstream-tries", value::count);
+        view.set(&mut again, "proxy-stream-next-upstream", value::bool);
+        // nginx: 0 is no limit.
+        *attempts = match (again, *attempts) {
+            (false, _) => 1,
+            (true, 0) => MOST_STREAM_ATTEMPTS,
+            (true, some) => some.min(MOST_STREAM_ATTEMPTS),
+        };
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {

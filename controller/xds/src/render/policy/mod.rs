@@ -1,10 +1,11 @@
 //! What a location asks of a request before it goes anywhere: one small filter for each, in a chain of its own.
 //!
 //! Envoy's `filter_chain` filter holds the chain of the route, so a location that asks for nothing costs nothing, and a
-//! new kind of policy does not change the listener. The order is nginx's: limits, addresses.
+//! new kind of policy does not change the listener. The order is nginx's: limits, addresses, passwords.
 
 pub(super) mod access;
 mod errors;
+mod guard;
 mod limits;
 
 use std::collections::HashMap;
@@ -59,12 +60,23 @@ pub(super) fn per_route(
     }
     filters.extend(policy.rate.filter(|_| !is_websocket).map(limits::rate));
     filters.extend(policy.limits.as_ref().map(limits::limits));
-    filters.extend(access::filters(&policy.access));
+    filters.extend(guards(policy));
     if filters.is_empty() {
         return HashMap::new();
     }
     let chain = FilterChainConfigPerRoute { filter_chain: Some(FilterChain { filters }) };
     any(chain).map(|chain| (POLICY.to_owned(), chain)).into_iter().collect()
+}
+
+/// Where one thing is enough, whoever looks at passwords looks at addresses, too.
+fn guards(policy: &Policy) -> Vec<TypedExtensionConfig> {
+    match &policy.guard {
+        Some(guard) if guard.any => vec![guard::filter()],
+        guard => {
+            let guard = guard.as_ref().map(|_| guard::filter());
+            access::filters(&policy.access).into_iter().chain(guard).collect()
+        }
+    }
 }
 
 fn limit(largest: Option<u64>) -> TypedExtensionConfig {

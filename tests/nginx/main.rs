@@ -2,6 +2,7 @@
 
 mod bodies;
 mod certificates;
+mod client_certificates;
 mod configuration;
 mod controller;
 mod drop_in;

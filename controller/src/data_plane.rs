@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
@@ -9,8 +10,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::info;
 
+use crate::admin::Probe;
 use crate::args::{DataPlane, Run};
-use crate::nginx::{self, Configurations, Nginx};
+use crate::metrics::Controller;
+use crate::nginx::{self, Certificates, Configurations, Nginx};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::{binary, options};
@@ -47,17 +50,27 @@ impl Child {
         }
     }
 
+    /// How it is asked whether it serves.
+    pub(crate) fn probe(&self) -> Probe {
+        match self {
+            Child::Envoy(envoy) => Probe::Envoy(envoy.admin_socket().to_owned()),
+            Child::Nginx(nginx, _) => nginx.probe(),
+            Child::None => Probe::Nobody,
+        }
+    }
+
     /// Starts it and keeps it running until it is told to stop; the publisher learns what it has to write for it.
     pub(crate) fn supervise(
         self,
         args: &Run,
         publisher: Publisher,
+        metrics: Controller,
         stopped: watch::Receiver<bool>,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
             Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
-                let supervisor = tokio::spawn(nginx.supervise(stopped, announce(args)));
+                let supervisor = tokio::spawn(nginx.supervise(stopped, metrics, announce(args)));
                 (publisher.with_nginx(configurations), Some(supervisor))
             }
             Child::None => {
@@ -70,14 +83,17 @@ impl Child {
 
 fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
-    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET), certificate)?;
-    let configurations = Configurations::new(settings.clone());
+    let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
+    let certificates = Certificates::new(settings.certificates(), certificate)?;
+    let configurations = Configurations::new(settings.clone(), certificates.clone());
     let nginx = Nginx {
         binary: binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?,
         folder,
         http: settings.http,
         drain_timeout: args.shutdown.drain_timeout,
+        pid: Arc::default(),
         configurations: configurations.subscribe(),
+        certificates,
     };
     Ok(Child::Nginx(Box::new(nginx), configurations))
 }

@@ -23,6 +23,7 @@ mod data_plane;
 mod dbg;
 mod envoy;
 mod envoy_admin;
+mod guard;
 mod lint;
 mod log;
 mod metrics;

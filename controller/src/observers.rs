@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sluice_translate::{Options, Rules};
-use sluice_xds::{Requests, Store};
+use sluice_xds::Requests;
 
-use crate::admin::{self, Health, Local, Stop};
+use crate::admin::{self, Health, Local, Probe, Stop};
 use crate::admission::{self, Judge};
 use crate::args::Run;
 use crate::metrics::{self, Identity, Metrics};
+use crate::publish::Served;
 use crate::supervise::Envoy;
 use crate::view::View;
 
@@ -19,8 +20,9 @@ const ADMIN: &str = "admin.sock";
 /// What there is to see.
 pub(crate) struct LookedAt<'a> {
     pub(crate) view: &'a View,
-    pub(crate) store: &'a Store,
+    pub(crate) served: &'a Served,
     pub(crate) envoy: Option<&'a Envoy>,
+    pub(crate) probe: Probe,
     /// The certificate of hosts that have none of their own.
     pub(crate) default_chain: String,
 }
@@ -35,24 +37,27 @@ pub(crate) struct Observers {
 impl Observers {
     /// Starts answering probes, Prometheus and `sluice dbg`.
     pub(crate) async fn start(args: &Run, run_dir: &Path, at: LookedAt<'_>) -> anyhow::Result<Self> {
-        let LookedAt { view, store, envoy, default_chain } = at;
+        let LookedAt { view, served, envoy, probe, default_chain } = at;
         let flags = &args.admin;
         let identity = Identity::of_this_pod(&args.translation.controller_class);
         let data_plane = metrics::DataPlane::new(envoy.map(Envoy::running))?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
-        let metrics = Metrics::new(&identity, view.clone(), store.clone(), data_plane.clone(), counted)?;
-        let socket = envoy.map(|envoy| envoy.admin_socket().to_owned());
-        let health = Health::new(view.clone(), socket, flags.health_check_timeout);
-        let local = Local { view: view.clone(), health: health.clone(), data_plane, default_chain };
+        let metrics =
+            Metrics::new(&identity, view.clone(), served.store.clone(), data_plane.clone(), counted)?;
+        let health = Health::new(view.clone(), probe, flags.health_check_timeout);
+        let default_service = args.translation.default_backend_service.clone();
+        let local =
+            Local { view: view.clone(), health: health.clone(), data_plane, default_chain, default_service };
         let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
         admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
         Ok(Observers { health, metrics, stop })
     }
 
-    /// What data planes call: for their configuration, and to tell of requests when those are counted.
-    pub(crate) fn routes(&self, store: &Store) -> tonic::service::Routes {
-        let routes = sluice_xds::routes(store);
+    /// What data planes call: for their configuration, to learn who may come in, and to tell of requests when those are
+    /// counted.
+    pub(crate) fn routes(&self, served: &Served) -> tonic::service::Routes {
+        let routes = served.guards.checks().beside(sluice_xds::routes(&served.store));
         match self.metrics.requests().cloned() {
             Some(requests) => Requests::told_to(move |served| requests.take(served)).beside(routes),
             None => routes,
@@ -64,7 +69,7 @@ impl Observers {
         let judge = Judge {
             view: view.clone(),
             options: Arc::new(options.clone()),
-            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect, ..Rules::default() }),
+            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect }),
             metrics: self.metrics.admission().clone(),
         };
         admission::serve(&args.webhook, judge).await

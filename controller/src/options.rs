@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
-use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -32,6 +30,8 @@ pub(crate) fn translation(
         class_is_implied: true,
         annotations_prefix: flags.annotations_prefix.trim_end_matches('/').to_owned(),
         configmap: flags.configmap.clone(),
+        tcp_services: flags.tcp_services_configmap.clone(),
+        udp_services: flags.udp_services_configmap.clone(),
         watch_namespace: flags.watch_namespace.clone(),
         default_backend_service: flags.default_backend_service.clone(),
         default_certificate: flags.default_ssl_certificate.clone(),
@@ -49,13 +49,8 @@ pub(crate) fn envoy(listeners: &Listeners, filter: FilterCode, default_certifica
     Settings { http: vec![at(listeners.http_port)], https: Some(https), ..Settings::new(filter, checkpoint) }
 }
 
-/// The settings of an nginx that is our child. Its certificate is written where it finds it.
-pub(crate) fn nginx(
-    args: &Run,
-    folder: &Path,
-    controller: &Path,
-    certificate: &Certificate,
-) -> anyhow::Result<sluice_nginx::Settings> {
+/// The settings of an nginx that is our child.
+pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Result<sluice_nginx::Settings> {
     let flags = &args.nginx;
     let controller = std::path::absolute(controller).context("--run-dir")?;
     let upstream = format!("unix:{}", controller.display());
@@ -66,9 +61,8 @@ pub(crate) fn nginx(
         checkpoint: checkpoint(&upstream, args.child.zone()),
         http: at(args.listeners.http_port),
         https: at(args.listeners.https_port),
-        certificate: write_secret(folder.join("default.crt"), &certificate.chain)?,
-        key: write_secret(folder.join("default.key"), &certificate.key)?,
         folder: folder.to_owned(),
+        resolvers: resolvers(),
         // Workers must reach the controller's socket, as an Envoy that is our child does.
         user: rustix::process::geteuid().is_root().then(|| "root".to_owned()),
         workers: flags.nginx_workers,
@@ -85,9 +79,8 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
         checkpoint: checkpoint("unix:controller.sock", None),
         http: at(listeners.http_port),
         https: at(listeners.https_port),
-        certificate: PathBuf::from("default.crt"),
-        key: PathBuf::from("default.key"),
         folder: PathBuf::from("nginx"),
+        resolvers: vec![Ipv4Addr::LOCALHOST.into()],
         user: None,
         workers: None,
         drain: 10,
@@ -101,12 +94,9 @@ fn checkpoint(upstream: &str, zone: Option<String>) -> String {
     String::from_utf8_lossy(&json).into_owned()
 }
 
-/// For nobody else's eyes.
-fn write_secret(path: PathBuf, text: &str) -> anyhow::Result<PathBuf> {
-    let describe = || path.display().to_string();
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&path).with_context(describe)?;
-    file.write_all(text.as_bytes()).with_context(describe)?;
-    Ok(path)
+/// Whom this machine asks for addresses; nobody, when it does not say.
+fn resolvers() -> Vec<IpAddr> {
+    let text = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("nameserver"));
+    lines.filter_map(|line| line.trim().parse().ok()).collect()
 }

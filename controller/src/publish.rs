@@ -3,7 +3,7 @@
 //! ```text
 //!   1. xDS: clusters and endpoints that are new     a pod is known before the filter can choose it
 //!   2. the filter's log                             ... and chosen no more before it is gone
-//!   3. xDS: routes and listeners
+//!   3. who may come in, for those who ask; xDS: routes and listeners
 //!   4. xDS: clusters and endpoints that are gone    a little later
 //! ```
 //!
@@ -17,12 +17,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sluice_ir::{Backend, BackendId, Config};
-use sluice_translate::{Change, ObjectKey, Options, Translation, translate};
+use sluice_translate::{Change, ObjectKey, Options, Report, Translation, translate};
 use sluice_xds::{Settings, Store, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::guard::Guards;
 use crate::metrics::Controller;
 use crate::nginx::Configurations;
 use crate::poll::SharedLog;
@@ -44,16 +45,28 @@ struct Pending {
     endpoints: BTreeSet<ObjectKey>,
 }
 
+/// What data planes read.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    /// The filter.
+    pub(crate) log: SharedLog,
+    /// Envoy's configuration.
+    pub(crate) store: Store,
+    /// Envoy, for each request that is asked about.
+    pub(crate) guards: Guards,
+}
+
 /// Turns events into publications, one after the other.
 pub(crate) struct Publisher {
     view: View,
     options: Options,
     settings: Settings,
-    log: SharedLog,
-    store: Store,
+    served: Served,
     metrics: Controller,
     nginx: Option<Configurations>,
     told: Told,
+    /// What nginx does not serve.
+    unserved: Vec<Report>,
     ready: bool,
     farewell: Option<(Instant, Update)>,
 }
@@ -62,14 +75,13 @@ impl Publisher {
     pub(crate) fn new(
         options: Options,
         settings: Settings,
-        log: SharedLog,
-        store: Store,
+        served: Served,
         view: View,
         metrics: Controller,
         told: Told,
     ) -> Self {
-        let (nginx, ready, farewell) = (None, false, None);
-        Publisher { view, options, settings, log, store, metrics, nginx, told, ready, farewell }
+        let (nginx, unserved, ready, farewell) = (None, Vec::new(), false, None);
+        Publisher { view, options, settings, served, metrics, nginx, told, unserved, ready, farewell }
     }
 
     /// Also writes nginx's configurations.
@@ -136,7 +148,7 @@ impl Publisher {
             return;
         }
         self.view.note_published();
-        self.told.tell(&self.view.translation());
+        self.told.tell(&self.view.translation(), &self.unserved);
     }
 
     /// The short way, at the cost of what changed: only endpoints moved.
@@ -145,7 +157,7 @@ impl Publisher {
             return self.publish_everything().await;
         };
         self.announce(arrivals).await;
-        self.log.publish(|log| log.refresh(self.view.translation().config(), &changed));
+        self.served.log.publish(|log| log.refresh(self.view.translation().config(), &changed));
         self.schedule(farewell);
     }
 
@@ -181,27 +193,28 @@ impl Publisher {
     }
 
     /// Lets the filter and the routes use what is known by now; returns what can go then.
-    fn lead_there(&self, before: &Translation) -> Update {
+    fn lead_there(&mut self, before: &Translation) -> Update {
         let translation = self.view.translation();
         let config = translation.config();
         if let Some(nginx) = &self.nginx {
-            self.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
-            nginx.publish(config);
+            self.served.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
+            self.unserved = nginx.publish(&translation);
         } else {
-            self.log.publish(|log| log.replace(config));
-            self.store.apply(Update::routing(config, &self.settings));
+            self.served.log.publish(|log| log.replace(config));
+            self.served.guards.publish(config, Some(before.config()));
+            self.served.store.apply(Update::routing(config, &self.settings));
+            self.metrics.published(self.served.log.content());
         }
         let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
-        self.metrics.published(self.log.content());
         Update::farewells(before.config(), config)
     }
 
     async fn announce(&mut self, arrivals: Update) {
         // With nginx there is no Envoy to tell.
         if self.nginx.is_none() {
-            let generation = self.store.apply(arrivals);
-            self.store.acked(generation, ACKNOWLEDGED).await;
+            let generation = self.served.store.apply(arrivals);
+            self.served.store.acked(generation, ACKNOWLEDGED).await;
         }
     }
 
@@ -214,10 +227,12 @@ impl Publisher {
 
     fn say_farewell(&mut self) {
         if let Some((_, farewell)) = self.farewell.take() {
+            let translation = self.view.translation();
             if self.nginx.is_some() {
-                self.log.publish(|log| log.replace(self.view.translation().config()));
+                self.served.log.publish(|log| log.replace(translation.config()));
             } else {
-                self.store.apply(farewell);
+                self.served.guards.settle(translation.config());
+                self.served.store.apply(farewell);
             }
         }
     }

@@ -21,6 +21,9 @@ struct Reports<'a> {
     documents: Vec<Problem>,
     /// What cannot be honoured.
     objects: Vec<&'a Report>,
+    /// What nginx does not serve beside that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nginx: Vec<String>,
 }
 
 pub(crate) fn render(args: &Render) -> anyhow::Result<()> {
@@ -56,13 +59,12 @@ fn write(
     // It is made anew at every start; what is rendered never shows a key.
     let certificate = Certificate { chain: String::new(), key: String::new() };
     let settings = options::envoy(&args.listeners, code, certificate);
-    write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports() })?;
+    let rendered = sluice_nginx::render(config, &options::nginx_anywhere(&args.listeners));
+    let nginx = rendered.unserved.iter().map(ToString::to_string).collect();
+    write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports(), nginx })?;
     write_json(&out.join("ir.json"), config)?;
     write_json(&out.join("plugin.json"), &plugin)?;
-    write_text(
-        &out.join("nginx.conf"),
-        &sluice_nginx::render(config, &options::nginx_anywhere(&args.listeners)).text,
-    )?;
+    write_text(&out.join("nginx.conf"), &rendered.text)?;
     write_json(&out.join("xds.json"), &sluice_xds::Resources::of(config, &settings).to_json())
 }
 

@@ -29,9 +29,10 @@ impl Told {
         Told { reports: BTreeSet::new(), listener }
     }
 
-    /// Tells what is new. A report that went away and comes back is told again.
-    pub(crate) fn tell(&mut self, translation: &Translation) {
-        let current: BTreeSet<Report> = translation.reports().into_iter().cloned().collect();
+    /// Tells what is new, also of what the data plane has to say. A report that went away and comes back is told again.
+    pub(crate) fn tell(&mut self, translation: &Translation, of_data_plane: &[Report]) {
+        let current: BTreeSet<Report> =
+            translation.reports().into_iter().chain(of_data_plane).cloned().collect();
         let appeared = current.difference(&self.reports);
         appeared.clone().for_each(log);
         let news = appeared.cloned().map(News::Appeared);

@@ -5,7 +5,17 @@ use tokio::process::Command;
 
 #[tokio::test]
 async fn the_demo_shows_traffic_that_follows_without_a_failed_request() -> Result<()> {
-    let output = Command::new(env!("CARGO_BIN_EXE_sluice-demo")).arg("--check").output().await?;
+    check(&[]).await
+}
+
+#[tokio::test]
+async fn the_demo_shows_the_same_through_nginx() -> Result<()> {
+    check(&["--data-plane", "nginx"]).await
+}
+
+async fn check(arguments: &[&str]) -> Result<()> {
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_sluice-demo"));
+    let output = demo.arg("--check").args(arguments).output().await?;
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     ensure!(output.status.success(), "{}: {text}", output.status);

@@ -13,13 +13,21 @@ use tempfile::TempDir;
 fn companions() -> Result<TempDir> {
     let folder = TempDir::new()?;
     let at = |name: &str| folder.path().join(name);
-    fs::create_dir(at("nginx"))?;
+    fs::create_dir_all(at("nginx/certificates"))?;
     fs::copy(artifacts::nginx_module()?, at("libngx_sluice.so"))?;
     fs::copy(artifacts::compiled_filter()?, at("sluice_filter.cwasm"))?;
-    let key = KeyPair::generate()?;
-    fs::write(at("default.crt"), CertificateParams::default().self_signed(&key)?.pem())?;
-    fs::write(at("default.key"), key.serialize_pem())?;
     Ok(folder)
+}
+
+/// The certificates that a golden configuration loads when it is tested; those of handshakes are not among them.
+fn certificates(folder: &Path, text: &str) -> Result<()> {
+    let key = KeyPair::generate()?;
+    let certificate = CertificateParams::default().self_signed(&key)?.pem();
+    for name in text.split('"').filter(|word| word.starts_with("nginx/certificates/") && !word.contains('$'))
+    {
+        fs::write(folder.join(name), format!("{certificate}{}", key.serialize_pem()))?;
+    }
+    Ok(())
 }
 
 /// The listeners are moved to sockets in the folder: `nginx -t` binds.
@@ -45,6 +53,7 @@ fn nginx_takes_every_golden_configuration() -> Result<()> {
     for case in fs::read_dir(artifacts::repository().join("tests/golden"))? {
         let conf = case?.path().join("nginx.conf");
         let text = fs::read_to_string(&conf).with_context(|| conf.display().to_string())?;
+        certificates(folder.path(), &text)?;
         test(folder.path(), &without_ports(&text)).with_context(|| conf.display().to_string())?;
     }
     Ok(())

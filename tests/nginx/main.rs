@@ -1,14 +1,18 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
 mod bodies;
+mod certificates;
 mod configuration;
 mod controller;
+mod drop_in;
 mod endpoint_change;
+mod errors;
 mod faults;
 mod gateway;
 mod golden;
 mod guest;
 mod headers;
+mod limits;
 mod managed;
 mod pause;
 mod policies;
@@ -18,3 +22,4 @@ mod retries;
 mod routing;
 #[path = "../e2e/site.rs"]
 mod site;
+mod websockets;

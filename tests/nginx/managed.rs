@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 use sluice_tests::load::Load;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
-use sluice_tests::{proc, process, wait};
+use sluice_tests::{http, proc, process, wait};
 
 use crate::site::{HOST, Site, page, spreads_evenly};
 
@@ -22,7 +23,7 @@ fn processes(sluice: &Sluice) -> Result<(u32, Vec<u32>)> {
     Ok((master, proc::children(master)))
 }
 
-fn reloads(sluice: &Sluice) -> usize {
+pub(crate) fn reloads(sluice: &Sluice) -> usize {
     sluice.log().lines().iter().filter(|line| line.contains("reloading nginx")).count()
 }
 
@@ -79,6 +80,30 @@ async fn an_nginx_that_dies_is_started_again_and_so_is_a_worker() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_controller_is_healthy_while_its_nginx_serves() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = start(&site).await?;
+    let health = async || http::get(sluice.health(), "health", "/healthz").await.ok();
+    ensure!(health().await.is_some_and(|page| page.status == 200), "{:?}", health().await);
+    // Each new one dies at once, for as long as that takes to be seen.
+    let (mut master, _) = processes(&sluice)?;
+    process::signal_by_name(master, "SIGKILL")?;
+    let unhealthy = async || {
+        if let Ok((pid, _)) = processes(&sluice)
+            && pid != master
+        {
+            master = pid;
+            process::signal_by_name(pid, "SIGKILL").ok()?;
+        }
+        health().await.filter(|page| page.status == 500 && page.text().contains("nginx"))
+    };
+    wait::until("the controller to be unhealthy", unhealthy).await?;
+    wait::until("the controller to be healthy", async || health().await.filter(|page| page.status == 200))
+        .await?;
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_requests_are_served_before_the_end() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = start(&site).await?;
@@ -89,4 +114,62 @@ async fn open_requests_are_served_before_the_end() -> Result<()> {
     tokio::task::spawn_blocking(move || sluice.stop()).await??;
     ensure!(open.await??.status == 200);
     Ok(())
+}
+
+/// A metric of the controller, by the end of its name.
+async fn metric(sluice: &Sluice, name: &str) -> Result<f64> {
+    let page = http::get(sluice.health(), "metrics", "/metrics").await?.text();
+    let prefix = format!("nginx_ingress_controller_{name}");
+    let of = |line: &&str| line.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with(['{', ' ']));
+    let line = page.lines().find(of).with_context(|| format!("no {prefix}"))?;
+    line.rsplit(' ').next().unwrap_or_default().parse().context("a number")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -> Result<()> {
+    let site = Site::start(2, 1).await?;
+    let settings = |agent: &str| {
+        site.manifests.object(&json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"namespace": "default", "name": "sluice"},
+            "data": {"block-user-agents": agent},
+        }))
+    };
+    settings("bad")?;
+    let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
+    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    let state = async || -> Result<(f64, f64, f64)> {
+        let successful = metric(&sluice, "config_last_reload_successful").await?;
+        Ok((successful, metric(&sluice, "success").await?, metric(&sluice, "errors").await?))
+    };
+    ensure!(state().await? == (1.0, 1.0, 0.0), "{:?}", state().await?);
+    let first = metric(&sluice, "config_hash").await?;
+
+    // nginx reads no word of more than 4096 bytes.
+    settings(&"b".repeat(5000))?;
+    let refused = async || state().await.ok().filter(|state| *state == (0.0, 1.0, 1.0));
+    wait::until("the refusal to be counted", refused).await.with_context(|| sluice.log().tail())?;
+    // Endpoints do not need nginx's consent.
+    site.endpoints(&[1])?;
+    sluice.wait_for_pod(HOST, "web-1").await?;
+
+    settings("worse")?;
+    let taken = async || state().await.ok().filter(|state| *state == (1.0, 2.0, 1.0));
+    wait::until("the reload to be counted", taken).await.with_context(|| sluice.log().tail())?;
+    ensure!(metric(&sluice, "config_hash").await? != first, "another configuration");
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nginx_does_not_serve_is_said_of_the_ingress() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let target = "http://web.default.svc.cluster.local";
+    let ingress = Ingress::new("default", "web").annotation("mirror-target", target);
+    site.manifests.ingress(&ingress.host(HOST).path("/", "web", 80))?;
+    let sluice = start(&site).await?;
+    let said = "Ingress default/web: location web.test/: mirror-target: a Service of the cluster";
+    ensure!(sluice.log().lines().iter().any(|line| line.contains(said)), "{}", sluice.log().tail());
+    sluice.stop()
 }

@@ -78,6 +78,11 @@ impl Process {
     /// SIGTERM, then wait; SIGKILL when it takes too long. Blocks the thread: where pods must go on answering
     /// meanwhile, the test needs a multi-threaded runtime.
     pub fn stop(&mut self) -> Result<ExitStatus> {
+        if let Some(status) = self.child.try_wait()? {
+            // Its id may be somebody else's by now.
+            self.kill_family();
+            return Ok(status);
+        }
         self.remember_children();
         signal(self.pid(), Signal::TERM);
         let status = match self.wait(GRACE)? {
@@ -140,6 +145,8 @@ pub fn signal_by_name(pid: u32, name: &str) -> Result<()> {
         "USR1" => Signal::USR1,
         "USR2" => Signal::USR2,
         "KILL" => Signal::KILL,
+        "STOP" => Signal::STOP,
+        "CONT" => Signal::CONT,
         _ => bail!("unknown signal {name:?}"),
     };
     signal(pid, known);

@@ -22,6 +22,7 @@ pub struct Options {
     source: Vec<String>,
     own_envoy: bool,
     data_plane: String,
+    workers: usize,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     http: Option<SocketAddr>,
@@ -37,8 +38,16 @@ impl Options {
 
     /// In this cluster, with an Envoy as its child, on free ports.
     pub fn in_cluster(cluster: &Cluster) -> Options {
-        let options = Options::from_source(cluster.arguments());
-        options.environment("POD_NAMESPACE", cluster.namespace()).environment("POD_NAME", "sluice-0")
+        Options::from_source(cluster.arguments()).run_in(cluster.namespace())
+    }
+
+    /// In this cluster, for whatever is there, as a pod of a namespace.
+    pub fn with_access_to(cluster: &Cluster, namespace: &str) -> Options {
+        Options::from_source(cluster.access()).run_in(namespace)
+    }
+
+    fn run_in(self, namespace: &str) -> Options {
+        self.environment("POD_NAMESPACE", namespace).environment("POD_NAME", "sluice-0")
     }
 
     fn from_source(source: Vec<String>) -> Options {
@@ -46,6 +55,7 @@ impl Options {
             source,
             own_envoy: true,
             data_plane: "envoy".to_owned(),
+            workers: 1,
             arguments: Vec::new(),
             environment: Vec::new(),
             http: None,
@@ -72,6 +82,13 @@ impl Options {
     #[must_use]
     pub fn data_plane(mut self, name: &str) -> Options {
         self.data_plane = name.to_owned();
+        self
+    }
+
+    /// So many workers of the data plane, instead of one.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Options {
+        self.workers = workers;
         self
     }
 
@@ -156,12 +173,12 @@ impl Options {
     /// What the data plane is made of.
     fn programs(&self, command: &mut Command) -> Result<()> {
         if self.data_plane == "nginx" {
-            command.args(["--nginx-workers", "1"]);
+            command.arg("--nginx-workers").arg(self.workers.to_string());
             command.arg("--nginx-binary").arg(artifacts::nginx()?);
             command.arg("--nginx-module").arg(artifacts::nginx_module()?);
             command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
         } else {
-            command.args(["--envoy-concurrency", "1"]);
+            command.arg("--envoy-concurrency").arg(self.workers.to_string());
             command.arg("--envoy-binary").arg(artifacts::envoy()?);
         }
         Ok(())
@@ -270,6 +287,13 @@ impl Sluice {
     /// Sends a signal, named as in `SIGTERM`.
     pub fn signal(&self, name: &str) -> Result<()> {
         process::signal_by_name(self.pid(), name)
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn ended(&mut self) -> Result<()> {
+        let process = &mut self.process;
+        let ended = async || process.check().is_err().then_some(());
+        wait::until("the controller to end", ended).await.map(drop)
     }
 
     /// Waits until a pod answers.

@@ -18,11 +18,12 @@ use anyhow::{Result, bail};
 const HELP: &str = "\
 cargo xtask <task>
 
-  demo [--check] [--http-port N]   Envoy, the controller and a few pods on this machine; watch traffic follow
-                                   a change. --check: once, without waiting for Ctrl-C
+  demo [--data-plane nginx] [--check] [--http-port N]
+                                   Envoy (or nginx), the controller and a few pods on this machine; watch traffic
+                                   follow a change. --check: once, without waiting for Ctrl-C
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
                                    --lint, or CI=true: format and clippy first
-  cases FILE [--only ID] [--area AREA] [--data-plane envoy]
+  cases FILE [--only ID] [--area AREA] [--data-plane nginx]
                                    plays a file of acceptance cases; fails when one of them does
   bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
                                    --write: also the table in docs/benchmarks.md. More: bench --help

@@ -13,7 +13,8 @@ use crate::{lint, repository, setup};
 
 /// Where the prepared things are; the parts in `tests/` read these variables.
 struct Prepared {
-    envoy: PathBuf,
+    /// `None` for what runs nginx alone.
+    envoy: Option<PathBuf>,
     filter: PathBuf,
     programs: PathBuf,
 }
@@ -21,12 +22,19 @@ struct Prepared {
 impl Prepared {
     fn new(programs: impl FnOnce() -> Result<PathBuf>) -> Result<Prepared> {
         setup::wasm_target()?;
-        let envoy = setup::envoy()?;
+        let envoy = Some(setup::envoy()?);
         Ok(Prepared { envoy, filter: build::filter()?, programs: programs()? })
     }
 
+    fn without_envoy(programs: impl FnOnce() -> Result<PathBuf>) -> Result<Prepared> {
+        setup::wasm_target()?;
+        Ok(Prepared { envoy: None, filter: build::filter()?, programs: programs()? })
+    }
+
     fn export(&self, command: &mut Command) {
-        command.env("ENVOY_BINARY", &self.envoy);
+        if let Some(envoy) = &self.envoy {
+            command.env("ENVOY_BINARY", envoy);
+        }
         command.env("SLUICE_FILTER_WASM", &self.filter);
         command.env("SLUICE_BIN", self.programs.join("sluice"));
     }
@@ -60,28 +68,36 @@ impl Nginx {
 
 /// `cargo xtask demo`.
 pub(crate) fn demo(arguments: &[String]) -> Result<()> {
-    let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
-    become_program(&mut prepared.program("sluice-demo", arguments))
+    on_a_data_plane("sluice-demo", arguments)
 }
 
 /// `cargo xtask cases`.
 pub(crate) fn cases(arguments: &[String]) -> Result<()> {
+    on_a_data_plane("sluice-cases", arguments)
+}
+
+/// A program that runs Envoy, or nginx with `--data-plane nginx`.
+fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
     if !arguments.iter().any(|argument| argument == "nginx") {
         let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
-        return become_program(&mut prepared.program("sluice-cases", arguments));
+        return become_program(&mut prepared.program(name, arguments));
     }
     let nginx = setup::nginx()?;
-    let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
+    let prepared = Prepared::without_envoy(|| build::all_programs(Profile::Dev))?;
     let nginx = Nginx::new(nginx, &prepared)?;
-    let mut program = prepared.program("sluice-cases", arguments);
+    let mut program = prepared.program(name, arguments);
     nginx.export(&mut program);
     become_program(&mut program)
 }
 
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
-    let prepared = Prepared::new(|| build::programs(Profile::Release))?;
-    become_program(&mut prepared.program("sluice-bench", arguments))
+    let nginx = setup::nginx()?;
+    let prepared = Prepared::new(|| build::all_programs(Profile::Release))?;
+    let nginx = Nginx::new(nginx, &prepared)?;
+    let mut program = prepared.program("sluice-bench", arguments);
+    nginx.export(&mut program);
+    become_program(&mut program)
 }
 
 /// `cargo xtask picture`.

@@ -41,6 +41,12 @@ impl Cidr {
     pub fn length(self) -> u8 {
         self.length
     }
+
+    /// Whether an address is one of it. An IPv4 address in IPv6's words is an IPv4 address.
+    #[must_use]
+    pub fn contains(self, address: IpAddr) -> bool {
+        Cidr::new(address.to_canonical(), self.length()).is_some_and(|of_address| of_address == self)
+    }
 }
 
 impl fmt::Display for Cidr {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Cidr, Expression, ServerTls, is_default};
+use crate::{Cidr, Compression, Expression, ServerTls, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +31,9 @@ pub struct Edge {
     /// Who gets 403, whatever the host.
     #[serde(skip_serializing_if = "is_default")]
     pub blocked: Blocked,
+    /// Answers that are made shorter.
+    #[serde(skip_serializing_if = "is_default")]
+    pub compression: Compression,
     /// HTTP/1 and HTTP/2 of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub http: Http,
@@ -51,6 +54,7 @@ impl Default for Edge {
             underscores: false,
             largest_body: Some(1 << 20),
             blocked: Blocked::default(),
+            compression: Compression::default(),
             http: Http::default(),
             tls: ServerTls::default(),
         }
@@ -105,6 +109,9 @@ impl Default for Hsts {
 pub struct Forwarded {
     /// Connections begin with a PROXY header, which says who the client is.
     pub proxy_protocol: bool,
+    /// Milliseconds for the PROXY header, where that is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub proxy_timeout: Option<u32>,
     /// A header says who the client is, when it comes from one of [`Forwarded::trusted`].
     pub client: Option<String>,
     /// `X-Forwarded-Proto`, `-Port` and `-Host` are believed.
@@ -144,6 +151,9 @@ pub struct Http {
     pub header_timeout: u32,
     /// Seconds between two reads of a request's body.
     pub body_timeout: u32,
+    /// KiB of the headers of a request, where that is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub header_kilobytes: Option<u32>,
 }
 
 impl Default for Http {
@@ -155,6 +165,7 @@ impl Default for Http {
             requests: 1000,
             header_timeout: 60,
             body_timeout: 60,
+            header_kilobytes: None,
         }
     }
 }

@@ -13,6 +13,7 @@
 mod backend;
 mod balance;
 mod cidr;
+mod compression;
 mod edge;
 mod expression;
 mod path;
@@ -20,6 +21,7 @@ mod policy;
 mod redirect;
 mod secret;
 mod server;
+mod stream;
 mod tls;
 mod transport;
 
@@ -33,12 +35,13 @@ pub use balance::{
     SameSite,
 };
 pub use cidr::Cidr;
+pub use compression::{Compressed, Compression};
 pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
-    Access, Cors, ErrorPages, Limits, Mirror, Origin, Origins, Place, Policy, Rate, Retries, RetryOn,
-    Timeouts,
+    Access, Cors, ErrorPages, Guard, Limits, Mirror, Origin, Origins, Passwords, Place, Policy, Rate,
+    Retries, RetryOn, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
 pub use server::{
@@ -46,8 +49,9 @@ pub use server::{
 };
 
 pub use secret::{SecretId, SecretValue, Sensitive};
+pub use stream::{Layer4, Stream, StreamPort};
 pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
-pub use transport::{Protocol, TlsVersions, Transport, UpstreamTls, Verify};
+pub use transport::{Keep, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -64,6 +68,9 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+    /// Ports beside those for HTTP.
+    #[serde(skip_serializing_if = "is_default")]
+    pub streams: BTreeMap<StreamPort, Stream>,
     /// Hosts that are not like all others in a handshake, by the name that the client asks for.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: BTreeMap<ServerName, HostTls>,
@@ -73,9 +80,18 @@ pub struct Config {
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
     pub secrets: BTreeMap<SecretId, SecretValue>,
+    /// Every file of users that something names: a name, a colon and the hash of a password in each line.
+    #[serde(skip_serializing_if = "is_default")]
+    pub users: BTreeMap<SecretId, Sensitive>,
 }
 
 impl Config {
+    /// Who tells clients about errors, of any location.
+    #[must_use]
+    pub fn error_services(&self) -> BTreeSet<&BackendId> {
+        locations(self).filter_map(|location| location.error_pages.as_ref()?.backend.as_ref()).collect()
+    }
+
     /// This configuration, with the locations and backends that only the other one has: what must be known while one
     /// becomes the other.
     #[must_use]

@@ -22,6 +22,18 @@ impl SecretId {
         SecretId(format!("{namespace}/{name}/ca"))
     }
 
+    /// The users that are in one of its entries.
+    #[must_use]
+    pub fn users(namespace: &str, name: &str) -> Self {
+        SecretId(format!("{namespace}/{name}/users"))
+    }
+
+    /// The users that its entries are named by.
+    #[must_use]
+    pub fn users_by_entry(namespace: &str, name: &str) -> Self {
+        SecretId(format!("{namespace}/{name}/users-by-entry"))
+    }
+
     /// The id as the data plane sees it.
     #[must_use]
     pub fn as_str(&self) -> &str {

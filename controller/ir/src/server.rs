@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    BackendId, CanaryRules, ClientCertificates, HttpsRedirect, PathMatch, Place, Policy, Redirect, Template,
-    is_default,
+    BackendId, CanaryRules, ClientCertificates, ErrorPages, HttpsRedirect, PathMatch, Place, Policy,
+    Redirect, Template, is_default,
 };
 
 /// A DNS name in lower case, without a wildcard: what RFC 1123 and Kubernetes allow in a host.
@@ -119,6 +119,9 @@ pub struct Location {
     /// Its pods are missing, so an error service is asked, and told this.
     #[serde(skip_serializing_if = "is_default")]
     pub error: Option<ErrorRequest>,
+    /// Answers that clients do not get.
+    #[serde(skip_serializing_if = "is_default")]
+    pub error_pages: Option<ErrorPages>,
     /// What plain http is answered with instead.
     #[serde(skip_serializing_if = "is_default")]
     pub https: Option<HttpsRedirect>,
@@ -144,6 +147,7 @@ impl Location {
             canaries,
             session_path: None,
             error: None,
+            error_pages: None,
             https: None,
             rewrite: None,
             policy,

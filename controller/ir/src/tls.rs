@@ -1,5 +1,7 @@
 //! TLS towards clients.
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 
 use crate::{SecretId, TlsVersions, is_default};
@@ -60,10 +62,25 @@ pub struct ServerTls {
     /// For TLS 1.2, in OpenSSL's words and in the order of preference; empty: those of the data plane.
     #[serde(skip_serializing_if = "is_default")]
     pub ciphers: Vec<String>,
+    /// For the exchange of keys, in OpenSSL's words and in the order of preference; empty: those of the data plane.
+    #[serde(skip_serializing_if = "is_default")]
+    pub curves: Vec<String>,
+    /// Seconds that a session can be resumed, where that is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub session: Option<NonZeroU32>,
+    /// A handshake for a name that no server has fails.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rejects_unknown: bool,
 }
 
 impl Default for ServerTls {
     fn default() -> Self {
-        ServerTls { versions: TlsVersions { v1_2: true, v1_3: true }, ciphers: Vec::new() }
+        ServerTls {
+            versions: TlsVersions { v1_2: true, v1_3: true },
+            ciphers: Vec::new(),
+            curves: Vec::new(),
+            session: None,
+            rejects_unknown: false,
+        }
     }
 }

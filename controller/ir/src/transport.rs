@@ -1,5 +1,7 @@
 //! How a pod is spoken to: what a data plane needs to know before it connects.
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 
 use crate::{SecretId, is_default};
@@ -14,11 +16,42 @@ pub struct Transport {
     /// Whether it is spoken over TLS.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: Option<UpstreamTls>,
+    /// Connections begin with a PROXY header, which says who the client is.
+    #[serde(skip_serializing_if = "is_default")]
+    pub proxy_protocol: bool,
+    /// How long connections are kept.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep: Keep,
 }
 
 impl Default for Transport {
     fn default() -> Self {
-        Transport { connect_timeout: 5, protocol: Protocol::Http1, tls: None }
+        Transport {
+            connect_timeout: 5,
+            protocol: Protocol::Http1,
+            tls: None,
+            proxy_protocol: false,
+            keep: Keep::default(),
+        }
+    }
+}
+
+/// How long a connection to a pod is kept for the next request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Keep {
+    /// Seconds without a request.
+    pub idle: u32,
+    /// Requests, if they are counted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub requests: Option<NonZeroU32>,
+    /// Seconds in all, if they are counted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub lifetime: Option<NonZeroU32>,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Keep { idle: 60, requests: None, lifetime: None }
     }
 }
 

@@ -50,6 +50,11 @@ impl Display for Quoted {
 }
 
 impl Quoted {
+    /// Whether it is this plain text, whatever case its letters have.
+    pub(crate) fn is(&self, text: &str) -> bool {
+        self.0.eq_ignore_ascii_case(text)
+    }
+
     /// Whether nginx can read it.
     pub(crate) fn fits(&self) -> bool {
         self.0.len() <= LONGEST

@@ -1,11 +1,16 @@
 //! What holds for all hosts.
 
-use askama::Template;
-use sluice_ir::{Cidr, Config, Edge, Server, ServerName};
+use std::net::IpAddr;
 
+use askama::Template;
+use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
+
+use crate::blocked::BlockedConf;
 use crate::conf::{Value, Word, word};
-use crate::server::ServerConf;
+use crate::limits::{Zone, Zones};
+use crate::server::{Scene, ServerConf};
 use crate::settings::Settings;
+use crate::tls::TlsConf;
 use crate::told::{self, Clients, Line, client_header, client_variable};
 use crate::{Unserved, upstream};
 
@@ -20,13 +25,15 @@ struct MainConf<'a> {
     module: Word,
     filter: Word,
     checkpoint: Vec<Word>,
-    certificate: Word,
-    key: Word,
     user: Option<Word>,
     workers: String,
     pid: Word,
     nobody: Word,
+    resolvers: Vec<String>,
     edge: EdgeConf<'a>,
+    tls: TlsConf,
+    blocked: Option<BlockedConf<'a>>,
+    zones: Vec<Zone>,
     upstreams: Vec<String>,
     servers: Vec<ServerConf<'a>>,
 }
@@ -37,6 +44,8 @@ struct MainConf<'a> {
 struct EdgeConf<'a> {
     edge: &'a Edge,
     ciphers: Option<Word>,
+    gzip: Option<&'a Compressed>,
+    types: Vec<Word>,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
     pods: Vec<Line>,
@@ -48,26 +57,42 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let named = config.servers.iter().filter(|(name, _)| **name != ServerName::CatchAll);
     let catch_all = config.servers.get(&ServerName::CatchAll).unwrap_or(&default);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
-    let servers =
-        servers.map(|(name, server)| ServerConf::new(name, server, config, settings, unserved)).collect();
+    let (limits, zones) = Zones::of(config);
+    let scene = Scene { config, settings, limits: &limits };
+    let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
     let file = |path: &std::path::Path| word(path.display());
     let main = MainConf {
         settings,
         module: file(&settings.module),
         filter: file(&settings.filter),
         checkpoint: parts(&settings.checkpoint),
-        certificate: file(&settings.certificate),
-        key: file(&settings.key),
         user: settings.user.as_ref().map(word),
         workers: settings.workers.map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
         pid: file(&settings.folder.join("nginx.pid")),
         nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
+        resolvers: settings.resolvers.iter().map(resolver).collect(),
         edge: EdgeConf::new(&config.edge),
+        tls: TlsConf::new(config, settings),
+        blocked: BlockedConf::of(&config.edge.blocked),
+        zones,
         upstreams: upstream::names(config),
         servers,
     };
     // Nothing in the templates can fail, and a String takes everything.
     main.render().unwrap_or_default() + "\n"
+}
+
+fn resolver(address: &IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
+/// HTML is always compressed, and nginx warns when it is named.
+fn types(gzip: &Compressed) -> Vec<Word> {
+    let Some(types) = &gzip.types else { return vec![word("*")] };
+    types.iter().filter(|name| *name != "text/html").map(word).collect()
 }
 
 /// The checkpoint knows no variables; `sluice_filter` joins its words.
@@ -82,7 +107,7 @@ impl<'a> EdgeConf<'a> {
         let Edge {
             hsts,
             tls,
-            // In the template, `told.rs` and `unserved.rs`.
+            // In the templates, `told.rs` and `blocked.rs`.
             forwarded: _,
             request_headers: _,
             response_headers: _,
@@ -91,11 +116,15 @@ impl<'a> EdgeConf<'a> {
             underscores: _,
             largest_body: _,
             blocked: _,
+            // The distribution's nginx has no Brotli: who takes that takes gzip as well.
+            compression,
             http: _,
         } = edge;
         EdgeConf {
             edge,
             ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
+            gzip: compression.gzip.as_ref(),
+            types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(told::hsts),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
             pods: told::pods(edge, Vec::new()),

@@ -8,23 +8,33 @@
 //! What the filter decides is not here: endpoints, balancing, stickiness and canaries reach it from the controller, so a
 //! change of those never reloads nginx. The one upstream connects to whatever the filter has chosen.
 //!
+//! Private keys are not in it either: `files.rs` says which files hold them.
+//!
 //! Pure, and the same bytes for the same input.
 
+mod blocked;
 mod conf;
 mod cors;
+mod errors;
 mod expression;
+mod files;
+mod forward;
 mod http;
+mod limits;
 mod location;
+mod mirror;
 mod redirect;
 mod server;
 mod settings;
+mod tls;
 mod told;
 mod unserved;
 mod upstream;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sluice_ir::Config;
+use sluice_ir::{Config, Sensitive};
 
 pub use settings::Settings;
 pub use unserved::Unserved;
@@ -34,6 +44,8 @@ pub use unserved::Unserved;
 pub struct Rendered {
     /// nginx.conf.
     pub text: String,
+    /// What it reads beside that, in [`Settings::certificates`], by name.
+    pub files: BTreeMap<String, Sensitive>,
     /// What it does not serve, and locations that nginx cannot read, because a text in them is too long for it.
     pub unserved: Vec<Unserved>,
 }
@@ -49,5 +61,5 @@ pub fn nobody(folder: &Path) -> PathBuf {
 pub fn render(config: &Config, settings: &Settings) -> Rendered {
     let mut unserved = Vec::new();
     let text = http::render(config, settings, &mut unserved);
-    Rendered { text, unserved }
+    Rendered { text, files: files::all(config), unserved }
 }

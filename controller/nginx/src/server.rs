@@ -3,13 +3,32 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Config, Server, ServerName};
+use sluice_ir::{Blocked, Config, Server, ServerName};
 
 use crate::conf::{Value, Word, word};
+use crate::errors::{self, Asked};
+use crate::limits::Zones;
 use crate::location::{LocationConf, matches};
+use crate::mirror::{self, Copies};
 use crate::redirect;
 use crate::settings::Settings;
+use crate::tls::ClientTls;
 use crate::unserved::{self, Unserved};
+
+/// What all hosts have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) settings: &'a Settings,
+    pub(crate) limits: &'a Zones,
+}
+
+/// One host of the IR.
+#[derive(Clone, Copy)]
+pub(crate) struct Host<'a> {
+    pub(crate) name: &'a ServerName,
+    pub(crate) server: &'a Server,
+}
 
 /// `server {}`.
 #[derive(Template)]
@@ -21,8 +40,13 @@ pub(crate) struct ServerConf<'a> {
     proxy_protocol: bool,
     http2: bool,
     names: Vec<Word>,
+    clients: Option<ClientTls>,
+    /// Somebody is let in nowhere.
+    blocks: bool,
     app_root: Option<Value>,
     locations: Vec<LocationConf>,
+    copies: Vec<Copies>,
+    errors: Vec<Asked>,
     /// Something takes every path.
     is_whole: bool,
 }
@@ -31,21 +55,21 @@ impl<'a> ServerConf<'a> {
     pub(crate) fn new(
         name: &ServerName,
         server: &Server,
-        config: &Config,
-        settings: &'a Settings,
+        scene: Scene<'a>,
         unserved: &mut Vec<Unserved>,
     ) -> Self {
+        let (host, Scene { config, settings, .. }) = (Host { name, server }, scene);
         let mut taken = BTreeSet::new();
         let mut locations = Vec::new();
         for location in &server.locations {
-            let mut missing = unserved::of(location, (name, server), config);
+            let mut missing = unserved::of(location, host, scene);
             let is_closed = missing.iter().any(|missing| missing.closes);
             for (sign, path) in matches(&location.path) {
                 // The first that matches is taken; nginx refuses to see a path twice.
                 if !taken.insert((sign, path.clone())) {
                     continue;
                 }
-                let made = |is_closed| LocationConf::new((sign, &path), location, name, config, is_closed);
+                let made = |is_closed| LocationConf::new((sign, &path), location, host, scene, is_closed);
                 let Some(whole) = made(is_closed) else {
                     let location = location.id.clone();
                     missing.push(Unserved { location, what: "a text longer than nginx reads", closes: true });
@@ -63,11 +87,22 @@ impl<'a> ServerConf<'a> {
             proxy_protocol: config.edge.forwarded.proxy_protocol,
             http2: config.edge.http.http2,
             names: std::iter::once(name).chain(&server.aliases).map(server_name).collect(),
+            clients: clients(host, scene),
+            blocks: config.edge.blocked != Blocked::default(),
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: taken.contains(&("", "/".to_owned())),
+            copies: mirror::copies(server, config),
+            errors: errors::asked(server, config),
             locations,
         }
     }
+}
+
+/// Whoever comes without a name in the handshake is checked as the catch-all host says, so that one never asks: its
+/// locations are closed instead.
+fn clients(host: Host<'_>, scene: Scene<'_>) -> Option<ClientTls> {
+    let clients = host.server.clients.as_ref().filter(|_| *host.name != ServerName::CatchAll)?;
+    ClientTls::of(clients, scene.config, scene.settings)
 }
 
 /// nginx's own wildcards take any number of labels.

@@ -1,6 +1,6 @@
 //! What the controller says beside the IR.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// Where things are on the machine that nginx runs on.
@@ -16,16 +16,22 @@ pub struct Settings {
     pub http: SocketAddr,
     /// Where they connect with https.
     pub https: SocketAddr,
-    /// The certificate for hosts without one of their own.
-    pub certificate: PathBuf,
-    /// Its key.
-    pub key: PathBuf,
-    /// nginx's own files: its process id, sockets, bodies that do not fit into memory.
+    /// nginx's own files: its process id, sockets, certificates, bodies that do not fit into memory.
     pub folder: PathBuf,
+    /// Who is asked for the addresses of hosts outside of the cluster.
+    pub resolvers: Vec<IpAddr>,
     /// Whom the workers run as; `None` is whom nginx itself runs as, who is not root.
     pub user: Option<String>,
     /// Worker processes; `None` is one for each core.
     pub workers: Option<u32>,
     /// Seconds that workers of a former configuration have for open requests.
     pub drain: u64,
+}
+
+impl Settings {
+    /// The folder of certificates and keys. `default.pem` in it is what hosts without one of their own present.
+    #[must_use]
+    pub fn certificates(&self) -> PathBuf {
+        self.folder.join("certificates")
+    }
 }

@@ -1,11 +1,11 @@
 //! Headers for pods and for clients. nginx takes those of a location instead of those around it, so a location that has
 //! one of its own says all of them.
 
-use sluice_ir::{Edge, ErrorRequest, Header, Hsts, Location};
+use sluice_ir::{ClientCertificates, Edge, ErrorRequest, Header, Hsts, Location};
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::cors;
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
+use crate::{cors, tls};
 
 /// A header and what it says.
 pub(crate) type Line = (Word, Value);
@@ -61,8 +61,8 @@ fn usual(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
     all.map(|(name, text)| (name.to_owned(), text))
 }
 
-/// What pods are told by a location alone; nothing where it has nothing to say.
-pub(crate) fn pods_of(location: &Location, edge: &Edge) -> Vec<Line> {
+/// What pods are told by a location alone.
+pub(crate) fn pods_of(location: &Location, clients: Option<&ClientCertificates>) -> Vec<(String, Text)> {
     let policy = &location.policy;
     let text = |text: &str| Text::default().then(text);
     let mut own = Vec::new();
@@ -70,18 +70,24 @@ pub(crate) fn pods_of(location: &Location, edge: &Edge) -> Vec<Line> {
     own.extend(policy.connection.as_ref().map(|connection| ("Connection".to_owned(), text(connection))));
     let prefix = location.rewrite.as_ref().and(policy.forwarded_prefix.as_ref());
     own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
-    if let Some(ErrorRequest { status, place }) = &location.error {
-        let lines = [
-            ("X-Code", text(&status.to_string())),
-            ("X-Format", Text::default().variable("http_accept")),
-            ("X-Namespace", text(&place.namespace)),
-            ("X-Ingress-Name", text(&place.ingress)),
-            ("X-Service-Name", text(&place.service)),
-            ("X-Service-Port", text(&place.port)),
-        ];
-        own.extend(lines.map(|(name, text)| (name.to_owned(), text)));
-    }
-    if own.is_empty() { Vec::new() } else { pods(edge, own) }
+    own.extend(location.error.iter().flat_map(of_error));
+    own.extend(clients.into_iter().flat_map(tls::told));
+    own
+}
+
+/// What an error service is told, as ingress-nginx tells it.
+pub(crate) fn of_error(error: &ErrorRequest) -> Vec<(String, Text)> {
+    let ErrorRequest { status, place } = error;
+    let text = |text: &str| Text::default().then(text);
+    let lines = [
+        ("X-Code", text(&status.to_string())),
+        ("X-Format", Text::default().variable("http_accept")),
+        ("X-Namespace", text(&place.namespace)),
+        ("X-Ingress-Name", text(&place.ingress)),
+        ("X-Service-Name", text(&place.service)),
+        ("X-Service-Port", text(&place.port)),
+    ];
+    lines.map(|(name, text)| (name.to_owned(), text)).into()
 }
 
 /// What clients are told.

@@ -3,8 +3,14 @@
 use std::fmt;
 
 use sluice_ir::{
-    Action, BackendId, Blocked, Config, Location, LocationId, Policy, Protocol, Server, ServerName, Transport,
+    Action, BackendId, ClientCertificates, Demand, Location, LocationId, Policy, Protocol, SecretId,
+    ServerName, UpstreamTls,
 };
+
+use crate::server::{Host, Scene};
+use crate::tls::ClientTls;
+use crate::upstream::transport;
+use crate::{errors, mirror};
 
 /// Something of a location that is not as its owner wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,55 +23,123 @@ pub struct Unserved {
     pub closes: bool,
 }
 
-impl fmt::Display for Unserved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unserved { location, what, closes } = self;
-        let outcome = if *closes { "it answers 503" } else { "it is served without" };
-        write!(f, "location {}: {what}: not served by the nginx data plane; {outcome}", location.as_str())
+impl Unserved {
+    /// Why.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        format!("{}: not served by the nginx data plane", self.what)
+    }
+
+    /// What happens instead.
+    #[must_use]
+    pub fn consequence(&self) -> &'static str {
+        if self.closes { "the location answers 503" } else { "the location is served without" }
     }
 }
 
-/// Everything that is not served of a location of this server.
-pub(crate) fn of(
-    location: &Location,
-    (name, server): (&ServerName, &Server),
-    config: &Config,
-) -> Vec<Unserved> {
-    let unserved = |what, closes| Unserved { location: location.id.clone(), what, closes };
-    let mut all = Vec::new();
-    // Who may come in is asked for redirects, too.
-    all.extend(server.clients.is_some().then(|| unserved("auth-tls-secret", true)));
-    let blocks = config.edge.blocked != Blocked::default();
-    all.extend(
-        blocks.then(|| unserved("block-cidrs, block-user-agents or block-referers of the ConfigMap", true)),
-    );
-    let certificate = config.tls.contains_key(name) || config.default_certificate.is_some();
-    all.extend(certificate.then(|| unserved("a certificate from a Secret", false)));
-    let Action::Forward(main) = &location.action else { return all };
-    let canaries = location.canaries.iter().map(|canary| &canary.backend);
-    let backends: Vec<&BackendId> =
-        std::iter::once(main).chain(canaries).chain(&location.for_https).collect();
-    let first = transport(main, config);
-    for id in &backends {
-        let transport = transport(id, config);
-        all.extend(obstacle(&transport).map(|what| unserved(what, true)));
-        let differs = (transport.protocol, &transport.tls) != (first.protocol, &first.tls);
-        all.extend(
-            differs.then(|| unserved("backend-protocol: another one for a part of the requests", true)),
-        );
-        let outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
-        all.extend(outside.then(|| unserved("a Service with an external name", true)));
+impl fmt::Display for Unserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "location {}: {}; {}", self.location.as_str(), self.reason(), self.consequence())
     }
-    let another = location.for_https.as_ref().is_some_and(|id| id != main);
-    all.extend(another.then(|| unserved("another Service for https", true)));
-    all.extend(of_policy(&location.policy).into_iter().map(|what| unserved(what, false)));
+}
+
+/// Everything that is not served of a location of this host.
+pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<Unserved> {
+    let mut all = Vec::new();
+    let mut add = |what, closes| all.push(Unserved { location: location.id.clone(), what, closes });
+    // Who may come in is asked for redirects, too.
+    if let Some(what) = host.server.clients.as_ref().and_then(|clients| of_clients(clients, host, scene)) {
+        add(what, true);
+    }
+    if let Action::Forward(main) = &location.action {
+        of_backends(main, location, scene).into_iter().for_each(|what| add(what, true));
+        if location.policy.mirror.is_some() && mirror::of(location, scene.config).is_none() {
+            add("mirror-target: a Service of the cluster", false);
+        } else if location.policy.mirror.is_some() && scene.settings.resolvers.is_empty() {
+            add("mirror-target: the machine has no resolver, so there are no copies", false);
+        }
+        let outside = scene.config.backends.get(main).is_some_and(|backend| backend.outside.is_some());
+        if outside && !location.canaries.is_empty() {
+            add("a canary of a Service with an external name", false);
+        }
+        named(&location.policy);
+    }
+    if location.policy.guard.is_some() {
+        add("auth-type", true);
+    }
+    let service = location.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
+    if service.is_some_and(|id| errors::is_unusual(id, scene.config)) {
+        add("custom-http-errors: an error service that is not spoken to with plain http", false);
+    }
     all.sort();
     all.dedup();
     all
 }
 
-/// Every field is named, so that a new one cannot be forgotten here: what does not stand in `location.rs` goes into the list.
-fn of_policy(policy: &Policy) -> Vec<&'static str> {
+fn of_clients(clients: &ClientCertificates, host: Host<'_>, scene: Scene<'_>) -> Option<&'static str> {
+    let asked = clients.demand != Demand::Off;
+    if asked && *host.name == ServerName::CatchAll {
+        Some("auth-tls-secret without a host")
+    } else if asked && ClientTls::of(clients, scene.config, scene.settings).is_none() {
+        Some("auth-tls-secret: the Secret is not there")
+    } else {
+        None
+    }
+}
+
+/// What would be another thing than its owner meant; so it is closed.
+fn of_backends(main: &BackendId, location: &Location, scene: Scene<'_>) -> Vec<&'static str> {
+    let Scene { config, settings, .. } = scene;
+    let canaries = location.canaries.iter().map(|canary| &canary.backend);
+    let first = transport(main, config);
+    let mut all = Vec::new();
+    for id in std::iter::once(main).chain(canaries) {
+        let transport = transport(id, config);
+        all.extend(transport.tls.as_ref().and_then(|tls| obstacle(tls, scene)));
+        if (transport.protocol, &transport.tls) != (first.protocol, &first.tls) {
+            all.push("backend-protocol: another one for a part of the requests");
+        }
+        let outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
+        if outside && settings.resolvers.is_empty() {
+            all.push("a Service with an external name: the machine has no resolver");
+        }
+        if outside && id != main {
+            all.push("a Service with an external name for a part of the requests");
+        }
+    }
+    all.extend(location.for_https.as_ref().and_then(|id| of_https(main, id, scene)));
+    all
+}
+
+/// The same pods can be spoken to as the client speaks; the filter does not know of others.
+fn of_https(main: &BackendId, id: &BackendId, scene: Scene<'_>) -> Option<&'static str> {
+    let (plain, secure) = (transport(main, scene.config), transport(id, scene.config));
+    let same_pods = id.service_port() == main.service_port();
+    let as_the_client = plain.tls.is_none() && secure.tls.is_some();
+    let is_http = plain.protocol == Protocol::Http1 && secure.protocol == Protocol::Http1;
+    if !(id == main || same_pods && as_the_client && is_http) {
+        return Some("another Service for https");
+    }
+    secure.tls.as_ref().and_then(|tls| obstacle(tls, scene))
+}
+
+fn obstacle(tls: &UpstreamTls, scene: Scene<'_>) -> Option<&'static str> {
+    let is_missing = |id: &SecretId| !scene.config.secrets.contains_key(id);
+    let verify = tls.verify.as_ref();
+    let sent = tls.server_name.as_ref();
+    if tls.certificate.as_ref().is_some_and(is_missing) {
+        Some("proxy-ssl-secret: the Secret is not there")
+    } else if verify.is_some_and(|verify| is_missing(&verify.authorities)) {
+        Some("proxy-ssl-verify: the Secret is not there")
+    } else if verify.is_some_and(|verify| sent.is_some_and(|sent| *sent != verify.name)) {
+        Some("proxy-ssl-name: another name in the certificate than the one that is sent")
+    } else {
+        None
+    }
+}
+
+/// Every field is named, so that a new one cannot be forgotten here: each stands in `forward.rs` or in `of`.
+fn named(policy: &Policy) {
     let Policy {
         timeouts: _,
         retries: _,
@@ -75,29 +149,12 @@ fn of_policy(policy: &Policy) -> Vec<&'static str> {
         response_headers: _,
         largest_body: _,
         access: _,
+        guard: _,
         cors: _,
-        limits,
-        mirror,
+        limits: _,
+        rate: _,
+        mirror: _,
+        // No log is written.
         unlogged: _,
     } = policy;
-    let limits = limits.is_some().then_some("limit-rps or limit-rpm");
-    limits.into_iter().chain(mirror.is_some().then_some("mirror-target")).collect()
-}
-
-/// How a backend's pods are spoken to.
-pub(crate) fn transport(id: &BackendId, config: &Config) -> Transport {
-    config.backends.get(id).map(|backend| backend.transport.clone()).unwrap_or_default()
-}
-
-fn obstacle(transport: &Transport) -> Option<&'static str> {
-    let tls = transport.tls.as_ref();
-    if transport.protocol == Protocol::Http2 {
-        Some("backend-protocol: GRPC or GRPCS")
-    } else if tls.is_some_and(|tls| tls.verify.is_some()) {
-        Some("proxy-ssl-verify")
-    } else if tls.is_some_and(|tls| tls.certificate.is_some()) {
-        Some("proxy-ssl-secret")
-    } else {
-        None
-    }
 }

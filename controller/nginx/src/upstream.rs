@@ -3,21 +3,43 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{Config, Transport, UpstreamTls};
+use sluice_ir::{BackendId, Config, Outside, Protocol, Transport, UpstreamTls};
+
+/// What makes connections different.
+type Kind<'a> = (Protocol, Option<&'a UpstreamTls>);
 
 /// Every upstream.
 pub(crate) fn names(config: &Config) -> Vec<String> {
-    let plain = name(&Transport::default(), config);
-    let tls = (0..tls(config).len()).map(|number| format!("{plain}_tls_{number}"));
-    std::iter::once(plain.clone()).chain(tls).collect()
+    let usual = "sluice_pods".to_owned();
+    std::iter::once(usual).chain((0..unusual(config).len()).map(numbered)).collect()
 }
 
 /// The upstream for pods that are spoken to like this.
 pub(crate) fn name(transport: &Transport, config: &Config) -> String {
-    let number = transport.tls.as_ref().and_then(|wanted| tls(config).iter().position(|tls| *tls == wanted));
-    number.map_or_else(|| "sluice_pods".to_owned(), |number| format!("sluice_pods_tls_{number}"))
+    let kind = kind(transport);
+    let number = unusual(config).iter().position(|other| *other == kind);
+    number.map_or_else(|| "sluice_pods".to_owned(), numbered)
 }
 
-fn tls(config: &Config) -> BTreeSet<&UpstreamTls> {
-    config.backends.values().filter_map(|backend| backend.transport.tls.as_ref()).collect()
+fn numbered(number: usize) -> String {
+    format!("sluice_pods_{number}")
+}
+
+/// How a backend's pods are spoken to.
+pub(crate) fn transport(id: &BackendId, config: &Config) -> Transport {
+    config.backends.get(id).map(|backend| backend.transport.clone()).unwrap_or_default()
+}
+
+/// A host outside of the cluster, as nginx resolves it.
+pub(crate) fn place(outside: &Outside) -> String {
+    format!("{}:{}", outside.host.as_str(), outside.port)
+}
+
+fn kind(transport: &Transport) -> Kind<'_> {
+    (transport.protocol, transport.tls.as_ref())
+}
+
+fn unusual(config: &Config) -> BTreeSet<Kind<'_>> {
+    let inside = config.backends.values().filter(|backend| backend.outside.is_none());
+    inside.map(|backend| kind(&backend.transport)).filter(|kind| *kind != (Protocol::Http1, None)).collect()
 }

@@ -60,17 +60,30 @@ pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wir
     inside.map(|(id, inside)| (id.to_string(), backend(id, inside)))
 }
 
-/// The locations that the filter has a say in: those that forward to one of [`backends`].
+/// The locations that the filter has a say in: those that forward to one of [`backends`], and what error services are
+/// asked by.
 pub(crate) fn locations(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
+    let services = config.error_services().into_iter().filter(|id| is_inside(id, config));
+    let told = |id: &ir::BackendId| {
+        let backend = id.to_string();
+        (ir::ErrorPages::route(id), wire::Location { backend, canaries: Vec::new(), session_path: None })
+    };
+    forwarding(config).chain(services.map(told))
+}
+
+fn is_inside(id: &ir::BackendId, config: &ir::Config) -> bool {
+    config.backends.get(id).is_none_or(|backend| backend.outside.is_none())
+}
+
+fn forwarding(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     config.servers.values().flat_map(|server| &server.locations).filter_map(|location| {
         let ir::Action::Forward(id) = &location.action else { return None };
-        let outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
         let forwards = || wire::Location {
             backend: id.to_string(),
             canaries: location.canaries.iter().map(canary).collect(),
             session_path: location.session_path.clone(),
         };
-        (!outside).then(|| (location.id.as_str().to_owned(), forwards()))
+        is_inside(id, config).then(|| (location.id.as_str().to_owned(), forwards()))
     })
 }
 

@@ -18,6 +18,7 @@ const SUBSET_SIZE: u16 = 3;
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Upstream {
     name: String,
+    #[serde(skip_serializing_if = "Value::is_null")]
     service: Value,
     port: Value,
     #[serde(rename = "sslPassthrough")]
@@ -43,15 +44,37 @@ struct Address {
     port: String,
 }
 
-/// Every backend, by name.
-pub(crate) fn upstreams(config: &Config, resources: &Resources) -> Vec<Upstream> {
-    let uses = Uses::of(config);
-    config.backends.iter().map(|(id, backend)| upstream(id, backend, &uses, resources)).collect()
+/// Where requests go that no Ingress takes.
+const DEFAULT: &str = "upstream-default-backend";
+
+/// Every backend, by name. The default backend is always there; without a Service (`default`), the data plane answers
+/// 404 itself and it has no endpoints.
+pub(crate) fn upstreams(
+    config: &Config,
+    resources: &Resources,
+    default: Option<&ObjectKey>,
+) -> Vec<Upstream> {
+    let uses = Uses { default, ..Uses::of(config) };
+    let all = config.backends.iter().map(|(id, backend)| upstream(id, backend, &uses, resources));
+    let mut all: Vec<Upstream> = all.collect();
+    if !all.iter().any(|upstream| upstream.name == DEFAULT) {
+        let nobody = Upstream {
+            name: DEFAULT.to_owned(),
+            service: Value::Null,
+            port: 0.into(),
+            ..upstream(&BackendId::new("", "", ""), &Backend::default(), &uses, resources)
+        };
+        all.push(nobody);
+    }
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    all
 }
 
-/// What locations say of their backends.
+/// What locations and flags say of backends.
 #[derive(Default)]
 struct Uses<'a> {
+    /// `--default-backend-service`
+    default: Option<&'a ObjectKey>,
     canaries: BTreeMap<&'a BackendId, &'a Canary>,
     alternatives: BTreeMap<&'a BackendId, Vec<&'a BackendId>>,
     /// Paths by host.
@@ -77,6 +100,16 @@ impl<'a> Uses<'a> {
         }
         uses
     }
+
+    /// Joined with hyphens, as people know it. Only default backends are asked for their first port, whichever that is.
+    fn name(&self, id: &BackendId) -> String {
+        let joined = |text: &str| text.replace(['/', ':'], "-");
+        match id.as_str().strip_suffix("/first") {
+            Some(service) if self.default.is_some_and(|key| key.to_string() == service) => DEFAULT.to_owned(),
+            Some(service) => format!("custom-default-backend-{}", joined(service)),
+            None => joined(id.as_str()),
+        }
+    }
 }
 
 fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Resources) -> Upstream {
@@ -85,7 +118,7 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
     let (namespace, service, port) = (part(), part(), part());
     let service = resources.service(&ObjectKey::new(namespace, service));
     let canary = uses.canaries.get(id).copied();
-    let alternatives = uses.alternatives.get(id).into_iter().flatten().map(|id| name(id)).collect();
+    let alternatives = uses.alternatives.get(id).into_iter().flatten().map(|id| uses.name(id)).collect();
     let outside = backend.outside.iter();
     let outside =
         outside.map(|at| Address { address: at.host.as_str().to_owned(), port: at.port.to_string() });
@@ -95,7 +128,7 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
         .filter(|endpoint| !endpoint.draining)
         .map(|endpoint| address(&endpoint.address));
     Upstream {
-        name: name(id),
+        name: uses.name(id),
         service: described(service),
         port: port.parse::<u16>().map_or_else(|_| port.into(), Value::from),
         ssl_passthrough: false,
@@ -106,14 +139,6 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
         no_server: canary.is_some(),
         traffic_shaping: traffic_shaping(canary),
         alternatives,
-    }
-}
-
-/// Joined with hyphens, as people know it.
-fn name(id: &BackendId) -> String {
-    match id.as_str().strip_suffix("/first") {
-        Some(_) => "upstream-default-backend".to_owned(),
-        None => id.as_str().replace(['/', ':'], "-"),
     }
 }
 

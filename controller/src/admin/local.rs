@@ -9,6 +9,7 @@
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
 //! | `/nginx_status` | nginx' counters, of Envoy |
 //! | the health path | as on `--healthz-port` |
+//! | `/debug/pprof` | 404, and what to use instead |
 //!
 //! Read only: configuration comes from the API server, so what ingress-nginx takes by POST is refused with 400.
 
@@ -18,6 +19,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use sluice_ir::{Config, SecretValue, ServerName};
+use sluice_translate::ObjectKey;
 
 use super::backends;
 use super::health::Health;
@@ -31,6 +33,8 @@ pub(crate) struct Local {
     pub(crate) view: View,
     pub(crate) health: Health,
     pub(crate) data_plane: DataPlane,
+    /// `--default-backend-service`
+    pub(crate) default_service: Option<ObjectKey>,
     /// The chain that hosts without a certificate of their own present.
     pub(crate) default_chain: String,
 }
@@ -42,6 +46,8 @@ pub(super) fn router(local: Local, health_path: &str) -> Router {
         .route("/is-dynamic-lb-initialized", get(is_initialized))
         .route("/nginx_status", get(nginx_status))
         .with_state(local)
+        .route("/debug/pprof", get(no_profiles))
+        .route("/debug/pprof/{*rest}", get(no_profiles))
         .route(health_path, health)
 }
 
@@ -63,7 +69,10 @@ async fn configuration(
         "servers" | "backends" | "general" | "conf" if !is_get => {
             bad("Read only: configuration comes from the API server.")
         }
-        "backends" => json(&backends::upstreams(local.view.translation().config(), &local.view.resources())),
+        "backends" => {
+            let default = local.default_service.as_ref();
+            json(&backends::upstreams(local.view.translation().config(), &local.view.resources(), default))
+        }
         "general" => json(&serde_json::json!({})),
         "conf" => json(local.view.translation().config()),
         "certs" => certificate(&local, query.as_deref().unwrap_or_default()),
@@ -106,6 +115,13 @@ fn json(value: &impl serde::Serialize) -> Response {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
+}
+
+/// ingress-nginx's profiles are Go's own. A sampling profiler in this process would need unsafe signal handlers; the
+/// kernel's needs nothing of us.
+async fn no_profiles() -> (StatusCode, String) {
+    let text = format!("no Go, no pprof: use `perf record -g -p {}` instead\n", std::process::id());
+    (StatusCode::NOT_FOUND, text)
 }
 
 async fn is_initialized(State(local): State<Local>) -> (StatusCode, &'static str) {

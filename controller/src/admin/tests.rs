@@ -10,9 +10,15 @@ use crate::metrics::DataPlane;
 use crate::view::View;
 
 fn local(view: &View) -> Router {
-    let health = Health::new(view.clone(), None, Duration::from_secs(1));
+    let health = Health::new(view.clone(), Probe::Nobody, Duration::from_secs(1));
     let data_plane = DataPlane::new(None).unwrap();
-    let local = Local { view: view.clone(), health, data_plane, default_chain: "PEM".to_owned() };
+    let local = Local {
+        view: view.clone(),
+        health,
+        data_plane,
+        default_chain: "PEM".to_owned(),
+        default_service: None,
+    };
     local::router(local, "/healthz")
 }
 
@@ -40,13 +46,14 @@ async fn methods_and_paths_are_answered_as_ingress_nginx_answers_them() {
         ("POST", "/configuration/servers", 400, "Read only: configuration comes from the API server."),
         ("GET", "/configuration/nope", 404, "Not found!"),
         ("GET", "/configuration/general", 200, "{}"),
-        ("GET", "/configuration/backends", 200, "[]"),
         ("GET", "/nope", 404, ""),
         ("GET", "/stop", 404, ""),
         ("POST", "/stop", 404, ""),
     ] {
         assert_eq!(ask(local(&view), method, path).await, (status, text.to_owned()), "{method} {path}");
     }
+    let (status, backends) = ask(local(&view), "GET", "/configuration/backends").await;
+    assert!(status == 200 && backends.starts_with(r#"[{"name":"upstream-default-backend""#), "{backends}");
 }
 
 #[tokio::test]

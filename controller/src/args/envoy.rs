@@ -45,6 +45,9 @@ pub(crate) struct Shutdown {
     /// Longest time to wait for open requests after that.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) drain_timeout: Duration,
+    /// Seconds to wait when the data plane has ended, for whoever reads the last metrics or logs. ingress-nginx has 10.
+    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    pub(crate) post_shutdown_grace_period: u64,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -72,6 +75,8 @@ pub(crate) struct RunEnvoy {
     pub(crate) healthz_port: u16,
     #[command(flatten)]
     pub(crate) shutdown: Shutdown,
+    #[command(flatten)]
+    pub(crate) log: super::LogFlags,
 }
 
 /// A name or an IP (IPv6 in brackets), and a port.

@@ -1,5 +1,6 @@
 //! What the controller does: publications, what was refused of them, and Ingresses that lead nowhere.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -22,6 +23,8 @@ struct Families {
     last_successful_time: Gauge,
     success: IntCounter,
     errors: IntCounter,
+    /// nginx has not taken what it was given last; it serves what it had before.
+    refused: AtomicBool,
     orphan_ingress: GaugeVec,
     /// Scrapes may come together; each refreshes what it shows.
     refreshing: Mutex<()>,
@@ -45,8 +48,9 @@ impl Controller {
                 "config_last_reload_successful_timestamp_seconds",
                 "Time of the last configuration that was published",
             )?,
-            success: counter("success", "Publications of a whole configuration")?,
+            success: counter("success", "Whole configurations that were published; of nginx, reloads")?,
             errors: counter("errors", "Configurations that a data plane refused")?,
+            refused: AtomicBool::new(false),
             orphan_ingress: labelled(
                 "orphan_ingress",
                 "1 for an Ingress that leads to no Service, or to one without endpoints",
@@ -56,7 +60,7 @@ impl Controller {
         })))
     }
 
-    /// A whole configuration has been published.
+    /// A whole configuration has been published; with nginx: it has reloaded.
     pub(crate) fn published(&self, content: u128) {
         let families = &self.0;
         families.success.inc();
@@ -65,13 +69,21 @@ impl Controller {
         families.config_hash.set(f64::from(short));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         families.last_successful_time.set(now.as_secs_f64());
+        families.refused.store(false, Ordering::Release);
+    }
+
+    /// nginx did not take a configuration.
+    pub(crate) fn refused(&self) {
+        self.0.errors.inc();
+        self.0.refused.store(true, Ordering::Release);
     }
 
     /// Brings up to date what is read off others.
     pub(super) fn refresh(&self, view: &View, store: &Store) {
         let families = &self.0;
         let _alone = families.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
-        let accepted = view.is_published() && store.refusals().is_empty();
+        let refused = families.refused.load(Ordering::Acquire);
+        let accepted = view.is_published() && !refused && store.refusals().is_empty();
         families.last_successful.set(f64::from(u8::from(accepted)));
         families.errors.inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
         families.orphan_ingress.reset();

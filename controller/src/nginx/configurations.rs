@@ -6,54 +6,84 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
-use sluice_ir::Config;
 use sluice_nginx::{Settings, Unserved};
+use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Translation};
 use tokio::process::Command;
 use tokio::sync::watch;
 use tracing::error;
+
+use super::certificates::Certificates;
+
+/// A configuration for nginx, with the names of the certificates that it needs.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    pub(crate) text: String,
+    pub(crate) files: BTreeSet<String>,
+}
 
 /// What the publisher writes into.
 #[derive(Debug)]
 pub(crate) struct Configurations {
     settings: Settings,
-    latest: watch::Sender<Option<Arc<str>>>,
+    certificates: Certificates,
+    latest: watch::Sender<Option<Arc<Configuration>>>,
     told: Mutex<BTreeSet<Unserved>>,
 }
 
 impl Configurations {
-    pub(crate) fn new(settings: Settings) -> Self {
-        Configurations { settings, latest: watch::Sender::new(None), told: Mutex::default() }
+    pub(crate) fn new(settings: Settings, certificates: Certificates) -> Self {
+        Configurations { settings, certificates, latest: watch::Sender::new(None), told: Mutex::default() }
     }
 
     /// Where each new one shows; `None` until there is one.
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Arc<str>>> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Arc<Configuration>>> {
         self.latest.subscribe()
     }
 
-    /// Renders; endpoints are not in it, so most changes make no difference.
-    pub(crate) fn publish(&self, config: &Config) {
-        let rendered = sluice_nginx::render(config, &self.settings);
-        self.tell(rendered.unserved);
+    /// Renders; endpoints and the content of certificates are not in it, so most changes make no difference. What nginx
+    /// does not serve comes back as its owners' reports.
+    pub(crate) fn publish(&self, translation: &Translation) -> Vec<Report> {
+        let rendered = sluice_nginx::render(translation.config(), &self.settings);
+        let reports = self.reports(rendered.unserved, translation);
+        let files = rendered.files.keys().cloned().collect();
+        if let Err(error) = self.certificates.publish(rendered.files) {
+            error!("nginx gets no new configuration, because its certificates cannot be written: {error:#}");
+            return reports;
+        }
         self.latest.send_if_modified(|latest| {
-            let is_new = latest.as_deref() != Some(&*rendered.text);
+            let is_new = latest.as_ref().is_none_or(|latest| latest.text != rendered.text);
             if is_new {
-                *latest = Some(rendered.text.into());
+                *latest = Some(Arc::new(Configuration { text: rendered.text, files }));
             }
             is_new
         });
+        reports
     }
-}
 
-impl Configurations {
-    /// One line for each thing that nginx does not serve, when it comes up and not again.
-    fn tell(&self, unserved: Vec<Unserved>) {
-        let current: BTreeSet<Unserved> = unserved.into_iter().collect();
+    /// What no Ingress has asked for is told here, once, when it comes up.
+    fn reports(&self, unserved: Vec<Unserved>, translation: &Translation) -> Vec<Report> {
+        let mut reports = Vec::new();
+        let mut current = BTreeSet::new();
+        for unserved in unserved {
+            match translation.owner(&unserved.location) {
+                Some(owner) => reports.push(report(owner.clone(), &unserved)),
+                None => drop(current.insert(unserved)),
+            }
+        }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for unserved in current.difference(&told) {
             error!("{unserved}");
         }
         *told = current;
+        reports
     }
+}
+
+fn report(key: ObjectKey, unserved: &Unserved) -> Report {
+    let object = ObjectRef { kind: Kind::Ingress, key };
+    let severity = if unserved.closes { Severity::Error } else { Severity::Warning };
+    let field = format!("location {}", unserved.location.as_str());
+    Report::new(object, severity, field, unserved.reason(), unserved.consequence())
 }
 
 /// The file that nginx is started with.

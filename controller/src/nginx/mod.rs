@@ -1,11 +1,15 @@
 //! nginx as a child process: started, watched, told to reload, drained and stopped.
 
+mod certificates;
 mod configurations;
+mod reload;
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -16,14 +20,19 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
-pub(crate) use configurations::Configurations;
+pub(crate) use certificates::Certificates;
+pub(crate) use configurations::{Configuration, Configurations};
 
+use crate::admin::Probe;
+use crate::metrics::Controller;
 use crate::restarts::Restarts;
 
 /// Changes that come so close together are one reload: each makes new worker processes.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// How often it is tried whether it serves.
 const ASK: Duration = Duration::from_millis(20);
+/// When all workers have a configuration that nginx was told of, and handshakes with those of the last one are over.
+const FORGOTTEN: Duration = Duration::from_secs(10);
 /// Time to end after it was told to at once, before it is killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -37,21 +46,31 @@ pub(crate) struct Nginx {
     pub(crate) http: SocketAddr,
     /// How long open requests may take at the end.
     pub(crate) drain_timeout: Duration,
+    /// Where others read the process id; 0 while none runs.
+    pub(crate) pid: Arc<AtomicU32>,
     /// What it serves.
-    pub(crate) configurations: watch::Receiver<Option<Arc<str>>>,
+    pub(crate) configurations: watch::Receiver<Option<Arc<Configuration>>>,
+    /// What it reads beside that.
+    pub(crate) certificates: Certificates,
 }
 
 impl Nginx {
+    /// How it is asked whether it serves.
+    pub(crate) fn probe(&self) -> Probe {
+        Probe::Nginx { pid: Arc::clone(&self.pid), http: reachable(self.http) }
+    }
+
     /// Keeps an nginx running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
     /// become ready to serve.
     pub(crate) async fn supervise(
         mut self,
         mut stop: watch::Receiver<bool>,
+        metrics: Controller,
         live: impl Fn() + Clone + Send + 'static,
     ) {
         let mut restarts = Restarts::of("nginx");
         // Without a good configuration there is nothing to start.
-        while !self.next_configuration(&mut stop).await {
+        while !self.next_configuration(&mut stop, &metrics).await {
             if *stop.borrow() {
                 return;
             }
@@ -60,7 +79,8 @@ impl Nginx {
             restarts.begin();
             match self.start() {
                 Ok(child) => {
-                    let Some(status) = self.outlived(child, &mut stop, live.clone()).await else { return };
+                    let outlived = self.outlived(child, &mut stop, &metrics, live.clone());
+                    let Some(status) = outlived.await else { return };
                     restarts.ended(status, &mut stop).await;
                 }
                 Err(error) => restarts.failed(&error, &mut stop).await,
@@ -69,24 +89,32 @@ impl Nginx {
     }
 
     /// Waits for a configuration and adopts it; `false` when nginx refuses it, or when we are to stop.
-    async fn next_configuration(&mut self, stop: &mut watch::Receiver<bool>) -> bool {
+    async fn next_configuration(&mut self, stop: &mut watch::Receiver<bool>, metrics: &Controller) -> bool {
         let told = told(stop);
         tokio::select! {
             // An error: the publisher is gone, and we are told to stop soon.
             Ok(()) = self.configurations.changed() => {}
             () = told => return false,
         }
-        self.adopt_latest().await
+        let adopted = self.adopt_latest(metrics).await;
+        if let Some(adopted) = &adopted {
+            metrics.published(reload::content(&adopted.text));
+        }
+        adopted.is_some()
     }
 
-    async fn adopt_latest(&mut self) -> bool {
+    /// `None` when nginx refuses it.
+    async fn adopt_latest(&mut self, metrics: &Controller) -> Option<Arc<Configuration>> {
         tokio::time::sleep(DEBOUNCE).await;
-        let Some(text) = self.configurations.borrow_and_update().clone() else { return false };
-        let adopted = configurations::adopt(&self.binary, &self.folder, &text).await;
-        if let Err(error) = &adopted {
+        let latest = self.configurations.borrow_and_update().clone()?;
+        let adopted = configurations::adopt(&self.binary, &self.folder, &latest.text).await;
+        if let Err(error) = adopted {
             error!("{error:#}");
+            metrics.refused();
+            return None;
         }
-        adopted.is_ok()
+        tokio::spawn(forget(self.certificates.clone(), Arc::clone(&latest)));
+        Some(latest)
     }
 
     /// How a child ended by itself; `None` when it was stopped because we were told to.
@@ -94,25 +122,30 @@ impl Nginx {
         &mut self,
         mut child: Child,
         stop: &mut watch::Receiver<bool>,
+        metrics: &Controller,
         live: impl Fn() + Send + 'static,
     ) -> Option<String> {
         let announce = tokio::spawn(announce(self.http, live));
         let group = pid(&child);
+        let status =
+            |status: io::Result<ExitStatus>| status.map_or_else(|e| e.to_string(), |s| s.to_string());
         let ended = loop {
-            let told = told(stop);
+            let to_stop = told(stop);
             tokio::select! {
-                status = child.wait() => {
-                    break Some(status.map_or_else(|e| e.to_string(), |status| status.to_string()));
-                }
-                () = told => break None,
+                ended = child.wait() => break Some(status(ended)),
+                () = to_stop => break None,
                 Ok(()) = self.configurations.changed() => {}
             }
-            if self.adopt_latest().await {
-                info!("reloading nginx");
-                tell(&child, Signal::HUP);
+            let Some(adopted) = self.adopt_latest(metrics).await else { continue };
+            let to_stop = told(stop);
+            tokio::select! {
+                () = reload(group, &adopted, metrics) => {}
+                ended = child.wait() => break Some(status(ended)),
+                () = to_stop => break None,
             }
         };
         announce.abort();
+        self.pid.store(0, Ordering::Relaxed);
         match ended {
             None => self.stop(child).await,
             Some(_) => end_orphans(group),
@@ -133,7 +166,9 @@ impl Nginx {
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
-        info!("nginx started, pid {}", child.id().unwrap_or_default());
+        let pid = child.id().unwrap_or_default();
+        self.pid.store(pid, Ordering::Relaxed);
+        info!("nginx started, pid {pid}");
         child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
         Ok(child)
     }
@@ -141,10 +176,10 @@ impl Nginx {
     /// New connections go elsewhere, open requests get their time, then nginx ends.
     async fn stop(&self, mut child: Child) {
         info!("draining nginx");
-        tell(&child, Signal::QUIT);
+        tell(pid(&child), Signal::QUIT);
         if tokio::time::timeout(self.drain_timeout, child.wait()).await.is_err() {
             warn!("requests are still open after {:?}; ending nginx all the same", self.drain_timeout);
-            tell(&child, Signal::TERM);
+            tell(pid(&child), Signal::TERM);
             if tokio::time::timeout(LAST_WORDS, child.wait()).await.is_err() {
                 warn!("nginx did not end in {LAST_WORDS:?}; killing it");
                 child.kill().await.ok();
@@ -154,13 +189,32 @@ impl Nginx {
     }
 }
 
+/// The new workers serve before the old ones stop.
+async fn reload(master: Option<Pid>, adopted: &Configuration, metrics: &Controller) {
+    info!("reloading nginx");
+    let before = reload::workers(master);
+    tell(master, Signal::HUP);
+    if reload::is_taken(master, &before).await {
+        metrics.published(reload::content(&adopted.text));
+    } else {
+        error!("nginx did not take a configuration that it found good before, and serves the last one");
+        metrics.refused();
+    }
+}
+
+/// Takes away what only former configurations needed, when nobody has them any more.
+async fn forget(certificates: Certificates, adopted: Arc<Configuration>) {
+    tokio::time::sleep(FORGOTTEN).await;
+    certificates.forget_all_but(&adopted.files);
+}
+
 /// Ends when we are to stop.
 async fn told(stop: &mut watch::Receiver<bool>) {
     stop.wait_for(|stop| *stop).await.ok();
 }
 
-fn tell(child: &Child, signal: Signal) {
-    if let Some(Err(error)) = pid(child).map(|pid| kill_process(pid, signal)) {
+fn tell(nginx: Option<Pid>, signal: Signal) {
+    if let Some(Err(error)) = nginx.map(|pid| kill_process(pid, signal)) {
         warn!("cannot signal nginx: {error}");
     }
 }

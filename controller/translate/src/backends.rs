@@ -43,6 +43,13 @@ pub(crate) struct Use {
     pub(crate) as_canary: bool,
 }
 
+impl Use {
+    /// Only ports without HTTP are named in a ConfigMap.
+    fn without_pods(&self) -> &'static str {
+        if self.object.kind == Kind::ConfigMap { "connections are closed" } else { "answered with 503" }
+    }
+}
+
 /// How a location uses a backend.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
@@ -186,7 +193,7 @@ enum Missing {
 impl Missing {
     fn tell(&self, usage: &Use, reports: &mut Vec<Report>) {
         let mut reporter = Reporter::new(usage.object.clone(), reports);
-        let consequence = "answered with 503";
+        let consequence = usage.without_pods();
         match self {
             Missing::Service(key) => {
                 let service = ObjectRef { kind: Kind::Service, key: key.clone() };

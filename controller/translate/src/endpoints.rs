@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 
 use k8s_openapi::api::core::v1::ServicePort;
-use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::pods::Share;
@@ -94,7 +94,7 @@ fn port_number(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
     };
     let ports = slice.ports.as_deref().unwrap_or_default();
     let name = port.name.as_deref().unwrap_or_default();
-    let named = ports.iter().filter(|p| is_tcp(p)).find(|p| {
+    let named = ports.iter().filter(|p| protocol(&p.protocol) == protocol(&port.protocol)).find(|p| {
         // A nameless Service port matches any port of the slice.
         name.is_empty() || p.name.as_deref().unwrap_or_default() == name
     });
@@ -102,8 +102,8 @@ fn port_number(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
     u16::try_from(number).ok().filter(|number| *number != 0)
 }
 
-fn is_tcp(port: &EndpointPort) -> bool {
-    port.protocol.as_deref().unwrap_or("TCP") == "TCP"
+fn protocol(written: &Option<String>) -> &str {
+    written.as_deref().unwrap_or("TCP")
 }
 
 fn address(text: &str, port: u16, options: &Options, reporter: &mut Reporter<'_>) -> Option<SocketAddr> {

@@ -49,6 +49,9 @@ pub struct Report {
     /// ingress-nginx does no better: for who comes from there nothing changes.
     #[serde(skip)]
     pub as_before: bool,
+    /// ingress-nginx's webhook refuses to store it, and so does ours.
+    #[serde(skip)]
+    pub inadmissible: bool,
 }
 
 impl Report {
@@ -62,7 +65,16 @@ impl Report {
         consequence: impl Into<String>,
     ) -> Self {
         let (field, reason, consequence) = (field.into(), reason.into(), consequence.into());
-        Report { object, field, severity, reason, consequence, missing: None, as_before: false }
+        Report {
+            object,
+            field,
+            severity,
+            reason,
+            consequence,
+            missing: None,
+            as_before: false,
+            inadmissible: false,
+        }
     }
 }
 

@@ -1,17 +1,30 @@
-//! The certificates that something names.
+//! The certificates and the users that something names.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::core::v1::Secret;
+use sluice_auth::Users;
 use sluice_ir::{SecretId, SecretValue, Sensitive};
 
 use crate::ObjectKey;
-use crate::certificate::{Pair, authorities};
+use crate::certificate::{Pair, authorities, entry_of};
 use crate::references::{Fault, References};
 
-/// The certificates of one translation, collected as they are named.
+/// The Secrets of one translation, collected as they are named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Secrets {
     pub(crate) values: BTreeMap<SecretId, SecretValue>,
+    pub(crate) users: BTreeMap<SecretId, Listed>,
+}
+
+/// Users of a Secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// As a file of nginx's.
+    pub(crate) text: Sensitive,
+    /// How many nobody can be, because of their hash.
+    pub(crate) unreadable: usize,
 }
 
 /// What a Secret holds.
@@ -55,6 +68,24 @@ impl Secrets {
         found.ok_or_else(|| "expected ca.crt, got a Secret without it".into())
     }
 
+    /// Users with the hashes of their passwords: the entry `auth`, or all entries with a name each.
+    pub(crate) fn users(
+        &mut self,
+        references: References<'_>,
+        namespace: &str,
+        text: &str,
+        by_entry: bool,
+    ) -> Result<(SecretId, &Listed), Fault> {
+        let (key, secret) = references.secret(namespace, text)?;
+        let id = if by_entry { SecretId::users_by_entry } else { SecretId::users };
+        let id = id(&key.namespace, &key.name);
+        let listed = match self.users.entry(id.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Listed::of(&secret.secret, by_entry)?),
+        };
+        Ok((id, listed))
+    }
+
     /// Presents a certificate to somebody.
     pub(crate) fn present(&mut self, key: &ObjectKey, pair: &Pair) -> SecretId {
         let id = SecretId::certificate(&key.namespace, &key.name);
@@ -64,17 +95,38 @@ impl Secrets {
         id
     }
 
-    fn believe(
-        &mut self,
-        key: &ObjectKey,
-        secret: &k8s_openapi::api::core::v1::Secret,
-    ) -> Result<Option<SecretId>, String> {
+    fn believe(&mut self, key: &ObjectKey, secret: &Secret) -> Result<Option<SecretId>, String> {
         let Some(found) = authorities(secret)? else { return Ok(None) };
         let id = SecretId::authorities(&key.namespace, &key.name);
         let value = SecretValue::Authorities { certificates: found.certificates, revoked: found.revoked };
         self.values.insert(id.clone(), value);
         Ok(Some(id))
     }
+}
+
+impl Listed {
+    fn of(secret: &Secret, by_entry: bool) -> Result<Self, String> {
+        let text = if by_entry {
+            let entry = |name: &String| Some(format!("{name}:{}\n", line(&entry_of(secret, name)?)?));
+            entries(secret).iter().filter_map(entry).collect()
+        } else {
+            entry_of(secret, "auth").ok_or("expected an entry auth, got a Secret without it")?
+        };
+        let unreadable = Users::parse(&text).unreadable();
+        Ok(Listed { text: Sensitive::new(text), unreadable })
+    }
+}
+
+/// The names of what a Secret holds.
+fn entries(secret: &Secret) -> BTreeSet<String> {
+    let written = secret.string_data.iter().flat_map(BTreeMap::keys);
+    written.chain(secret.data.iter().flat_map(BTreeMap::keys)).cloned().collect()
+}
+
+/// One line and no more, so that no entry brings users of another name.
+fn line(text: &str) -> Option<&str> {
+    let text = text.trim();
+    (!text.contains(['\n', '\r'])).then_some(text)
 }
 
 /// ingress-nginx takes a Secret with a namespace in front, and no other.
@@ -84,6 +136,6 @@ fn with_namespace(text: &str) -> Result<&str, String> {
     if text.contains('/') { Ok(text) } else { Err(wrong()) }
 }
 
-fn has_certificate(secret: &k8s_openapi::api::core::v1::Secret) -> bool {
-    ["tls.crt", "tls.key"].iter().any(|name| crate::certificate::entry_of(secret, name).is_some())
+fn has_certificate(secret: &Secret) -> bool {
+    ["tls.crt", "tls.key"].iter().any(|name| entry_of(secret, name).is_some())
 }

@@ -13,6 +13,7 @@ use crate::global::Globals;
 use crate::report::Reporter;
 use crate::secrets::Secrets;
 use crate::servers::{self, Assembled, ErrorService, Owners};
+use crate::streams::streams;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 /// What there is to serve, and what could not be honoured.
@@ -54,7 +55,9 @@ pub(crate) fn translate_these<'a>(
     let assembled = servers::assemble(ingresses, context, registry, &mut secrets, routing_reports);
     let Assembled { servers, owners: of_locations, error_services, tls } = assembled;
     (config.servers, config.tls, *owners) = (servers, tls, of_locations);
+    config.streams = streams(resources, options, &globals, registry, routing_reports);
     config.secrets = secrets.values;
+    config.users = secrets.users.into_iter().map(|(id, listed)| (id, listed.text)).collect();
     translation.by_service = translation.registry.by_service();
     let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
     for id in all {
@@ -170,10 +173,12 @@ impl Translation {
         let Config { servers, backends, .. } = &mut self.config;
         let is_dead = |id: &BackendId| backends.get(id).is_none_or(is_dead);
         for location in servers.values_mut().flat_map(|server| &mut server.locations) {
-            let Some(ErrorService { backend, place }) = services.get(&location.id) else { continue };
+            let Some(ErrorService { backend, next, place }) = services.get(&location.id) else { continue };
             let Action::Forward(main) = &location.action else { continue };
             self.watched.extend([main.clone(), backend.clone()]);
-            if is_dead(main) && !is_dead(backend) {
+            if is_dead(backend) {
+                location.error_pages.iter_mut().for_each(|pages| pages.backend.clone_from(next));
+            } else if is_dead(main) {
                 location.action = Action::Forward(backend.clone());
                 location.for_https = None;
                 location.error = Some(ErrorRequest { status: 503, place: place.clone() });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::settings::XDS_CLUSTER;
+use crate::settings::{AUTH_CLUSTER, XDS_CLUSTER};
 use crate::{CONTROLLER_CLUSTER, MutualTls};
 
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
@@ -56,6 +56,7 @@ pub fn bootstrap(settings: &BootstrapSettings) -> Value {
         "static_resources": {
             "clusters": [
                 cluster(XDS_CLUSTER, http2(), &settings.controller),
+                without_limits(cluster(AUTH_CLUSTER, http2(), &settings.controller)),
                 cluster(CONTROLLER_CLUSTER, json!({"http_protocol_options": {}}), &settings.controller),
             ],
         },
@@ -122,6 +123,14 @@ fn cluster(name: &str, protocol: Value, controller: &ControllerAddress) -> Value
     cluster
 }
 
+/// As many questions at a time as there are requests.
+fn without_limits(mut cluster: Value) -> Value {
+    let most = u32::MAX;
+    let thresholds = json!({"max_connections": most, "max_pending_requests": most, "max_requests": most});
+    cluster["circuit_breakers"] = json!({"thresholds": [thresholds]});
+    cluster
+}
+
 fn connection_limit() -> Value {
     let monitor = "envoy.resource_monitors.global_downstream_max_connections";
     let package = "envoy.extensions.resource_monitors.downstream_connections.v3";
@@ -149,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn both_clusters_lead_to_the_controller() {
+    fn all_clusters_lead_to_the_controller() {
         let clusters = clusters(ControllerAddress::Unix("/run/controller.sock".into()));
-        for (position, name) in [(0, "sluice_xds"), (1, "sluice_controller")] {
+        for (position, name) in [(0, "sluice_xds"), (1, "sluice_auth"), (2, "sluice_controller")] {
             let cluster = &clusters[position];
             assert_eq!(cluster["name"], name);
             let endpoint = &cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"];
@@ -177,10 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn both_clusters_authenticate_when_one_does() {
+    fn all_clusters_authenticate_when_one_does() {
         let tls = MutualTls::new("/etc/sluice", "sluice.test", "/run/sluice");
         let clusters = clusters(tcp("sluice.test", Some(tls)));
-        for position in [0, 1] {
+        for position in [0, 1, 2] {
             assert_eq!(clusters[position]["transport_socket"]["name"], "envoy.transport_sockets.tls");
         }
     }

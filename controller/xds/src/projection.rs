@@ -17,7 +17,13 @@ use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
+use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
+use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::Compressor;
+use envoy_types::pb::envoy::extensions::filters::http::custom_response::v3::CustomResponse;
+use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ExtAuthz;
+use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
 use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChainConfig, FilterChainConfigPerRoute,
 };
@@ -31,14 +37,21 @@ use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
+use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProxy;
+use envoy_types::pb::envoy::extensions::filters::udp::udp_proxy::v3::{Route as UdpRoute, UdpProxyConfig};
+use envoy_types::pb::envoy::extensions::http::custom_response::local_response_policy::v3::LocalResponsePolicy;
+use envoy_types::pb::envoy::extensions::http::custom_response::redirect_policy::v3::RedirectPolicy;
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
+use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
+use envoy_types::pb::envoy::extensions::transport_sockets::raw_buffer::v3::RawBuffer;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
     DownstreamTlsContext, Secret, UpstreamTlsContext,
 };
 use envoy_types::pb::envoy::extensions::upstreams::http::v3::HttpProtocolOptions;
+use envoy_types::pb::envoy::r#type::matcher::v3::HttpResponseStatusCodeMatchInput;
 use envoy_types::pb::google::protobuf::BytesValue;
 use prost::{Message, Name};
 use serde_json::{Map, Value, json};
@@ -60,11 +73,15 @@ type Known = fn(&str, &[u8]) -> Option<Map<String, Value>>;
 /// Every message that a renderer packs.
 const KNOWN: &[Known] = &[
     fields::<BodySizeLimit>,
+    fields::<Brotli>,
     fields::<BytesValue>,
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
+    fields::<Compressor>,
+    fields::<CustomResponse>,
     fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
+    fields::<ExtAuthz>,
     fields::<FilterChainConfig>,
     fields::<FilterChainConfigPerRoute>,
     fields::<HeaderMutation>,
@@ -78,9 +95,19 @@ const KNOWN: &[Known] = &[
     fields::<Rbac>,
     fields::<RoundRobin>,
     fields::<RouteConfiguration>,
+    fields::<Gzip>,
+    fields::<HttpFault>,
+    fields::<HttpResponseStatusCodeMatchInput>,
+    fields::<LocalResponsePolicy>,
+    fields::<ProxyProtocolUpstreamTransport>,
+    fields::<RawBuffer>,
+    fields::<RedirectPolicy>,
     fields::<Router>,
     fields::<StdoutAccessLog>,
+    fields::<TcpProxy>,
     fields::<TypedExtensionConfig>,
+    fields::<UdpProxyConfig>,
+    fields::<UdpRoute>,
     fields::<TlsInspector>,
     fields::<UpstreamCodec>,
     fields::<UpstreamTlsContext>,
@@ -99,7 +126,14 @@ fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> 
 }
 
 /// Messages that print as a name alone, as an enum's value does.
-const WITHOUT_FIELDS: &[&str] = &["AggregatedConfigSource", "SanitizationConfig", "UpstreamCodec"];
+const WITHOUT_FIELDS: &[&str] = &[
+    "AggregatedConfigSource",
+    "GoogleRe2",
+    "HttpResponseStatusCodeMatchInput",
+    "RawBuffer",
+    "SanitizationConfig",
+    "UpstreamCodec",
+];
 
 type Lines<'a> = Peekable<std::str::Lines<'a>>;
 

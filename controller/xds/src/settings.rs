@@ -13,8 +13,22 @@ pub const ENDPOINT_HEADER: &str = ":sluice-endpoint";
 pub const BACKEND_HEADER: &str = ":sluice-cluster";
 /// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.
 pub(crate) const TRUST_HEADER: &str = "x-sluice-trust";
+/// What a request for an error service is for. No Ingress can have a host that ends so.
+pub(crate) const ERROR_HOST: &str = "sluice-errors-";
+/// The request header with the error service that is asked. Clients cannot send it.
+pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
+/// The request header with the host that the client asked for, before an error service is asked. Clients cannot send it.
+pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
+/// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
+pub(crate) const LOCATION_KEY: &str = "location";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
+/// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.
+pub(crate) const AUTH_CLUSTER: &str = "sluice_auth";
+/// What Envoy says beside such a question: the location that takes the request ...
+pub(crate) const LOCATION_METADATA: &str = "sluice-location";
+/// ... and the address of the client.
+pub(crate) const CLIENT_METADATA: &str = "sluice-client";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 

@@ -8,6 +8,7 @@ mod election;
 mod events;
 mod lint;
 mod malformed;
+mod metrics;
 mod refusals;
 mod rights;
 mod scopes;

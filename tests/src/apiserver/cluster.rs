@@ -121,13 +121,16 @@ impl Cluster {
         format!("example.org/{}", self.namespace)
     }
 
+    /// The arguments of a controller that follows this cluster.
+    pub fn access(&self) -> Vec<String> {
+        let kubeconfig = self.kubeconfig().display().to_string();
+        ["--source", "kube", "--kubeconfig", &kubeconfig].map(str::to_owned).to_vec()
+    }
+
     /// The arguments of a controller that serves this test and nothing else.
     pub fn arguments(&self) -> Vec<String> {
-        let kubeconfig = self.kubeconfig().display().to_string();
-        let controller = self.controller_class();
-        let pairs =
-            [("--source", "kube"), ("--kubeconfig", &kubeconfig), ("--controller-class", &controller)];
-        pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value.to_owned()]).collect()
+        let class = ["--controller-class".to_owned(), self.controller_class()];
+        self.access().into_iter().chain(class).collect()
     }
 
     /// Creates an object, or replaces the one of its name; past the gate.
@@ -174,7 +177,19 @@ impl Cluster {
 
     /// Reads an object of this test's namespace; `None` when there is none.
     pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<Value>> {
-        let path = self.path(api_version, kind, name)?;
+        self.object(api_version, kind, &self.namespace, name).await
+    }
+
+    /// Reads an object of any namespace; `None` when there is none.
+    pub async fn object(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>> {
+        let kind = kinds::by_name(api_version, kind).with_context(|| format!("{api_version} {kind}"))?;
+        let path = kind.path(namespace, name);
         let answer = self.ask("GET", &path, None).await?;
         if answer.status == 404 {
             return Ok(None);

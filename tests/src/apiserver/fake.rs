@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::kinds;
+use super::kinds::{self, Kind};
 use super::reply::Refusal;
 use super::store::{Part, Store};
 use super::target::Target;
@@ -52,15 +52,19 @@ impl Fake {
 
     /// Stores an object as it is, however wrong: a real API server would refuse some.
     pub fn put(&self, object: Value) -> Result<()> {
-        let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
-        let kind =
-            kinds::by_name(&text("apiVersion"), &text("kind")).context("a kind that the fake has not")?;
+        let kind = kind_of(&object)?;
         let mut store = lock(&self.store);
         let stored = match store.create(kind, object.clone()) {
             Err(refusal) if refusal.code == 409 => store.replace(kind, object, Part::Main),
             other => other,
         };
         stored.map(drop).map_err(|refusal| anyhow::anyhow!("{refusal:?}"))
+    }
+
+    /// Takes an object away.
+    pub fn remove(&self, object: &Value) -> Result<()> {
+        let removed = lock(&self.store).remove(kind_of(object)?, object);
+        removed.map(drop).map_err(|refusal| anyhow::anyhow!("{refusal:?}"))
     }
 
     /// Forgets the past, as etcd does every few minutes: who watches from before must list again.
@@ -73,6 +77,11 @@ impl Drop for Fake {
     fn drop(&mut self) {
         self.task.abort();
     }
+}
+
+fn kind_of(object: &Value) -> Result<&'static Kind> {
+    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    kinds::by_name(text("apiVersion"), text("kind")).context("a kind that the fake has not")
 }
 
 fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {

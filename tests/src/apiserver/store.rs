@@ -108,7 +108,10 @@ impl Store {
             return Err(Refusal::not_found("namespaces", &place.1));
         }
         object["metadata"]["uid"] = format!("00000000-0000-4000-8000-{:012x}", self.revision + 1).into();
-        object["metadata"]["creationTimestamp"] = "2024-01-01T00:00:00Z".into();
+        // A real API server has a clock; here who needs an age says so.
+        if object["metadata"]["creationTimestamp"].is_null() {
+            object["metadata"]["creationTimestamp"] = "2024-01-01T00:00:00Z".into();
+        }
         object["metadata"]["generation"] = 1.into();
         Ok(self.put(place, object))
     }
@@ -166,6 +169,11 @@ impl Store {
         patch::apply(&mut object, &fields, manager, force, owners)
             .map_err(|fields| Refusal::conflict(place.0, &place.2, &format!("conflicts with {fields:?}")))?;
         Ok(self.update(place, &known, object, part))
+    }
+
+    /// Deletes the object of the same name.
+    pub(super) fn remove(&mut self, kind: &'static Kind, object: &Value) -> Result<Arc<Value>, Refusal> {
+        self.delete(&place(kind, object)?)
     }
 
     pub(super) fn delete(&mut self, place: &Place) -> Result<Arc<Value>, Refusal> {

@@ -3,9 +3,12 @@
 mod access;
 mod cors;
 mod errors;
+mod guard;
 mod limits;
 mod mirror;
 mod proxy;
+
+use std::num::NonZeroU32;
 
 use serde::Serialize;
 
@@ -14,6 +17,7 @@ use crate::{Expression, Header, is_default};
 pub use access::Access;
 pub use cors::{Cors, Origin, Origins};
 pub use errors::{ErrorPages, Place};
+pub use guard::{Guard, Passwords};
 pub use limits::{Limits, Rate};
 pub use mirror::Mirror;
 pub use proxy::{Retries, RetryOn, Timeouts};
@@ -45,12 +49,18 @@ pub struct Policy {
     /// Who may come in.
     #[serde(skip_serializing_if = "is_default")]
     pub access: Access,
+    /// What is asked of them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub guard: Option<Guard>,
     /// What pages of other origins may do.
     #[serde(skip_serializing_if = "is_default")]
     pub cors: Option<Cors>,
     /// How much one client may ask for.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: Option<Limits>,
+    /// KiB of one answer in a second.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rate: Option<NonZeroU32>,
     /// Who gets a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub mirror: Option<Mirror>,
@@ -77,8 +87,10 @@ impl Default for Policy {
             response_headers: Vec::new(),
             largest_body: USUAL_BODY,
             access: Access::default(),
+            guard: None,
             cors: None,
             limits: None,
+            rate: None,
             mirror: None,
             unlogged: false,
         }

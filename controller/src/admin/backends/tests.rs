@@ -31,7 +31,7 @@ fn shown() -> Value {
     let resources = world();
     let options = Options { class_is_implied: true, ..Options::default() };
     let translation = translate(&resources, &options);
-    serde_json::to_value(upstreams(translation.config(), &resources)).unwrap()
+    serde_json::to_value(upstreams(translation.config(), &resources, None)).unwrap()
 }
 
 #[test]
@@ -64,6 +64,21 @@ fn a_backend_that_leads_nowhere_is_shown_without_endpoints() {
     assert_eq!((&gone["endpoints"], &gone["service"]["spec"]), (&json!([]), &json!({})));
 }
 
+#[test]
+fn the_default_backend_is_always_there_and_those_of_annotations_have_names_of_their_own() {
+    let shown = |default: Option<&ObjectKey>| {
+        let mut config = Config::default();
+        for service in ["errors", "other"] {
+            config.backends.insert(BackendId::new("shop", service, "first"), Backend::default());
+        }
+        let shown = upstreams(&config, &Resources::default(), default);
+        shown.into_iter().map(|upstream| upstream.name).collect::<Vec<_>>()
+    };
+    let (errors, other) = ("custom-default-backend-shop-errors", "custom-default-backend-shop-other");
+    assert_eq!(shown(None), [errors, other, DEFAULT]);
+    assert_eq!(shown(Some(&ObjectKey::new("shop", "errors"))), [other, DEFAULT]);
+}
+
 const WEB: &str = "default/web/80";
 
 fn changed(change: impl FnOnce(&mut Config)) -> Vec<Value> {
@@ -71,7 +86,10 @@ fn changed(change: impl FnOnce(&mut Config)) -> Vec<Value> {
     let options = Options { class_is_implied: true, ..Options::default() };
     let mut config = translate(&resources, &options).config().clone();
     change(&mut config);
-    upstreams(&config, &resources).iter().map(|upstream| serde_json::to_value(upstream).unwrap()).collect()
+    upstreams(&config, &resources, None)
+        .iter()
+        .map(|upstream| serde_json::to_value(upstream).unwrap())
+        .collect()
 }
 
 fn web(config: &mut Config) -> &mut Backend {

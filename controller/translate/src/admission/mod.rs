@@ -18,7 +18,8 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use crate::claims::{age, paths};
+use crate::claims::{Age, age, paths};
+use crate::global::Globals;
 use crate::object::key_of;
 use crate::translation::translate_these;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, is_ours};
@@ -37,6 +38,8 @@ pub struct Admission {
     pub warnings: Vec<String>,
     /// How many Ingresses were looked at.
     pub looked_at: usize,
+    /// How large what they came to is, as JSON.
+    pub config_bytes: usize,
 }
 
 impl Admission {
@@ -65,10 +68,17 @@ pub fn admit(ingress: &Ingress, resources: &Resources, options: &Options, rules:
         return Admission::default();
     }
     let mut admission = Admission::default();
-    rules::check(ingress, rules, &mut admission);
+    let globals = Globals::of(resources, options, &mut Vec::new());
+    rules::check(ingress, globals.admission, &mut admission);
     admission.errors.extend(overlap::find(ingress, resources, options));
     translate_with_neighbours(ingress, resources, options, &mut admission);
     admission
+}
+
+/// The order in which Ingresses are read once this one is stored. One that is not stored yet is the youngest, though the
+/// API server gives it the time of this second, in which others may have been created.
+fn seniority(ingress: &Ingress, resources: &Resources) -> (bool, Age) {
+    (!resources.ingresses.contains_key(&key_of(&ingress.metadata)), age(ingress))
 }
 
 fn translate_with_neighbours(
@@ -84,14 +94,15 @@ fn translate_with_neighbours(
         .filter(|neighbour| is_ours(neighbour, resources, options))
         .collect();
     ingresses.push(ingress);
-    // What has no age yet is the youngest.
-    ingresses.sort_by_cached_key(|ingress| (ingress.metadata.creation_timestamp.is_none(), age(ingress)));
+    ingresses.sort_by_cached_key(|ingress| seniority(ingress, resources));
     admission.looked_at = ingresses.len();
     let translation = translate_these(ingresses, resources, options);
+    admission.config_bytes = serde_json::to_vec(translation.config()).map_or(0, |text| text.len());
     let object = ObjectRef { kind: Kind::Ingress, key };
     let (own, all) = (translation.routing_reports(), translation.reports());
     for report in all.into_iter().filter(|report| report.object == object) {
         match report.severity {
+            _ if report.inadmissible => admission.errors.push(report.to_string()),
             Severity::Error if report.missing.is_none() && own.contains(report) => {
                 admission.errors.push(report.to_string());
             }

@@ -2,7 +2,8 @@
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use crate::claims::{age, paths};
+use super::seniority;
+use crate::claims::paths;
 use crate::object::{key_of, shortened};
 use crate::{Options, Resources, is_ours};
 
@@ -14,12 +15,13 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
     if is_canary(ingress) {
         return Vec::new();
     }
-    let key = key_of(&ingress.metadata);
+    let (key, own) = (key_of(&ingress.metadata), seniority(ingress, resources));
     let mut found = Vec::new();
     for (host, path) in paths(ingress).filter(|(_, path)| !path.is_empty()) {
         let claims = resources.claims().of(&host, &path).filter_map(|key| resources.ingresses.get(key));
         let mut ours = claims.filter(|other| is_ours(other, resources, options) && !is_canary(other));
-        let Some(owner) = ours.find(|other| is_older(other, ingress) || key_of(&other.metadata) == key)
+        let Some(owner) =
+            ours.find(|other| seniority(other, resources) < own || key_of(&other.metadata) == key)
         else {
             continue;
         };
@@ -31,11 +33,6 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
     }
     found.dedup();
     found
-}
-
-/// What has no age yet is the youngest.
-fn is_older(other: &Ingress, than: &Ingress) -> bool {
-    than.metadata.creation_timestamp.is_none() || age(other) < age(than)
 }
 
 fn is_canary(ingress: &Ingress) -> bool {

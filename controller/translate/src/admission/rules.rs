@@ -6,6 +6,7 @@
 use k8s_openapi::api::networking::v1::Ingress;
 
 use super::Admission;
+use crate::global::Strictness;
 use crate::object::shortened;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
@@ -23,22 +24,16 @@ const DEPRECATED: [&str; 7] = [
 const FILES: [&str; 6] =
     ["/etc/passwd", "/etc/shadow", "/etc/group", "/etc/nginx", "/etc/ingress-controller", "/var/run/secrets"];
 
-/// What the operator decides about admission.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the operator decides about admission by flags; the rest is in the ConfigMap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// `--deep-inspect`
     pub deep_inspect: bool,
-    /// `strict-validate-path-type`: refuse what is no plain path in an Exact or Prefix path; otherwise warn.
-    pub strict_path_types: bool,
-    /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
-    pub snippets: bool,
-    /// `annotation-value-word-blocklist`
-    pub word_blocklist: Vec<String>,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Rules { deep_inspect: true, strict_path_types: true, snippets: false, word_blocklist: Vec::new() }
+        Rules { deep_inspect: true }
     }
 }
 
@@ -66,20 +61,20 @@ fn is_suspicious(text: &str) -> bool {
 }
 
 /// The rest of what an Ingress says by itself.
-pub(super) fn check(ingress: &Ingress, rules: &Rules, admission: &mut Admission) {
+pub(super) fn check(ingress: &Ingress, strictness: Strictness, admission: &mut Admission) {
     let uid = ingress.metadata.uid.as_deref().unwrap_or_default();
     if !uid.is_empty() && !is_uid(uid) {
         admission.errors.push(format!("metadata.uid: expected a UUID, got {:?}", shortened(uid)));
     }
     let violations = path_types(ingress);
-    if rules.strict_path_types {
+    if strictness.path_types {
         admission.errors.extend(violations);
     } else {
         admission.warnings.extend(violations);
     }
-    for (key, value) in ingress.metadata.annotations.iter().flatten() {
+    for key in ingress.metadata.annotations.iter().flat_map(std::collections::BTreeMap::keys) {
         if let Some(name) = key.strip_prefix(PREFIX) {
-            annotation(name, value, rules, admission);
+            annotation(name, strictness, admission);
         }
     }
 }
@@ -105,15 +100,12 @@ fn is_plain(path: &str) -> bool {
     path.starts_with('/') && path.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b))
 }
 
-fn annotation(name: &str, value: &str, rules: &Rules, admission: &mut Admission) {
+fn annotation(name: &str, strictness: Strictness, admission: &mut Admission) {
     let shown = shortened(name);
     if name.ends_with("-snippet") {
         let text = format!("annotation {shown}: snippets are text of nginx and have no meaning here");
-        let list = if rules.snippets { &mut admission.warnings } else { &mut admission.errors };
+        let list = if strictness.allow_snippets { &mut admission.warnings } else { &mut admission.errors };
         list.push(text);
-    }
-    if let Some(word) = rules.word_blocklist.iter().find(|word| value.contains(word.as_str())) {
-        admission.errors.push(format!("annotation {shown} contains invalid word {word}"));
     }
     if DEPRECATED.contains(&name) {
         admission.warnings.push(format!("annotation {shown} is deprecated"));

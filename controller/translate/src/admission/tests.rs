@@ -48,6 +48,17 @@ fn judged(ingress: &Ingress) -> Admission {
     admit(ingress, &world(), &Options::default(), &Rules::default())
 }
 
+/// With these settings in the controller's ConfigMap.
+fn judged_with(settings: Value, ingress: &Ingress) -> Admission {
+    let mut world = world();
+    let object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "default"}, "data": settings,
+    });
+    world.apply(Object::from_value(object).unwrap());
+    let configmap = Some(ObjectKey::new("default", "settings"));
+    admit(ingress, &world, &Options { configmap, ..Options::default() }, &Rules::default())
+}
+
 fn error(ingress: &Ingress) -> String {
     judged(ingress).errors.join("; ")
 }
@@ -124,7 +135,7 @@ fn deep_inspection_comes_before_the_class() {
         let mut ingress = plain("new", host, path);
         ingress.spec.as_mut().unwrap().ingress_class_name = Some("other".to_owned());
         assert!(error(&ingress).starts_with("invalid ingress: "), "{host}{path}");
-        let lenient = Rules { deep_inspect: false, ..Rules::default() };
+        let lenient = Rules { deep_inspect: false };
         assert!(admit(&ingress, &world(), &Options::default(), &lenient).is_allowed());
     }
     for harmless in ["/aliases", "/roots", "/etc/hosts", "/run"] {
@@ -138,8 +149,7 @@ fn only_plain_paths_are_exact_or_prefix() {
         let ingress = ingress("new", None, json!({}), rule("c.d", "/foo(.*)", kind));
         let text = format!("path \"/foo(.*)\" cannot be used with pathType {kind}");
         assert!(judged(&ingress).errors.contains(&text));
-        let lenient = Rules { strict_path_types: false, ..Rules::default() };
-        let admission = admit(&ingress, &world(), &Options::default(), &lenient);
+        let admission = judged_with(json!({"strict-validate-path-type": "false"}), &ingress);
         assert!(admission.warnings.contains(&text) && !admission.errors.contains(&text));
     }
     let specific = ingress("new", None, json!({}), rule("c.d", "/foo(.*)", "ImplementationSpecific"));
@@ -151,18 +161,16 @@ fn snippets_are_refused_unless_they_are_allowed_and_then_warned_of() {
     let annotations = json!({"nginx.ingress.kubernetes.io/configuration-snippet": "deny all;"});
     let ingress = ingress("new", None, annotations, rule("c.d", "/", "Prefix"));
     assert!(error(&ingress).contains("annotation configuration-snippet: snippets"));
-    let lenient = Rules { snippets: true, ..Rules::default() };
-    let admission = admit(&ingress, &world(), &Options::default(), &lenient);
+    let admission = judged_with(json!({"allow-snippet-annotations": "true"}), &ingress);
     assert!(admission.warnings.iter().any(|warning| warning.contains("configuration-snippet: snippets")));
 }
 
 #[test]
 fn words_of_the_blocklist_are_refused_in_our_annotations_only() {
-    let rules = Rules { word_blocklist: vec!["evil".to_owned()], ..Rules::default() };
     for (key, refused) in [("nginx.ingress.kubernetes.io/app-root", true), ("example.com/note", false)] {
         let ingress = ingress("new", None, json!({key: "/evil"}), rule("c.d", "/", "Prefix"));
-        let errors = admit(&ingress, &world(), &Options::default(), &rules).errors.join("; ");
-        assert_eq!(errors.contains("contains invalid word evil"), refused, "{errors}");
+        let errors = judged_with(json!({"annotation-value-word-blocklist": "evil"}), &ingress).errors;
+        assert_eq!(errors.iter().any(|error| error.contains("evil")), refused, "{errors:?}");
     }
 }
 
@@ -216,4 +224,37 @@ fn only_neighbours_are_looked_at() {
     }
     let admission = admit(&plain("new", "a.b", "/x"), &world, &Options::default(), &Rules::default());
     assert_eq!(admission.looked_at, 2, "itself, and who was first on its host");
+}
+
+#[test]
+fn one_that_is_not_stored_yet_is_younger_than_what_was_stored_in_the_same_second() {
+    // By name alone it would be read before `old`.
+    let new = ingress("young", Some("2026-01-01T00:00:00Z"), json!({}), rule("a.b", "/", "Prefix"));
+    assert!(error(&new).contains("already defined in ingress default/old"));
+}
+
+#[test]
+fn a_bad_value_is_refused_where_ingress_nginx_refuses_it_and_warned_of_elsewhere() {
+    for (name, value, refused) in [
+        ("connection-proxy-header", "a;}", true),
+        ("limit-rps", "many", true),
+        ("proxy-read-timeout", "soon", false),
+        ("affinity", "cookies", false),
+    ] {
+        let annotations = json!({(format!("nginx.ingress.kubernetes.io/{name}")): value});
+        let admission = judged(&ingress("new", None, annotations, rule("c.d", "/", "Prefix")));
+        let said = if refused { &admission.errors } else { &admission.warnings };
+        assert!(said.iter().any(|text| text.contains(name)), "{admission:?}");
+        assert_eq!(admission.is_allowed(), !refused, "{admission:?}");
+    }
+}
+
+#[test]
+fn an_annotation_of_a_higher_risk_than_allowed_is_refused_even_if_it_would_not_be_served() {
+    for name in ["modsecurity-transaction-id", "server-alias"] {
+        let annotations = json!({(format!("nginx.ingress.kubernetes.io/{name}")): "bla123"});
+        let ingress = ingress("new", None, annotations, rule("c.d", "/", "Prefix"));
+        assert!(judged(&ingress).is_allowed());
+        assert!(!judged_with(json!({"annotations-risk-level": "Low"}), &ingress).is_allowed(), "{name}");
+    }
 }

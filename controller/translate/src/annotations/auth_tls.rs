@@ -2,12 +2,15 @@
 
 use sluice_ir::{ClientCertificates, Demand, Trust};
 
-use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 
 const BY_HTTP: &str =
     "as in ingress-nginx, of the whole host; plain http is refused like a missing certificate";
+
+const NGINX: Support =
+    Support::Partly("as in ingress-nginx, of the whole host; without a host, paths answer 503");
 
 pub(super) const GROUP: Group = Group {
     title: "Client certificates",
@@ -15,7 +18,7 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-tls-secret", Value::Secret, Risk::Medium, Scope::Location)
             .guard()
             .partly(BY_HTTP)
-            .nginx(CLOSED),
+            .nginx(NGINX),
         annotation(
             "auth-tls-verify-client",
             Value::OneOf(&["on", "off", "optional", "optional_no_ca"]),
@@ -23,19 +26,12 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .guard()
-        .full()
-        .nginx(CLOSED),
-        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Location)
-            .guard()
-            .full()
-            .nginx(CLOSED),
+        .full(),
+        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Location).guard().full(),
         annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Location)
             .guard()
-            .partly("URLs and paths; a named location of nginx closes the paths")
-            .nginx(CLOSED),
-        annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Location)
-            .full()
-            .nginx(CLOSED),
+            .partly("URLs and paths; a named location of nginx closes the paths"),
+        annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Location).full(),
         annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Location)
             .guard()
             .instead("compare ssl-client-subject-dn in the pods"),

@@ -2,14 +2,11 @@
 
 use sluice_ir::Protocol;
 
-use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::Parsed;
 use super::view::View;
 
-const NO_FCGI: &str = "an HTTP server beside the FastCGI application";
-
-/// `sluice run --data-plane nginx` names it in its log.
-const NGINX: Support = Support::Partly("GRPC, GRPCS and FCGI are not served, and paths answer 503");
+const NO_FCGI: &str = "put an HTTP server beside the FastCGI application";
 
 pub(super) const GROUP: Group = Group {
     title: "Protocols to the pods",
@@ -20,8 +17,7 @@ pub(super) const GROUP: Group = Group {
             Risk::Low,
             Scope::Location,
         )
-        .partly("FCGI is reported: an HTTP server beside the FastCGI application")
-        .nginx(NGINX),
+        .partly("FCGI is reported: an HTTP server beside the FastCGI application"),
         annotation("proxy-http-version", Value::OneOf(&["1.0", "1.1"]), Risk::Low, Scope::Location)
             .instead("pods are spoken to with HTTP/1.1")
             .harmless(&["1.1"]),

@@ -159,7 +159,7 @@ pub enum Role {
     Paths,
 }
 
-/// Of what nginx does not serve and must not leave open. `sluice run --data-plane nginx` names it in its log.
+/// Of what nginx does not serve and must not leave open; `sluice run --data-plane nginx` reports it on the Ingress.
 pub(super) const CLOSED: Support = Support::Reported("the Envoy data plane; paths answer 503");
 
 /// What a data plane makes of an annotation.

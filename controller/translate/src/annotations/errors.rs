@@ -1,8 +1,9 @@
 //! Pages for errors.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
@@ -12,10 +13,10 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("default-backend", Value::Service, Risk::Low, Scope::Location).full(),
         annotation("custom-http-errors", Value::List, Risk::Low, Scope::Location)
-            .instead("error pages in the pods"),
+            .partly("the error service gets a GET, and answers before the end of a request's body are not replaced")
+            .nginx(Support::Full),
         annotation("disable-proxy-intercept-errors", Value::Bool, Risk::Low, Scope::Location)
-            .instead("error pages in the pods")
-            .harmless(&["false"]),
+            .partly("errors of the data plane itself are not replaced, either"),
     ],
 };
 
@@ -29,7 +30,7 @@ pub(crate) struct Errors {
 }
 
 pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
-    let keeps = view.read("disable-proxy-intercept-errors", value::bool).unwrap_or_default();
+    let keeps = view.read("disable-proxy-intercept-errors", value::bool).unwrap_or(globals.keeps_errors);
     let statuses =
         view.read("custom-http-errors", statuses).unwrap_or_else(|| globals.error_statuses.clone());
     Errors {
@@ -38,8 +39,16 @@ pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
     }
 }
 
-pub(crate) fn statuses(text: &str) -> Parsed<BTreeSet<u16>> {
-    let status = |text: &str| text.parse().ok().filter(|status| (400..600).contains(status));
-    let all: Option<BTreeSet<u16>> = value::list(text).into_iter().map(status).collect();
-    all.ok_or_else(|| "statuses from 400 to 599, separated by commas".into())
+fn statuses(text: &str) -> Parsed<BTreeSet<u16>> {
+    among(text, 400..600).ok_or_else(|| "statuses from 400 to 599, separated by commas".into())
+}
+
+/// The ConfigMap's `custom-http-errors`.
+pub(crate) fn usual_statuses(text: &str) -> Parsed<BTreeSet<u16>> {
+    among(text, 300..600).ok_or_else(|| "statuses from 300 to 599, separated by commas".into())
+}
+
+fn among(text: &str, range: Range<u16>) -> Option<BTreeSet<u16>> {
+    let status = |text: &str| text.parse().ok().filter(|status| range.contains(status));
+    value::list(text).into_iter().map(status).collect()
 }

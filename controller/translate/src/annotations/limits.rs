@@ -11,34 +11,35 @@ use crate::global::Globals;
 
 const BURST: u32 = 5;
 
-/// `sluice run --data-plane nginx` names it in its log.
-const NGINX: Support = Support::Reported("a limit in the pods");
-
 pub(super) const GROUP: Group = Group {
     title: "Limits",
     annotations: &[
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
-            .instead("limit-rps, or a limit in the pods"),
+            .instead("use limit-rps, or a limit in the pods"),
         annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
             .partly("counted for each path by itself, and from the beginning when routes change")
-            .nginx(NGINX),
+            .nginx(Support::Full),
         annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location)
             .partly("counted for each path by itself, and from the beginning when routes change")
-            .nginx(NGINX),
-        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full().nginx(NGINX),
+            .nginx(Support::Full),
+        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full(),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
-            .instead("a limit in the pods")
-            .harmless(&["0"]),
+            .partly("each answer by itself; WebSockets are not limited")
+            .nginx(Support::Full),
         annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location)
-            .instead("a limit in the pods")
+            .instead("limit-rate holds from the first byte on")
             .harmless(&["0"]),
-        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full().nginx(NGINX),
+        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full(),
         annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
             .alias_of("limit-allowlist")
-            .full()
-            .nginx(NGINX),
+            .full(),
     ],
 };
+
+/// KiB of one answer in a second.
+pub(super) fn rate(view: &mut View<'_, '_>, globals: &Globals) -> Option<NonZeroU32> {
+    view.read("limit-rate", value::count).map_or(globals.rate, NonZeroU32::new)
+}
 
 pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {
     let multiplier =

@@ -5,8 +5,9 @@ use super::value::Parsed;
 use super::view::View;
 use crate::outside::Target;
 
-/// `sluice run --data-plane nginx` names it in its log.
-const NGINX: Support = Support::Reported("the Envoy data plane");
+/// nginx has an upstream for all pods, and the filter says for each request which.
+const NGINX: Support =
+    Support::Partly("as Envoy, but the host must be outside of the cluster: pods of a Service get no copies");
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",
@@ -14,7 +15,7 @@ pub(super) const GROUP: Group = Group {
         annotation("mirror-target", Value::Url, Risk::High, Scope::Ingress).partly(
             "the copy has the path and the query of the request: nothing, / or $request_uri behind the host",
         ).nginx(NGINX),
-        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full().nginx(NGINX),
+        annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
         annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
             .instead("copies have the body of the request")
             .harmless(&["on"]),

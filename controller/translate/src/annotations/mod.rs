@@ -19,6 +19,7 @@ mod cors;
 mod errors;
 mod hash;
 mod headers;
+mod inadmissible;
 mod limits;
 mod load_balance;
 mod mirror;
@@ -54,7 +55,7 @@ use view::{Rules, View};
 pub(crate) use body::limit as body_limit;
 pub(crate) use catalogue::alike;
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value};
-pub(crate) use errors::Errors;
+pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
 pub(crate) use proxy_ssl::versions as tls_versions;
@@ -196,8 +197,10 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         response_headers: headers::custom(view, globals),
         largest_body: body::largest(view, globals),
         access: access::access(view, globals),
+        guard: access::guard(view),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
+        rate: limits::rate(view, globals),
         mirror: None,
         unlogged: observe::unlogged(view),
     }
@@ -210,6 +213,8 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         connect_timeout,
         protocol: spoken.protocol,
         tls,
+        proxy_protocol: false,
+        keep: globals.transport.keep.clone(),
     };
     let connect_timeout = proxy::connect_timeout(view, globals);
     let (always, for_https) = match spoken.tls {

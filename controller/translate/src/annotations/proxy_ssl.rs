@@ -2,26 +2,20 @@
 
 use sluice_ir::{TlsVersions, UpstreamTls, Verify};
 
-use super::catalogue::{CLOSED, Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 
 pub(super) const GROUP: Group = Group {
     title: "TLS to the pods",
     annotations: &[
-        annotation("proxy-ssl-secret", Value::Secret, Risk::Medium, Scope::Ingress)
-            .guard()
-            .full()
-            .nginx(CLOSED),
-        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard().full().nginx(CLOSED),
-        annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress)
-            .guard()
-            .full()
-            .nginx(CLOSED),
-        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full().nginx(CLOSED),
+        annotation("proxy-ssl-secret", Value::Secret, Risk::Medium, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full(),
         annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress).full(),
         annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress)
-            .instead("the ciphers of BoringSSL; restrict them in the pods")
+            .instead("BoringSSL's ciphers are offered; restrict them in the pods")
             .harmless(&["DEFAULT"]),
         annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress).full(),
     ],

@@ -52,6 +52,22 @@ pub(crate) fn seconds(text: &str) -> Parsed<u32> {
     }
 }
 
+/// A time with a unit, as nginx and Go have it: `90s`, `1h`, `500ms`; without one it is of seconds. In milliseconds.
+pub(crate) fn span(text: &str) -> Parsed<u32> {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit {
+        "ms" => Some(1),
+        "" | "s" => Some(1000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
+        _ => None,
+    };
+    let span = unit.and_then(|unit: u32| number.parse::<u32>().ok()?.checked_mul(unit));
+    span.ok_or_else(|| "a time such as 500ms, 60s or 1h, up to 49 days".into())
+}
+
 /// nginx: digits and one letter, `8m`. In bytes.
 pub(crate) fn size(text: &str) -> Parsed<u64> {
     let expected = || Expected::from("a size such as 512k, 8m or 1g");
@@ -182,6 +198,17 @@ mod tests {
         let texts: Vec<_> =
             cidrs("10.1.2.3/8, 10.0.0.0/8 ,::1,").unwrap().iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["10.0.0.0/8", "::1/128"]);
+    }
+
+    #[test]
+    fn times_have_one_unit_and_are_no_longer_than_can_be_counted() {
+        assert_eq!(
+            [span("5s"), span("5"), span("1h"), span("7ms")],
+            [Ok(5000), Ok(5000), Ok(3_600_000), Ok(7)]
+        );
+        for bad in ["", "s", "-1s", "1.5h", "1h30m", "50d", "5 s"] {
+            assert!(span(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

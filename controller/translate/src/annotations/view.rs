@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::networking::v1::Ingress;
 
 use super::catalogue::{self, Annotation, Risk, Role, Support};
+use super::inadmissible;
 use super::value::Parsed;
 use crate::object::shortened;
 use crate::references::{Fault, References};
@@ -112,17 +113,24 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn refuse(&mut self, name: &'static str, expected: &str) {
         let got = self.values.get(name).copied().unwrap_or_default();
         let reason = format!("expected {expected}, got {:?}", shortened(got));
-        self.without(name, reason, "annotation ignored");
+        self.without(name, reason, "annotation ignored").inadmissible |=
+            inadmissible::is_when_malformed(name);
     }
 
     /// As [`View::refuse`], for a part of the value.
     pub(super) fn refuse_part(&mut self, name: &'static str, expected: &str, got: &str) {
         let reason = format!("expected {expected}, got {:?}", shortened(got));
-        self.without(name, reason, "this part ignored");
+        let report = self.without(name, reason, "this part ignored");
+        report.inadmissible |= inadmissible::is_when_malformed(name);
     }
 
     /// Reports what is served without, and says what that means for the Ingress.
-    pub(super) fn without(&mut self, name: &'static str, fault: impl Into<Fault>, otherwise: &str) {
+    pub(super) fn without(
+        &mut self,
+        name: &'static str,
+        fault: impl Into<Fault>,
+        otherwise: &str,
+    ) -> &mut Report {
         let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
         let (severity, consequence) = match role {
             Role::Plain => (Severity::Warning, otherwise),
@@ -136,7 +144,9 @@ impl<'a, 'r> View<'a, 'r> {
             }
         };
         let Fault { reason, missing } = fault.into();
-        self.reporter.say(severity, format!("annotation {name}"), reason, consequence).missing = missing;
+        let report = self.reporter.say(severity, format!("annotation {name}"), reason, consequence);
+        report.missing = missing;
+        report
     }
 
     /// Something to know about an annotation that is honoured.
@@ -167,7 +177,8 @@ impl<'a, 'r> View<'a, 'r> {
             Support::Reported(_) | Support::Needless(_) if annotation.harmless.contains(&value) => {}
             Support::Reported(advice) => {
                 super::snippets::judge(self, name, value);
-                self.without(name, format!("not supported: {advice}"), "served without it");
+                let report = self.without(name, format!("not supported: {advice}"), "served without it");
+                report.inadmissible |= annotation.risk > rules.risk;
             }
             Support::Needless(reason) => self.note(name, reason, "nothing is missing").as_before = true,
             _ if annotation.risk > rules.risk => {
@@ -175,7 +186,7 @@ impl<'a, 'r> View<'a, 'r> {
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
                     rules.risk, annotation.risk
                 );
-                self.without(name, reason, "annotation ignored");
+                self.without(name, reason, "annotation ignored").inadmissible = true;
             }
             _ if value.chars().any(char::is_control) => {
                 self.values.insert(name, value);

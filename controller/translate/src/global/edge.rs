@@ -1,9 +1,11 @@
 //! What holds for all connections and all requests.
 
+use std::num::NonZeroU32;
+
 use sluice_ir::{Cidr, Edge, Header, ServerTls};
 
 use super::view::View;
-use crate::annotations::{Expected, tls_versions, value};
+use crate::annotations::{Expected, Parsed, tls_versions, value};
 use crate::object::shortened;
 use crate::references::References;
 use crate::{Severity, expression};
@@ -37,10 +39,40 @@ pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: Referen
     view.set(&mut edge.http.requests, "keep-alive-requests", value::count);
     view.set(&mut edge.http.header_timeout, "client-header-timeout", value::seconds);
     view.set(&mut edge.http.body_timeout, "client-body-timeout", value::seconds);
+    view.set(&mut edge.http.header_kilobytes, "large-client-header-buffers", header_buffers);
+}
+
+/// nginx: `4 8k`, a number of buffers and the size of each.
+fn header_buffers(text: &str) -> Parsed<Option<u32>> {
+    /// What Envoy takes.
+    const MOST: u64 = 8192;
+    let (number, size) = text.split_once(' ').ok_or("a number and a size, such as 4 8k")?;
+    let bytes = u64::from(value::count(number)?).saturating_mul(value::size(size.trim())?);
+    Ok(u32::try_from(bytes.div_ceil(1024).clamp(1, MOST)).ok())
+}
+
+/// nginx: `X25519:prime256v1`.
+fn curves(text: &str) -> Parsed<Vec<String>> {
+    const AUTO: &str = "auto";
+    let known = |name: &str| match name {
+        "X25519" | "x25519" => Some("X25519"),
+        "prime256v1" | "P-256" | "secp256r1" => Some("P-256"),
+        "secp384r1" | "P-384" => Some("P-384"),
+        "secp521r1" | "P-521" => Some("P-521"),
+        "X25519MLKEM768" => Some("X25519MLKEM768"),
+        _ => None,
+    };
+    let curves = text.split(':').filter(|_| text != AUTO).map(|name| known(name.trim()).map(str::to_owned));
+    curves.collect::<Option<_>>().ok_or_else(|| {
+        "auto, or curves that BoringSSL has (X25519, prime256v1, secp384r1, secp521r1) with colons between".into()
+    })
 }
 
 fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
     view.set(&mut tls.versions, "ssl-protocols", tls_versions);
+    view.set(&mut tls.curves, "ssl-ecdh-curve", curves);
+    view.set(&mut tls.rejects_unknown, "ssl-reject-handshake", value::bool);
+    view.set(&mut tls.session, "ssl-session-timeout", |text| Ok(NonZeroU32::new(value::span(text)? / 1000)));
     let mut names = Vec::new();
     view.set(&mut names, "ssl-ciphers", |text| Ok(text.split([':', ' ', ',']).collect()));
     for name in names.into_iter().filter(|name| !name.is_empty()) {
@@ -69,6 +101,9 @@ fn take_forwarded(edge: &mut Edge, view: &mut View<'_, '_>) {
     let forwarded = &mut edge.forwarded;
     let (mut real_ip, mut header) = (false, "X-Forwarded-For".to_owned());
     view.set(&mut forwarded.proxy_protocol, "use-proxy-protocol", value::bool);
+    view.set(&mut forwarded.proxy_timeout, "proxy-protocol-header-timeout", |text| {
+        Ok(Some(value::span(text)?))
+    });
     view.set(&mut forwarded.origin, "use-forwarded-headers", value::bool);
     view.set(&mut real_ip, "enable-real-ip", value::bool);
     view.set(&mut header, "forwarded-for-header", value::header_name);

@@ -1,20 +1,26 @@
 //! The ConfigMap of the controller: what holds where no annotation says otherwise.
 
 mod blocked;
+mod compression;
 mod edge;
 mod keys;
 mod view;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use sluice_ir::{Access, Cidr, Edge, Retries, Timeouts, Transport};
 
-use crate::annotations::{Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, value};
+use crate::annotations::{
+    Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, usual_statuses, value,
+};
 use crate::references::References;
 use crate::{Options, Report, Resources};
 use view::View;
 
 pub use keys::{KEYS, Key};
+
+const MOST_STREAM_ATTEMPTS: u32 = 16;
 
 /// The ConfigMap, typed, over ingress-nginx's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +45,39 @@ pub(crate) struct Globals {
     pub(crate) allowed_headers: Vec<String>,
     /// `limit-req-status-code`
     pub(crate) limit_status: u16,
+    /// `limit-rate`
+    pub(crate) rate: Option<NonZeroU32>,
+    /// `custom-http-errors`
     pub(crate) error_statuses: BTreeSet<u16>,
+    /// `disable-proxy-intercept-errors`
+    pub(crate) keeps_errors: bool,
     pub(crate) balance: Balance,
+    /// `no-auth-locations`: prefixes of paths where nobody is asked who they are.
+    pub(crate) unguarded: Vec<String>,
+    pub(crate) streams: Patience,
     /// `global-auth-url`: clients are to be authenticated, except where `enable-global-auth` is off.
     pub(crate) authenticates: bool,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
+    pub(crate) admission: Strictness,
+}
+
+/// What only admission looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Strictness {
+    /// `strict-validate-path-type`: refuse what is no plain path in an Exact or Prefix path; otherwise warn.
+    pub(crate) path_types: bool,
+    /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
+    pub(crate) allow_snippets: bool,
+}
+
+/// `proxy-stream-*`: how long ports without HTTP wait for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// Seconds of silence.
+    pub(crate) idle: u32,
+    /// Pods for one connection.
+    pub(crate) attempts: u32,
 }
 
 impl Default for Globals {
@@ -65,10 +98,15 @@ impl Default for Globals {
             largest_body: Some(1 << 20),
             allowed_headers: Vec::new(),
             limit_status: 503,
+            rate: None,
             error_statuses: BTreeSet::new(),
+            keeps_errors: false,
             balance: Balance::default(),
+            unguarded: vec!["/.well-known/acme-challenge".to_owned()],
+            streams: Patience { idle: 600, attempts: 3 },
             authenticates: false,
             closed: false,
+            admission: Strictness { path_types: true, allow_snippets: false },
         }
     }
 }
@@ -88,27 +126,61 @@ impl Globals {
         view.set(&mut self.risk, "annotations-risk-level", |text| Ok(Risk::parse(text).unwrap_or(Risk::Low)));
         view.set(&mut self.blocked_words, "annotation-value-word-blocklist", |text| Ok(owned(text)));
         view.set(&mut self.transport.connect_timeout, "proxy-connect-timeout", value::seconds);
+        self.take_keep(view);
         view.set(&mut self.timeouts.send, "proxy-send-timeout", value::seconds);
         view.set(&mut self.timeouts.read, "proxy-read-timeout", value::seconds);
         view.set(&mut self.retries.on, "proxy-next-upstream", conditions);
         view.set(&mut self.retries.attempts, "proxy-next-upstream-tries", tries);
         view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
         view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
+        view.set(&mut self.admission.path_types, "strict-validate-path-type", value::bool);
+        view.set(&mut self.admission.allow_snippets, "allow-snippet-annotations", value::bool);
         self.take_redirects(view);
+        self.take_streams(view);
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
+        compression::take(&mut self.edge.compression, view);
         self.closed |= !blocked::take(&mut self.edge.blocked, view);
+    }
+
+    fn take_keep(&mut self, view: &mut View<'_, '_>) {
+        let keep = &mut self.transport.keep;
+        view.set(&mut keep.idle, "upstream-keepalive-timeout", value::seconds);
+        view.set(&mut keep.requests, "upstream-keepalive-requests", |text| {
+            Ok(NonZeroU32::new(value::count(text)?))
+        });
+        view.set(&mut keep.lifetime, "upstream-keepalive-time", |text| {
+            Ok(NonZeroU32::new(value::span(text)? / 1000))
+        });
     }
 
     fn take_policies(&mut self, view: &mut View<'_, '_>) {
         view.set(&mut self.authenticates, "global-auth-url", |text| Ok(!text.is_empty()));
+        view.set(&mut self.unguarded, "no-auth-locations", |text| Ok(owned(text)));
         self.closed |= !view.guard(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
         self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
         view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
         view.set(&mut self.limit_status, "limit-req-status-code", error_status);
+        view.set(&mut self.rate, "limit-rate", |text| Ok(NonZeroU32::new(value::count(text)?)));
+        view.set(&mut self.error_statuses, "custom-http-errors", usual_statuses);
+        view.set(&mut self.keeps_errors, "disable-proxy-intercept-errors", value::bool);
         view.set(&mut self.balance.load_balance, "load-balance", algorithm);
         view.set(&mut self.balance.service_upstream, "service-upstream", value::bool);
+    }
+
+    fn take_streams(&mut self, view: &mut View<'_, '_>) {
+        let mut again = true;
+        let Patience { idle, attempts } = &mut self.streams;
+        view.set(idle, "proxy-stream-timeout", |text| Ok(value::span(text)?.div_ceil(1000)));
+        view.set(attempts, "proxy-stream-next-upstream-tries", value::count);
+        view.set(&mut again, "proxy-stream-next-upstream", value::bool);
+        // nginx: 0 is no limit.
+        *attempts = match (again, *attempts) {
+            (false, _) => 1,
+            (true, 0) => MOST_STREAM_ATTEMPTS,
+            (true, some) => some.min(MOST_STREAM_ATTEMPTS),
+        };
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressTLS;
-use sluice_ir::{Action, BackendId, HttpsRedirect, Location, PathMatch, Place, ServerName};
+use sluice_ir::{
+    Action, BackendId, ErrorPages, HttpsRedirect, Location, PathMatch, Place, Policy, ServerName,
+};
 
 use crate::ObjectRef;
 use crate::annotations::Annotations;
@@ -75,12 +77,28 @@ impl Claim {
 
     /// The location that it becomes, with the path that it has come to.
     pub(super) fn location(&self, server: &ServerName, path: PathMatch, host: &HostFacts<'_>) -> Location {
-        let policy = Arc::clone(&self.annotations.policy);
-        let Lead { action, for_https, .. } = self.lead.clone();
+        let policy = self.policy(host);
+        let Lead { action, for_https, error_service, place } = self.lead.clone();
         let sticky = self.annotations.backend.balance.affinity.is_some();
         let session_path = (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
+        let statuses = &self.annotations.errors.statuses;
+        let replaces = !statuses.is_empty() && matches!(action, Action::Forward(_));
+        let error_pages = replaces.then(|| ErrorPages {
+            statuses: statuses.clone(),
+            backend: error_service.or_else(|| host.error_service.cloned()),
+            place,
+        });
         let location = Location::new(server, path, action, policy);
-        Location { https: self.https(host), for_https, session_path, ..location }
+        Location { https: self.https(host), for_https, session_path, error_pages, ..location }
+    }
+
+    fn policy(&self, host: &HostFacts<'_>) -> Arc<Policy> {
+        let policy = Arc::clone(&self.annotations.policy);
+        let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
+        if policy.guard.is_none() || !host.globals.unguarded.iter().any(is_unguarded) {
+            return policy;
+        }
+        Arc::new(Policy { guard: None, ..Policy::clone(&policy) })
     }
 
     /// As ingress-nginx: a redirect of its own and a closed location come first.
@@ -103,5 +121,7 @@ impl Claim {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostFacts<'a> {
     pub(super) has_certificate: bool,
+    /// Who tells about errors where no annotation names somebody.
+    pub(super) error_service: Option<&'a BackendId>,
     pub(super) globals: &'a Globals,
 }

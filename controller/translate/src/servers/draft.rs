@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, ClientCertificates, HostTls, Hostname, Location, LocationId, PathMatch, Redirect, RedirectTo,
-    Server, ServerName,
+    Action, BackendId, ClientCertificates, HostTls, Hostname, Location, LocationId, PathMatch, Redirect,
+    RedirectTo, Server, ServerName,
 };
 
 use super::claim::{Claim, HostFacts, Lead};
@@ -50,12 +50,12 @@ impl Draft {
     pub(super) fn finish(
         self,
         name: &ServerName,
-        fallback: Option<Action>,
+        fallback: Option<&BackendId>,
         globals: &Globals,
         reports: &mut Vec<Report>,
     ) -> Finished {
-        let host =
-            HostFacts { has_certificate: self.tls.is_some() && *name != ServerName::CatchAll, globals };
+        let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
+        let host = HostFacts { has_certificate, error_service: fallback, globals };
         let has_root = self.claim("/", PathType::Prefix).is_some();
         let Draft { mut claims, default, app_root, clients, .. } = self;
         let has_patterns = claims.iter().any(Claim::is_pattern);
@@ -64,7 +64,7 @@ impl Draft {
             match default {
                 Some(default) => claims.push(default),
                 // Nobody's: no annotation of a tenant holds for it.
-                None => root = fallback.map(|action| location_of_nobody(name, action, has_patterns)),
+                None => root = fallback.map(|backend| location_of_nobody(name, backend, has_patterns)),
             }
         }
         let locations = if has_patterns {
@@ -76,7 +76,7 @@ impl Draft {
         let owners = claimed().map(|(id, claim)| (id.clone(), claim.owner.key.clone())).collect();
         let error_services = claimed().filter_map(|(id, claim)| {
             let Lead { error_service, place, .. } = claim.lead.clone();
-            Some((id.clone(), ErrorService { backend: error_service?, place }))
+            Some((id.clone(), ErrorService { backend: error_service?, next: fallback.cloned(), place }))
         });
         let error_services = error_services.collect();
         let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
@@ -85,9 +85,9 @@ impl Draft {
     }
 }
 
-fn location_of_nobody(name: &ServerName, action: Action, has_patterns: bool) -> Location {
+fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool) -> Location {
     let root = if has_patterns { patterns::everything() } else { PathMatch::Prefix("/".to_owned()) };
-    Location::new(name, root, action, Arc::default())
+    Location::new(name, root, Action::Forward(backend.clone()), Arc::default())
 }
 
 /// Exact paths first, then prefixes, the longest first; each takes the paths that it names.

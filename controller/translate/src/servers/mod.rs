@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
-use sluice_ir::{Action, BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
+use sluice_ir::{BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
 
 use crate::annotations::{Annotations, Context};
 use crate::backends::{Origin, Port, Registry, Terms, Use};
@@ -68,6 +68,8 @@ pub(crate) struct Assembled {
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorService {
     pub(crate) backend: BackendId,
+    /// Who is asked when it has no pods itself.
+    pub(crate) next: Option<BackendId>,
     pub(crate) place: Place,
 }
 
@@ -249,7 +251,6 @@ impl Assembly<'_> {
     fn finish(mut self) -> Assembled {
         let canaries = self.canaries_by_backend();
         self.registry.settle();
-        let fallback = self.fallback.map(Action::Forward);
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();
         let (mut owners, mut error_services) = (Owners::new(), BTreeMap::new());
@@ -259,7 +260,7 @@ impl Assembly<'_> {
             if draft.from_to_www {
                 counterparts.extend(draft::counterpart(&name, self.globals));
             }
-            let mut finished = draft.finish(&name, fallback.clone(), self.globals, self.reports);
+            let mut finished = draft.finish(&name, self.fallback.as_ref(), self.globals, self.reports);
             finished.server.locations.iter_mut().for_each(|location| canary::attach(location, &canaries));
             owners.append(&mut finished.owners);
             error_services.extend(finished.error_services);

@@ -24,6 +24,9 @@ const CLIENT: &str = "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%";
 /// The host that clients see, when what is in front is believed: of several, the first.
 pub(super) const BELIEVED_HOST: &str = "%DYNAMIC_METADATA(sluice:host)%";
 
+/// The host that a client asked for, also when an error service is asked.
+pub(super) const ASKED_HOST: &str = "%REQ(x-sluice-host?:authority)%";
+
 /// What Envoy tells pods about itself, which is no business of theirs.
 pub(super) const ENVOYS_OWN: [&str; 4] = [
     "x-envoy-expected-rq-timeout-ms",
@@ -57,13 +60,14 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
     mutations
 }
 
-/// What pods are told.
-pub(super) fn told(forwarded: &Forwarded) -> Vec<HeaderValueOption> {
+/// What pods are told; and error services, when there are any.
+pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<HeaderValueOption> {
     let chain = HeaderValueOption {
         append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
         ..set(FOR, "%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%")
     };
-    let host = if forwarded.origin { BELIEVED_HOST } else { "%REQ(:authority)%" };
+    let asked = if asks_error_services { ASKED_HOST } else { "%REQ(:authority)%" };
+    let host = if forwarded.origin { BELIEVED_HOST } else { asked };
     let mut told = vec![
         set("x-real-ip", CLIENT),
         if forwarded.keep_chain { chain } else { set(FOR, CLIENT) },

@@ -9,11 +9,12 @@ use envoy_types::pb::envoy::config::listener::v3::{
 };
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
+use envoy_types::pb::google::protobuf::Duration;
 use prost::{Message, Name};
 use sluice_ir::{Config, Edge, HostTls, ServerName, Trust};
 
 use super::manager::{Scheme, manager};
-use super::wire::{address, any, yes};
+use super::wire::{address, any, millis_long, yes};
 use super::{HTTP, HTTPS, tls};
 use crate::Settings;
 
@@ -26,6 +27,7 @@ pub fn listener(edge: &Edge, settings: &Settings) -> Option<Listener> {
         name: HTTP.to_owned(),
         address: Some(address(*first)),
         additional_addresses: others.iter().copied().map(additional).collect(),
+        listener_filters_timeout: proxy_timeout(edge),
         listener_filters: proxy_protocol(edge).into_iter().collect(),
         filter_chains: vec![filter_chain(HTTP, Scheme::Http, None, edge, settings)],
         enable_reuse_port: yes(),
@@ -48,21 +50,41 @@ pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
     for (name, host) in &config.tls {
         alike.entry(host).or_default().push(name);
     }
-    let chains = alike.into_iter().map(|(host, names)| {
+    let usual = HostTls::default();
+    let unknown = unknown(config).map(|name| (&usual, vec![name]));
+    let chains = alike.into_iter().chain(unknown).map(|(host, names)| {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
-        let hosts = FilterChainMatch { server_names, ..FilterChainMatch::default() };
-        FilterChain { filter_chain_match: Some(hosts), ..chain(host) }
+        only_for(server_names, chain(host))
     });
+    let mut chains: Vec<FilterChain> = chains.collect();
+    if edge.tls.rejects_unknown && chains.is_empty() {
+        // There has to be one. No host has this name.
+        chains.push(only_for(vec!["nobody-".to_owned()], chain(&usual)));
+    }
     let inspector = listener_filter("envoy.filters.listener.tls_inspector", TlsInspector::default());
     Some(Listener {
         name: HTTPS.to_owned(),
         address: Some(address(https.address)),
+        listener_filters_timeout: proxy_timeout(edge),
         listener_filters: proxy_protocol(edge).into_iter().chain([inspector]).collect(),
-        filter_chains: chains.collect(),
-        default_filter_chain: Some(chain(&HostTls::default())),
+        filter_chains: chains,
+        default_filter_chain: (!edge.tls.rejects_unknown).then(|| chain(&usual)),
         enable_reuse_port: yes(),
         ..Listener::default()
     })
+}
+
+/// Hosts that present the default certificate, where only hosts that there are present any. Each has a chain of its own, so
+/// that one that is new or gone touches no other one's connections.
+fn unknown(config: &Config) -> impl Iterator<Item = &ServerName> {
+    let names = config.servers.iter().flat_map(|(name, server)| std::iter::once(name).chain(&server.aliases));
+    let rejects = config.edge.tls.rejects_unknown;
+    names.filter(move |name| rejects && **name != ServerName::CatchAll && !config.tls.contains_key(*name))
+}
+
+fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {
+    let hosts = FilterChainMatch { server_names, ..FilterChainMatch::default() };
+    FilterChain { filter_chain_match: Some(hosts), ..chain }
 }
 
 fn filter_chain(
@@ -82,6 +104,12 @@ fn filter_chain(
 fn proxy_protocol(edge: &Edge) -> Option<ListenerFilter> {
     let filter = || listener_filter("envoy.filters.listener.proxy_protocol", ProxyProtocol::default());
     edge.forwarded.proxy_protocol.then(filter)
+}
+
+/// For the PROXY header; `None` is Envoy's own.
+fn proxy_timeout(edge: &Edge) -> Option<Duration> {
+    let millis = edge.forwarded.proxy_timeout.filter(|_| edge.forwarded.proxy_protocol)?;
+    millis_long(millis)
 }
 
 fn listener_filter<M: Message + Name>(name: &str, config: M) -> ListenerFilter {

@@ -26,7 +26,7 @@ use sluice_ir::{Edge, Hsts, Http, Trust};
 
 use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP, forwarded, policy, requests};
+use super::{FILTER, HTTP, compress, forwarded, policy, requests};
 use crate::Settings;
 use crate::settings::TRUST_HEADER;
 
@@ -93,7 +93,8 @@ fn websockets(scheme: Scheme, edge: &Edge) -> UpgradeConfig {
 }
 
 fn filters(scheme: Scheme, edge: &Edge, policies: FilterChainConfig) -> Vec<HttpFilter> {
-    let mut filters = Vec::new();
+    let compressors = compress::compressors(&edge.compression).into_iter();
+    let mut filters: Vec<_> = compressors.map(|(name, config)| filter(name, config)).collect();
     if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {
         filters.push(filter("sluice.hsts", only_https(hsts)));
     }
@@ -156,7 +157,8 @@ fn to_stdout() -> AccessLog {
 }
 
 fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManager {
-    let Http { streams, keep_alive, requests, header_timeout, body_timeout, http2: _ } = edge.http;
+    let Http { streams, keep_alive, requests, header_timeout, body_timeout, header_kilobytes, http2: _ } =
+        edge.http;
     // nginx: `underscores_in_headers off` drops them: `X_Forwarded_For` is not mistaken for another header.
     let underscores = if edge.underscores {
         HeadersWithUnderscoresAction::Allow
@@ -177,6 +179,7 @@ fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManage
             initial_connection_window_size: number(HTTP2_CONNECTION_WINDOW),
             ..Http2ProtocolOptions::default()
         }),
+        max_request_headers_kb: header_kilobytes.and_then(number),
         request_headers_timeout: seconds(header_timeout.into()),
         // Routes say it again for what they forward.
         stream_idle_timeout: seconds(body_timeout.into()),

@@ -8,6 +8,7 @@
 //! Pure, and the same bytes for the same input. Protobuf maps have no order, so none here has a second entry.
 
 mod cluster;
+mod compress;
 mod endpoints;
 mod filter;
 mod format;
@@ -18,6 +19,7 @@ mod manager;
 mod policy;
 mod requests;
 mod route;
+mod stream;
 mod tls;
 mod upstream_tls;
 mod wire;
@@ -27,6 +29,7 @@ pub use endpoints::load_assignment;
 pub use filter::{CAPABILITIES, filter};
 pub use listener::{listener, tls_listener};
 pub use route::routes;
+pub use stream::stream;
 pub use tls::secret;
 pub use upstream_tls::named_secret;
 

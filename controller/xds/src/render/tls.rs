@@ -18,7 +18,7 @@ use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{Edge, HostTls, SecretId, ServerName, ServerTls, Trust};
 
 use super::DEFAULT_CERTIFICATE;
-use super::wire::{ads_awaited, any, number};
+use super::wire::{ads_awaited, any, number, seconds};
 use crate::Certificate;
 
 /// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
@@ -38,6 +38,7 @@ pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
     let context = DownstreamTlsContext {
         common_tls_context: Some(common),
         require_client_certificate: Some(BoolValue { value: false }),
+        session_timeout: edge.tls.session.and_then(|session| seconds(session.get().into())),
         disable_stateful_session_resumption: anew,
         session_ticket_keys_type: anew
             .then_some(SessionTicketKeysType::DisableStatelessSessionResumption(true)),
@@ -73,6 +74,7 @@ fn parameters(tls: &ServerTls) -> TlsParameters {
         tls_minimum_protocol_version: lowest.into(),
         tls_maximum_protocol_version: highest.into(),
         cipher_suites: tls.ciphers.clone(),
+        ecdh_curves: tls.curves.clone(),
         ..TlsParameters::default()
     }
 }

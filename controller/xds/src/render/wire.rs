@@ -1,10 +1,10 @@
 //! Protobuf values that every renderer needs.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use envoy_types::pb::envoy::config::core::v3::address::Address as AddressKind;
 use envoy_types::pb::envoy::config::core::v3::config_source::ConfigSourceSpecifier;
-use envoy_types::pb::envoy::config::core::v3::socket_address::PortSpecifier;
+use envoy_types::pb::envoy::config::core::v3::socket_address::{PortSpecifier, Protocol};
 use envoy_types::pb::envoy::config::core::v3::{
     Address, AggregatedConfigSource, ApiVersion, ConfigSource, SocketAddress, TypedExtensionConfig,
 };
@@ -28,6 +28,12 @@ pub(super) fn millis(millis: i32) -> Option<Duration> {
     Some(Duration { seconds: 0, nanos: millis * 1_000_000 })
 }
 
+/// Also longer than a second.
+pub(super) fn millis_long(millis: u32) -> Option<Duration> {
+    let nanos = i32::try_from(millis % 1000).unwrap_or_default() * 1_000_000;
+    Some(Duration { seconds: i64::from(millis / 1000), nanos })
+}
+
 pub(super) fn any<M: Name + Message>(message: M) -> Option<Any> {
     Some(pack_any(message))
 }
@@ -41,8 +47,18 @@ pub(super) fn address(address: SocketAddr) -> Address {
 }
 
 pub(super) fn host_address(host: &str, port: u16) -> Address {
+    of_protocol(host, port, Protocol::Tcp)
+}
+
+/// What is listened on, for connections or for datagrams.
+pub(super) fn socket(ip: IpAddr, port: u16, protocol: Protocol) -> Address {
+    of_protocol(&ip.to_string(), port, protocol)
+}
+
+fn of_protocol(host: &str, port: u16, protocol: Protocol) -> Address {
     Address {
         address: Some(AddressKind::SocketAddress(SocketAddress {
+            protocol: protocol.into(),
             address: host.to_owned(),
             port_specifier: Some(PortSpecifier::PortValue(u32::from(port))),
             ..SocketAddress::default()

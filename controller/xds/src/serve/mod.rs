@@ -9,8 +9,10 @@
 //! - [`subscription`]: what one client has of one type; the delta protocol and what a refusal leads to.
 //! - [`client`]: all types of one client, in the order in which a change is safe.
 //! - [`service`]: the only file that awaits a client.
-//! - [`requests`]: beside all that, what Envoys have served, for those who count it.
+//! - [`checks`]: beside all that, who may come in: Envoys ask, the caller decides.
+//! - [`requests`]: and what Envoys have served, for those who count it.
 
+mod checks;
 mod client;
 mod contents;
 mod history;
@@ -21,6 +23,7 @@ mod store;
 mod subscription;
 mod version;
 
+pub use checks::{Changes, Check, Checks, Verdict};
 pub use contents::Generation;
 pub use refusal::Refusal;
 pub use requests::{Request, Requests};

@@ -4,17 +4,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use envoy_types::pb::envoy::config::core::v3::RequestMethod;
+use envoy_types::pb::envoy::config::core::v3::{Metadata, RequestMethod};
 use envoy_types::pb::envoy::data::accesslog::v3::{AccessLogCommon, HttpAccessLogEntry};
 use envoy_types::pb::envoy::service::accesslog::v3::access_log_service_server::{
     AccessLogService, AccessLogServiceServer,
 };
 use envoy_types::pb::envoy::service::accesslog::v3::stream_access_logs_message::LogEntries;
 use envoy_types::pb::envoy::service::accesslog::v3::{StreamAccessLogsMessage, StreamAccessLogsResponse};
-use envoy_types::pb::google::protobuf;
+use envoy_types::pb::google::protobuf::{self, value};
 use tonic::service::Routes;
 use tonic::{Request as Rpc, Response, Status, Streaming};
 use tracing::debug;
+
+use crate::settings::LOCATION_KEY;
 
 /// A request that was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,9 +106,17 @@ impl From<HttpAccessLogEntry> for Request {
             to_end: since_pod(&common, common.time_to_last_upstream_rx_byte.as_ref()),
             received: request.request_headers_bytes + request.request_body_bytes,
             sent: response.response_headers_bytes + response.response_body_bytes,
-            location: common.route_name,
+            location: location(common.metadata.as_ref()).unwrap_or(common.route_name),
             backend: common.upstream_cluster,
         }
+    }
+}
+
+/// What an error service is asked for has another route at its end than it had.
+fn location(metadata: Option<&Metadata>) -> Option<String> {
+    match &metadata?.filter_metadata.get("sluice")?.fields.get(LOCATION_KEY)?.kind {
+        Some(value::Kind::StringValue(id)) => Some(id.clone()),
+        _ => None,
     }
 }
 

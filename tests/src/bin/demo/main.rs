@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use sluice_tests::ports::Port;
 use tokio::signal::unix::{SignalKind, signal};
 
-use scene::Scene;
+use scene::{DataPlane, Scene};
 use stage::Stage;
 use story::Story;
 
@@ -25,6 +25,7 @@ const DEFAULT_PORT: u16 = 8080;
 struct Args {
     check: bool,
     in_cluster: bool,
+    nginx: bool,
     http_port: Option<u16>,
 }
 
@@ -50,7 +51,7 @@ async fn run() -> Result<()> {
     let mut hang_up = signal(SignalKind::hangup())?;
     let stage = if args.in_cluster { Stage::cluster().await? } else { Stage::folder()? };
     let performed = tokio::select! {
-        result = perform(&stage, args.http_port.unwrap_or(default), args.check) => result,
+        result = perform(&stage, args.http_port.unwrap_or(default), &args) => result,
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
         _ = hang_up.recv() => Ok(()),
@@ -60,13 +61,14 @@ async fn run() -> Result<()> {
 }
 
 /// Everything that was started ends when this future is dropped.
-async fn perform(stage: &Stage, port: u16, check: bool) -> Result<()> {
-    let scene = Scene::start(stage, port).await?;
+async fn perform(stage: &Stage, port: u16, args: &Args) -> Result<()> {
+    let data_plane = if args.nginx { DataPlane::Nginx } else { DataPlane::Envoy };
+    let scene = Scene::start(stage, port, data_plane).await?;
     let mut story = Story::new(&scene);
-    story.even_traffic(check).await?;
+    story.even_traffic(args.check).await?;
     story.change_endpoints().await?;
     story.verdict()?;
-    if check {
+    if args.check {
         return story.end().await;
     }
     story.invite().await
@@ -84,6 +86,13 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args> {
                     other => bail!("--source: expected files or kube, got {other:?}"),
                 }
             }
+            "--data-plane" => {
+                args.nginx = match words.next().as_deref() {
+                    Some("nginx") => true,
+                    Some("envoy") => false,
+                    other => bail!("--data-plane: expected envoy or nginx, got {other:?}"),
+                }
+            }
             "--http-port" => {
                 let port = words.next().context("--http-port: expected a number")?;
                 let port =
@@ -91,7 +100,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args> {
                 args.http_port = Some(port);
             }
             other => {
-                bail!("unknown option {other:?}; there are --check, --source files|kube and --http-port N")
+                bail!(
+                    "unknown option {other:?}; there are --check, --data-plane envoy|nginx, --source files|kube and \
+                    --http-port N"
+                )
             }
         }
     }

@@ -28,8 +28,9 @@ impl<'a> Story<'a> {
         let pause = Duration::from_millis(10);
         let load = Load::new(addr, Request::get(HOST, "/")).connections(4).pause(pause).start();
         let mut screen = Screen::new(&format!(
-            "http://{HOST}:{}/  →  Envoy  →  {} pods of hello",
+            "http://{HOST}:{}/  →  {}  →  {} pods of hello",
             addr.port(),
+            scene.data_plane.name(),
             scene.pods.len() - 1
         ));
         for pod in &scene.pods {
@@ -77,11 +78,18 @@ impl<'a> Story<'a> {
         Ok(())
     }
 
-    /// Not one request may have failed.
+    /// Not one request may have failed, and endpoints are no reason to reload an nginx.
     pub(crate) fn verdict(&mut self) -> Result<()> {
         let tally = self.load.tally();
         ensure!(tally.failed() == 0, "requests failed: {tally}");
-        self.screen.event(&format!("no restart, and 0 of {} requests failed", number(tally.total())));
+        let log = self.scene.sluice.log();
+        ensure!(
+            !log.lines().iter().any(|line| line.contains("reloading nginx")),
+            "nginx reloaded: {}",
+            log.tail()
+        );
+        self.screen
+            .event(&format!("no restart, no reload, and 0 of {} requests failed", number(tally.total())));
         Ok(())
     }
 

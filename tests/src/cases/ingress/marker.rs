@@ -57,6 +57,8 @@ impl Marker {
         for name in EXEMPTIONS {
             annotations[format!("{}{name}", super::model::PREFIX)] = "false".into();
         }
+        // Everybody may see it, whoever may see the rest.
+        annotations[format!("{}whitelist-source-range", super::model::PREFIX)] = "0.0.0.0/0,::/0".into();
         let port = self.network.pod(0).port();
         let slice = manifests::endpoint_slice(namespace, NAME, &[self.pod().addr()]);
         let metadata = json!({ "name": NAME, "namespace": namespace });

@@ -3,7 +3,7 @@
 //! ```text
 //!   schema --> model <-- action            given, and what `after` makes of it
 //!                |
-//!                +--> objects, secrets --> one file of manifests --> sluice --> data plane
+//!                +--> objects, secrets --> stage (a file, or a cluster) --> sluice --> data plane
 //!                +--> pods (echo) <-------------------------------------------------+
 //!                       |                                                           ^
 //!   check <-- journal --+        answers <-- traffic <-- request <-- when ----------+
@@ -28,6 +28,7 @@ mod request;
 mod requests;
 pub mod schema;
 mod secrets;
+mod stage;
 pub mod then;
 mod traffic;
 pub mod when;

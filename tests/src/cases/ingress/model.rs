@@ -6,7 +6,8 @@ use regex::Regex;
 
 use super::action::Kind;
 use super::fixture::{self, Fixture};
-use super::schema::{Given, Port, Service};
+use super::schema::{Given, Ingress, Port, Service};
+use super::when::When;
 
 /// The namespace of what does not say another.
 pub const NAMESPACE: &str = "demo";
@@ -83,6 +84,17 @@ impl Model {
             }
         }
         ports.into_iter().map(|(key, ports)| (key.clone(), self.named(&key, ports))).collect()
+    }
+
+    /// What the age of a reviewed Ingress is made from: that of the one of its name, or younger than all.
+    pub fn position(&self, when: &When) -> usize {
+        let all = &self.given.ingresses;
+        let same = |ingress: &Ingress| {
+            when.object.as_ref().is_some_and(|object| {
+                object.name == ingress.name && object.namespace() == ingress.namespace()
+            })
+        };
+        all.iter().position(same).unwrap_or(all.len())
     }
 
     /// Whether an object was removed, or is not there yet.

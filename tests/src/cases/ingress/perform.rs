@@ -8,6 +8,7 @@ use super::action::{self, Action};
 use super::asked::{Asked, Under};
 use super::check::texts;
 use super::control::plane::{self, State};
+use super::control::read::STATUS;
 use super::schema::{Case, Check};
 use super::world::World;
 use crate::cases::Outcome;
@@ -16,6 +17,8 @@ use crate::process;
 /// How long something may be as it was before: listeners, certificates and logs follow routes and endpoints, and
 /// nothing tells when they have.
 const AFTERMATH: Duration = Duration::from_secs(2);
+/// A controller writes when it leads.
+const ELECTED: Duration = Duration::from_secs(10);
 /// When requests have been sent, and those that are slow not yet answered.
 const UNDER_WAY: Duration = Duration::from_millis(300);
 const AGAIN: Duration = Duration::from_millis(100);
@@ -95,7 +98,7 @@ impl World {
         match Asked::of(check) {
             Asked::Requests => self.requests(check).await,
             Asked::Admission => self.admission(when, then).await,
-            Asked::Read(what) => Ok(vec![unreadable(what)]),
+            Asked::Read(what) => Ok(self.read(what, then).await),
             Asked::Exec(command) => self.exec(command, then),
             Asked::Metric(name) => {
                 if let Some(request) = &when.request {
@@ -113,8 +116,11 @@ impl World {
                 told.map_err(|error| format!("{error:#}")).and(reasons)
             }
             Asked::Signal(Under::Nothing, signal) => {
-                let ended = self.sluice.signal(signal).map(|()| unreadable("Ingress.status"));
-                Ok(vec![ended.unwrap_or_else(|error| format!("signal {signal:?}: {error:#}"))])
+                let ended = self.end_by(signal).await;
+                match ended {
+                    Ok(()) => Ok(self.read(STATUS, then).await),
+                    Err(error) => Ok(vec![format!("signal {signal:?}: {error:#}")]),
+                }
             }
             Asked::Connection(port) => {
                 let (place, start) = (self.pods.journal.len(), Instant::now());
@@ -155,15 +161,13 @@ fn patience(check: &Check, after_action: bool) -> Result<Duration, String> {
     if let Some(seconds) = check.when.within_s {
         return Duration::try_from_secs_f64(seconds).map_err(|error| format!("within_s: {error}"));
     }
+    if check.when.read.is_some() {
+        return Ok(ELECTED);
+    }
     let then = &check.then;
     let is_slow = check.when.metric.is_some()
         || then.log_contains.is_some()
         || then.config_contains.is_some()
         || then.checksum_changed == Some(true);
     Ok(if after_action || is_slow { AFTERMATH } else { Duration::ZERO })
-}
-
-/// Objects are files here, and the controller does not write to them.
-fn unreadable(what: &str) -> String {
-    format!("{what}: a controller on a folder of manifests writes nothing back that could be read")
 }

@@ -14,13 +14,10 @@ use super::objects::{self, Places};
 use super::pods::Pods;
 use super::schema::Case;
 use super::secrets::Secrets;
+use super::stage::Stage;
 use super::{action, flags};
 use crate::cases::Outcome;
-use crate::manifests::Manifests;
-use crate::sluice::{Options, Sluice};
-
-/// All objects are in one file, so that the controller hears of a change as a whole.
-const FILE: &str = "case.yaml";
+use crate::sluice::Sluice;
 
 /// A cookie that was kept, and the pod that answered when it was set.
 #[derive(Clone, Debug)]
@@ -49,7 +46,8 @@ pub struct World {
     pub last_pod: Option<String>,
     /// The controller's own listeners.
     pub listeners: Listeners,
-    manifests: Manifests,
+    /// Where its objects are.
+    pub stage: Stage,
     marker: Option<Marker>,
     written: Vec<Value>,
 }
@@ -72,7 +70,7 @@ impl World {
 
     async fn with(case: &Case, model: Model, mut flags: Vec<String>, data_plane: &str) -> Result<World> {
         let has_actions = case.checks.iter().any(|check| !check.when.after.0.is_empty());
-        let manifests = Manifests::folder()?;
+        let mut stage = Stage::for_case(case).await?;
         let listeners = Listeners::for_case(case)?;
         flags.extend(listeners.arguments());
         let mut pods = Pods::new(dns_answer(case))?;
@@ -80,8 +78,8 @@ impl World {
         pods.follow(&model, &mut secrets.authorities).await?;
         let marker = if has_actions { Some(Marker::start().await?) } else { None };
         let written = all_objects(&model, &mut secrets, &pods.places(), marker.as_ref())?;
-        manifests.write(FILE, &documents(&written))?;
-        let sluice = Options::new(&manifests).data_plane(data_plane).arguments(flags).start().await?;
+        stage.put(&written)?;
+        let sluice = stage.options().data_plane(data_plane).arguments(flags).start().await?;
         let ports = flags::public_ports(&model, sluice.http().port(), sluice.https().port());
         let (cookies, last_pod) = (BTreeMap::new(), None);
         Ok(World {
@@ -93,7 +91,7 @@ impl World {
             cookies,
             last_pod,
             listeners,
-            manifests,
+            stage,
             marker,
             written,
         })
@@ -110,7 +108,7 @@ impl World {
         self.written = without_marker;
         let mut all = self.written.clone();
         all.extend(marker.objects(&self.model));
-        self.manifests.write(FILE, &documents(&all))?;
+        self.stage.put(&all)?;
         let setting = |name: &str| self.model.given.configmap.as_ref().and_then(|map| map.get(name));
         let proxy = setting("use-proxy-protocol").is_some_and(|value| value == "true");
         let line = proxy.then_some("PROXY TCP4 127.0.0.1 127.0.0.1 1 1");
@@ -140,11 +138,6 @@ fn all_objects(
     let mut all = objects::objects(model, &secrets, places);
     all.extend(marker.into_iter().flat_map(|marker| marker.objects(model)));
     Ok(all)
-}
-
-/// JSON is YAML, and no line of it begins a new document.
-fn documents(objects: &[Value]) -> String {
-    objects.iter().map(|object| format!("---\n{object:#}\n")).collect()
 }
 
 fn differs_in_endpoints_only(before: &[Value], now: &[Value]) -> bool {

@@ -1,5 +1,7 @@
 //! Requests of one client.
 
+use std::num::NonZeroU32;
+
 use envoy_types::pb::envoy::config::core::v3::{
     self as envoy, RuntimeFractionalPercent, TypedExtensionConfig,
 };
@@ -10,6 +12,11 @@ use envoy_types::pb::envoy::config::route::v3::rate_limit::action::{
 };
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::LocalRateLimitDescriptor;
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
+use envoy_types::pb::envoy::extensions::filters::common::fault::v3::FaultRateLimit;
+use envoy_types::pb::envoy::extensions::filters::common::fault::v3::fault_rate_limit::{
+    FixedLimit, LimitType,
+};
+use envoy_types::pb::envoy::extensions::filters::http::fault::v3::HttpFault;
 use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::LocalRateLimit;
 use envoy_types::pb::envoy::r#type::matcher::v3::AddressMatcher;
 use envoy_types::pb::envoy::r#type::v3::{FractionalPercent, HttpStatus, TokenBucket};
@@ -39,6 +46,20 @@ pub(super) fn limits(limits: &Limits) -> TypedExtensionConfig {
         ..LocalRateLimit::default()
     };
     extension("limits", filter)
+}
+
+/// Of one answer. Envoy means it for trying out how slow things feel.
+pub(super) fn rate(kilobytes: NonZeroU32) -> TypedExtensionConfig {
+    let limit = FaultRateLimit {
+        percentage: Some(FractionalPercent { numerator: 100, ..FractionalPercent::default() }),
+        limit_type: Some(LimitType::FixedLimit(FixedLimit { limit_kbps: kilobytes.get().into() })),
+    };
+    let filter = HttpFault {
+        response_rate_limit: Some(limit),
+        disable_downstream_cluster_stats: true,
+        ..HttpFault::default()
+    };
+    extension("rate", filter)
 }
 
 /// Clients that are exempt are not counted at all.

@@ -1,9 +1,11 @@
 //! What a location asks of a request before it goes anywhere: one small filter for each, in a chain of its own.
 //!
 //! Envoy's `filter_chain` filter holds the chain of the route, so a location that asks for nothing costs nothing, and a
-//! new kind of policy does not change the listener. The order is nginx's: limits, addresses.
+//! new kind of policy does not change the listener. The order is nginx's: limits, addresses, passwords.
 
 pub(super) mod access;
+mod errors;
+mod guard;
 mod limits;
 
 use std::collections::HashMap;
@@ -14,7 +16,7 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
 };
 use envoy_types::pb::google::protobuf::{Any, UInt64Value};
-use sluice_ir::Policy;
+use sluice_ir::{Location, Policy};
 
 use super::wire::{any, extension};
 
@@ -44,21 +46,37 @@ pub(super) fn has_own_limit(policy: &Policy, usual_body: Option<u64>) -> bool {
 
 /// What a route says, beside what holds for all.
 pub(super) fn per_route(
-    policy: &Policy,
+    location: &Location,
     usual_body: Option<u64>,
     is_websocket: bool,
 ) -> HashMap<String, Any> {
-    let mut filters = Vec::new();
+    let policy = &location.policy;
+    // First, so that what the others answer is an error, too.
+    let pages = location.error_pages.as_ref().filter(|_| !is_websocket);
+    let mut filters: Vec<_> =
+        pages.into_iter().flat_map(|pages| errors::filters(&location.id, pages)).collect();
     if policy.largest_body != usual_body && !is_websocket {
         filters.push(limit(policy.largest_body));
     }
+    filters.extend(policy.rate.filter(|_| !is_websocket).map(limits::rate));
     filters.extend(policy.limits.as_ref().map(limits::limits));
-    filters.extend(access::filters(&policy.access));
+    filters.extend(guards(policy));
     if filters.is_empty() {
         return HashMap::new();
     }
     let chain = FilterChainConfigPerRoute { filter_chain: Some(FilterChain { filters }) };
     any(chain).map(|chain| (POLICY.to_owned(), chain)).into_iter().collect()
+}
+
+/// Where one thing is enough, whoever looks at passwords looks at addresses, too.
+fn guards(policy: &Policy) -> Vec<TypedExtensionConfig> {
+    match &policy.guard {
+        Some(guard) if guard.any => vec![guard::filter()],
+        guard => {
+            let guard = guard.as_ref().map(|_| guard::filter());
+            access::filters(&policy.access).into_iter().chain(guard).collect()
+        }
+    }
 }
 
 fn limit(largest: Option<u64>) -> TypedExtensionConfig {
@@ -68,15 +86,23 @@ fn limit(largest: Option<u64>) -> TypedExtensionConfig {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use sluice_ir::{Action, PathMatch, ServerName};
+
     use super::*;
+
+    fn location(policy: Policy) -> Location {
+        Location::new(&ServerName::CatchAll, PathMatch::Prefix("/".into()), Action::Denied, Arc::new(policy))
+    }
 
     #[test]
     fn a_location_that_asks_for_nothing_has_no_chain() {
         const USUAL: Option<u64> = Some(1 << 20);
-        assert!(per_route(&Policy::default(), USUAL, false).is_empty());
-        let large = Policy { largest_body: Some(8 << 20), ..Policy::default() };
+        assert!(per_route(&location(Policy::default()), USUAL, false).is_empty());
+        let large = location(Policy { largest_body: Some(8 << 20), ..Policy::default() });
         assert_eq!(per_route(&large, USUAL, false).len(), 1);
-        assert!(per_route(&large, USUAL, true).is_empty() && has_own_limit(&large, USUAL));
+        assert!(per_route(&large, USUAL, true).is_empty() && has_own_limit(&large.policy, USUAL));
         assert!(!has_own_limit(&Policy { largest_body: None, ..Policy::default() }, USUAL));
     }
 }

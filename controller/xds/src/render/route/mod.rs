@@ -6,6 +6,7 @@
 
 mod clients;
 mod cors;
+mod errors;
 mod location;
 pub(super) mod matching;
 mod redirect;
@@ -28,11 +29,12 @@ pub fn routes(config: &Config) -> RouteConfiguration {
         let names = std::iter::once(name).chain(&server.aliases);
         names.map(|name| host(name, server, config))
     });
+    let errors = errors::host(config);
     RouteConfiguration {
         name: HTTP.to_owned(),
-        virtual_hosts: hosts.collect(),
+        request_headers_to_add: request_headers(&config.edge, errors.is_some()),
+        virtual_hosts: hosts.chain(errors).collect(),
         ignore_port_in_host_matching: true,
-        request_headers_to_add: request_headers(&config.edge),
         request_headers_to_remove: forwarded::ENVOYS_OWN.map(str::to_owned).into(),
         response_headers_to_add: config.edge.response_headers.iter().map(header).collect(),
         response_headers_to_remove: config.edge.hidden_headers.clone(),
@@ -40,8 +42,8 @@ pub fn routes(config: &Config) -> RouteConfiguration {
     }
 }
 
-fn request_headers(edge: &Edge) -> Vec<HeaderValueOption> {
-    let own = forwarded::told(&edge.forwarded).into_iter();
+fn request_headers(edge: &Edge, asks_error_services: bool) -> Vec<HeaderValueOption> {
+    let own = forwarded::told(&edge.forwarded, asks_error_services).into_iter();
     own.chain(edge.request_headers.iter().map(header)).collect()
 }
 

@@ -26,7 +26,7 @@ impl World {
             Err(missing) => return Ok(vec![missing]),
         };
         let answer = async {
-            let body = review(when, &self.pods.places())?;
+            let body = review(when, self.model.position(when), &self.pods.places())?;
             let opens = async || Connection::dial(&Dial::tls(addr, "localhost")).await.ok();
             let (mut connection, _) = wait::until("the admission webhook", opens).await?;
             let request = Request::new("POST", "localhost", PATH).header("content-type", "application/json");
@@ -39,9 +39,9 @@ impl World {
     }
 }
 
-fn review(when: &When, places: &Places) -> Result<Vec<u8>> {
+fn review(when: &When, position: usize, places: &Places) -> Result<Vec<u8>> {
     let object = when.object.as_deref().context("a review needs an object")?;
-    let as_object = |ingress: &Ingress| objects::ingress(ingress, 0, places);
+    let as_object = |ingress: &Ingress| objects::ingress(ingress, position, places);
     let kind = json!({ "group": "networking.k8s.io", "version": "v1", "kind": "Ingress" });
     let resource = json!({ "group": "networking.k8s.io", "version": "v1", "resource": "ingresses" });
     let review = json!({
@@ -108,7 +108,7 @@ mod tests {
     fn a_body_of_a_length_is_still_a_review() {
         let object = json!({ "raw_body_bytes": 4096 });
         let when = serde_json::from_value(json!({ "admission": "CREATE", "object": object })).unwrap();
-        let body = review(&when, &Places::default()).unwrap();
+        let body = review(&when, 0, &Places::default()).unwrap();
         let review: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!((body.len(), &review["request"]["operation"]), (4096, &json!("CREATE")));
     }

@@ -25,10 +25,10 @@ impl World {
         let name = words.first().context("no command")?;
         let help = run(&[name, "--help"]);
         let help = help.with_context(|| format!("the controller has no command {name:?}"))?;
-        let run_dir = self.sluice.run_dir().display().to_string();
+        let port = self.sluice.status().port().to_string();
         let mut arguments = words;
-        if help.contains("--run-dir") {
-            arguments.extend(["--run-dir", &run_dir]);
+        if help.contains("--status-port") {
+            arguments.extend(["--status-port", &port]);
         }
         run(&arguments)
     }

@@ -14,10 +14,7 @@ use crate::http;
 impl World {
     /// Reads a metric.
     pub async fn metric(&self, name: &str, then: &Then) -> Result<Vec<String>, String> {
-        let addr = match self.listeners.health() {
-            Ok(addr) => addr,
-            Err(missing) => return Ok(vec![missing]),
-        };
+        let addr = self.sluice.health();
         let page = async {
             let page = http::get(addr, "localhost", "/metrics").await?;
             ensure!(page.status == 200, "/metrics: status {}", page.status);

@@ -5,6 +5,7 @@ mod exec;
 mod layer4;
 mod metric;
 pub mod plane;
+pub mod read;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,7 +23,6 @@ use crate::ports::Port;
 #[derive(Debug, Default)]
 pub struct Listeners {
     admission: Option<(Port, TempDir)>,
-    health: Option<Port>,
 }
 
 impl Listeners {
@@ -32,9 +32,6 @@ impl Listeners {
         let mut listeners = Listeners::default();
         if needs(|when| when.admission.is_some()) && flags::is_known(ADMISSION) {
             listeners.admission = Some((Port::reserve()?, certificate_folder()?));
-        }
-        if needs(|when| when.metric.is_some()) && flags::is_known(HEALTH) {
-            listeners.health = Some(Port::reserve()?);
         }
         Ok(listeners)
     }
@@ -48,7 +45,6 @@ impl Listeners {
             arguments.push(format!("--{ADMISSION}-certificate={}", file("tls.crt")));
             arguments.push(format!("--{ADMISSION}-key={}", file("tls.key")));
         }
-        arguments.extend(self.health.as_ref().map(|port| format!("--{HEALTH}={}", port.number())));
         arguments
     }
 
@@ -56,15 +52,9 @@ impl Listeners {
         let missing = || format!("the controller reviews no admissions (it has no flag --{ADMISSION})");
         self.admission.as_ref().map(|(port, _)| port.addr()).ok_or_else(missing)
     }
-
-    fn health(&self) -> Result<SocketAddr, String> {
-        let missing = || format!("the controller has no metrics (it has no flag --{HEALTH})");
-        self.health.as_ref().map(Port::addr).ok_or_else(missing)
-    }
 }
 
 const ADMISSION: &str = "validating-webhook";
-const HEALTH: &str = "healthz-port";
 
 fn certificate_folder() -> Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("sluice-webhook-").tempdir()?;

@@ -1,0 +1,93 @@
+//! A file of users: a name, a colon and a hash in each line.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use crate::{Hash, Unreadable};
+
+/// Tells one text of a file from another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Version([u8; 32]);
+
+impl Version {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Who is known, and by which hash.
+#[derive(Clone)]
+pub struct Users {
+    hashes: HashMap<Vec<u8>, Result<Hash, Unreadable>>,
+    version: Version,
+}
+
+impl Users {
+    /// Reads a file of users as nginx does: `#` begins a comment, a colon or a `#` ends a hash, the first line of a
+    /// name counts.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut hashes = HashMap::new();
+        for line in text.split(['\n', '\r']).filter(|line| !line.starts_with('#')) {
+            let Some((user, rest)) = line.split_once(':') else { continue };
+            let hash = rest.split([':', '#']).next().unwrap_or_default();
+            hashes.entry(user.as_bytes().to_vec()).or_insert_with(|| Hash::parse(hash));
+        }
+        Users { hashes, version: Version(Sha256::digest(text).into()) }
+    }
+
+    /// The hash of a user; `None` when nobody is called so, or nothing can match what stands behind the name.
+    #[must_use]
+    pub fn hash_of(&self, user: &[u8]) -> Option<&Hash> {
+        self.hashes.get(user)?.as_ref().ok()
+    }
+
+    /// Which text it was read from.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// How many names there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// How many of them have a hash that nothing can match.
+    #[must_use]
+    pub fn unreadable(&self) -> usize {
+        self.hashes.values().filter(|hash| hash.is_err()).count()
+    }
+}
+
+impl fmt::Debug for Users {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_nginx_reads_them() {
+        let text = "# admins\nfoo:{PLAIN}a\r\nbar:{PLAIN}b:a comment\nfoo:{PLAIN}c\n\nnobody\nqux:{PLAIN}d#e\nold:!\n";
+        let users = Users::parse(text);
+        let opens =
+            |user: &[u8], password: &[u8]| users.hash_of(user).is_some_and(|hash| hash.matches(password));
+        assert!(opens(b"foo", b"a") && opens(b"bar", b"b") && opens(b"qux", b"d"));
+        assert!(!opens(b"foo", b"c"), "the first line counts");
+        assert!(!opens(b"nobody", b"") && !opens(b"", b"") && !opens(b"old", b"!"));
+        assert_eq!((users.count(), users.unreadable()), (4, 1));
+    }
+
+    #[test]
+    fn an_empty_file_knows_nobody() {
+        assert_eq!(Users::parse("").count(), 0);
+        assert!(Users::parse("\n:\n").hash_of(b"").is_none());
+    }
+}

@@ -1,0 +1,25 @@
+//! Who may come in, by what they know.
+
+use serde::Serialize;
+
+use crate::{SecretId, is_default};
+
+/// What is asked of a client, beside where it comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Guard {
+    /// A name and a password.
+    #[serde(skip_serializing_if = "is_default")]
+    pub passwords: Option<Passwords>,
+    /// One thing is enough: an address that is allowed, or what is asked for here. Without this all of it is needed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub any: bool,
+}
+
+/// RFC 7617.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Passwords {
+    /// What browsers show to whoever is asked.
+    pub realm: String,
+    /// Who is known: one of [`crate::Config::users`].
+    pub users: SecretId,
+}

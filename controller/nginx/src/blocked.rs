@@ -1,0 +1,66 @@
+//! Who gets 403, whatever the host.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use sluice_ir::{Blocked, Cidr, TextMatch};
+
+use crate::conf::{Word, word};
+
+/// The maps that say who is blocked; empty where nobody is.
+#[derive(Template)]
+#[template(path = "blocked.conf")]
+pub(crate) struct BlockedConf<'a> {
+    addresses: &'a [Cidr],
+    user_agents: Vec<Word>,
+    referers: Vec<Word>,
+}
+
+impl<'a> BlockedConf<'a> {
+    /// `None` where nobody is blocked.
+    pub(crate) fn of(blocked: &'a Blocked) -> Option<Self> {
+        let Blocked { addresses, user_agents, referers } = blocked;
+        let conf = BlockedConf { addresses, user_agents: keys(user_agents), referers: keys(referers) };
+        (*blocked != Blocked::default()).then_some(conf)
+    }
+}
+
+/// nginx refuses a text that is there twice, whatever case its letters have.
+fn keys(texts: &[TextMatch]) -> Vec<Word> {
+    let mut known = BTreeSet::new();
+    let new = |text: &&TextMatch| match text {
+        TextMatch::Whole(text) => known.insert(text.to_lowercase()),
+        TextMatch::Found(_) | TextMatch::FoundInAnyCase(_) => true,
+    };
+    texts.iter().filter(new).map(key).collect()
+}
+
+/// A key of nginx's `map`.
+fn key(text: &TextMatch) -> Word {
+    match text {
+        TextMatch::Whole(text) if text.is_empty() => word(text),
+        // The backslash goes; without it `default` would not be a text.
+        TextMatch::Whole(text) => word(format!("\\{text}")),
+        TextMatch::Found(pattern) => word(format!("~{pattern}")),
+        TextMatch::FoundInAnyCase(pattern) => word(format!("~*{pattern}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_no_word_of_nginx() {
+        let key = |text| key(&text).0.to_string();
+        assert_eq!(key(TextMatch::Whole("default".into())), r#""\\default""#);
+        assert_eq!(key(TextMatch::Whole(String::new())), r#""""#);
+        assert_eq!(key(TextMatch::FoundInAnyCase("bad\\d".into())), r#""~*bad\\d""#);
+    }
+
+    #[test]
+    fn a_text_that_is_there_twice_is_written_once() {
+        let texts = ["Bad", "bad", "worse"].map(|text| TextMatch::Whole(text.to_owned()));
+        assert_eq!(keys(&texts).len(), 2);
+    }
+}

@@ -1,0 +1,122 @@
+//! Certificates, keys and authorities: nginx reads them from files of their own, never from its configuration.
+//!
+//! What hosts present is read for each handshake, from a file whose name stays: a new certificate needs no reload. What
+//! nginx reads when it loads its configuration has its content in its name: a new one is a new configuration.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+use sluice_ir::{Config, SecretId, SecretValue, Sensitive};
+
+use crate::conf::{Text, Value, Word, word};
+use crate::settings::Settings;
+
+/// What a host presents that has no certificate of its own, when the operator did not choose one.
+const NO_SECRET: &str = "default";
+
+/// A file that nginx reads when it loads its configuration.
+pub(crate) struct Pinned {
+    pub(crate) file: Word,
+    /// Certificates that are not believed any more.
+    pub(crate) revoked: Option<Word>,
+}
+
+/// The name of the file for what a host presents, without its end.
+pub(crate) fn presented(id: Option<&SecretId>) -> String {
+    id.map_or_else(|| NO_SECRET.to_owned(), |id| hash(id.as_str()))
+}
+
+/// Where the file is that this variable names.
+pub(crate) fn path_of(variable: &str, settings: &Settings) -> Value {
+    let folder = format!("{}/", settings.certificates().display());
+    Text::default().then(&folder).variable(variable).then(".pem").quoted()
+}
+
+/// What a Secret holds, as nginx loads it; `None` when there is no such Secret.
+pub(crate) fn pinned(id: &SecretId, config: &Config, settings: &Settings) -> Option<Pinned> {
+    let path = |name: String| word(settings.certificates().join(name).display());
+    let value = config.secrets.get(id)?;
+    let revoked = match value {
+        SecretValue::Authorities { revoked, .. } => revoked.as_ref().map(|_| path(revoked_name(id, value))),
+        SecretValue::Certificate { .. } => None,
+    };
+    Some(Pinned { file: path(pinned_name(id, value)), revoked })
+}
+
+/// All files, by their names.
+pub(crate) fn all(config: &Config) -> BTreeMap<String, Sensitive> {
+    let mut files = BTreeMap::new();
+    let presented_here: BTreeSet<&SecretId> = config
+        .tls
+        .values()
+        .filter_map(|host| host.certificate.as_ref())
+        .chain(&config.default_certificate)
+        .collect();
+    for (id, value) in &config.secrets {
+        match value {
+            SecretValue::Certificate { chain, key } => {
+                let text = pair(chain, key);
+                if presented_here.contains(id) {
+                    files.insert(format!("{}.pem", presented(Some(id))), text.clone());
+                }
+                files.insert(pinned_name(id, value), text);
+            }
+            SecretValue::Authorities { certificates, revoked } => {
+                files.insert(pinned_name(id, value), Sensitive::new(certificates.clone()));
+                let revoked = revoked.as_ref().map(|list| Sensitive::new(list.clone()));
+                files.extend(revoked.map(|list| (revoked_name(id, value), list)));
+            }
+        }
+    }
+    files
+}
+
+/// Both in one file, so that they are of the same age.
+fn pair(chain: &str, key: &Sensitive) -> Sensitive {
+    Sensitive::new(format!("{}\n{}", chain.trim_end(), key.reveal()))
+}
+
+fn pinned_name(id: &SecretId, value: &SecretValue) -> String {
+    // A key changes with its certificate, and does not belong into a name.
+    let (SecretValue::Certificate { chain: text, .. } | SecretValue::Authorities { certificates: text, .. }) =
+        value;
+    format!("{}-{}.pem", hash(id.as_str()), hash(text))
+}
+
+fn revoked_name(id: &SecretId, value: &SecretValue) -> String {
+    let list = match value {
+        SecretValue::Authorities { revoked: Some(list), .. } => list.as_str(),
+        _ => "",
+    };
+    format!("{}-{}.crl", hash(id.as_str()), hash(list))
+}
+
+/// A name that no text of others can be found in.
+pub(crate) fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(chain: &str, key: &str) -> Config {
+        let id = SecretId::certificate("default", "web");
+        let value = SecretValue::Certificate { chain: chain.into(), key: Sensitive::new(key.into()) };
+        Config { default_certificate: Some(id.clone()), secrets: [(id, value)].into(), ..Config::default() }
+    }
+
+    #[test]
+    fn a_new_certificate_of_a_host_has_the_old_name() {
+        let name = format!("{}.pem", presented(Some(&SecretId::certificate("default", "web"))));
+        let text = |chain, key| all(&config(chain, key))[&name].reveal().to_owned();
+        assert_eq!((text("C\n", "K"), text("D", "L")), ("C\nK".to_owned(), "D\nL".to_owned()));
+    }
+
+    #[test]
+    fn what_is_loaded_once_has_its_content_in_its_name() {
+        let names = |chain| all(&config(chain, "K")).into_keys().collect::<BTreeSet<_>>();
+        assert_eq!(names("C").intersection(&names("D")).count(), 1);
+    }
+}

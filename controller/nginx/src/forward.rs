@@ -1,0 +1,200 @@
+//! What nginx does with a request that goes to a pod.
+
+use std::num::NonZeroU32;
+
+use sluice_ir::{
+    Access, BackendId, Location, PathMatch, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
+};
+
+use crate::conf::{Text, Value, Word, value, word};
+use crate::cors::{self, CorsConf};
+use crate::errors::{self, Page};
+use crate::expression::template;
+use crate::files::{self, Pinned};
+use crate::limits::Limit;
+use crate::location::pattern;
+use crate::redirect::{self, Answer};
+use crate::server::{Host, Scene};
+use crate::told::{self, Clients, Line};
+use crate::{mirror, upstream};
+
+/// The directives of a location that forwards.
+pub(crate) struct Forward {
+    pub(crate) access: Access,
+    pub(crate) limits: Vec<Limit>,
+    pub(crate) limit_status: u16,
+    /// KiB of one answer in a second.
+    pub(crate) rate: Option<NonZeroU32>,
+    pub(crate) cors: Option<CorsConf>,
+    pub(crate) https: Option<Answer>,
+    pub(crate) rewrite: Option<(Word, Value)>,
+    pub(crate) mirror: Option<Word>,
+    /// Which answers of pods clients do not get.
+    pub(crate) errors: Vec<Page>,
+    /// What the module's directives begin with, `proxy` or `grpc`.
+    pub(crate) module: &'static str,
+    pub(crate) connect: u32,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) next: String,
+    pub(crate) tries: u8,
+    /// Bytes, where the edge says something else; 0 is no limit.
+    pub(crate) body: Option<u64>,
+    pub(crate) pods: Vec<Line>,
+    pub(crate) clients: Option<Clients>,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) scheme: &'static str,
+    /// Who is asked: an upstream of ours or a host outside of the cluster.
+    pub(crate) target: Target,
+}
+
+/// Who is asked.
+pub(crate) enum Target {
+    /// The pods that the filter chooses.
+    Pods(String),
+    /// Pods that speak as the client does: those of plain http, and those of https.
+    ByScheme(String, String),
+    /// A name for DNS and a port. In a variable, or nginx would not start while DNS does not know it.
+    Outside(Value),
+}
+
+/// TLS towards pods.
+pub(crate) struct Tls {
+    pub(crate) v1_2: bool,
+    pub(crate) v1_3: bool,
+    pub(crate) name: Option<Value>,
+    pub(crate) sends_name: bool,
+    pub(crate) certificate: Option<Word>,
+    pub(crate) verify: Option<(Pinned, u32)>,
+}
+
+/// gRPC has no connection of its own to speak of.
+const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
+
+impl Forward {
+    pub(crate) fn new(location: &Location, id: &BackendId, host: Host<'_>, scene: Scene<'_>) -> Self {
+        let (policy, edge) = (&location.policy, &scene.config.edge);
+        let transport = upstream::transport(id, scene.config);
+        let for_https = upstream::transport(location.for_https.as_ref().unwrap_or(id), scene.config);
+        let is_grpc = transport.protocol == Protocol::Http2;
+        let (module, scheme) = match (is_grpc, &transport.tls) {
+            (false, None) => ("proxy", "http"),
+            (false, Some(_)) => ("proxy", "https"),
+            (true, None) => ("grpc", "grpc"),
+            (true, Some(_)) => ("grpc", "grpcs"),
+        };
+        // Of what surrounds a location, only the directives of `proxy` are written there.
+        let around = || is_grpc.then(|| Clients::of_all(edge));
+        let has_own_body = policy.largest_body != edge.largest_body;
+        Forward {
+            access: policy.access.clone(),
+            limits: scene.limits.limits(policy),
+            rate: policy.rate,
+            limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
+            cors: policy.cors.as_ref().and_then(cors::conf),
+            https: location.https.as_ref().map(|https| redirect::to_https(https, host.name)),
+            rewrite: rewrite(location),
+            mirror: mirror::of(location, scene.config).map(|(mirror, _)| mirror::path(mirror)),
+            errors: errors::pages(location, scene.config),
+            module,
+            connect: transport.connect_timeout,
+            timeouts: policy.timeouts,
+            next: next(&policy.retries.on),
+            tries: policy.retries.attempts.get(),
+            body: has_own_body.then(|| policy.largest_body.unwrap_or_default()),
+            pods: pods(location, host, scene, is_grpc),
+            clients: Clients::of(location, edge).or_else(around),
+            tls: transport.tls.as_ref().or(for_https.tls.as_ref()).map(|tls| Tls::new(tls, scene)),
+            scheme,
+            target: target((id, &transport), &for_https, scene),
+        }
+    }
+
+    /// Whether nginx can read it.
+    pub(crate) fn fits(&self) -> bool {
+        let rewrite = self.rewrite.iter().flat_map(|(from, to)| [from, to]);
+        let clients = self.clients.iter().flat_map(|clients| &clients.lines);
+        let lines = self.pods.iter().chain(clients).flat_map(|(name, value)| [name, value]);
+        let cors = self
+            .cors
+            .iter()
+            .flat_map(|cors| cors.origins.iter().chain(cors.variables.iter().map(|(_, value)| value)));
+        let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
+        rewrite.chain(lines).chain(cors).chain(tls).all(|word| word.0.fits())
+    }
+}
+
+impl Tls {
+    fn new(tls: &UpstreamTls, scene: Scene<'_>) -> Self {
+        let pinned = |id| files::pinned(id, scene.config, scene.settings);
+        let verify = tls.verify.as_ref();
+        let name = verify.map(|verify| &verify.name).or(tls.server_name.as_ref());
+        Tls {
+            v1_2: tls.versions.v1_2,
+            v1_3: tls.versions.v1_3,
+            name: name.map(value),
+            sends_name: tls.server_name.is_some(),
+            certificate: tls.certificate.as_ref().and_then(pinned).map(|pinned| pinned.file),
+            verify: verify.and_then(|verify| Some((pinned(&verify.authorities)?, verify.depth))),
+        }
+    }
+}
+
+fn rewrite(location: &Location) -> Option<(Word, Value)> {
+    match (&location.path, &location.rewrite) {
+        (PathMatch::Regex(regex), Some(to)) => {
+            let from = word(format!("(?i){}", pattern(regex)));
+            Some((from, template(Text::default(), to).quoted()))
+        }
+        // Without a pattern there is nothing to take groups from.
+        _ => None,
+    }
+}
+
+/// Nothing where `http {}` has said it all.
+fn pods(location: &Location, host: Host<'_>, scene: Scene<'_>, is_grpc: bool) -> Vec<Line> {
+    let own = told::pods_of(location, host.server.clients.as_ref());
+    if is_grpc {
+        let mut lines = told::pods(&scene.config.edge, own);
+        lines.retain(|(name, _)| !OF_CONNECTIONS.iter().any(|of| name.0.is(of)));
+        return lines;
+    }
+    if own.is_empty() {
+        return Vec::new();
+    }
+    told::pods(&scene.config.edge, own)
+}
+
+fn target((id, transport): (&BackendId, &Transport), for_https: &Transport, scene: Scene<'_>) -> Target {
+    let upstream = |transport| upstream::name(transport, scene.config);
+    match scene.config.backends.get(id).and_then(|backend| backend.outside.as_ref()) {
+        Some(outside) => Target::Outside(value(upstream::place(outside))),
+        None if transport == for_https => Target::Pods(upstream(transport)),
+        None => Target::ByScheme(upstream(transport), upstream(for_https)),
+    }
+}
+
+fn next(on: &RetryOn) -> String {
+    let words = [
+        (on.error, "error"),
+        (on.timeout, "timeout"),
+        (on.invalid_header, "invalid_header"),
+        (on.non_idempotent, "non_idempotent"),
+    ];
+    let mut words: Vec<String> =
+        words.into_iter().filter(|(is_on, _)| *is_on).map(|(_, word)| word.to_owned()).collect();
+    words.extend(on.statuses.iter().map(|status| format!("http_{status}")));
+    if words.is_empty() { "off".to_owned() } else { words.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tried_again_has_nginxs_words() {
+        assert_eq!(next(&RetryOn::default()), "error timeout");
+        assert_eq!(next(&RetryOn::never()), "off");
+        let on = RetryOn { statuses: [502, 503].into(), non_idempotent: true, ..RetryOn::never() };
+        assert_eq!(next(&on), "non_idempotent http_502 http_503");
+    }
+}

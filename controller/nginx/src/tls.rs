@@ -1,0 +1,105 @@
+//! What hosts are like in a handshake.
+
+use askama::Template;
+use sluice_ir::{ClientCertificates, Config, Demand, ServerName};
+
+use crate::conf::{Text, Value, Word, value, word};
+use crate::files::{self, Pinned};
+use crate::settings::Settings;
+
+/// The name of the certificate for a handshake.
+const CERTIFICATE: &str = "sluice_certificate";
+
+/// What holds for all handshakes.
+#[derive(Template)]
+#[template(path = "tls.conf")]
+pub(crate) struct TlsConf {
+    /// By the name that the client asks for.
+    names: Vec<(Word, Value)>,
+    default: Value,
+    file: Value,
+    /// A client that was checked for one host could go on with another one, by a session that both know.
+    sessions: bool,
+}
+
+impl TlsConf {
+    pub(crate) fn new(config: &Config, settings: &Settings) -> Self {
+        let all = config.tls.get(&ServerName::CatchAll).and_then(|host| host.certificate.as_ref());
+        let default = all.or(config.default_certificate.as_ref());
+        let named = config.tls.iter().filter_map(|(name, host)| {
+            let certificate = value(files::presented(Some(host.certificate.as_ref()?)));
+            Some((asked(name)?, certificate))
+        });
+        TlsConf {
+            names: named.collect(),
+            default: value(files::presented(default)),
+            file: files::path_of(CERTIFICATE, settings),
+            sessions: config.tls.values().all(|host| host.clients.is_none()),
+        }
+    }
+}
+
+/// A key of nginx's `map`, which looks at patterns when no name is the same.
+fn asked(name: &ServerName) -> Option<Word> {
+    match name {
+        ServerName::CatchAll => None,
+        ServerName::Exact(name) => Some(word(name.as_str())),
+        ServerName::Wildcard(suffix) => {
+            Some(word(format!(r"~*^[^.]+\.{}$", suffix.as_str().replace('.', r"\."))))
+        }
+    }
+}
+
+/// What a server makes of certificates of clients.
+pub(crate) struct ClientTls {
+    pub(crate) authorities: Pinned,
+    /// nginx's word.
+    pub(crate) verify: &'static str,
+    pub(crate) depth: u32,
+    pub(crate) error_page: Option<Value>,
+}
+
+impl ClientTls {
+    /// `None` where nobody is asked for one.
+    pub(crate) fn of(clients: &ClientCertificates, config: &Config, settings: &Settings) -> Option<Self> {
+        let verify = match clients.demand {
+            Demand::Required => "on",
+            Demand::Optional => "optional",
+            Demand::Untrusted => "optional_no_ca",
+            Demand::Off => return None,
+        };
+        Some(ClientTls {
+            authorities: files::pinned(&clients.trust.authorities, config, settings)?,
+            verify,
+            depth: clients.trust.depth,
+            error_page: clients.error_page.as_ref().map(value),
+        })
+    }
+}
+
+/// ingress-nginx: `ssl-client-*`. What a client says about itself is replaced.
+pub(crate) fn told(clients: &ClientCertificates) -> Vec<(String, Text)> {
+    let asked = clients.demand != Demand::Off;
+    let variable = |name: &str| Text::default().variable(name);
+    let of_certificate = |name: &str, there| if there { variable(name) } else { Text::default() };
+    // Of a handshake for another host nothing is told.
+    let verdict = if asked { variable("sluice_client_verdict") } else { Text::default().then("NONE") };
+    let lines = [
+        ("ssl-client-verify", verdict),
+        ("ssl-client-subject-dn", of_certificate("ssl_client_s_dn", asked)),
+        ("ssl-client-issuer-dn", of_certificate("ssl_client_i_dn", asked)),
+        ("ssl-client-cert", of_certificate("ssl_client_escaped_cert", asked && clients.pass)),
+    ];
+    lines.map(|(name, text)| (name.to_owned(), text)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wildcard_certificate_is_for_one_label() {
+        let name = asked(&ServerName::parse("*.b.test").unwrap()).unwrap();
+        assert_eq!(name.0.to_string(), r#""~*^[^.]+\\.b\\.test$""#);
+    }
+}

@@ -1,0 +1,77 @@
+//! What each location asks for, and who is known.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sluice_auth::Users;
+use sluice_ir::{Access, Config, Guard, Location, SecretId, Sensitive};
+use tokio::sync::Semaphore;
+
+/// What is asked of clients of a location.
+#[derive(Clone, Debug)]
+pub(super) struct Watched {
+    pub(super) guard: Guard,
+    pub(super) access: Access,
+}
+
+/// Users of a Secret, and the turns in which their slow hashes are computed.
+#[derive(Debug)]
+pub(super) struct Known {
+    text: Sensitive,
+    pub(super) users: Users,
+    /// Whoever writes a Secret with slow hashes keeps nobody else waiting.
+    pub(super) turns: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    locations: HashMap<String, Watched>,
+    users: HashMap<SecretId, Arc<Known>>,
+    /// Something in it is only for those who have not heard yet.
+    pub(super) lingers: bool,
+}
+
+impl Table {
+    /// What did not change is taken from `last`.
+    pub(super) fn of(now: &Config, before: Option<&Config>, last: &Table) -> Self {
+        let mut table = Table::default();
+        let mut of_now = (0, 0);
+        // Where both say something, what is said now holds.
+        for config in [now].into_iter().chain(before) {
+            for (id, text) in &config.users {
+                let same = last.users.get(id).filter(|known| known.text == *text);
+                let known = || same.cloned().unwrap_or_else(|| Arc::new(Known::of(text)));
+                table.users.entry(id.clone()).or_insert_with(known);
+            }
+            let locations = config.servers.values().flat_map(|server| &server.locations);
+            for (id, watched) in locations.filter_map(watched) {
+                table.locations.entry(id).or_insert(watched);
+            }
+            if std::ptr::eq(config, now) {
+                of_now = (table.locations.len(), table.users.len());
+            }
+        }
+        table.lingers = of_now != (table.locations.len(), table.users.len());
+        table
+    }
+
+    pub(super) fn location(&self, id: &str) -> Option<&Watched> {
+        self.locations.get(id)
+    }
+
+    pub(super) fn users(&self, id: &SecretId) -> Option<&Arc<Known>> {
+        self.users.get(id)
+    }
+}
+
+impl Known {
+    fn of(text: &Sensitive) -> Self {
+        let turns = Arc::new(Semaphore::new((super::passwords::threads() / 2).max(1)));
+        Known { text: text.clone(), users: Users::parse(text.reveal()), turns }
+    }
+}
+
+fn watched(location: &Location) -> Option<(String, Watched)> {
+    let guard = location.policy.guard.clone()?;
+    Some((location.id.as_str().to_owned(), Watched { guard, access: location.policy.access.clone() }))
+}

@@ -1,0 +1,106 @@
+use std::sync::Arc as Shared;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sluice_ir::{
+    Access, Action, Cidr, Guard, Location, Passwords as Asked, PathMatch, Policy, SecretId, Sensitive,
+    Server, ServerName,
+};
+
+use super::*;
+
+const BCRYPT_OF_BAR: &str = "foo:$2y$05$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6\n";
+
+fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
+    let id = SecretId::users("default", "creds");
+    let asked = Asked { realm: "the shop".to_owned(), users: id.clone() };
+    let policy = Policy {
+        guard: Some(Guard { passwords: Some(asked), any }),
+        access: Access { allow: allow.to_vec(), ..Access::default() },
+        ..Policy::default()
+    };
+    let name = ServerName::parse("a.example").unwrap();
+    let path = PathMatch::Prefix("/".to_owned());
+    let location = Location::new(&name, path, Action::Denied, Shared::new(policy));
+    let mut config = Config::default();
+    config.servers.insert(name, Server { locations: vec![location], ..Server::default() });
+    config.users.insert(id, Sensitive::new(users.to_owned()));
+    config
+}
+
+fn check(credentials: Option<&str>) -> Check {
+    let header = credentials.map(|text| format!("Basic {}", STANDARD.encode(text)).into_bytes());
+    Check {
+        location: "a.example/".to_owned(),
+        client: "10.1.2.3".parse().ok(),
+        headers: header.map(|value| ("authorization".to_owned(), value)).into_iter().collect(),
+        ..Check::default()
+    }
+}
+
+async fn status(guards: &Guards, check: &Check) -> u16 {
+    match guards.judge(check).await {
+        Verdict::Let(_) => 200,
+        Verdict::Refuse { status, .. } => status,
+    }
+}
+
+#[tokio::test]
+async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
+    let guards = Guards::new().unwrap();
+    guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
+    for _ in 0..2 {
+        let Verdict::Let(changes) = guards.judge(&check(Some("foo:bar"))).await else { panic!("refused") };
+        assert_eq!(changes.remove, ["authorization"]);
+        for wrong in [None, Some("foo:baz"), Some("foo:"), Some("fo:bar"), Some("")] {
+            let Verdict::Refuse { status, headers } = guards.judge(&check(wrong)).await else {
+                panic!("{wrong:?} is let in")
+            };
+            let challenge = ("www-authenticate".to_owned(), "Basic realm=\"the shop\"".to_owned());
+            assert_eq!((status, headers), (401, vec![challenge]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_has_published_is_closed() {
+    let guards = Guards::new().unwrap();
+    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
+    let mut without_users = config(BCRYPT_OF_BAR, false, &[]);
+    without_users.users.clear();
+    guards.publish(&without_users, None);
+    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
+}
+
+#[tokio::test]
+async fn a_password_that_was_changed_is_right_no_more() {
+    let guards = Guards::new().unwrap();
+    guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
+    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
+    guards.publish(&config("foo:{PLAIN}new", false, &[]), Some(&config(BCRYPT_OF_BAR, false, &[])));
+    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 401);
+    assert_eq!(status(&guards, &check(Some("foo:new"))).await, 200);
+}
+
+#[tokio::test]
+async fn what_is_gone_is_known_until_nobody_asks_for_it() {
+    let guards = Guards::new().unwrap();
+    let before = config(BCRYPT_OF_BAR, false, &[]);
+    guards.publish(&Config::default(), Some(&before));
+    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
+    guards.publish(&Config::default(), None);
+    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
+}
+
+#[tokio::test]
+async fn where_one_thing_is_enough_an_address_or_a_password_is() {
+    let guards = Guards::new().unwrap();
+    let network = |text: &str| Cidr::new(text.parse().unwrap(), 8).unwrap();
+    guards.publish(&config(BCRYPT_OF_BAR, true, &[network("10.0.0.0")]), None);
+    assert_eq!(status(&guards, &check(None)).await, 200);
+    guards.publish(&config(BCRYPT_OF_BAR, true, &[network("11.0.0.0")]), None);
+    assert_eq!(status(&guards, &check(None)).await, 401);
+    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
+    guards.publish(&config(BCRYPT_OF_BAR, true, &[]), None);
+    assert_eq!(status(&guards, &check(None)).await, 401);
+}

@@ -1,0 +1,58 @@
+//! Answers that are made shorter on their way.
+
+use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
+use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
+use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::Compressor;
+use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::compressor::{
+    CommonDirectionConfig, ResponseDirectionConfig,
+};
+use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
+use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
+use prost::{Message, Name};
+use sluice_ir::{Compressed, Compression};
+
+use super::wire::{extension, number};
+
+/// With names for the filters; of those that a client takes, it gets the first.
+pub(super) fn compressors(compression: &Compression) -> Vec<(&'static str, Compressor)> {
+    let brotli = compression.brotli.as_ref().map(|brotli| {
+        let library = Brotli { quality: number(brotli.level.into()), ..Brotli::default() };
+        let filter = compressor(brotli, "brotli", library);
+        ("sluice.brotli", Compressor { choose_first: true, ..filter })
+    });
+    let gzip = compression.gzip.as_ref().map(|gzip| {
+        // The enum's numbers are the levels.
+        let library = Gzip { compression_level: gzip.level.into(), ..Gzip::default() };
+        ("sluice.gzip", compressor(gzip, "gzip", library))
+    });
+    brotli.into_iter().chain(gzip).collect()
+}
+
+fn compressor<M: Message + Name>(what: &Compressed, name: &str, library: M) -> Compressor {
+    let mut answers =
+        CommonDirectionConfig { min_content_length: number(what.shortest), ..Default::default() };
+    // Without one or the other there is a list of Envoy's own.
+    answers.content_type_matcher = match &what.types {
+        Some(types) => types.iter().map(|name| alike(MatchPattern::Exact(name.clone()))).collect(),
+        None => vec![alike(MatchPattern::SafeRegex(RegexMatcher {
+            regex: ".*".to_owned(),
+            ..Default::default()
+        }))],
+    };
+    Compressor {
+        compressor_library: Some(extension(name, library)),
+        response_direction_config: Some(ResponseDirectionConfig {
+            common_config: Some(answers),
+            // As nginx does: what is compressed is another representation.
+            weaken_etag_on_compress: true,
+            ..ResponseDirectionConfig::default()
+        }),
+        ..Compressor::default()
+    }
+}
+
+/// Names have no case.
+fn alike(pattern: MatchPattern) -> StringMatcher {
+    let ignore_case = !matches!(pattern, MatchPattern::SafeRegex(_));
+    StringMatcher { match_pattern: Some(pattern), ignore_case }
+}

@@ -1,0 +1,218 @@
+//! Requests that Envoys ask about before they let them in.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
+use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
+use envoy_types::pb::envoy::config::core::v3::{HeaderMap, HeaderValue};
+use envoy_types::pb::envoy::service::auth::v3::authorization_server::{Authorization, AuthorizationServer};
+use envoy_types::pb::envoy::service::auth::v3::check_response::HttpResponse;
+use envoy_types::pb::envoy::service::auth::v3::{
+    CheckRequest, CheckResponse, DeniedHttpResponse, OkHttpResponse,
+};
+use envoy_types::pb::envoy::r#type::v3::HttpStatus;
+use envoy_types::pb::google::rpc;
+use futures::future::BoxFuture;
+use tonic::metadata::MetadataMap;
+use tonic::service::Routes;
+use tonic::{Request as Rpc, Response, Status};
+
+use crate::settings::{CLIENT_METADATA, LOCATION_METADATA};
+
+/// A request, as far as its head says what it is.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Check {
+    /// The location that takes it, by its id.
+    pub location: String,
+    /// Who asks, as far as headers are believed.
+    pub client: Option<IpAddr>,
+    /// `GET`, `POST` ...
+    pub method: String,
+    /// `http` or `https`.
+    pub scheme: String,
+    /// The `Host` header.
+    pub host: String,
+    /// The path and the query.
+    pub path: String,
+    /// Names in lower case, in the order of the request; without what begins with a colon.
+    pub headers: Vec<(String, Vec<u8>)>,
+}
+
+/// What becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on.
+    Let(Changes),
+    /// It is answered at once.
+    Refuse {
+        /// The status.
+        status: u16,
+        /// Headers of the answer, in this order.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// What changes on a request that goes on, and on its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Headers that the pod sees, instead of the client's.
+    pub set: Vec<(String, String)>,
+    /// Headers that the pod does not see.
+    pub remove: Vec<String>,
+    /// Headers that are added to the answer.
+    pub answer: Vec<(String, String)>,
+}
+
+impl Check {
+    /// The first header of this name, in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&[u8]> {
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_slice())
+    }
+}
+
+impl fmt::Debug for Check {
+    /// Headers hold passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check").field("location", &self.location).finish_non_exhaustive()
+    }
+}
+
+type Judge = dyn Fn(Check) -> BoxFuture<'static, Verdict> + Send + Sync;
+
+/// Who decides.
+#[derive(Clone)]
+pub struct Checks(Arc<Judge>);
+
+impl Checks {
+    /// `judge` may take its time; each request has a call of its own.
+    pub fn judged_by(judge: impl Fn(Check) -> BoxFuture<'static, Verdict> + Send + Sync + 'static) -> Self {
+        Checks(Arc::new(judge))
+    }
+
+    /// Adds the service to others.
+    #[must_use]
+    pub fn beside(self, routes: Routes) -> Routes {
+        routes.add_service(AuthorizationServer::new(self))
+    }
+}
+
+impl fmt::Debug for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Checks")
+    }
+}
+
+#[tonic::async_trait]
+impl Authorization for Checks {
+    async fn check(&self, rpc: Rpc<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
+        let (metadata, _, request) = rpc.into_parts();
+        let check = read(&metadata, request).ok_or_else(|| Status::invalid_argument("no request in it"))?;
+        Ok(Response::new(answer((self.0)(check).await)))
+    }
+}
+
+fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<Check> {
+    let told = |key| metadata.get(key).and_then(|value| String::from_utf8(value.as_bytes().to_vec()).ok());
+    let http = request.attributes?.request?.http?;
+    Some(Check {
+        location: told(LOCATION_METADATA)?,
+        client: told(CLIENT_METADATA).and_then(|address| address.parse().ok()),
+        method: http.method,
+        scheme: http.scheme,
+        host: http.host,
+        path: http.path,
+        headers: headers(http.header_map.unwrap_or_default()),
+    })
+}
+
+fn headers(map: HeaderMap) -> Vec<(String, Vec<u8>)> {
+    let named = map.headers.into_iter().filter(|header| !header.key.starts_with(':'));
+    named
+        .map(|HeaderValue { key, value, raw_value }| {
+            (key.to_ascii_lowercase(), if raw_value.is_empty() { value.into_bytes() } else { raw_value })
+        })
+        .collect()
+}
+
+fn answer(verdict: Verdict) -> CheckResponse {
+    let (code, response) = match verdict {
+        Verdict::Let(Changes { set, remove, answer }) => {
+            let response = OkHttpResponse {
+                headers: all(set, HeaderAppendAction::OverwriteIfExistsOrAdd),
+                headers_to_remove: remove,
+                response_headers_to_add: all(answer, HeaderAppendAction::AppendIfExistsOrAdd),
+                ..OkHttpResponse::default()
+            };
+            (tonic::Code::Ok, HttpResponse::OkResponse(response))
+        }
+        Verdict::Refuse { status, headers } => {
+            let response = DeniedHttpResponse {
+                status: Some(HttpStatus { code: status.into() }),
+                headers: all(headers, HeaderAppendAction::AppendIfExistsOrAdd),
+                ..DeniedHttpResponse::default()
+            };
+            (tonic::Code::PermissionDenied, HttpResponse::DeniedResponse(response))
+        }
+    };
+    let status = rpc::Status { code: code as i32, ..rpc::Status::default() };
+    CheckResponse { status: Some(status), http_response: Some(response), ..CheckResponse::default() }
+}
+
+/// Envoy takes no raw values here, though there is a field for them.
+fn all(headers: Vec<(String, String)>, action: HeaderAppendAction) -> Vec<HeaderValueOption> {
+    let option = |(key, value)| HeaderValueOption {
+        header: Some(HeaderValue { key, value, ..HeaderValue::default() }),
+        append_action: action.into(),
+        ..HeaderValueOption::default()
+    };
+    headers.into_iter().map(option).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use envoy_types::pb::envoy::service::auth::v3::AttributeContext;
+    use envoy_types::pb::envoy::service::auth::v3::attribute_context::{HttpRequest, Request};
+
+    use super::*;
+
+    fn request() -> CheckRequest {
+        let header = |key: &str, raw: &[u8]| HeaderValue {
+            key: key.to_owned(),
+            raw_value: raw.to_vec(),
+            ..HeaderValue::default()
+        };
+        let headers = vec![header(":path", b"/x"), header("Cookie", b"a"), header("cookie", b"\xff")];
+        let http = HttpRequest {
+            path: "/x".to_owned(),
+            header_map: Some(HeaderMap { headers }),
+            ..HttpRequest::default()
+        };
+        let request = Request { http: Some(http), ..Request::default() };
+        CheckRequest {
+            attributes: Some(AttributeContext { request: Some(request), ..AttributeContext::default() }),
+        }
+    }
+
+    #[test]
+    fn a_request_is_of_the_location_that_envoy_names() {
+        let mut metadata = MetadataMap::new();
+        assert!(read(&metadata, request()).is_none(), "nobody knows which location it is for");
+        metadata.insert(LOCATION_METADATA, "a.example/".parse().unwrap());
+        metadata.insert(CLIENT_METADATA, "10.1.2.3".parse().unwrap());
+        let check = read(&metadata, request()).unwrap();
+        assert_eq!((check.location.as_str(), check.client), ("a.example/", "10.1.2.3".parse().ok()));
+        let headers = [("cookie".to_owned(), b"a".to_vec()), ("cookie".to_owned(), b"\xff".to_vec())];
+        assert_eq!(check.headers, headers);
+        assert!(!format!("{check:?}").contains("cookie"));
+    }
+
+    #[test]
+    fn only_who_is_let_in_is_ok() {
+        let code = |verdict| answer(verdict).status.unwrap().code;
+        assert_eq!(code(Verdict::Let(Changes::default())), 0);
+        assert_ne!(code(Verdict::Refuse { status: 200, headers: Vec::new() }), 0);
+    }
+}

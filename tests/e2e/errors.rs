@@ -1,0 +1,132 @@
+//! Error services: they answer in the place of pods, and are told what about.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sluice_tests::echo::Echo;
+use sluice_tests::http::{Request, Response, send};
+use sluice_tests::manifests::{Ingress, Manifests};
+use sluice_tests::ports::Network;
+use sluice_tests::script::Script;
+use sluice_tests::sluice::Sluice;
+
+/// A Service that fails and one that tells about it.
+struct Shop {
+    pods: Vec<Echo>,
+    pages: Vec<Echo>,
+    manifests: Manifests,
+    _networks: [Network; 2],
+}
+
+impl Shop {
+    async fn start(ingress: &Ingress) -> Result<Shop> {
+        let networks = [Network::reserve()?, Network::reserve()?];
+        let pods = Echo::start_all("shop", &networks[0].pods(1)).await?;
+        let pages = Echo::start_all("pages", &networks[1].pods(1)).await?;
+        let manifests = Manifests::new()?;
+        manifests.service("default", "shop", 80, &[pods[0].addr()])?;
+        manifests.service("default", "pages", 80, &[pages[0].addr()])?;
+        manifests.ingress(ingress)?;
+        Ok(Shop { pods, pages, manifests, _networks: networks })
+    }
+}
+
+fn ingress(host: &str) -> Ingress {
+    Ingress::new("default", "shop")
+        .host(host)
+        .path("/", "shop", 80)
+        .annotation("custom-http-errors", "403,404,503")
+        .annotation("default-backend", "pages")
+}
+
+fn header<'a>(echo: &'a Value, name: &str) -> Option<&'a str> {
+    let headers = echo["headers"].as_object()?;
+    let value = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?.1;
+    value.as_str().or_else(|| value.get(0)?.as_str())
+}
+
+fn told(response: &Response, expected: &[(&str, &str)]) -> Result<()> {
+    ensure!(response.status == 200 && response.pod() == Some("pages-0"), "{response:?}");
+    let echo = response.json()?;
+    for (name, value) in expected {
+        ensure!(header(&echo, name) == Some(*value), "{name}: expected {value:?} in {echo}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_error_service_learns_which_request_failed_and_as_what_the_client_sees_it() -> Result<()> {
+    let shop = Shop::start(&ingress("*.shop.test").annotation("upstream-vhost", "pods.test")).await?;
+    let sluice = Sluice::start(&shop.manifests).await?;
+    let found = sluice.get("a.shop.test", "/x?y=1").await?;
+    ensure!(found.status == 200 && found.pod() == Some("shop-0"), "{found:?}");
+    shop.pods[0].script(Script::status(404));
+    let failed =
+        Request::get("a.shop.test", "/x?y=1").header("accept", "text/html").header("x-sluice-error", "a/b/c");
+    let failed = send(sluice.http(), &failed.header("x-request-id", "unique")).await?;
+    told(
+        &failed,
+        &[
+            ("x-code", "404"),
+            ("x-format", "text/html"),
+            ("x-original-uri", "/x?y=1"),
+            ("x-namespace", "default"),
+            ("x-ingress-name", "shop"),
+            ("x-service-name", "shop"),
+            ("x-service-port", "80"),
+            ("x-request-id", "unique"),
+            ("x-forwarded-host", "a.shop.test"),
+            ("host", "a.shop.test"),
+        ],
+    )?;
+    shop.pods[0].script(Script::status(500));
+    let kept = sluice.get("a.shop.test", "/").await?;
+    ensure!(kept.status == 500, "{kept:?}");
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn the_status_is_the_error_services_and_it_is_not_asked_about_itself() -> Result<()> {
+    let shop = Shop::start(&ingress("shop.test")).await?;
+    shop.pods[0].script(Script::status(404));
+    shop.pages[0].script(Script::status(404));
+    let sluice = Sluice::start(&shop.manifests).await?;
+    let failed = sluice.get("shop.test", "/").await?;
+    ensure!(failed.status == 404 && failed.pod() == Some("pages-0"), "{failed:?}");
+    ensure!(shop.pages[0].hits() == 1, "{}", shop.pages[0].hits());
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn nobody_asks_an_error_service_from_outside() -> Result<()> {
+    let shop = Shop::start(&ingress("shop.test")).await?;
+    let sluice = Sluice::start(&shop.manifests).await?;
+    let asked = Request::get("sluice-errors-", "/").header("x-sluice-error", "default/pages/first");
+    let refused = send(sluice.http(), &asked).await?;
+    ensure!(refused.status == 404 && refused.pod().is_none(), "{refused:?}");
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn who_is_refused_gets_the_page_for_it_and_no_pod() -> Result<()> {
+    let shop =
+        Shop::start(&ingress("shop.test").annotation("whitelist-source-range", "192.0.2.0/24")).await?;
+    let sluice = Sluice::start(&shop.manifests).await?;
+    told(&sluice.get("shop.test", "/").await?, &[("x-code", "403")])?;
+    // Before the end of a body nothing is replaced.
+    let body = Request::new("POST", "shop.test", "/").body("secret");
+    let refused = send(sluice.http(), &body).await?;
+    ensure!(refused.status == 403, "{refused:?}");
+    ensure!(shop.pods[0].hits() == 0, "a pod was asked");
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn a_request_with_a_body_that_fails_is_told_too() -> Result<()> {
+    let shop = Shop::start(&ingress("shop.test")).await?;
+    shop.pods[0].script(Script::status(503));
+    let sluice = Sluice::start(&shop.manifests).await?;
+    let body = Request::new("POST", "shop.test", "/buy").body(vec![b'x'; 300_000]);
+    let failed = send(sluice.http(), &body).await.context("with a body")?;
+    told(&failed, &[("x-code", "503"), ("x-original-uri", "/buy")])?;
+    sluice.stop()
+}

@@ -13,8 +13,10 @@ use crate::site::{HOST, Site};
 
 const REQUESTS: u64 = 600;
 
+type Annotations = &'static [(&'static str, &'static str)];
+
 /// A way to choose, and whether latencies have a say in it.
-const ALGORITHMS: [(&str, &[(&str, &str)], bool); 9] = [
+const ALGORITHMS: [(&str, Annotations, bool); 9] = [
     ("round-robin", &[], false),
     ("least-conn", &[("load-balance", "least_conn")], false),
     ("ewma", &[("load-balance", "ewma")], true),

@@ -27,6 +27,7 @@ cargo xtask <task>
                                    plays a file of acceptance cases; fails when one of them does
   bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
                                    --write: also the table in docs/benchmarks.md. More: bench --help
+  picture                          draw how requests spread, from real runs, into docs/pictures
   docs                             write the pages of docs/ that come from the code
   setup                            only fetch what the other tasks need
 ";
@@ -49,6 +50,7 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "test" => run::test(arguments),
         "cases" => run::cases(arguments),
         "bench" => run::bench(arguments),
+        "picture" => run::picture(),
         "docs" => run::docs(),
         "setup" => setup::all(),
         "help" | "--help" | "-h" => {

@@ -100,6 +100,12 @@ pub(crate) fn bench(arguments: &[String]) -> Result<()> {
     become_program(&mut program)
 }
 
+/// `cargo xtask picture`.
+pub(crate) fn picture() -> Result<()> {
+    let prepared = Prepared::new(|| build::programs(Profile::Dev))?;
+    become_program(&mut prepared.program("sluice-picture", &[]))
+}
+
 /// `cargo xtask docs`: the test that compares them writes them.
 pub(crate) fn docs() -> Result<()> {
     let mut command = cargo();

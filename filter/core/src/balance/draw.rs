@@ -6,6 +6,8 @@ use super::{Candidates, Field};
 
 /// Up to so many endpoints are drawn from a list of those not tried yet, which is exact; more, by drawing again.
 const FEW: usize = 32;
+/// Attempts before such a list is made.
+const QUICK: usize = 3;
 
 /// One that is ready and was not tried, by chance, by its share.
 pub fn draw(
@@ -15,11 +17,12 @@ pub fn draw(
     rng: &mut impl Rng,
 ) -> Option<EndpointIdx> {
     let open = |idx: EndpointIdx| Some(idx) != except && !tried.has(idx);
-    if field.pool.ready().len() <= FEW {
-        return draw_of_few(field, open, rng);
-    }
     let mut last_resort = None;
-    for _ in 0..FEW {
+    for attempt in 0..FEW {
+        // Nearly always the first one will do. It has its share either way.
+        if attempt == QUICK && field.pool.ready().len() <= FEW {
+            return draw_of_few(field, open, rng);
+        }
         let Some(idx) = field.pool.drawn(rng.below(field.pool.tickets())).filter(|&idx| open(idx)) else {
             continue;
         };

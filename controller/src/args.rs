@@ -4,7 +4,9 @@ mod admin;
 mod certgen;
 mod cluster;
 mod dbg;
+mod elsewhere;
 mod envoy;
+mod log;
 mod metrics;
 mod nginx;
 mod tools;
@@ -22,6 +24,7 @@ pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, 
 pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use metrics::MetricsFlags;
 pub(crate) use nginx::NginxChild;
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
@@ -33,6 +36,14 @@ pub(crate) use webhook::WebhookFlags;
 pub struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Args {
+    /// Those of this process. Ends it with a message when they are wrong or ask for help.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Args::try_parse().unwrap_or_else(|error| elsewhere::explained(error).exit())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,6 +90,12 @@ pub(crate) struct Translation {
     /// ConfigMap with the settings of the controller [default: none].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
     pub(crate) configmap: Option<ObjectKey>,
+    /// ConfigMap with TCP ports and where they lead: `9000: NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]` [default: none].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) tcp_services_configmap: Option<ObjectKey>,
+    /// ConfigMap with UDP ports and where they lead: `53: NAMESPACE/SERVICE:PORT` [default: none].
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
+    pub(crate) udp_services_configmap: Option<ObjectKey>,
     /// The only namespace to serve [default: all].
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) watch_namespace: Option<String>,
@@ -161,6 +178,8 @@ pub(crate) struct Run {
     pub(crate) webhook: WebhookFlags,
     #[command(flatten)]
     pub(crate) shutdown: Shutdown,
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
 }
 
 fn seconds(text: &str) -> Result<Duration, std::num::ParseIntError> {
@@ -192,4 +211,7 @@ pub(crate) struct Bootstrap {
     /// `node.id`: tells one Envoy from another.
     #[arg(long, default_value = "envoy")]
     pub(crate) node_id: String,
+    /// `node.locality.zone`: the zone that this Envoy runs in.
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
 }

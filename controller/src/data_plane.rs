@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
@@ -9,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::info;
 
+use crate::admin::Probe;
 use crate::args::{DataPlane, Run};
 use crate::metrics::Controller;
 use crate::nginx::{self, Certificates, Configurations, Nginx};
@@ -48,6 +50,15 @@ impl Child {
         }
     }
 
+    /// How it is asked whether it serves.
+    pub(crate) fn probe(&self) -> Probe {
+        match self {
+            Child::Envoy(envoy) => Probe::Envoy(envoy.admin_socket().to_owned()),
+            Child::Nginx(nginx, _) => nginx.probe(),
+            Child::None => Probe::Nobody,
+        }
+    }
+
     /// Starts it and keeps it running until it is told to stop; the publisher learns what it has to write for it.
     pub(crate) fn supervise(
         self,
@@ -80,6 +91,7 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         folder,
         http: settings.http,
         drain_timeout: args.shutdown.drain_timeout,
+        pid: Arc::default(),
         configurations: configurations.subscribe(),
         certificates,
     };

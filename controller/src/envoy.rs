@@ -28,7 +28,7 @@ use crate::supervise::Envoy;
 use crate::{envoy_admin, log};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
-    log::to_stderr();
+    log::to_stderr(&args.log.filter());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("runtime")?;
     runtime.block_on(serve_until_told(args))
 }
@@ -50,7 +50,9 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     leave.send(true).ok();
     tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
     stop.send(true).ok();
-    envoy.await.context("supervisor")
+    let ended = envoy.await.context("supervisor");
+    tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
+    ended
 }
 
 fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddress> {

@@ -4,9 +4,9 @@ use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 
-/// `RUST_LOG` decides what is shown; by default everything from `info` up.
-pub(crate) fn to_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+/// `RUST_LOG` decides what is shown; without it, `filter` does: a level such as `info`.
+pub(crate) fn to_stderr(filter: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(filter));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

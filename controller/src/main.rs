@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let args = sluice::Args::parse();
+    let args = sluice::Args::of_process();
     match sluice::main(args) {
         Ok(code) => code,
         Err(error) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sluice_translate::{Options, Rules};
 use sluice_xds::Requests;
 
-use crate::admin::{self, Health, Local, Stop};
+use crate::admin::{self, Health, Local, Probe, Stop};
 use crate::admission::{self, Judge};
 use crate::args::Run;
 use crate::metrics::{self, Identity, Metrics};
@@ -22,6 +22,7 @@ pub(crate) struct LookedAt<'a> {
     pub(crate) view: &'a View,
     pub(crate) served: &'a Served,
     pub(crate) envoy: Option<&'a Envoy>,
+    pub(crate) probe: Probe,
     /// The certificate of hosts that have none of their own.
     pub(crate) default_chain: String,
 }
@@ -36,15 +37,14 @@ pub(crate) struct Observers {
 impl Observers {
     /// Starts answering probes, Prometheus and `sluice dbg`.
     pub(crate) async fn start(args: &Run, run_dir: &Path, at: LookedAt<'_>) -> anyhow::Result<Self> {
-        let LookedAt { view, served, envoy, default_chain } = at;
+        let LookedAt { view, served, envoy, probe, default_chain } = at;
         let flags = &args.admin;
         let identity = Identity::of_this_pod(&args.translation.controller_class);
         let data_plane = metrics::DataPlane::new(envoy.map(Envoy::running))?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
         let metrics =
             Metrics::new(&identity, view.clone(), served.store.clone(), data_plane.clone(), counted)?;
-        let socket = envoy.map(|envoy| envoy.admin_socket().to_owned());
-        let health = Health::new(view.clone(), socket, flags.health_check_timeout);
+        let health = Health::new(view.clone(), probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
         let local =
             Local { view: view.clone(), health: health.clone(), data_plane, default_chain, default_service };
@@ -54,7 +54,8 @@ impl Observers {
         Ok(Observers { health, metrics, stop })
     }
 
-    /// What data planes call: for their configuration, to learn who may come in, and to tell of requests when those are counted.
+    /// What data planes call: for their configuration, to learn who may come in, and to tell of requests when those are
+    /// counted.
     pub(crate) fn routes(&self, served: &Served) -> tonic::service::Routes {
         let routes = served.guards.checks().beside(sluice_xds::routes(&served.store));
         match self.metrics.requests().cloned() {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use sluice_filter_config::Host;
+use sluice_filter_config::{Host, PluginConfig};
 use sluice_translate::Options;
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
@@ -30,6 +30,8 @@ pub(crate) fn translation(
         class_is_implied: true,
         annotations_prefix: flags.annotations_prefix.trim_end_matches('/').to_owned(),
         configmap: flags.configmap.clone(),
+        tcp_services: flags.tcp_services_configmap.clone(),
+        udp_services: flags.udp_services_configmap.clone(),
         watch_namespace: flags.watch_namespace.clone(),
         default_backend_service: flags.default_backend_service.clone(),
         default_certificate: flags.default_ssl_certificate.clone(),
@@ -56,7 +58,7 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
     Ok(sluice_nginx::Settings {
         module: binary::companion(flags.nginx_module.as_deref(), "libngx_sluice.so", "--nginx-module")?,
         filter: binary::companion(flags.filter_cwasm.as_deref(), "sluice_filter.cwasm", "--filter-cwasm")?,
-        checkpoint: checkpoint(&upstream),
+        checkpoint: checkpoint(&upstream, args.child.zone()),
         controller,
         http: at(args.listeners.http_port),
         https: at(args.listeners.https_port),
@@ -75,7 +77,7 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
     sluice_nginx::Settings {
         module: PathBuf::from("libngx_sluice.so"),
         filter: PathBuf::from("sluice_filter.cwasm"),
-        checkpoint: checkpoint("unix:controller.sock"),
+        checkpoint: checkpoint("unix:controller.sock", None),
         controller: PathBuf::from("controller.sock"),
         http: at(listeners.http_port),
         https: at(listeners.https_port),
@@ -87,8 +89,10 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
     }
 }
 
-fn checkpoint(upstream: &str) -> String {
-    let json = sluice_plugin::checkpoint(Host::Nginx, upstream, "sluice").to_json();
+/// nginx knows nothing of zones, so the filter is told.
+fn checkpoint(upstream: &str, zone: Option<String>) -> String {
+    let checkpoint = sluice_plugin::checkpoint(Host::Nginx, upstream, "sluice");
+    let json = PluginConfig { zone, ..checkpoint }.to_json();
     String::from_utf8_lossy(&json).into_owned()
 }
 

@@ -5,6 +5,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use crate::args::{Origin, Run};
 use crate::cluster::{self, Cluster, Inbox};
+use crate::metrics::Election;
 use crate::reports::News;
 use crate::source::{Event, Files, kube};
 
@@ -16,6 +17,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The election that we take part in, if any.
+    pub(crate) fn election(&self) -> Option<Election> {
+        self.cluster.as_ref()?.leads.clone()
+    }
+
     /// Takes back what only holds while we serve.
     pub(crate) async fn leave(self) {
         if let Some(cluster) = self.cluster {
@@ -54,8 +60,9 @@ async fn follow_cluster(
     let cluster = Cluster::start(&client, &args.cluster, inbox)?;
     let settings = kube::Settings {
         options: options.clone(),
+        pod_weights: args.source.pod_weights,
         namespace_selector: args.source.watch_namespace_selector.clone(),
-        always: options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect(),
+        always: options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect(),
     };
     let listeners = kube::Listeners { events, sightings, news: news.clone() };
     kube::follow(client, settings, listeners).await?;

@@ -133,7 +133,7 @@ impl Publisher {
             };
             match change {
                 Change::Nothing => {}
-                Change::Endpoints(service) => drop(pending.endpoints.insert(service)),
+                Change::Endpoints(services) => pending.endpoints.extend(services),
                 Change::Everything => pending.everything = true,
             }
         }

@@ -80,6 +80,7 @@ fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
 pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
     let settings = BootstrapSettings {
         node_id: args.node_id.clone(),
+        zone: args.zone.clone(),
         admin_socket: args.admin_socket.clone(),
         controller: ControllerAddress::Tcp {
             host: args.xds_address.host.clone(),

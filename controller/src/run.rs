@@ -27,7 +27,7 @@ use crate::view::View;
 use crate::{certificate, data_plane, log, options};
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
-    log::to_stderr();
+    log::to_stderr(&args.log.filter());
     check(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("runtime")?;
     runtime.block_on(serve_until_told(args))
@@ -45,6 +45,12 @@ fn check(args: &Run) -> anyhow::Result<()> {
             bail!(
                 "--enable-metrics: nginx does not tell of requests yet; leave it out with --data-plane nginx"
             )
+        }
+        DataPlane::Nginx
+            if args.translation.tcp_services_configmap.is_some()
+                || args.translation.udp_services_configmap.is_some() =>
+        {
+            bail!("--tcp-services-configmap, --udp-services-configmap: not served with --data-plane nginx")
         }
         DataPlane::Envoy | DataPlane::Nginx => {
             check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
@@ -104,7 +110,8 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let view = View::default();
     let (log, store, guards) = (SharedLog::new(), Store::new(), Guards::new(view.clone())?);
     let served = Served { log, store, guards };
-    let looked_at = LookedAt { view: &view, served: &served, envoy: child.envoy(), default_chain };
+    let (envoy, probe) = (child.envoy(), child.probe());
+    let looked_at = LookedAt { view: &view, served: &served, envoy, probe, default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     serve::serve(&address, serve::router(&served, admin.routes(&served))).await?;
     let (sender, events) = mpsc::unbounded_channel();
@@ -113,6 +120,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
         () = signals.wait() => return Ok(()),
     };
     let told = Told::also_to(source.news.clone());
+    source.election().into_iter().for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options).await?;
     let metrics = admin.metrics.controller().clone();
     let publisher = Publisher::new(options, settings, served, view, metrics.clone(), told);
@@ -131,6 +139,7 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     // Addresses go out of the status while open requests end: neither waits for the other.
     let ((), drained) = tokio::join!(source.leave(), drained(data_plane));
     publisher.abort();
+    tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
     drained
 }
 

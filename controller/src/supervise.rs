@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use hyper::Method;
@@ -21,6 +21,8 @@ use crate::{binary, envoy_admin};
 
 /// How often the admin interface is asked while something is awaited.
 const ASK: Duration = Duration::from_millis(20);
+/// A connection is told to close with the answer to its next request. One that rests for longer is closed without.
+const REST: Duration = Duration::from_secs(1);
 /// Time for Envoy to end after it was told to, before it is killed: by then it has nothing left to do.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -55,8 +57,12 @@ impl Envoy {
     ) -> anyhow::Result<Self> {
         let admin_socket = run_dir.join("envoy-admin.sock");
         let bootstrap = run_dir.join("bootstrap.json");
-        let settings =
-            BootstrapSettings { node_id: node_id.to_owned(), admin_socket: admin_socket.clone(), controller };
+        let settings = BootstrapSettings {
+            node_id: node_id.to_owned(),
+            zone: flags.zone(),
+            admin_socket: admin_socket.clone(),
+            controller,
+        };
         let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
         std::fs::write(&bootstrap, text).with_context(|| bootstrap.display().to_string())?;
         Ok(Envoy {
@@ -148,8 +154,9 @@ impl Envoy {
                 warn!("{error:#}");
             }
         }
+        let began = Instant::now();
         let drained = async {
-            while self.open_requests().await.is_some_and(|open| open > 0) {
+            while self.open().await.is_some_and(|open| open.keeps_us(began.elapsed())) {
                 tokio::time::sleep(ASK).await;
             }
         };
@@ -164,14 +171,35 @@ impl Envoy {
         info!("envoy stopped");
     }
 
-    async fn open_requests(&self) -> Option<u64> {
-        let stats = envoy_admin::call(&self.admin_socket, Method::GET, "/stats?filter=downstream_rq_active$")
-            .await
-            .ok()?;
-        // The request that asks is open, too.
-        let values =
-            stats.lines().filter(|line| line.starts_with("http.") && !line.starts_with("http.admin."));
-        Some(values.filter_map(|line| line.rsplit(": ").next()?.parse::<u64>().ok()).sum())
+    async fn open(&self) -> Option<Open> {
+        const STATS: &str = "/stats?filter=downstream_(rq|cx)_active$";
+        Some(Open::read(&envoy_admin::call(&self.admin_socket, Method::GET, STATS).await.ok()?))
+    }
+}
+
+/// What clients have open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Open {
+    requests: u64,
+    connections: u64,
+}
+
+impl Open {
+    /// The request that asks is open, too, and does not count.
+    fn read(stats: &str) -> Self {
+        let sum = |end: &str| {
+            let lines = stats.lines().filter_map(|line| line.split_once(": "));
+            let ours = lines.filter(|(name, _)| {
+                name.starts_with("http.") && !name.starts_with("http.admin.") && name.ends_with(end)
+            });
+            ours.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+        };
+        Open { requests: sum("downstream_rq_active"), connections: sum("downstream_cx_active") }
+    }
+
+    /// Requests always; connections for the time in which a client that rests would have heard that it is to go.
+    fn keeps_us(self, since: Duration) -> bool {
+        self.requests > 0 || (self.connections > 0 && since < REST)
     }
 }
 
@@ -210,5 +238,25 @@ async fn pass_on(output: impl AsyncRead + Unpin) {
             }
             _ => info!(target: "envoy", "{line}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATS: &str = "http.admin.downstream_rq_active: 1\nhttp.http.downstream_cx_active: 3\n\
+        http.http.downstream_rq_active: 1\nhttp.https.downstream_rq_active: 2\nlistener.x.downstream_cx_active: 3\n";
+
+    #[test]
+    fn what_clients_have_open_is_counted_without_the_question() {
+        assert_eq!(Open::read(STATS), Open { requests: 3, connections: 3 });
+    }
+
+    #[test]
+    fn open_requests_are_waited_for_and_resting_connections_for_a_while() {
+        let open = |requests, connections| Open { requests, connections };
+        assert!(open(1, 1).keeps_us(REST * 9) && open(0, 1).keeps_us(REST / 2));
+        assert!(!open(0, 1).keeps_us(REST) && !open(0, 0).keeps_us(Duration::ZERO));
     }
 }

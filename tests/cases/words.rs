@@ -92,7 +92,7 @@ async fn a_feature_that_is_missing_is_a_failure() -> Result<()> {
         Outcome::Failed(reasons) => ensure!(reasons[0].contains("--fly-to-the-moon"), "{reasons:?}"),
         other => anyhow::bail!("{other:?}"),
     }
-    let read = json!({ "when": { "read": "Ingress.status" }, "then": { "equals": [] } });
+    let read = json!({ "when": { "read": "Ingress.status" }, "then": { "equals": [{ "ip": "192.0.2.1" }] } });
     ensure!(matches!(outcome(given(), vec![read]).await?, Outcome::Failed(_)));
     Ok(())
 }

@@ -25,7 +25,7 @@ fn printed(sluice: &Sluice, words: &[&str]) -> Result<String> {
 async fn dbg_shows_what_is_published() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let sluice = Sluice::start(&site.manifests).await?;
-    ensure!(printed(&sluice, &["backends", "list"])? == "default-web-80\n");
+    ensure!(printed(&sluice, &["backends", "list"])? == "default-web-80\nupstream-default-backend\n");
     let backend: Value = serde_json::from_str(&printed(&sluice, &["backends", "get", "default-web-80"])?)?;
     let endpoints = backend["endpoints"].as_array().context("endpoints")?;
     ensure!(endpoints.len() == 2, "{backend}");

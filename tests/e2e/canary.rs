@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::{Result, ensure};
 use sluice_tests::echo::Echo;
-use sluice_tests::http;
+use sluice_tests::http::{self, Request};
 use sluice_tests::load::Load;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Network;
@@ -64,5 +64,44 @@ async fn header_and_cookie_decide_before_the_weight() -> Result<()> {
         let pod = response.pod().map(str::to_owned);
         ensure!((pod.as_deref() == Some("new-0")) == is_canary, "{header}: {value}: {pod:?}");
     }
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn each_of_several_canaries_gets_what_its_rules_say_and_one_is_a_main_backend_elsewhere() -> Result<()>
+{
+    let (site, _new, network) = with_canary(|ingress| ingress.annotation("canary-weight", "30")).await?;
+    let addrs = network.pods(3);
+    let mut pods = Vec::new();
+    for (service, addr) in ["eu", "beta"].into_iter().zip(&addrs[1..]) {
+        pods.extend(Echo::start_all(service, &[*addr]).await?);
+        site.manifests.service("default", service, 80, &[*addr])?;
+    }
+    let canary = |service| {
+        let ingress = Ingress::new("default", service).host(HOST).path("/", service, 80);
+        ingress.annotation("canary", "true")
+    };
+    let by_header = canary("eu").annotation("canary-by-header", "x-region");
+    site.manifests.ingress(&by_header.annotation("canary-by-header-value", "eu"))?;
+    site.manifests.ingress(&canary("beta").annotation("canary-by-cookie", "beta"))?;
+    site.manifests.ingress(&Ingress::new("default", "new").host("new.test").path("/", "new", 80))?;
+    let sluice = Sluice::start(&site.manifests).await?;
+
+    let (eu, beta) = (page().header("x-region", "eu"), page().header("cookie", "beta=always"));
+    let both = eu.clone().header("cookie", "beta=always");
+    for (request, pod) in [(&eu, "eu-0"), (&beta, "beta-0"), (&both, "eu-0")] {
+        for _ in 0..10 {
+            let response = http::send(sluice.http(), request).await?;
+            ensure!(response.pod() == Some(pod), "{request:?}: {:?}", response.pod());
+        }
+    }
+    let load = Load::new(sluice.http(), page()).connections(2).max_requests(REQUESTS);
+    let tally = load.run_for(wait::LIMIT).await?;
+    let (taken, expected) = (tally.pod("new-0") as f64, REQUESTS as f64 * 0.3);
+    ensure!((taken - expected).abs() <= 5.0 * (expected * 0.7).sqrt(), "{tally}");
+    ensure!(tally.pod("eu-0") + tally.pod("beta-0") == 0 && tally.failed() == 0, "{tally}");
+    let load = Load::new(sluice.http(), Request::get("new.test", "/")).max_requests(50);
+    let tally = load.run_for(wait::LIMIT).await?;
+    ensure!(tally.pod("new-0") == 50, "where it is the main backend, it gets all: {tally}");
     sluice.stop()
 }

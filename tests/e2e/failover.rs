@@ -1,6 +1,7 @@
 //! Retries: what one pod fails, the next candidate answers.
 
 use anyhow::{Result, ensure};
+use sluice_tests::http::Request;
 use sluice_tests::load::Load;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::script::Script;
@@ -38,14 +39,55 @@ async fn a_pod_that_refuses_connections_costs_no_request_with_any_algorithm() ->
 
 #[tokio::test]
 async fn what_one_pod_answers_with_503_the_next_one_answers_when_that_is_asked_for() -> Result<()> {
-    let site = Site::start(3, 3).await?;
+    for (annotation, value) in [
+        ("load-balance", "round_robin"),
+        ("load-balance", "least_conn"),
+        ("load-balance", "ewma"),
+        ("load-balance", "peak_ewma"),
+        ("upstream-hash-by", "$request_uri"),
+        ("affinity", "cookie"),
+    ] {
+        let site = Site::start(3, 3).await?;
+        let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+        let ingress = ingress.annotation("proxy-next-upstream", "error timeout http_503");
+        site.manifests.ingress(&ingress.annotation(annotation, value))?;
+        site.pods[0].script(Script::status(503));
+        let sluice = Sluice::start(&site.manifests).await?;
+        let requests = (0..REQUESTS).map(|n| Request::get(HOST, &format!("/{n}"))).collect();
+        let load = Load::of(sluice.http(), requests).connections(2).max_requests(REQUESTS);
+        let tally = load.run_for(wait::LIMIT).await?;
+        ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{value}: {tally}");
+        ensure!(
+            tally.pod("web-0") == 0 && tally.pod("web-1") > 0 && tally.pod("web-2") > 0,
+            "{value}: {tally}"
+        );
+        ensure!(site.pods[0].hits() > 0, "{value}: the failing pod was never tried");
+        sluice.stop()?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_retry_goes_to_a_healthy_pod_and_not_to_one_that_was_ejected() -> Result<()> {
+    let site = Site::start(4, 4).await?;
     let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    site.manifests.ingress(&ingress.annotation("proxy-next-upstream", "error timeout http_503"))?;
-    site.pods[0].script(Script::status(503));
+    let ingress = ingress.annotation("proxy-next-upstream", "error timeout http_503");
+    let ingress = ingress.annotation("proxy-next-upstream-tries", "2");
+    let ingress = ingress.annotation("sluice.dev/eject-after", "2");
+    site.manifests.ingress(&ingress.annotation("upstream-hash-by", "$request_uri"))?;
+    site.pods[..2].iter().for_each(|pod| pod.script(Script::status(503)));
     let sluice = Sluice::start(&site.manifests).await?;
-    let tally = serve_all(&sluice).await?;
-    ensure!(tally.pod("web-0") == 0 && tally.pod("web-1") > 0 && tally.pod("web-2") > 0, "{tally}");
-    ensure!(site.pods[0].hits() > 0, "the failing pod was never tried");
+    let requests: Vec<Request> = (0..200).map(|n| Request::get(HOST, &format!("/{n}"))).collect();
+    let ask = async || {
+        Load::of(sluice.http(), requests.clone()).connections(1).max_requests(200).run_for(wait::LIMIT).await
+    };
+    // Until both are known to fail, two tries may meet both of them.
+    ask().await?;
+    let hits: Vec<u64> = site.pods[..2].iter().map(|pod| pod.hits()).collect();
+    let tally = ask().await?;
+    ensure!(tally.failed() == 0 && tally.total() == 200, "{tally}");
+    let after: Vec<u64> = site.pods[..2].iter().map(|pod| pod.hits()).collect();
+    ensure!(hits == after, "an ejected pod was tried: {hits:?} became {after:?}");
     sluice.stop()
 }
 

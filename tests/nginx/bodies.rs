@@ -10,14 +10,21 @@ use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1 as client;
+use hyper::client::conn::{http1 as client, http2};
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertificateParams, KeyPair};
+use sluice_tests::dial::Dial;
+use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::ports::Network;
+use sluice_tests::sluice::Options;
+use sluice_tests::tls::{self, ClientTls, Identity};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
 use crate::gateway::Fixed;
 use crate::site::HOST;
@@ -44,6 +51,25 @@ async fn bodies_of_all_sizes_pass_both_ways() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bodies_pass_with_http2_from_clients_and_tls_on_both_sides() -> Result<()> {
+    let network = Network::reserve()?;
+    let _mirror = Mirror::start_tls(network.pod(0)).await?;
+    let manifests = Manifests::new()?;
+    manifests.service("default", "web", 80, &[network.pod(0)])?;
+    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+    let ingress = ingress.annotation("backend-protocol", "HTTPS").annotation("proxy-body-size", "0");
+    manifests.ingress(&ingress)?;
+    let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
+    for size in SIZES {
+        for chunked in [false, true] {
+            let what = || format!("{size} bytes, chunked {chunked}; {}", sluice.log().tail());
+            over_http2(sluice.https(), size, chunked).await.with_context(what)?;
+        }
+    }
+    sluice.stop()
+}
+
 /// A pod that takes a whole body, then answers with the like of it, framed in the same way. (nginx stops sending once an
 /// answer has begun.)
 struct Mirror {
@@ -59,6 +85,26 @@ impl Mirror {
                 let connection =
                     server::Builder::new().serve_connection(TokioIo::new(stream), service_fn(mirror));
                 tokio::spawn(connection);
+            }
+        });
+        Ok(Mirror { addr, task })
+    }
+
+    async fn start_tls(addr: SocketAddr) -> Result<Mirror> {
+        let listener = TcpListener::bind(addr).await?;
+        let key = KeyPair::generate()?;
+        let certificate = CertificateParams::new([HOST.to_owned()])?.self_signed(&key)?;
+        let key = PrivateKeyDer::try_from(key.serialize_der()).map_err(anyhow::Error::msg)?;
+        let identity = Identity { chain: vec![certificate.der().clone()], key };
+        let acceptor = TlsAcceptor::from(tls::server_config(identity)?);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let handshake = acceptor.accept(stream);
+                tokio::spawn(async move {
+                    let stream = TokioIo::new(handshake.await?);
+                    server::Builder::new().serve_connection(stream, service_fn(mirror)).await?;
+                    anyhow::Ok(())
+                });
             }
         });
         Ok(Mirror { addr, task })
@@ -96,6 +142,22 @@ async fn there_and_back(addr: SocketAddr, size: usize, chunked: bool) -> Result<
     let response = sender.send_request(request).await?;
     ensure!(response.status() == 200, "status {}", response.status());
     let back = check(response.into_body()).await?;
+    ensure!(back == size, "{back} bytes came back");
+    Ok(())
+}
+
+async fn over_http2(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> {
+    let dial = Dial::tls(addr, HOST);
+    let tls = dial.tls.map(|tls| ClientTls { http2: true, ..tls });
+    let stream = TokioIo::new(Dial { tls, ..dial }.connect().await?.stream);
+    let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+    let connection = tokio::spawn(connection);
+    let body = Pattern { at: 0, size, chunked };
+    let request = Request::post(format!("https://{HOST}/")).body(body)?;
+    let response = sender.send_request(request).await?;
+    ensure!(response.status() == 200, "status {}", response.status());
+    let back = check(response.into_body()).await?;
+    connection.abort();
     ensure!(back == size, "{back} bytes came back");
     Ok(())
 }

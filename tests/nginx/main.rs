@@ -4,7 +4,9 @@ mod bodies;
 mod certificates;
 mod configuration;
 mod controller;
+mod drop_in;
 mod endpoint_change;
+mod errors;
 mod faults;
 mod gateway;
 mod golden;
@@ -20,3 +22,4 @@ mod retries;
 mod routing;
 #[path = "../e2e/site.rs"]
 mod site;
+mod websockets;

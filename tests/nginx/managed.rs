@@ -80,6 +80,30 @@ async fn an_nginx_that_dies_is_started_again_and_so_is_a_worker() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_controller_is_healthy_while_its_nginx_serves() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = start(&site).await?;
+    let health = async || http::get(sluice.health(), "health", "/healthz").await.ok();
+    ensure!(health().await.is_some_and(|page| page.status == 200), "{:?}", health().await);
+    // Each new one dies at once, for as long as that takes to be seen.
+    let (mut master, _) = processes(&sluice)?;
+    process::signal_by_name(master, "SIGKILL")?;
+    let unhealthy = async || {
+        if let Ok((pid, _)) = processes(&sluice)
+            && pid != master
+        {
+            master = pid;
+            process::signal_by_name(pid, "SIGKILL").ok()?;
+        }
+        health().await.filter(|page| page.status == 500 && page.text().contains("nginx"))
+    };
+    wait::until("the controller to be unhealthy", unhealthy).await?;
+    wait::until("the controller to be healthy", async || health().await.filter(|page| page.status == 200))
+        .await?;
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_requests_are_served_before_the_end() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = start(&site).await?;

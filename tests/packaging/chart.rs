@@ -22,6 +22,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Value)> {
         ("a DaemonSet", json!({"dataPlane": {"kind": "DaemonSet", "hostPort": true}})),
         ("one namespace", json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}})),
         ("some namespaces", json!({"controller": {"scope": {"namespaceSelector": "team in (a,b)"}}})),
+        ("no admission", json!({"controller": {"admission": {"enabled": false}}})),
         ("a fixed address", json!({"controller": {"extraArgs": {"publish-status-address": "192.0.2.1"}}})),
         (
             "internal",
@@ -37,10 +38,13 @@ fn everything() -> Value {
             "ingressClassResource": {"default": true},
             "ingressClassByName": true,
             "watchIngressWithoutClass": true,
+            "podWeights": true,
             "disableCatchAll": true,
             "defaultBackendService": "default/fallback",
+            "config": {"proxy-body-size": "8m"},
+            "admission": {"certificates": "cert-manager", "namespaceSelector": {"matchLabels": {"a": "b"}}},
         },
-        "dataPlane": {"autoscaling": {"enabled": true}, "service": {"loadBalancerClass": "example.com/lb"}},
+        "dataPlane": {"autoscaling": {"enabled": true}, "zone": "eu-1a", "service": {"loadBalancerClass": "example.com/lb"}},
         "xds": {"certificates": "cert-manager"},
         "networkPolicy": {"metricsFrom": [{"namespaceSelector": {}}]},
         "metrics": {"serviceMonitor": {"enabled": true}, "dashboard": {"enabled": true}},
@@ -94,6 +98,14 @@ pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
     documents.collect::<Result<Vec<Value>, _>>().map_err(|error| anyhow!("{error}\n{text}"))
 }
 
+/// What Helm says after an install.
+pub(crate) fn notes(overrides: &Value) -> Result<String> {
+    let mut values = values()?;
+    merge(&mut values, overrides);
+    let source = fs::read_to_string(folder().join("templates/NOTES.txt"))?;
+    Ok(engine(&format!("{}\n{source}", helpers()?))?.execute_to_string(&context(&values)?)?)
+}
+
 /// The templates that make objects. NOTES.txt is text for people.
 pub(crate) fn templates() -> Result<Vec<(String, String)>> {
     let root = folder().join("templates");
@@ -134,7 +146,7 @@ fn context(values: &Value) -> Result<Item> {
     let chart = read_yaml(&folder().join("Chart.yaml"))?;
     let context = json!({
         "Values": values,
-        "Release": {"Name": "sluice", "Namespace": NAMESPACE, "Service": "Helm"},
+        "Release": {"Name": "sluice", "Namespace": NAMESPACE, "Service": "Helm", "Revision": 1},
         "Chart": {"Name": chart["name"], "Version": chart["version"], "AppVersion": chart["appVersion"]},
     });
     Ok(to_value(&context)?)

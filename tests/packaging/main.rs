@@ -4,6 +4,7 @@
 //! uses, written again in `functions.rs`. What this cannot see is how an API server takes the objects, and what Helm itself
 //! would do with an install, an upgrade or a hook.
 
+mod admission;
 mod base;
 mod chart;
 mod flags;

@@ -9,7 +9,9 @@ use crate::chart::{cases, folder, read_yaml, render, values};
 
 /// Values whose keys are the user's own.
 const FREE: &[&str] = &[
+    "/controller/admission/namespaceSelector",
     "/controller/affinity",
+    "/controller/config",
     "/controller/extraArgs",
     "/controller/nodeSelector",
     "/controller/podAnnotations",

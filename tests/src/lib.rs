@@ -33,6 +33,7 @@ pub mod ports;
 pub mod proc;
 pub mod process;
 pub mod script;
+pub mod service;
 pub mod sluice;
 pub mod tally;
 pub mod tls;

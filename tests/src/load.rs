@@ -19,7 +19,7 @@ use crate::wait;
 #[derive(Clone, Debug)]
 pub struct Load {
     addr: SocketAddr,
-    request: Request,
+    requests: Vec<Request>,
     connections: usize,
     pause: Duration,
     timeout: Duration,
@@ -29,8 +29,13 @@ pub struct Load {
 impl Load {
     /// Four connections that send this request without a pause.
     pub fn new(addr: SocketAddr, request: Request) -> Load {
+        Load::of(addr, vec![request])
+    }
+
+    /// The same with several requests: the first connection begins with the first, the second with the second ...
+    pub fn of(addr: SocketAddr, requests: Vec<Request>) -> Load {
         let (pause, timeout) = (Duration::ZERO, Duration::from_secs(10));
-        Load { addr, request, connections: 4, pause, timeout, max_requests: u64::MAX }
+        Load { addr, requests, connections: 4, pause, timeout, max_requests: u64::MAX }
     }
 
     /// Sets the number of connections.
@@ -71,8 +76,8 @@ impl Load {
             tally: Mutex::default(),
         });
         let mut workers = JoinSet::new();
-        for _ in 0..self.connections {
-            workers.spawn(work(self.clone(), Arc::clone(&shared)));
+        for first in 0..self.connections {
+            workers.spawn(work(self.clone(), first, Arc::clone(&shared)));
         }
         Running { shared, workers, started: Instant::now() }
     }
@@ -126,12 +131,17 @@ impl Running {
     }
 }
 
-async fn work(load: Load, shared: Arc<Shared>) {
-    let (bytes, head) = (load.request.to_bytes(), load.request.method == "HEAD");
+async fn work(load: Load, first: usize, shared: Arc<Shared>) {
+    let prepared = |request: &Request| (request.to_bytes(), request.method == "HEAD");
+    let requests: Vec<(Vec<u8>, bool)> = load.requests.iter().map(prepared).collect();
+    let in_turn = requests.iter().cycle().skip(first).step_by(load.connections);
     let mut connection = None;
-    while shared.claim() {
+    for (bytes, head) in in_turn {
+        if !shared.claim() {
+            return;
+        }
         let started = Instant::now();
-        let exchange = exchange(&mut connection, load.addr, &bytes, head);
+        let exchange = exchange(&mut connection, load.addr, bytes, *head);
         let outcome = tokio::time::timeout(load.timeout, exchange).await;
         let outcome = outcome.context("no answer in time").flatten();
         if outcome.is_err() {

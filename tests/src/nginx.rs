@@ -45,6 +45,28 @@ impl Conf {
         Ok(conf)
     }
 
+    /// Writes a whole configuration of somebody else's, whose files are where all others' are.
+    pub fn beside(text: &str) -> Result<Conf> {
+        let conf = Conf { dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()? };
+        let modules = text.lines().filter(|line| line.trim_start().starts_with("load_module"));
+        let modules: Vec<&str> = modules.collect();
+        let rest = modules.iter().fold(text.to_owned(), |text, line| text.replace(line, ""));
+        let rest = rest.replacen("http {", &format!("http {{\n{HTTP}"), 1);
+        let rest = rest.replacen("events {}", "", 1);
+        fs::write(conf.file(), format!("{}\n{MAIN}{rest}", modules.join("\n")))
+            .context("write nginx.conf")?;
+        Ok(conf)
+    }
+
+    /// Writes all of a configuration, which is told its folder.
+    pub fn whole(text: impl FnOnce(&Path) -> Result<String>) -> Result<Conf> {
+        let conf = Conf { dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()? };
+        let text = text(conf.dir())?;
+        fs::create_dir(conf.dir().join("certificates"))?;
+        fs::write(conf.file(), text).context("write nginx.conf")?;
+        Ok(conf)
+    }
+
     /// Replaces it, for the next reload.
     pub fn rewrite(&self, main: &str, http: &str) -> Result<()> {
         let module = artifacts::nginx_module()?;
@@ -61,15 +83,15 @@ impl Conf {
         self.dir.path().join("nginx.conf")
     }
 
-    fn command(&self) -> Result<Command> {
-        let mut command = Command::new(artifacts::nginx()?);
+    fn command(&self, binary: &Path) -> Command {
+        let mut command = Command::new(binary);
         command.arg("-p").arg(self.dir()).arg("-c").arg(self.file());
-        Ok(command)
+        command
     }
 
     /// `nginx -t`.
     pub fn test(&self) -> Result<Output> {
-        Ok(self.command()?.arg("-t").output()?)
+        Ok(self.command(&artifacts::nginx()?).arg("-t").output()?)
     }
 }
 
@@ -82,7 +104,12 @@ pub struct Nginx {
 impl Nginx {
     /// Starts nginx and waits for its workers.
     pub async fn start(conf: Conf) -> Result<Nginx> {
-        let process = Process::spawn(conf.command()?)?;
+        Nginx::start_with(&artifacts::nginx()?, conf).await
+    }
+
+    /// The same with another program.
+    pub async fn start_with(binary: &Path, conf: Conf) -> Result<Nginx> {
+        let process = Process::spawn(conf.command(binary))?;
         let mut nginx = Nginx { process, conf };
         let log = nginx.process.log().clone();
         let process = &mut nginx.process;

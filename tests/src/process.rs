@@ -145,6 +145,8 @@ pub fn signal_by_name(pid: u32, name: &str) -> Result<()> {
         "USR1" => Signal::USR1,
         "USR2" => Signal::USR2,
         "KILL" => Signal::KILL,
+        "STOP" => Signal::STOP,
+        "CONT" => Signal::CONT,
         _ => bail!("unknown signal {name:?}"),
     };
     signal(pid, known);

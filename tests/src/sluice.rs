@@ -22,6 +22,7 @@ pub struct Options {
     source: Vec<String>,
     own_envoy: bool,
     data_plane: String,
+    workers: usize,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     http: Option<SocketAddr>,
@@ -54,6 +55,7 @@ impl Options {
             source,
             own_envoy: true,
             data_plane: "envoy".to_owned(),
+            workers: 1,
             arguments: Vec::new(),
             environment: Vec::new(),
             http: None,
@@ -80,6 +82,13 @@ impl Options {
     #[must_use]
     pub fn data_plane(mut self, name: &str) -> Options {
         self.data_plane = name.to_owned();
+        self
+    }
+
+    /// So many workers of the data plane, instead of one.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Options {
+        self.workers = workers;
         self
     }
 
@@ -164,12 +173,12 @@ impl Options {
     /// What the data plane is made of.
     fn programs(&self, command: &mut Command) -> Result<()> {
         if self.data_plane == "nginx" {
-            command.args(["--nginx-workers", "1"]);
+            command.arg("--nginx-workers").arg(self.workers.to_string());
             command.arg("--nginx-binary").arg(artifacts::nginx()?);
             command.arg("--nginx-module").arg(artifacts::nginx_module()?);
             command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
         } else {
-            command.args(["--envoy-concurrency", "1"]);
+            command.arg("--envoy-concurrency").arg(self.workers.to_string());
             command.arg("--envoy-binary").arg(artifacts::envoy()?);
         }
         Ok(())

@@ -92,8 +92,12 @@ fn on_a_data_plane(name: &str, arguments: &[String]) -> Result<()> {
 
 /// `cargo xtask bench`: the programs as they are shipped.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
-    let prepared = Prepared::new(|| build::programs(Profile::Release))?;
-    become_program(&mut prepared.program("sluice-bench", arguments))
+    let nginx = setup::nginx()?;
+    let prepared = Prepared::new(|| build::all_programs(Profile::Release))?;
+    let nginx = Nginx::new(nginx, &prepared)?;
+    let mut program = prepared.program("sluice-bench", arguments);
+    nginx.export(&mut program);
+    become_program(&mut program)
 }
 
 /// `cargo xtask docs`: the test that compares them writes them.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::num::NonZeroU8;
+use std::num::{NonZeroU8, NonZeroU16};
 
 use serde::Serialize;
 
@@ -70,6 +70,9 @@ pub struct Backend {
     /// How new and failing endpoints are treated.
     #[serde(skip_serializing_if = "is_default")]
     pub care: Care,
+    /// Endpoints near the data plane come first; the others serve when there is none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub prefer_zone: bool,
     /// Attempts for one request: the first and every retry.
     pub attempts: NonZeroU8,
     /// Ready pods, sorted, without duplicates. Empty means 503.
@@ -96,6 +99,7 @@ impl Default for Backend {
             attempts: NonZeroU8::MIN,
             affinity: None,
             care: Care::default(),
+            prefer_zone: false,
             endpoints: Vec::new(),
             outside: None,
         }
@@ -119,6 +123,12 @@ impl Backend {
 pub struct Endpoint {
     /// Where it listens.
     pub address: SocketAddr,
+    /// Its share, relative to the others.
+    #[serde(skip_serializing_if = "is_one")]
+    pub weight: NonZeroU16,
+    /// The zones that it is near to, sorted; only where that matters.
+    #[serde(skip_serializing_if = "is_default")]
+    pub zones: Vec<String>,
     /// It terminates: it keeps the sessions that it has, and gets nothing else.
     #[serde(skip_serializing_if = "is_default")]
     pub draining: bool,
@@ -128,6 +138,10 @@ impl Endpoint {
     /// One that gets its share.
     #[must_use]
     pub fn at(address: SocketAddr) -> Self {
-        Endpoint { address, draining: false }
+        Endpoint { address, weight: NonZeroU16::MIN, zones: Vec::new(), draining: false }
     }
+}
+
+fn is_one(weight: &NonZeroU16) -> bool {
+    *weight == NonZeroU16::MIN
 }

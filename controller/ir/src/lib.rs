@@ -21,6 +21,7 @@ mod policy;
 mod redirect;
 mod secret;
 mod server;
+mod stream;
 mod tls;
 mod transport;
 
@@ -48,6 +49,7 @@ pub use server::{
 };
 
 pub use secret::{SecretId, SecretValue, Sensitive};
+pub use stream::{Layer4, Stream, StreamPort};
 pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
 pub use transport::{Keep, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
@@ -66,6 +68,9 @@ pub struct Config {
     pub servers: BTreeMap<ServerName, Server>,
     /// Every backend that a location names.
     pub backends: BTreeMap<BackendId, Backend>,
+    /// Ports beside those for HTTP.
+    #[serde(skip_serializing_if = "is_default")]
+    pub streams: BTreeMap<StreamPort, Stream>,
     /// Hosts that are not like all others in a handshake, by the name that the client asks for.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: BTreeMap<ServerName, HostTls>,

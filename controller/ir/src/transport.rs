@@ -16,6 +16,9 @@ pub struct Transport {
     /// Whether it is spoken over TLS.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: Option<UpstreamTls>,
+    /// Connections begin with a PROXY header, which says who the client is.
+    #[serde(skip_serializing_if = "is_default")]
+    pub proxy_protocol: bool,
     /// How long connections are kept.
     #[serde(skip_serializing_if = "is_default")]
     pub keep: Keep,
@@ -23,7 +26,13 @@ pub struct Transport {
 
 impl Default for Transport {
     fn default() -> Self {
-        Transport { connect_timeout: 5, protocol: Protocol::Http1, tls: None, keep: Keep::default() }
+        Transport {
+            connect_timeout: 5,
+            protocol: Protocol::Http1,
+            tls: None,
+            proxy_protocol: false,
+            keep: Keep::default(),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use sluice_ir::{
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::cors::{self, CorsConf};
+use crate::errors::{self, Page};
 use crate::expression::template;
 use crate::files::{self, Pinned};
 use crate::guard::GuardConf;
@@ -30,6 +31,8 @@ pub(crate) struct Forward {
     pub(crate) https: Option<Answer>,
     pub(crate) rewrite: Option<(Word, Value)>,
     pub(crate) mirror: Option<Word>,
+    /// Which answers of pods clients do not get.
+    pub(crate) errors: Vec<Page>,
     /// What the module's directives begin with, `proxy` or `grpc`.
     pub(crate) module: &'static str,
     pub(crate) connect: u32,
@@ -94,6 +97,7 @@ impl Forward {
             https: location.https.as_ref().map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(location),
             mirror: mirror::of(location, scene.config).map(|(mirror, _)| mirror::path(mirror)),
+            errors: errors::pages(location, scene.config),
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,

@@ -15,6 +15,7 @@
 mod blocked;
 mod conf;
 mod cors;
+mod errors;
 mod expression;
 mod files;
 mod forward;

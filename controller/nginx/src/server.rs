@@ -6,6 +6,7 @@ use askama::Template;
 use sluice_ir::{Blocked, ClientCertificates, Config, Demand, Server, ServerName};
 
 use crate::conf::{Value, Word, word};
+use crate::errors::{self, Asked};
 use crate::guard::Asking;
 use crate::limits::Zones;
 use crate::location::{LocationConf, matches};
@@ -56,6 +57,7 @@ pub(crate) struct ServerConf<'a> {
     locations: Vec<LocationConf>,
     copies: Vec<Copies>,
     asking: Option<Asking>,
+    errors: Vec<Asked>,
     /// Something takes every path.
     is_whole: bool,
 }
@@ -102,6 +104,7 @@ impl<'a> ServerConf<'a> {
             is_whole: taken.contains(&("", "/".to_owned())),
             copies: mirror::copies(server, config),
             asking: Asking::of(host, settings),
+            errors: errors::asked(server, config),
             locations,
         }
     }

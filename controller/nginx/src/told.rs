@@ -70,20 +70,25 @@ pub(crate) fn pods_of(location: &Location, clients: Option<&ClientCertificates>)
     own.extend(policy.connection.as_ref().map(|connection| ("Connection".to_owned(), text(connection))));
     let prefix = location.rewrite.as_ref().and(policy.forwarded_prefix.as_ref());
     own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
-    if let Some(ErrorRequest { status, place }) = &location.error {
-        let lines = [
-            ("X-Code", text(&status.to_string())),
-            ("X-Format", Text::default().variable("http_accept")),
-            ("X-Namespace", text(&place.namespace)),
-            ("X-Ingress-Name", text(&place.ingress)),
-            ("X-Service-Name", text(&place.service)),
-            ("X-Service-Port", text(&place.port)),
-        ];
-        own.extend(lines.map(|(name, text)| (name.to_owned(), text)));
-    }
+    own.extend(location.error.iter().flat_map(of_error));
     own.extend(clients.into_iter().flat_map(tls::told));
     own.extend(policy.guard.iter().flat_map(guard::pods_of));
     own
+}
+
+/// What an error service is told, as ingress-nginx tells it.
+pub(crate) fn of_error(error: &ErrorRequest) -> Vec<(String, Text)> {
+    let ErrorRequest { status, place } = error;
+    let text = |text: &str| Text::default().then(text);
+    let lines = [
+        ("X-Code", text(&status.to_string())),
+        ("X-Format", Text::default().variable("http_accept")),
+        ("X-Namespace", text(&place.namespace)),
+        ("X-Ingress-Name", text(&place.ingress)),
+        ("X-Service-Name", text(&place.service)),
+        ("X-Service-Port", text(&place.port)),
+    ];
+    lines.map(|(name, text)| (name.to_owned(), text)).into()
 }
 
 /// What clients are told.

@@ -7,10 +7,10 @@ use sluice_ir::{
     ServerName, UpstreamTls,
 };
 
-use crate::mirror;
 use crate::server::{Host, Scene};
 use crate::tls::ClientTls;
 use crate::upstream::transport;
+use crate::{errors, mirror};
 
 /// Something of a location that is not as its owner wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +64,9 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
         }
         named(&location.policy);
     }
-    if location.error_pages.is_some() {
-        add("custom-http-errors", false);
+    let service = location.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
+    if service.is_some_and(|id| errors::is_unusual(id, scene.config)) {
+        add("custom-http-errors: an error service that is not spoken to with plain http", false);
     }
     all.sort();
     all.dedup();

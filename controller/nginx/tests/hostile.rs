@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Backend, BackendId, Config, Edge, Expression, Header, Location, PathMatch, PathRegex, Piece,
-    Policy, Redirect, RedirectTo, Server, ServerName, ServerTls, Template,
+    Action, Backend, BackendId, Blocked, Config, Edge, ErrorPages, ErrorRequest, Expression, Header,
+    Hostname, Location, Mirror, Outside, PathMatch, PathRegex, Piece, Place, Policy, Redirect, RedirectTo,
+    SecretId, SecretValue, Server, ServerName, ServerTls, Template, TextMatch, Transport, UpstreamTls,
+    Verify,
 };
 use sluice_nginx::render;
 
@@ -18,7 +20,18 @@ fn config(text: &str) -> Config {
     let id = BackendId::new("default", "shop", 80);
     let regex = PathRegex { pattern: format!("/r{text}"), groups: 1, alternatives: false };
     let template = Template(vec![Piece::Text(format!("/{text}")), Piece::Group(1)]);
-    let policy = Arc::new(Policy { forwarded_prefix: Some(text.to_owned()), ..Policy::default() });
+    let copies = BackendId::outside(&Outside { host: Hostname::parse("copies.test").unwrap(), port: 80 });
+    let policy = Arc::new(Policy {
+        forwarded_prefix: Some(text.to_owned()),
+        host: Some(Expression::literal(text)),
+        connection: Some(text.to_owned()),
+        mirror: Some(Mirror { backend: copies.clone(), host: text.to_owned() }),
+        ..Policy::default()
+    });
+    let pages = BackendId::new("default", "pages", 80);
+    let place = Place { namespace: text.to_owned(), ingress: text.to_owned(), ..Place::default() };
+    let error_pages =
+        Some(ErrorPages { statuses: [404].into(), backend: Some(pages.clone()), place: place.clone() });
     let location = |path, action| Location::new(&name, path, action, Arc::clone(&policy));
     let to_url = Action::Redirect(Redirect { status: 301, to: RedirectTo::Url(text.to_owned()) });
     let rewritten = Location {
@@ -30,7 +43,11 @@ fn config(text: &str) -> Config {
         locations: vec![
             location(PathMatch::Exact(format!("/e{text}")), to_url),
             rewritten,
-            location(PathMatch::Prefix(format!("/p{text}")), Action::Forward(id.clone())),
+            Location {
+                error_pages,
+                error: Some(ErrorRequest { status: 503, place }),
+                ..location(PathMatch::Prefix(format!("/p{text}")), Action::Forward(id.clone()))
+            },
         ],
         ..Server::default()
     };
@@ -39,15 +56,39 @@ fn config(text: &str) -> Config {
         request_headers: vec![header()],
         response_headers: vec![header()],
         hidden_headers: vec![text.to_owned()],
+        blocked: Blocked {
+            user_agents: vec![TextMatch::Whole(text.to_owned()), TextMatch::Found(text.to_owned())],
+            referers: vec![TextMatch::FoundInAnyCase(text.to_owned())],
+            ..Blocked::default()
+        },
         tls: ServerTls { ciphers: vec![text.to_owned()], ..ServerTls::default() },
         ..Edge::default()
     };
     Config {
         edge,
         servers: [(name, server)].into(),
-        backends: [(id, Backend::default())].into(),
+        backends: [(id, of_pods(text)), (copies, outside()), (pages, Backend::default())].into(),
+        secrets: [(SecretId::authorities("n", text), authorities())].into(),
         ..Config::default()
     }
+}
+
+/// Pods that must have this name, of authorities in a Secret of this name.
+fn of_pods(text: &str) -> Backend {
+    let authorities = SecretId::authorities("n", text);
+    let verify = Verify { authorities, name: text.to_owned(), depth: 1 };
+    let tls =
+        UpstreamTls { verify: Some(verify), server_name: Some(text.to_owned()), ..UpstreamTls::default() };
+    Backend { transport: Transport { tls: Some(tls), ..Transport::default() }, ..Backend::default() }
+}
+
+fn authorities() -> SecretValue {
+    SecretValue::Authorities { certificates: "C".to_owned(), revoked: None }
+}
+
+fn outside() -> Backend {
+    let outside = Outside { host: Hostname::parse("copies.test").unwrap(), port: 80 };
+    Backend { outside: Some(outside), ..Backend::default() }
 }
 
 /// What is left when every quoted word is a `Q`, read as nginx reads it.
@@ -68,6 +109,18 @@ fn structure(conf: &str) -> String {
             }
         }
         left.push('Q');
+    }
+    without_hashes(&left)
+}
+
+/// Names that are made of hashes differ with what was hashed.
+fn without_hashes(text: &str) -> String {
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let hash = rest.get(..32).filter(|word| word.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        left.push(if hash.is_some() { 'H' } else { letter });
+        rest = &rest[hash.map_or(letter.len_utf8(), str::len)..];
     }
     left
 }

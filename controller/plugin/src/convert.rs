@@ -7,8 +7,10 @@ use crate::session;
 
 pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backend {
     let endpoint = |endpoint: &ir::Endpoint| wire::Endpoint {
+        address: endpoint.address.to_string(),
+        weight: endpoint.weight,
+        zones: endpoint.zones.clone(),
         draining: endpoint.draining,
-        ..wire::Endpoint::at(endpoint.address.to_string())
     };
     wire::Backend {
         // ingress-nginx joins the same parts with hyphens, however the pods are spoken to.
@@ -17,7 +19,7 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
         affinity: backend.affinity.as_ref().map(session::affinity),
         slow_start: backend.care.slow_start,
         outlier: backend.care.ejection.as_ref().and_then(outlier),
-        prefer_zone: false,
+        prefer_zone: backend.prefer_zone,
         attempts: backend.attempts,
         endpoints: backend.endpoints.iter().map(endpoint).collect(),
     }

@@ -16,7 +16,7 @@ mod local;
 mod public;
 
 pub(crate) use control::Stop;
-pub(crate) use health::Health;
+pub(crate) use health::{Health, Probe};
 pub(crate) use local::Local;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -10,7 +10,7 @@ use crate::metrics::DataPlane;
 use crate::view::View;
 
 fn local(view: &View) -> Router {
-    let health = Health::new(view.clone(), None, Duration::from_secs(1));
+    let health = Health::new(view.clone(), Probe::Nobody, Duration::from_secs(1));
     let data_plane = DataPlane::new(None).unwrap();
     let local = Local {
         view: view.clone(),

@@ -9,6 +9,8 @@ pub(crate) struct Certgen {
     /// File that says how to reach the API server [default: in a pod its own account, else as kubectl].
     #[arg(long, value_name = "PATH", global = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) log: super::CertgenLog,
     #[command(subcommand)]
     pub(crate) command: CertgenCommand,
 }
@@ -19,6 +21,8 @@ pub(crate) enum CertgenCommand {
     Create(Create),
     /// Tell the API server to trust the certificate in the Secret.
     Patch(Patch),
+    /// Print the version.
+    Version,
 }
 
 /// Where the certificate is kept.

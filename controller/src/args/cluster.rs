@@ -40,6 +40,10 @@ pub(crate) struct SourceArgs {
     /// The only namespaces to serve: those with these labels [default: all].
     #[arg(long, value_name = "SELECTOR", conflicts_with = "watch_namespace")]
     pub(crate) watch_namespace_selector: Option<String>,
+    /// Follow the metadata of all pods in a cluster, for the weights that they say (`sluice.dev/weight`). A folder's are
+    /// always read.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) pod_weights: bool,
 }
 
 /// What the flags about the source come to.

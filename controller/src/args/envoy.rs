@@ -19,9 +19,20 @@ pub(crate) struct Child {
     /// Worker threads of Envoy [default: one per core].
     #[arg(long, value_name = "N")]
     pub(crate) envoy_concurrency: Option<u32>,
+    /// The zone that the data plane runs in, for `sluice.dev/zone-preference` [default: none, and every pod is as near as
+    /// any other].
+    #[arg(long, env = "SLUICE_ZONE", value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
     /// Folder for sockets and the bootstrap [default: a fresh temporary one].
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
+}
+
+impl Child {
+    /// A pod whose node has no zone gives an empty one.
+    pub(crate) fn zone(&self) -> Option<String> {
+        self.zone.clone().filter(|zone| !zone.is_empty())
+    }
 }
 
 /// How it ends.
@@ -34,6 +45,9 @@ pub(crate) struct Shutdown {
     /// Longest time to wait for open requests after that.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     pub(crate) drain_timeout: Duration,
+    /// Seconds to wait when the data plane has ended, for whoever reads the last metrics or logs. ingress-nginx has 10.
+    #[arg(long, default_value_t = 0, value_name = "SECONDS")]
+    pub(crate) post_shutdown_grace_period: u64,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -61,6 +75,8 @@ pub(crate) struct RunEnvoy {
     pub(crate) healthz_port: u16,
     #[command(flatten)]
     pub(crate) shutdown: Shutdown,
+    #[command(flatten)]
+    pub(crate) log: super::LogFlags,
 }
 
 /// A name or an IP (IPv6 in brackets), and a port.

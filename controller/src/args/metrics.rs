@@ -11,6 +11,9 @@ pub(crate) struct MetricsFlags {
     /// Whether request metrics have a label for the host.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) metrics_per_host: bool,
+    /// Whether the label of the status is its class, such as 2xx.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) report_status_classes: bool,
     /// Request metrics to leave out, with or without nginx_ingress_controller_.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) exclude_socket_metrics: Vec<String>,

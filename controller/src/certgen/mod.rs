@@ -27,7 +27,14 @@ const AUTHORITY: &str = "ca";
 
 /// Runs once and ends.
 pub(crate) fn certgen(args: &Certgen) -> anyhow::Result<()> {
-    log::to_stderr();
+    if let CertgenCommand::Version = args.command {
+        #[allow(clippy::print_stdout, reason = "the output of this command")]
+        {
+            println!("sluice {}", env!("CARGO_PKG_VERSION"));
+        }
+        return Ok(());
+    }
+    log::to_stderr(args.log.filter());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;
     runtime.block_on(async {
         let client = connect(args.kubeconfig.as_deref()).await?;
@@ -42,6 +49,8 @@ async fn run(client: &Client, command: &CertgenCommand) -> anyhow::Result<()> {
             trust::patch(client, &create.trust, &authority).await
         }
         CertgenCommand::Patch(patch) => self::patch(client, patch).await,
+        // Needs no API server, and has not asked for one.
+        CertgenCommand::Version => Ok(()),
     }
 }
 

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::args::ClusterArgs;
+use crate::metrics::Election;
 use crate::reports::News;
 use crate::source::kube::Sighting;
 
@@ -44,6 +45,8 @@ pub(crate) struct Inbox {
 pub(crate) struct Cluster {
     election: Option<Task>,
     writer: Option<Task>,
+    /// The Lease, and whether we hold it; `None` without an election.
+    pub(crate) leads: Option<Election>,
     /// Without an election everybody leads; nobody may drop that.
     _always: watch::Sender<bool>,
 }
@@ -77,6 +80,8 @@ impl Cluster {
             Some((election, leads)) => (Some(election), leads),
             None => (None, everybody),
         };
+        let name = flags.election_id.clone();
+        let election_of_ours = election.is_some().then(|| Election { name, leads: leads.clone() });
         let recorder = events::Recorder::new(client.clone(), identity.clone(), leads.clone());
         tokio::spawn(recorder.run(inbox.news));
         // As ingress-nginx: without an election nobody writes status, because everybody would.
@@ -89,7 +94,7 @@ impl Cluster {
             let writer = status::Writer::new(client.clone(), identity, settings, leads);
             Task::spawn(|stop| writer.run(inbox.sightings, stop))
         });
-        Ok(Cluster { election, writer, _always: always })
+        Ok(Cluster { election, writer, leads: election_of_ours, _always: always })
     }
 
     /// Takes our addresses out of the status if nobody else serves, then gives up the lead.

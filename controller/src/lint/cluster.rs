@@ -20,10 +20,14 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
         // Nobody writes status.
         let (sightings, _) = mpsc::unbounded_channel();
         let (news, reported) = mpsc::unbounded_channel();
-        let always: BTreeSet<_> =
-            options.configmap.iter().map(|key| (Kind::ConfigMap, key.clone())).collect();
+        let always: BTreeSet<_> = options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect();
         let namespace_selector = source.watch_namespace_selector.clone();
-        let settings = kube::Settings { options: options.clone(), namespace_selector, always };
+        let settings = kube::Settings {
+            options: options.clone(),
+            pod_weights: source.pod_weights,
+            namespace_selector,
+            always,
+        };
         kube::follow(client, settings, kube::Listeners { events, sightings, news }).await?;
         let mut events = until_ready(heard).await;
         events.extend(unreadable(reported));

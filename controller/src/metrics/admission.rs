@@ -21,6 +21,9 @@ struct Families {
     errors: IntCounterVec,
     tested: Gauge,
     tested_duration: Gauge,
+    rendered: Gauge,
+    render_duration: Gauge,
+    config_size: Gauge,
     roundtrip_duration: Gauge,
     names: Cap,
 }
@@ -36,6 +39,15 @@ impl Admission {
             errors: counter("check_errors", "Ingresses that admission refused")?,
             tested: gauge("admission_tested_ingresses", "Ingresses that the last question was judged with")?,
             tested_duration: gauge("admission_tested_duration", "Seconds that the last judgement took")?,
+            rendered: gauge("admission_render_ingresses", "Ingresses that the last question translated")?,
+            render_duration: gauge(
+                "admission_render_duration",
+                "Seconds that the last question's translation took; judging is translating",
+            )?,
+            config_size: gauge(
+                "admission_config_size",
+                "Bytes of what the last question's Ingresses were translated to",
+            )?,
             roundtrip_duration: gauge(
                 "admission_roundtrip_duration",
                 "Seconds from the last question to its answer",
@@ -57,8 +69,14 @@ impl Admission {
         let known = families.names.admits(&[namespace, ingress]);
         let labels = if known { [namespace, ingress] } else { [OTHER, OTHER] };
         counter.with_label_values(&labels).inc();
-        families.tested.set(f64::from(u32::try_from(admission.looked_at).unwrap_or(u32::MAX)));
-        families.tested_duration.set(took.as_secs_f64());
+        let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+        for ingresses in [&families.tested, &families.rendered] {
+            ingresses.set(count(admission.looked_at));
+        }
+        for duration in [&families.tested_duration, &families.render_duration] {
+            duration.set(took.as_secs_f64());
+        }
+        families.config_size.set(count(admission.config_bytes));
     }
 
     /// A question has been answered.

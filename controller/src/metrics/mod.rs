@@ -4,15 +4,18 @@
 //!   publisher, admission --count--> controller.rs, admission.rs --+
 //!   Envoys' access logs --gRPC--> requests.rs --------------------+
 //!   Envoy's admin socket, /proc --ask--> data_plane.rs -----------+--> text, as Prometheus reads it
-//!   View (translation) --read--> controller.rs -------------------+
+//!   View (translation) --read--> controller.rs, certificates.rs --+
+//!   Lease --watched--> election.rs --------------------------------+
 //! ```
 //!
 //! What is counted is kept here; what can be asked for is asked when somebody scrapes.
 
 mod admission;
 mod cap;
+mod certificates;
 mod controller;
 mod data_plane;
+mod election;
 mod requests;
 
 use std::collections::HashMap;
@@ -26,11 +29,13 @@ use tracing::warn;
 pub(crate) use admission::Admission;
 pub(crate) use controller::Controller;
 pub(crate) use data_plane::DataPlane;
+pub(crate) use election::Election;
 pub(crate) use requests::Requests;
 
 use crate::args::MetricsFlags;
-
 use crate::view::View;
+use certificates::Certificates;
+use election::Leadership;
 
 /// Who is being measured: labels of every metric of the controller.
 #[derive(Clone, Debug, Default)]
@@ -68,10 +73,12 @@ pub(crate) struct Metrics(Arc<Inner>);
 struct Inner {
     /// With the identity's labels.
     own: Registry,
-    /// Without: the process.
+    /// Without: the process, and certificates, which have a namespace and a class of their own.
     common: Registry,
     controller: Controller,
     admission: Admission,
+    certificates: Certificates,
+    leadership: Leadership,
     data_plane: DataPlane,
     /// `None`: nobody asked for them.
     requests: Option<Requests>,
@@ -92,9 +99,22 @@ impl Metrics {
         common.register(Box::new(ProcessCollector::for_self()))?;
         let controller = Controller::register(&own)?;
         let admission = Admission::register(&own)?;
+        let certificates = Certificates::register(&common, identity)?;
+        let leadership = Leadership::register(&own)?;
         data_plane.register(&own)?;
         let requests = flags.map(|flags| Requests::register(&own, flags, view.clone())).transpose()?;
-        Ok(Metrics(Arc::new(Inner { requests, own, common, controller, admission, data_plane, view, store })))
+        Ok(Metrics(Arc::new(Inner {
+            own,
+            common,
+            controller,
+            admission,
+            certificates,
+            leadership,
+            data_plane,
+            requests,
+            view,
+            store,
+        })))
     }
 
     /// What the controller counts as it works.
@@ -112,11 +132,18 @@ impl Metrics {
         &self.0.admission
     }
 
+    /// Takes part in an election.
+    pub(crate) fn follow_election(&self, election: Election) {
+        self.0.leadership.follow(election);
+    }
+
     /// Everything, in the text format of Prometheus.
     pub(crate) async fn text(&self) -> String {
         let inner = &self.0;
         inner.data_plane.refresh().await;
         inner.controller.refresh(&inner.view, &inner.store);
+        inner.certificates.refresh(inner.view.translation().config());
+        inner.leadership.refresh();
         inner.requests.iter().for_each(Requests::refresh);
         let mut families = inner.own.gather();
         families.extend(inner.common.gather());

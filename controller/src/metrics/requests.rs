@@ -33,6 +33,7 @@ pub(crate) struct Requests(Arc<Inner>);
 struct Inner {
     view: View,
     per_host: bool,
+    status_classes: bool,
     series: Cap,
     requests: IntCounterVec,
     duration: HistogramVec,
@@ -76,6 +77,7 @@ impl Requests {
         Ok(Requests(Arc::new(Inner {
             view,
             per_host: flags.metrics_per_host,
+            status_classes: flags.report_status_classes,
             series: Cap::new(MOST_SERIES),
             requests: register(registry, keep("requests"), requests)?,
             duration: histogram(
@@ -173,7 +175,11 @@ impl Inner {
     fn labels(&self, request: &Request, place: Place) -> Labels {
         let Place { path, namespace, ingress, service, canary, host } = place;
         let host = if self.per_host { host } else { String::new() };
-        let (status, method) = (request.status.to_string(), request.method.to_owned());
+        let status = match self.status_classes {
+            true => format!("{}xx", request.status / 100),
+            false => request.status.to_string(),
+        };
+        let method = request.method.to_owned();
         let labels = [status, method, path, namespace, ingress, service, canary, host];
         if self.series.admits(&labels.each_ref().map(String::as_str)) {
             return labels;

@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -22,6 +23,7 @@ use tracing::{debug, error, info, warn};
 pub(crate) use certificates::Certificates;
 pub(crate) use configurations::{Configuration, Configurations};
 
+use crate::admin::Probe;
 use crate::metrics::Controller;
 use crate::restarts::Restarts;
 
@@ -44,6 +46,8 @@ pub(crate) struct Nginx {
     pub(crate) http: SocketAddr,
     /// How long open requests may take at the end.
     pub(crate) drain_timeout: Duration,
+    /// Where others read the process id; 0 while none runs.
+    pub(crate) pid: Arc<AtomicU32>,
     /// What it serves.
     pub(crate) configurations: watch::Receiver<Option<Arc<Configuration>>>,
     /// What it reads beside that.
@@ -51,6 +55,11 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
+    /// How it is asked whether it serves.
+    pub(crate) fn probe(&self) -> Probe {
+        Probe::Nginx { pid: Arc::clone(&self.pid), http: reachable(self.http) }
+    }
+
     /// Keeps an nginx running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
     /// become ready to serve.
     pub(crate) async fn supervise(
@@ -136,6 +145,7 @@ impl Nginx {
             }
         };
         announce.abort();
+        self.pid.store(0, Ordering::Relaxed);
         match ended {
             None => self.stop(child).await,
             Some(_) => end_orphans(group),
@@ -156,7 +166,9 @@ impl Nginx {
         command.process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
-        info!("nginx started, pid {}", child.id().unwrap_or_default());
+        let pid = child.id().unwrap_or_default();
+        self.pid.store(pid, Ordering::Relaxed);
+        info!("nginx started, pid {pid}");
         child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
         Ok(child)
     }

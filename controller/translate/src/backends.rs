@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use sluice_ir::{Backend, BackendId, Endpoint, Hostname, Outside, Transport};
 
 use crate::annotations::Balance;
-use crate::endpoints;
+use crate::endpoints::{self, Wanted};
 use crate::outside::is_forbidden;
 use crate::report::Reporter;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
@@ -41,6 +41,13 @@ pub(crate) struct Use {
     pub(crate) field: String,
     /// Only for a part of somebody else's requests, which the filter picks out.
     pub(crate) as_canary: bool,
+}
+
+impl Use {
+    /// Only ports without HTTP are named in a ConfigMap.
+    fn without_pods(&self) -> &'static str {
+        if self.object.kind == Kind::ConfigMap { "connections are closed" } else { "answered with 503" }
+    }
 }
 
 /// How a location uses a backend.
@@ -138,20 +145,19 @@ fn label(transport: &Transport) -> String {
 pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options) -> (Backend, Vec<Report>) {
     let mut reports = Vec::new();
     let Source { origin, balance, transport, attempts, .. } = source.clone();
-    let Balance { load_balance, affinity, care, .. } = balance;
-    let backend = Backend { transport, load_balance, affinity, care, attempts, ..Backend::default() };
+    let Balance { load_balance, affinity, care, prefer_zone, .. } = balance;
+    let known = Backend { transport, load_balance, affinity, care, ..Backend::default() };
+    let backend = Backend { prefer_zone, attempts, ..known };
     let (service, port) = match origin {
         Origin::Service(service, port) => (service, port),
         Origin::Outside(outside) => return (Backend { outside: Some(outside), ..backend }, reports),
     };
     match find(&service, &port, source, resources, options) {
         Ok(Pods::Listed(port)) => {
-            let owner = ObjectRef { kind: Kind::Service, key: service.clone() };
-            let slices = resources.slices_of(&service).map(AsRef::as_ref);
             // Only sessions keep a pod that terminates; without them it is gone, as in ingress-nginx.
-            let draining = backend.affinity.is_some();
-            let mut reporter = Reporter::new(owner, &mut reports);
-            let endpoints = endpoints::of(slices, port, draining, options, &mut reporter);
+            let (draining, zones) = (backend.affinity.is_some(), prefer_zone);
+            let wanted = Wanted { service: &service, port, draining, zones };
+            let endpoints = endpoints::of(wanted, resources, options, &mut reports);
             (Backend { endpoints, ..backend }, reports)
         }
         Ok(Pods::Address(address)) => {
@@ -187,7 +193,7 @@ enum Missing {
 impl Missing {
     fn tell(&self, usage: &Use, reports: &mut Vec<Report>) {
         let mut reporter = Reporter::new(usage.object.clone(), reports);
-        let consequence = "answered with 503";
+        let consequence = usage.without_pods();
         match self {
             Missing::Service(key) => {
                 let service = ObjectRef { kind: Kind::Service, key: key.clone() };

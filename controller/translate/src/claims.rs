@@ -20,28 +20,53 @@ pub(crate) fn age(ingress: &Ingress) -> Age {
 /// Hosts and paths of every Ingress, of whatever class, by age.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
-    hosts: BTreeMap<String, BTreeMap<String, BTreeSet<Age>>>,
+    hosts: BTreeMap<String, Host>,
+}
+
+/// Who claims something of one host. A host may have more paths than anybody wants to look at for one question.
+#[derive(Clone, Debug, Default)]
+struct Host {
+    paths: BTreeMap<String, BTreeSet<Age>>,
+    /// With how many of the paths each of them claims.
+    claimants: BTreeMap<Age, usize>,
+}
+
+impl Host {
+    fn add(&mut self, path: String, age: &Age) {
+        if self.paths.entry(path).or_default().insert(age.clone()) {
+            *self.claimants.entry(age.clone()).or_default() += 1;
+        }
+    }
+
+    fn remove(&mut self, path: &str, age: &Age) {
+        let Some(claims) = self.paths.get_mut(path) else { return };
+        let was_there = claims.remove(age);
+        if claims.is_empty() {
+            self.paths.remove(path);
+        }
+        if let Some(count) = self.claimants.get_mut(age).filter(|_| was_there) {
+            *count -= 1;
+            if *count == 0 {
+                self.claimants.remove(age);
+            }
+        }
+    }
 }
 
 impl Claims {
     pub(crate) fn add(&mut self, ingress: &Ingress) {
         let age = age(ingress);
         for (host, path) in paths(ingress) {
-            self.hosts.entry(host).or_default().entry(path).or_default().insert(age.clone());
+            self.hosts.entry(host).or_default().add(path, &age);
         }
     }
 
     pub(crate) fn remove(&mut self, ingress: &Ingress) {
         let age = age(ingress);
         for (host, path) in paths(ingress) {
-            let Some(paths) = self.hosts.get_mut(&host) else { continue };
-            if let Some(claims) = paths.get_mut(&path) {
-                claims.remove(&age);
-                if claims.is_empty() {
-                    paths.remove(&path);
-                }
-            }
-            if paths.is_empty() {
+            let Some(claims) = self.hosts.get_mut(&host) else { continue };
+            claims.remove(&path, &age);
+            if claims.paths.is_empty() {
                 self.hosts.remove(&host);
             }
         }
@@ -49,13 +74,13 @@ impl Claims {
 
     /// The oldest Ingress that names a host.
     pub(crate) fn first_of(&self, host: &str) -> Option<&ObjectKey> {
-        let paths = self.hosts.get(host)?;
-        paths.values().filter_map(BTreeSet::first).min().map(|(_, Reverse(key))| key)
+        let ((_, Reverse(key)), _) = self.hosts.get(host)?.claimants.first_key_value()?;
+        Some(key)
     }
 
     /// Who claims a path, the oldest first.
     pub(crate) fn of(&self, host: &str, path: &str) -> impl Iterator<Item = &ObjectKey> + use<'_> {
-        let claims = self.hosts.get(host).and_then(|paths| paths.get(path));
+        let claims = self.hosts.get(host).and_then(|claims| claims.paths.get(path));
         claims.into_iter().flatten().map(|(_, Reverse(key))| key)
     }
 }
@@ -105,6 +130,23 @@ mod tests {
         claims.add(&ingress("c", "2026-01-01T00:00:00Z", "x.y", "/"));
         assert_eq!(claimers(&claims, "x.y", "/"), ["c", "b", "a"]);
         assert_eq!(claimers(&claims, "x.y", "/other"), [""; 0]);
+    }
+
+    #[test]
+    fn the_oldest_of_a_host_is_known_whatever_its_path_until_all_of_its_paths_are_gone() {
+        let mut claims = Claims::default();
+        let old = ingress("old", "2026-01-01T00:00:00Z", "x.y", "/z");
+        let young = ingress("young", "2026-01-02T00:00:00Z", "x.y", "/a");
+        for ingress in [&young, &old, &old] {
+            claims.add(ingress);
+        }
+        let first = |claims: &Claims| claims.first_of("x.y").map(|key| key.name.clone());
+        assert_eq!(first(&claims).as_deref(), Some("old"));
+        claims.remove(&old);
+        assert_eq!(first(&claims).as_deref(), Some("young"));
+        claims.remove(&old);
+        claims.remove(&young);
+        assert_eq!(first(&claims), None);
     }
 
     #[test]

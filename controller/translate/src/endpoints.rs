@@ -2,39 +2,76 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU16;
 
 use k8s_openapi::api::core::v1::ServicePort;
-use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::pods::Share;
 use crate::report::Reporter;
-use crate::{Options, Severity};
+use crate::zones::Zones;
+use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
+
+/// What is asked of the pods behind a Service.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) service: &'a ObjectKey,
+    pub(crate) port: &'a ServicePort,
+    /// Also those that terminate and still serve.
+    pub(crate) draining: bool,
+    /// Also the zones that they are near to.
+    pub(crate) zones: bool,
+}
 
 /// The pods of one port, over all slices, sorted and without duplicates: those that are ready, and on demand those that
 /// terminate and still serve.
-pub(crate) fn of<'a>(
-    slices: impl Iterator<Item = &'a EndpointSlice>,
-    port: &ServicePort,
-    with_draining: bool,
+pub(crate) fn of(
+    wanted: Wanted<'_>,
+    resources: &Resources,
     options: &Options,
-    reporter: &mut Reporter<'_>,
+    reports: &mut Vec<Report>,
 ) -> Vec<sluice_ir::Endpoint> {
-    let mut found: BTreeMap<SocketAddr, bool> = BTreeMap::new();
-    for slice in slices {
-        let Some(number) = port_number(slice, port) else { continue };
-        for endpoint in &slice.endpoints {
-            let Some(draining) = draining(endpoint).filter(|draining| with_draining || !draining) else {
-                continue;
-            };
-            for text in &endpoint.addresses {
-                if let Some(address) = address(text, number, options, reporter) {
-                    // Ready in one slice is ready.
-                    *found.entry(address).or_insert(true) &= draining;
-                }
-            }
+    let listed: Vec<Listed<'_>> = listed(wanted, resources);
+    let zones = wanted.zones.then(|| Zones::among(listed.iter().map(|listed| listed.endpoint)));
+    let mut found: BTreeMap<SocketAddr, sluice_ir::Endpoint> = BTreeMap::new();
+    for Listed { endpoint, port, terminates } in listed {
+        let namespace = &wanted.service.namespace;
+        let (weight, rests) = match resources.pods.share(endpoint, namespace, reports) {
+            Share::Weight(weight) => (weight, false),
+            Share::Sessions => (NonZeroU16::MIN, true),
+        };
+        let owner = ObjectRef { kind: Kind::Service, key: wanted.service.clone() };
+        let mut reporter = Reporter::new(owner, reports);
+        for text in &endpoint.addresses {
+            let Some(address) = address(text, port, options, &mut reporter) else { continue };
+            let zones = zones.as_ref().map(|zones| zones.of(endpoint)).unwrap_or_default();
+            let new = sluice_ir::Endpoint { address, weight, zones, draining: terminates || rests };
+            // Ready in one slice is ready.
+            found.entry(address).and_modify(|known| known.draining &= new.draining).or_insert(new);
         }
     }
-    found.into_iter().map(|(address, draining)| sluice_ir::Endpoint { address, draining }).collect()
+    found.into_values().collect()
+}
+
+/// An endpoint of a slice that may be used, and its port there.
+struct Listed<'a> {
+    endpoint: &'a Endpoint,
+    port: u16,
+    terminates: bool,
+}
+
+fn listed<'a>(wanted: Wanted<'_>, resources: &'a Resources) -> Vec<Listed<'a>> {
+    let mut listed = Vec::new();
+    for slice in resources.slices_of(wanted.service) {
+        let Some(port) = port_number(slice, wanted.port) else { continue };
+        let useful = slice.endpoints.iter().filter_map(|endpoint| {
+            let terminates = draining(endpoint).filter(|draining| wanted.draining || !draining)?;
+            Some(Listed { endpoint, port, terminates })
+        });
+        listed.extend(useful);
+    }
+    listed
 }
 
 /// Whether a pod terminates, when it serves at all. Ready is what does not say otherwise.
@@ -57,7 +94,7 @@ fn port_number(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
     };
     let ports = slice.ports.as_deref().unwrap_or_default();
     let name = port.name.as_deref().unwrap_or_default();
-    let named = ports.iter().filter(|p| is_tcp(p)).find(|p| {
+    let named = ports.iter().filter(|p| protocol(&p.protocol) == protocol(&port.protocol)).find(|p| {
         // A nameless Service port matches any port of the slice.
         name.is_empty() || p.name.as_deref().unwrap_or_default() == name
     });
@@ -65,8 +102,8 @@ fn port_number(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
     u16::try_from(number).ok().filter(|number| *number != 0)
 }
 
-fn is_tcp(port: &EndpointPort) -> bool {
-    port.protocol.as_deref().unwrap_or("TCP") == "TCP"
+fn protocol(written: &Option<String>) -> &str {
+    written.as_deref().unwrap_or("TCP")
 }
 
 fn address(text: &str, port: u16, options: &Options, reporter: &mut Reporter<'_>) -> Option<SocketAddr> {

@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::Pod;
+
 /// Namespace and name. Cluster-scoped objects have an empty namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
@@ -56,6 +58,8 @@ pub enum Kind {
     IngressClass,
     /// core/v1
     Namespace,
+    /// core/v1, of which only the metadata is read
+    Pod,
     /// core/v1
     Secret,
     /// core/v1
@@ -64,12 +68,13 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::ConfigMap,
         Kind::EndpointSlice,
         Kind::Ingress,
         Kind::IngressClass,
         Kind::Namespace,
+        Kind::Pod,
         Kind::Secret,
         Kind::Service,
     ];
@@ -83,6 +88,7 @@ impl Kind {
             Kind::Ingress => "Ingress",
             Kind::IngressClass => "IngressClass",
             Kind::Namespace => "Namespace",
+            Kind::Pod => "Pod",
             Kind::Secret => "Secret",
             Kind::Service => "Service",
         }
@@ -92,7 +98,7 @@ impl Kind {
     #[must_use]
     pub fn api_version(self) -> &'static str {
         match self {
-            Kind::ConfigMap | Kind::Namespace | Kind::Secret | Kind::Service => "v1",
+            Kind::ConfigMap | Kind::Namespace | Kind::Pod | Kind::Secret | Kind::Service => "v1",
             Kind::EndpointSlice => "discovery.k8s.io/v1",
             Kind::Ingress | Kind::IngressClass => "networking.k8s.io/v1",
         }
@@ -146,6 +152,7 @@ pub enum Object {
     Ingress(Box<Ingress>),
     IngressClass(IngressClass),
     Namespace(Namespace),
+    Pod(Box<Pod>),
     Secret(Secret),
     Service(Box<Service>),
 }
@@ -197,6 +204,7 @@ impl Object {
             Kind::Ingress => Object::Ingress(typed(kind, value)?),
             Kind::IngressClass => Object::IngressClass(typed(kind, value)?),
             Kind::Namespace => Object::Namespace(typed(kind, value)?),
+            Kind::Pod => Object::Pod(typed(kind, value)?),
             Kind::Secret => Object::Secret(typed(kind, value)?),
             Kind::Service => Object::Service(typed(kind, value)?),
         };
@@ -217,6 +225,7 @@ impl Object {
             Object::Ingress(_) => Kind::Ingress,
             Object::IngressClass(_) => Kind::IngressClass,
             Object::Namespace(_) => Kind::Namespace,
+            Object::Pod(_) => Kind::Pod,
             Object::Secret(_) => Kind::Secret,
             Object::Service(_) => Kind::Service,
         }
@@ -241,6 +250,7 @@ impl Object {
             Object::Ingress(o) => &o.metadata,
             Object::IngressClass(o) => &o.metadata,
             Object::Namespace(o) => &o.metadata,
+            Object::Pod(o) => &o.metadata,
             Object::Secret(o) => &o.metadata,
             Object::Service(o) => &o.metadata,
         }
@@ -253,6 +263,7 @@ impl Object {
             Object::Ingress(o) => &mut o.metadata,
             Object::IngressClass(o) => &mut o.metadata,
             Object::Namespace(o) => &mut o.metadata,
+            Object::Pod(o) => &mut o.metadata,
             Object::Secret(o) => &mut o.metadata,
             Object::Service(o) => &mut o.metadata,
         }

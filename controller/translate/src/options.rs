@@ -23,6 +23,10 @@ pub struct Options {
     pub annotations_prefix: String,
     /// `--configmap`: the controller's own ConfigMap.
     pub configmap: Option<ObjectKey>,
+    /// `--tcp-services-configmap`: ports and the Services that they lead to.
+    pub tcp_services: Option<ObjectKey>,
+    /// `--udp-services-configmap`
+    pub udp_services: Option<ObjectKey>,
     /// `--watch-namespace`; `None` is all of them.
     pub watch_namespace: Option<String>,
     /// `--default-backend-service`
@@ -48,6 +52,8 @@ impl Default for Options {
             class_is_implied: false,
             annotations_prefix: "nginx.ingress.kubernetes.io".to_owned(),
             configmap: None,
+            tcp_services: None,
+            udp_services: None,
             watch_namespace: None,
             default_backend_service: None,
             default_certificate: None,
@@ -55,5 +61,12 @@ impl Default for Options {
             disable_catch_all: false,
             own_ports: BTreeSet::new(),
         }
+    }
+}
+
+impl Options {
+    /// The ConfigMaps that flags name.
+    pub fn config_maps(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.configmap.iter().chain(&self.tcp_services).chain(&self.udp_services)
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    fn missing(kind: Kind, key: ObjectKey) -> Self {
+    pub(crate) fn missing(kind: Kind, key: ObjectKey) -> Self {
         let missing = ObjectRef { kind, key };
         Fault { reason: missing.absence(), missing: Some(missing) }
     }

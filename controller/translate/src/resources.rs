@@ -1,6 +1,6 @@
 //! The watch cache: what the cluster, or the folder, holds right now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
@@ -9,7 +9,8 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use crate::certificate::Known;
 use crate::claims::Claims;
-use crate::{Kind, Object, ObjectKey};
+use crate::pods::{Pods, services_of};
+use crate::{Kind, Object, ObjectKey, Pod};
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -19,8 +20,8 @@ const SERVICE_NAME: &str = "kubernetes.io/service-name";
 pub enum Change {
     /// Nothing that matters.
     Nothing,
-    /// Only the endpoints of this Service.
-    Endpoints(ObjectKey),
+    /// Only the endpoints of these Services.
+    Endpoints(BTreeSet<ObjectKey>),
     /// Anything.
     Everything,
 }
@@ -32,6 +33,7 @@ pub struct Resources {
     pub(crate) ingress_classes: BTreeMap<ObjectKey, Arc<IngressClass>>,
     pub(crate) ingresses: BTreeMap<ObjectKey, Arc<Ingress>>,
     pub(crate) namespaces: BTreeMap<ObjectKey, Arc<Namespace>>,
+    pub(crate) pods: Pods,
     pub(crate) secrets: BTreeMap<ObjectKey, Arc<Known>>,
     pub(crate) services: BTreeMap<ObjectKey, Arc<Service>>,
     /// By Service, then by name of the slice.
@@ -52,6 +54,7 @@ impl Resources {
             Object::Ingress(o) => self.apply_ingress(key, *o),
             Object::IngressClass(o) => put(&mut self.ingress_classes, key, o),
             Object::Namespace(o) => put(&mut self.namespaces, key, o),
+            Object::Pod(o) => self.apply_pod(&key, &o),
             Object::Secret(o) => put(&mut self.secrets, key, o.into()),
             Object::Service(o) => put(&mut self.services, key, *o),
         }
@@ -65,6 +68,7 @@ impl Resources {
             Kind::Ingress => self.delete_ingress(key),
             Kind::IngressClass => self.ingress_classes.remove(key).is_some(),
             Kind::Namespace => self.namespaces.remove(key).is_some(),
+            Kind::Pod => return self.delete_pod(key),
             Kind::Secret => self.secrets.remove(key).is_some(),
             Kind::Service => self.services.remove(key).is_some(),
         };
@@ -125,7 +129,7 @@ impl Resources {
         self.slice_owners.insert(key.clone(), service.clone());
         match put(self.slices.entry(service.clone()).or_default(), key, slice) {
             Change::Nothing => Change::Nothing,
-            _ => Change::Endpoints(service),
+            _ => Change::Endpoints([service].into()),
         }
     }
 
@@ -137,7 +141,24 @@ impl Resources {
                 self.slices.remove(&service);
             }
         }
-        Change::Endpoints(service)
+        Change::Endpoints([service].into())
+    }
+
+    fn apply_pod(&mut self, key: &ObjectKey, pod: &Pod) -> Change {
+        if self.pods.apply(key, pod) { self.change_of_pod(key) } else { Change::Nothing }
+    }
+
+    fn delete_pod(&mut self, key: &ObjectKey) -> Change {
+        if self.pods.delete(key) { self.change_of_pod(key) } else { Change::Nothing }
+    }
+
+    /// Weights change rarely: looking through the namespace costs less than an index of all pods.
+    fn change_of_pod(&self, pod: &ObjectKey) -> Change {
+        let from = ObjectKey::new(pod.namespace.clone(), "");
+        let near = self.slices.range(from..).take_while(|(service, _)| service.namespace == pod.namespace);
+        let slices = near.flat_map(|(service, slices)| slices.values().map(move |slice| (service, slice)));
+        let services = services_of(pod, slices.map(|(service, slice)| (service, slice.endpoints.as_slice())));
+        if services.is_empty() { Change::Nothing } else { Change::Endpoints(services) }
     }
 }
 
@@ -167,10 +188,13 @@ mod tests {
     fn a_slice_changes_only_its_services_endpoints() {
         let mut resources = Resources::default();
         let service = ObjectKey::new("default", "shop");
-        assert_eq!(resources.apply(slice("a", "shop", "10.0.0.1")), Change::Endpoints(service.clone()));
+        assert_eq!(
+            resources.apply(slice("a", "shop", "10.0.0.1")),
+            Change::Endpoints([service.clone()].into())
+        );
         assert_eq!(resources.apply(slice("a", "shop", "10.0.0.1")), Change::Nothing);
         let key = ObjectKey::new("default", "a");
-        assert_eq!(resources.delete(Kind::EndpointSlice, &key), Change::Endpoints(service.clone()));
+        assert_eq!(resources.delete(Kind::EndpointSlice, &key), Change::Endpoints([service.clone()].into()));
         assert_eq!(resources.slices_of(&service).count(), 0);
     }
 

@@ -13,6 +13,7 @@ use crate::global::Globals;
 use crate::report::Reporter;
 use crate::secrets::Secrets;
 use crate::servers::{self, Assembled, ErrorService, Owners};
+use crate::streams::streams;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 /// What there is to serve, and what could not be honoured.
@@ -54,6 +55,7 @@ pub(crate) fn translate_these<'a>(
     let assembled = servers::assemble(ingresses, context, registry, &mut secrets, routing_reports);
     let Assembled { servers, owners: of_locations, error_services, tls } = assembled;
     (config.servers, config.tls, *owners) = (servers, tls, of_locations);
+    config.streams = streams(resources, options, &globals, registry, routing_reports);
     config.secrets = secrets.values;
     config.users = secrets.users.into_iter().map(|(id, listed)| (id, listed.text)).collect();
     translation.by_service = translation.registry.by_service();

@@ -17,6 +17,8 @@ const MAX_CONNECTIONS: u64 = 1_000_000;
 pub struct BootstrapSettings {
     /// Tells one Envoy from another.
     pub node_id: String,
+    /// Where it runs; the filter asks Envoy for it.
+    pub zone: Option<String>,
     /// The unix socket of the admin interface. Who can open it can do everything, so only its owner can.
     pub admin_socket: PathBuf,
     /// Where the controller listens.
@@ -43,7 +45,7 @@ pub enum ControllerAddress {
 #[must_use]
 pub fn bootstrap(settings: &BootstrapSettings) -> Value {
     json!({
-        "node": {"id": settings.node_id, "cluster": "sluice"},
+        "node": node(settings),
         "admin": {"address": {"pipe": {"path": settings.admin_socket, "mode": 0o600}}},
         "dynamic_resources": {
             "ads_config": ads(),
@@ -60,6 +62,14 @@ pub fn bootstrap(settings: &BootstrapSettings) -> Value {
         },
         "overload_manager": connection_limit(),
     })
+}
+
+fn node(settings: &BootstrapSettings) -> Value {
+    let mut node = json!({"id": settings.node_id, "cluster": "sluice"});
+    if let Some(zone) = &settings.zone {
+        node["locality"] = json!({"zone": zone});
+    }
+    node
 }
 
 /// Without a policy of its own, Envoy waits up to 30 s before it looks for a controller that went away.
@@ -139,7 +149,7 @@ mod tests {
 
     fn clusters(controller: ControllerAddress) -> Value {
         let admin_socket = "/run/admin.sock".into();
-        let settings = BootstrapSettings { node_id: "one".to_owned(), admin_socket, controller };
+        let settings = BootstrapSettings { node_id: "one".to_owned(), zone: None, admin_socket, controller };
         bootstrap(&settings)["static_resources"]["clusters"].take()
     }
 

@@ -37,12 +37,16 @@ use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::ProxyProtocol;
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
+use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProxy;
+use envoy_types::pb::envoy::extensions::filters::udp::udp_proxy::v3::{Route as UdpRoute, UdpProxyConfig};
 use envoy_types::pb::envoy::extensions::http::custom_response::local_response_policy::v3::LocalResponsePolicy;
 use envoy_types::pb::envoy::extensions::http::custom_response::redirect_policy::v3::RedirectPolicy;
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
+use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
+use envoy_types::pb::envoy::extensions::transport_sockets::raw_buffer::v3::RawBuffer;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
     DownstreamTlsContext, Secret, UpstreamTlsContext,
 };
@@ -95,10 +99,15 @@ const KNOWN: &[Known] = &[
     fields::<HttpFault>,
     fields::<HttpResponseStatusCodeMatchInput>,
     fields::<LocalResponsePolicy>,
+    fields::<ProxyProtocolUpstreamTransport>,
+    fields::<RawBuffer>,
     fields::<RedirectPolicy>,
     fields::<Router>,
     fields::<StdoutAccessLog>,
+    fields::<TcpProxy>,
     fields::<TypedExtensionConfig>,
+    fields::<UdpProxyConfig>,
+    fields::<UdpRoute>,
     fields::<TlsInspector>,
     fields::<UpstreamCodec>,
     fields::<UpstreamTlsContext>,
@@ -121,6 +130,7 @@ const WITHOUT_FIELDS: &[&str] = &[
     "AggregatedConfigSource",
     "GoogleRe2",
     "HttpResponseStatusCodeMatchInput",
+    "RawBuffer",
     "SanitizationConfig",
     "UpstreamCodec",
 ];

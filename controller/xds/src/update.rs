@@ -66,6 +66,12 @@ impl Update {
             Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
             None => update.remove(ResourceType::Listener, HTTPS),
         }
+        for (port, stream) in &config.streams {
+            match render::stream(*port, stream, settings) {
+                Some(listener) => update.put(ResourceType::Listener, &port.to_string(), &listener),
+                None => update.remove(ResourceType::Listener, &port.to_string()),
+            }
+        }
         if let Some(https) = &settings.https {
             let chosen = config.default_certificate.as_ref().and_then(|id| config.secrets.get(id));
             let chosen = chosen.map(|value| render::named_secret(DEFAULT_CERTIFICATE, value));
@@ -85,6 +91,12 @@ impl Update {
         for id in before.backends.keys().filter(|id| !now.backends.contains_key(id)) {
             update.remove(ResourceType::Cluster, id.as_str());
             update.remove(ResourceType::Endpoints, id.as_str());
+        }
+        for port in before.streams.keys().filter(|port| !now.streams.contains_key(port)) {
+            update.remove(ResourceType::Listener, &port.to_string());
+        }
+        for port in now.streams.keys().filter(|port| !before.streams.contains_key(port)) {
+            update.change(ResourceType::Listener, &port.to_string(), Change::Keep);
         }
         for id in before.secrets.keys().filter(|id| !now.secrets.contains_key(id)) {
             update.remove(ResourceType::Secret, id.as_str());

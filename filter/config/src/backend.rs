@@ -76,9 +76,9 @@ pub struct Endpoint {
     /// Its share, relative to the others. Absent: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub weight: NonZeroU16,
-    /// Where it runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub zone: Option<String>,
+    /// The zones that it is near to: the one it runs in, or those that it is meant for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
     /// It terminates: it serves the sessions it has and gets nothing else.
     #[serde(default, skip_serializing_if = "is_off")]
     pub draining: bool,
@@ -103,7 +103,7 @@ impl Backend {
 impl Endpoint {
     /// An endpoint of weight one, nowhere in particular.
     pub fn at(address: impl Into<String>) -> Self {
-        Endpoint { address: address.into(), weight: NonZeroU16::MIN, zone: None, draining: false }
+        Endpoint { address: address.into(), weight: NonZeroU16::MIN, zones: Vec::new(), draining: false }
     }
 }
 

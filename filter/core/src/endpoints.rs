@@ -60,7 +60,7 @@ impl Endpoints {
             compiled.traits.push(Traits {
                 weight: endpoint.weight.get(),
                 draining: endpoint.draining,
-                near: zone.is_none() || endpoint.zone.as_deref() == zone,
+                near: zone.is_none_or(|zone| endpoint.zones.iter().any(|near| near == zone)),
             });
         }
         let first = compiled.traits.first().map(|traits| traits.weight);
@@ -189,7 +189,10 @@ mod tests {
 
     #[test]
     fn endpoints_of_other_zones_are_far() {
-        let at = |zone: &str| wire::Endpoint { zone: Some(zone.into()), ..wire::Endpoint::at("10.0.0.1:80") };
+        let at = |zone: &str| wire::Endpoint {
+            zones: vec![zone.into(), "c".into()],
+            ..wire::Endpoint::at("10.0.0.1:80")
+        };
         let near = |zone, own| Endpoints::compile(&[at(zone)], own).unwrap().traits(0).unwrap().near;
         assert!(near("a", Some("a")) && near("a", None));
         assert!(!near("a", Some("b")));

@@ -160,7 +160,7 @@ mod tests {
         let one = |(n, &(weight, draining, zone)): (usize, &(u16, bool, &str))| wire::Endpoint {
             weight: weight.try_into().unwrap(),
             draining,
-            zone: Some(zone.to_owned()),
+            zones: vec![zone.to_owned()],
             ..wire::Endpoint::at(format!("10.0.0.{}:80", n + 1))
         };
         let endpoints: Vec<_> = describe.iter().enumerate().map(one).collect();

@@ -51,7 +51,7 @@ impl Roster {
             return;
         }
         let endpoints = &self.endpoints;
-        let node = |idx| (endpoints.address(idx).unwrap_or_default(), endpoints.weight(idx));
+        let node = |idx| (endpoints.address(idx).unwrap_or_default(), u32::from(endpoints.weight(idx)));
         self.ring = Ring::new((0..endpoints.len()).map(node));
     }
 

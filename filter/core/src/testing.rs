@@ -77,7 +77,7 @@ impl Ground {
         };
         let endpoints: Vec<_> = weights.iter().enumerate().map(endpoint).collect();
         let endpoints = Endpoints::compile(&endpoints, None).unwrap();
-        let node = |idx| (endpoints.address(idx).unwrap(), endpoints.weight(idx));
+        let node = |idx| (endpoints.address(idx).unwrap(), u32::from(endpoints.weight(idx)));
         Ground {
             ring: Ring::new((0..endpoints.len()).map(node)),
             vitals: vec![Vitals::default(); endpoints.len()],

@@ -34,10 +34,13 @@ const NEXT_START: Duration = Duration::from_secs(1);
 /// Starts the filter in this process.
 pub(crate) fn start(main: &Main) {
     let Some(filter) = main.filter() else { return };
+    let begun = Instant::now();
     start_clock(filter.engine.clone());
     let mut worker = Worker { filter: filter.clone(), instance: None, started: Instant::now() };
     worker.start_instance();
     WORKER.with_borrow_mut(|slot| *slot = Some(worker));
+    let took = format!("sluice: the filter started in {} us", begun.elapsed().as_micros());
+    log(Level::Info, took.as_bytes());
 }
 
 /// Ends the filter in this process, and with it its connections.

@@ -117,6 +117,15 @@ async fn all_done(cluster: &Cluster, sluice: &Sluice, count: u64) -> Result<()> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_chart_gives_the_rights_that_are_used() -> Result<()> {
+    gives_what_is_used("By default", &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn weights_of_pods_need_a_right_of_their_own() -> Result<()> {
+    gives_what_is_used("With controller.podWeights", &["--pod-weights"]).await
+}
+
+async fn gives_what_is_used(title: &str, flags: &[&str]) -> Result<()> {
     everywhere(async |cluster| {
         cluster.apply(&json!({
             "apiVersion": "v1", "kind": "Service",
@@ -125,8 +134,9 @@ async fn the_chart_gives_the_rights_that_are_used() -> Result<()> {
         }))
         .await?;
         let service = format!("--publish-service={}/sluice-data-plane", cluster.namespace());
-        perform(cluster, &[&service]).await?;
-        is_used(&cluster.gate().asked(), &given("By default")?)
+        let flags: Vec<&str> = flags.iter().copied().chain([service.as_str()]).collect();
+        perform(cluster, &flags).await?;
+        is_used(&cluster.gate().asked(), &given(title)?)
     })
     .await
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::fetch::{Fetched, Fetcher};
 use super::ingresses::{Consequences, Ingresses, Standing};
 use super::named::{Named, Step, described};
-use super::raw::Whole;
+use super::raw::Raw;
 use super::references::{self, Name};
 use super::scopes::{Heard, Scopes};
 use super::unreadable::Unreadable;
@@ -105,6 +105,8 @@ impl Collector {
                 self.scopes.enter(&namespace.key().name);
             }
             Heard::Head(_, Kind::Namespace, News::Gone(key)) => self.scopes.leave(&key.name),
+            Heard::Head(_, Kind::Pod, News::Seen(pod)) => self.see(Kind::Pod, pod),
+            Heard::Head(_, Kind::Pod, News::Gone(key)) => self.lose(Kind::Pod, key),
             Heard::Head(_, kind, News::Seen(head)) => {
                 let step = self.named.shown(&(kind, head.key()), head.version());
                 self.take(step);
@@ -122,7 +124,7 @@ impl Collector {
         }
     }
 
-    fn see(&mut self, kind: Kind, object: Whole) {
+    fn see<const METADATA_ONLY: bool>(&mut self, kind: Kind, object: Raw<METADATA_ONLY>) {
         let key = object.key();
         let standing = (kind == Kind::Ingress).then(|| Standing::of(object.value()));
         match object.object(kind) {

@@ -5,6 +5,7 @@
 //!   watch  Secret, ConfigMap ------metadata only---> Named          |
 //!                                      ^   |read      |             v
 //!                          what our Ingresses name <--+----- Collector --batches of Event--> publisher
+//!   watch  Pod (--pod-weights) ----metadata only-------------> Collector
 //!   watch  Namespace --(selector)--> scopes come and go             |
 //!                                                                   +--Sighting--> status
 //! ```
@@ -45,6 +46,8 @@ pub(crate) use raw::{Head, resource};
 pub(crate) struct Settings {
     /// For the class rules, which decide whose Secrets are read.
     pub(crate) options: Options,
+    /// Pods are followed, too, for the weights that they say.
+    pub(crate) pod_weights: bool,
     /// Only namespaces with these labels; excludes `Options::watch_namespace`.
     pub(crate) namespace_selector: Option<String>,
     /// Secrets and ConfigMaps that flags name; they are watched one by one, wherever they are.
@@ -68,7 +71,7 @@ pub(crate) async fn follow(client: Client, settings: Settings, listeners: Listen
         must_exist(&client, namespace).await?;
     }
     let (sender, inbox) = mpsc::channel(1024);
-    let mut scopes = Scopes::new(client.clone(), sender.clone());
+    let mut scopes = Scopes::new(client.clone(), sender.clone(), settings.pod_weights);
     let classes = classes_are_readable(&client).await?;
     if classes {
         scopes.watch_cluster(Kind::IngressClass);

@@ -44,9 +44,7 @@ impl<const METADATA_ONLY: bool> Raw<METADATA_ONLY> {
     pub(crate) fn value(&self) -> &Value {
         &self.value
     }
-}
 
-impl Whole {
     /// Reads it as what it should be. What changes without a meaning for traffic (versions, status, noise) is left
     /// out, so that it does not look like a change: our own status writes would come back as work.
     pub(crate) fn object(self, kind: Kind) -> Result<Object, InvalidObject> {
@@ -141,6 +139,7 @@ pub(crate) fn resource(kind: Kind) -> ApiResource {
         Kind::Ingress => ApiResource::erase::<networking::Ingress>(&()),
         Kind::IngressClass => ApiResource::erase::<networking::IngressClass>(&()),
         Kind::Namespace => ApiResource::erase::<v1::Namespace>(&()),
+        Kind::Pod => ApiResource::erase::<v1::Pod>(&()),
         Kind::Secret => ApiResource::erase::<v1::Secret>(&()),
         Kind::Service => ApiResource::erase::<v1::Service>(&()),
     }

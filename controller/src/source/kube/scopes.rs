@@ -29,6 +29,7 @@ pub(super) struct Scopes {
     client: Client,
     sender: mpsc::Sender<Heard>,
     next: WatchId,
+    pods: bool,
     /// Those that have not yet said what was there at first.
     listing: BTreeSet<WatchId>,
     /// What ends the watches of a namespace that was selected.
@@ -36,8 +37,8 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>) -> Self {
-        Scopes { client, sender, next: 0, listing: BTreeSet::new(), selected: BTreeMap::new() }
+    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>, pods: bool) -> Self {
+        Scopes { client, sender, next: 0, pods, listing: BTreeSet::new(), selected: BTreeMap::new() }
     }
 
     /// Whether every watch has said what was there at first.
@@ -98,6 +99,9 @@ impl Scopes {
             // Releases of Helm are Secrets of megabytes, and nothing ever names them.
             let fields = (kind == Kind::Secret).then(|| "type!=helm.sh/release.v1".to_owned());
             self.watch_head(Scope { fields, ..scope(kind) }, stop.clone());
+        }
+        if self.pods {
+            self.watch_head(scope(Kind::Pod), stop.clone());
         }
     }
 

@@ -38,6 +38,8 @@ pub struct Admission {
     pub warnings: Vec<String>,
     /// How many Ingresses were looked at.
     pub looked_at: usize,
+    /// How large what they came to is, as JSON.
+    pub config_bytes: usize,
 }
 
 impl Admission {
@@ -95,6 +97,7 @@ fn translate_with_neighbours(
     ingresses.sort_by_cached_key(|ingress| seniority(ingress, resources));
     admission.looked_at = ingresses.len();
     let translation = translate_these(ingresses, resources, options);
+    admission.config_bytes = serde_json::to_vec(translation.config()).map_or(0, |text| text.len());
     let object = ObjectRef { kind: Kind::Ingress, key };
     let (own, all) = (translation.routing_reports(), translation.reports());
     for report in all.into_iter().filter(|report| report.object == object) {

@@ -6,7 +6,7 @@ use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::Parsed;
 use super::view::View;
 
-const NO_FCGI: &str = "an HTTP server beside the FastCGI application";
+const NO_FCGI: &str = "put an HTTP server beside the FastCGI application";
 
 pub(super) const GROUP: Group = Group {
     title: "Protocols to the pods",

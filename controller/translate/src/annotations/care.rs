@@ -7,6 +7,7 @@ use sluice_ir::{Care, Ejection};
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
+use super::zone;
 
 /// Seconds out, when nobody says how many.
 const SECONDS: NonZeroU32 = NonZeroU32::new(30).unwrap();
@@ -24,6 +25,7 @@ pub(super) const GROUP: Group = Group {
         annotation("sluice.dev/max-ejected", Value::Int, Risk::Low, Scope::Location).full(),
         annotation("sluice.dev/panic-threshold", Value::Int, Risk::Low, Scope::Location).full(),
         annotation("sluice.dev/hash-load-factor", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation(zone::NAME, Value::OneOf(zone::VALUES), Risk::Low, Scope::Location).full(),
     ],
 };
 

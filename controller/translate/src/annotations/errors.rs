@@ -8,19 +8,15 @@ use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
 
-/// `sluice run --data-plane nginx` names it in its log.
-const NGINX: Support = Support::Reported("error pages in the pods");
-
 pub(super) const GROUP: Group = Group {
     title: "Errors",
     annotations: &[
         annotation("default-backend", Value::Service, Risk::Low, Scope::Location).full(),
         annotation("custom-http-errors", Value::List, Risk::Low, Scope::Location)
             .partly("the error service gets a GET, and answers before the end of a request's body are not replaced")
-            .nginx(NGINX),
+            .nginx(Support::Full),
         annotation("disable-proxy-intercept-errors", Value::Bool, Risk::Low, Scope::Location)
-            .partly("errors of the data plane itself are not replaced, either")
-            .nginx(NGINX),
+            .partly("errors of the data plane itself are not replaced, either"),
     ],
 };
 

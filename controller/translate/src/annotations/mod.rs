@@ -34,6 +34,7 @@ mod tls_redirect;
 pub(crate) mod value;
 mod view;
 mod waf;
+mod zone;
 
 use std::sync::Arc;
 
@@ -128,6 +129,8 @@ pub(crate) struct Balance {
     pub(crate) load_balance: LoadBalance,
     pub(crate) affinity: Option<Affinity>,
     pub(crate) care: Care,
+    /// Pods near the data plane come first.
+    pub(crate) prefer_zone: bool,
     /// The address of the Service itself is the only endpoint.
     pub(crate) service_upstream: bool,
 }
@@ -209,6 +212,7 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         connect_timeout,
         protocol: spoken.protocol,
         tls,
+        proxy_protocol: false,
         keep: globals.transport.keep.clone(),
     };
     let connect_timeout = proxy::connect_timeout(view, globals);
@@ -221,11 +225,12 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
     let load_balance = hash::hash(view).unwrap_or(named);
     let affinity = affinity::affinity(view);
     let canary_is_sticky = !affinity::is_legacy(view);
+    let prefer_zone = zone::prefer_zone(view);
     let service_upstream = load_balance::service_upstream(view, globals);
     BackendTerms {
         transport: transport(always, connect_timeout),
         for_https,
-        balance: Balance { load_balance, affinity, care: care::care(view), service_upstream },
+        balance: Balance { load_balance, affinity, care: care::care(view), prefer_zone, service_upstream },
         canary_is_sticky,
     }
 }

@@ -4,7 +4,7 @@ use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
 use super::view::View;
 
-const NO_TRACES: &str = "tracing in the pods; Sluice sends no spans yet";
+const NO_TRACES: &str = "trace in the pods; Sluice sends no spans yet";
 
 pub(super) const GROUP: Group = Group {
     title: "Logs and traces",

@@ -15,7 +15,7 @@ pub(super) const GROUP: Group = Group {
         annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full(),
         annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress).full(),
         annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress)
-            .instead("the ciphers of BoringSSL; restrict them in the pods")
+            .instead("BoringSSL's ciphers are offered; restrict them in the pods")
             .harmless(&["DEFAULT"]),
         annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress).full(),
     ],

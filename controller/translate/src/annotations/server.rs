@@ -12,7 +12,7 @@ pub(super) const GROUP: Group = Group {
         annotation("server-alias", Value::List, Risk::High, Scope::Ingress)
             .partly("names and one-label wildcards; regular expressions are reported"),
         annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Ingress)
-            .instead("ssl-ciphers of the ConfigMap, for all hosts"),
+            .instead("use ssl-ciphers of the ConfigMap, for all hosts"),
         annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Ingress)
             .needless("the order of the server's ciphers always counts"),
         annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress).harmless(&["false"]),

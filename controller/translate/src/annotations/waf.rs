@@ -2,7 +2,7 @@
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 
-const INSTEAD: &str = "a web application firewall in front of Sluice";
+const INSTEAD: &str = "put a web application firewall in front of Sluice";
 
 pub(super) const GROUP: Group = Group {
     title: "Web application firewall",

@@ -21,6 +21,8 @@ use view::View;
 
 pub use keys::{KEYS, Key};
 
+const MOST_STREAM_ATTEMPTS: u32 = 16;
+
 /// The ConfigMap, typed, over ingress-nginx's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Globals {
@@ -55,6 +57,7 @@ pub(crate) struct Globals {
     pub(crate) unguarded: Vec<String>,
     /// `global-auth-url`: who is asked about clients, except where `enable-global-auth` is off.
     pub(crate) question: Option<Question>,
+    pub(crate) streams: Patience,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
     pub(crate) admission: Strictness,
@@ -67,6 +70,15 @@ pub(crate) struct Strictness {
     pub(crate) path_types: bool,
     /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
     pub(crate) allow_snippets: bool,
+}
+
+/// `proxy-stream-*`: how long ports without HTTP wait for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// Seconds of silence.
+    pub(crate) idle: u32,
+    /// Pods for one connection.
+    pub(crate) attempts: u32,
 }
 
 impl Default for Globals {
@@ -93,6 +105,7 @@ impl Default for Globals {
             balance: Balance::default(),
             unguarded: vec!["/.well-known/acme-challenge".to_owned()],
             question: None,
+            streams: Patience { idle: 600, attempts: 3 },
             closed: false,
             admission: Strictness { path_types: true, allow_snippets: false },
         }
@@ -124,6 +137,7 @@ impl Globals {
         view.set(&mut self.admission.path_types, "strict-validate-path-type", value::bool);
         view.set(&mut self.admission.allow_snippets, "allow-snippet-annotations", value::bool);
         self.take_redirects(view);
+        self.take_streams(view);
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
         compression::take(&mut self.edge.compression, view);
@@ -154,6 +168,20 @@ impl Globals {
         view.set(&mut self.keeps_errors, "disable-proxy-intercept-errors", value::bool);
         view.set(&mut self.balance.load_balance, "load-balance", algorithm);
         view.set(&mut self.balance.service_upstream, "service-upstream", value::bool);
+    }
+
+    fn take_streams(&mut self, view: &mut View<'_, '_>) {
+        let mut again = true;
+        let Patience { idle, attempts } = &mut self.streams;
+        view.set(idle, "proxy-stream-timeout", |text| Ok(value::span(text)?.div_ceil(1000)));
+        view.set(attempts, "proxy-stream-next-upstream-tries", value::count);
+        view.set(&mut again, "proxy-stream-next-upstream", value::bool);
+        // nginx: 0 is no limit.
+        *attempts = match (again, *attempts) {
+            (false, _) => 1,
+            (true, 0) => MOST_STREAM_ATTEMPTS,
+            (true, some) => some.min(MOST_STREAM_ATTEMPTS),
+        };
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {

@@ -1,7 +1,8 @@
 //! Canaries: Ingresses that are a second backend of another one's.
 //!
 //! A canary makes no host and no path. Its host, path and type only say which backend it is the second of; it then is
-//! that for every path that leads there. The first canary of a backend is its only one.
+//! that for every path that leads there. A backend may have several: the filter asks the headers of each, then the cookies
+//! of each, and then draws one by the weights of all.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,9 @@ use super::Assembly;
 use super::claim::Author;
 use crate::Severity;
 use crate::path::{self, PathType};
+
+/// More canaries of one backend than this, the filter does not tell apart.
+const MOST: usize = 64;
 
 /// A canary that waits until all the others are known.
 #[derive(Debug)]
@@ -60,24 +64,21 @@ impl Assembly<'_> {
         }
     }
 
-    /// The canary of each backend that has one.
-    pub(super) fn canaries_by_backend(&mut self) -> BTreeMap<BackendId, Canary> {
-        let mut by_backend: BTreeMap<BackendId, Canary> = BTreeMap::new();
+    /// The canaries of each backend that has any, in the order of their Ingresses.
+    pub(super) fn canaries_by_backend(&mut self) -> BTreeMap<BackendId, Vec<Canary>> {
+        let mut by_backend: BTreeMap<BackendId, Vec<Canary>> = BTreeMap::new();
         for candidate in std::mem::take(&mut self.canaries) {
             let Candidate { author, field, backend, rules, .. } = &candidate;
-            match self.main_of(&candidate) {
-                Ok(main) if by_backend.contains_key(&main) => {
-                    let reason = "expected to be the only canary of its backend, got an older one before";
-                    self.report(&author.object).say(Severity::Warning, field, reason, "canary not used");
-                }
+            let complaint = match self.main_of(&candidate) {
                 Ok(main) => {
                     let sticky = author.annotations.backend.canary_is_sticky;
-                    by_backend
-                        .insert(main, Canary { backend: backend.clone(), rules: rules.clone(), sticky });
+                    let canary = Canary { backend: backend.clone(), rules: rules.clone(), sticky };
+                    add(by_backend.entry(main).or_default(), canary).err()
                 }
-                Err(reason) => {
-                    self.report(&author.object).say(Severity::Warning, field, reason, "canary not used");
-                }
+                Err(reason) => Some((reason, "canary not used")),
+            };
+            if let Some((reason, consequence)) = complaint {
+                self.report(&author.object).say(Severity::Warning, field, reason, consequence);
             }
         }
         by_backend
@@ -102,9 +103,32 @@ impl Assembly<'_> {
     }
 }
 
-/// Gives a location the canary of its backend.
-pub(super) fn attach(location: &mut Location, canaries: &BTreeMap<BackendId, Canary>) {
+/// Adds one more canary of a backend, unless it is there: an Ingress may name it on every path of that backend. An error
+/// is what is wrong and what happens instead.
+fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (&'static str, &'static str)> {
+    if canaries.contains(&canary) {
+        return Ok(());
+    }
+    if canaries.len() == MOST {
+        return Err(("expected at most 64 canaries of one backend, got more", "canary not used"));
+    }
+    let share = |canary: &Canary| f64::from(canary.rules.weight) / f64::from(canary.rules.total.max(1));
+    let taken: f64 = canaries.iter().map(share).sum();
+    // A little more than everything is rounding.
+    let is_cut = canary.rules.weight > 0 && taken + share(&canary) > 1.0 + 1e-9;
+    canaries.push(canary);
+    match is_cut {
+        true => Err((
+            "expected weights of all canaries of one backend that are together no more than everything, got more",
+            "weight cut to what older canaries leave",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Gives a location the canaries of its backend.
+pub(super) fn attach(location: &mut Location, canaries: &BTreeMap<BackendId, Vec<Canary>>) {
     if let Action::Forward(main) = &location.action {
-        location.canaries.extend(canaries.get(&main.service_port()).cloned());
+        location.canaries.extend(canaries.get(&main.service_port()).into_iter().flatten().cloned());
     }
 }

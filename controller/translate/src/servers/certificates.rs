@@ -12,7 +12,8 @@ use sluice_ir::{Action, Demand, HostTls, Redirect, RedirectTo, SecretId, Server,
 use super::Assembly;
 use super::claim::Author;
 use crate::object::{is_dns_name, shortened};
-use crate::{ObjectKey, Resources, Severity};
+use crate::references::Fault;
+use crate::{Kind, ObjectKey, Resources, Severity};
 
 impl Assembly<'_> {
     /// The catch-all server always has the default certificate.
@@ -57,10 +58,10 @@ impl Assembly<'_> {
         let Some(position) = author.tls.iter().position(lists_host) else {
             return author.tls.iter().find_map(|entry| self.present(host, entry, author).ok().flatten());
         };
-        self.present(host, &author.tls[position], author).unwrap_or_else(|reason| {
+        self.present(host, &author.tls[position], author).unwrap_or_else(|Fault { reason, missing }| {
             let field = format!("spec.tls[{position}].secretName");
             let consequence = format!("{host} presents the default certificate");
-            self.report(&author.object).say(Severity::Warning, field, reason, consequence);
+            self.report(&author.object).say(Severity::Warning, field, reason, consequence).missing = missing;
             None
         })
     }
@@ -71,20 +72,19 @@ impl Assembly<'_> {
         host: &str,
         entry: &IngressTLS,
         author: &Author,
-    ) -> Result<Option<SecretId>, String> {
+    ) -> Result<Option<SecretId>, Fault> {
         let Some(name) = entry.secret_name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(None);
         };
         if !is_dns_name(name) {
-            return Err(format!("expected the name of a Secret, got {:?}", shortened(name)));
+            return Err(format!("expected the name of a Secret, got {:?}", shortened(name)).into());
         }
         let key = ObjectKey::new(author.object.key.namespace.clone(), name);
         let secret = self.resources.secrets.get(&key);
-        let secret = secret
-            .ok_or_else(|| format!("expected a Secret, got {:?}, which does not exist", key.to_string()))?;
+        let secret = secret.ok_or_else(|| Fault::missing(Kind::Secret, key.clone()))?;
         let pair = secret.pair()?;
         if !pair.covers(host) {
-            return Err(format!("expected a certificate that is good for {host}, got one that is not"));
+            return Err(format!("expected a certificate that is good for {host}, got one that is not").into());
         }
         Ok(Some(self.secrets.present(&key, pair)))
     }

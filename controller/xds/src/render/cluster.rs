@@ -8,8 +8,10 @@ use envoy_types::pb::envoy::config::cluster::v3::cluster::{
 };
 use envoy_types::pb::envoy::config::cluster::v3::load_balancing_policy::Policy;
 use envoy_types::pb::envoy::config::cluster::v3::{CircuitBreakers, Cluster, LoadBalancingPolicy};
+use envoy_types::pb::envoy::config::core::v3::transport_socket::ConfigType as SocketConfig;
 use envoy_types::pb::envoy::config::core::v3::{
-    Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions as CommonOptions, TypedExtensionConfig,
+    Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions as CommonOptions, ProxyProtocolConfig,
+    TransportSocket, TypedExtensionConfig,
 };
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
 use envoy_types::pb::envoy::extensions::filters::http::upstream_codec::v3::UpstreamCodec;
@@ -18,6 +20,8 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::override_host::OverrideHostSource;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
+use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
+use envoy_types::pb::envoy::extensions::transport_sockets::raw_buffer::v3::RawBuffer;
 use envoy_types::pb::envoy::extensions::upstreams::http::v3::HttpProtocolOptions;
 use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_options::explicit_http_config::ProtocolConfig;
 use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_options::{
@@ -42,12 +46,33 @@ pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
         name: id.as_str().to_owned(),
         // Envoy takes no 0.
         connect_timeout: seconds(transport.connect_timeout.max(1).into()),
-        transport_socket: transport.tls.as_ref().map(|tls| upstream_tls::socket(tls, transport.protocol)),
+        transport_socket: socket(transport),
         circuit_breakers: Some(no_limits()),
         typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(transport))]),
         ignore_health_on_host_removal: true,
         ..discovered(id, backend)
     }
+}
+
+fn socket(transport: &Transport) -> Option<TransportSocket> {
+    let tls = transport.tls.as_ref().map(|tls| upstream_tls::socket(tls, transport.protocol));
+    if !transport.proxy_protocol {
+        return tls;
+    }
+    let plain = || TransportSocket {
+        name: "envoy.transport_sockets.raw_buffer".to_owned(),
+        config_type: any(RawBuffer {}).map(SocketConfig::TypedConfig),
+    };
+    let told = ProxyProtocolUpstreamTransport {
+        // nginx writes version 1.
+        config: Some(ProxyProtocolConfig::default()),
+        transport_socket: Some(tls.unwrap_or_else(plain)),
+        ..ProxyProtocolUpstreamTransport::default()
+    };
+    Some(TransportSocket {
+        name: "envoy.transport_sockets.upstream_proxy_protocol".to_owned(),
+        config_type: any(told).map(SocketConfig::TypedConfig),
+    })
 }
 
 /// Pods come by EDS and are chosen by the filter; a host outside of the cluster comes from DNS.

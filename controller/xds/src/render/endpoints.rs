@@ -4,6 +4,7 @@ use envoy_types::pb::envoy::config::endpoint::v3::lb_endpoint::HostIdentifier;
 use envoy_types::pb::envoy::config::endpoint::v3::{
     ClusterLoadAssignment, Endpoint as EnvoyEndpoint, LbEndpoint, LocalityLbEndpoints,
 };
+use envoy_types::pb::google::protobuf::UInt32Value;
 use sluice_ir::{BackendId, Endpoint, Outside};
 
 use super::wire::{address, host_address};
@@ -37,7 +38,13 @@ pub(super) fn named(id: &BackendId, outside: &Outside) -> ClusterLoadAssignment 
 
 fn endpoint(endpoint: &Endpoint) -> LbEndpoint {
     let host = EnvoyEndpoint { address: Some(address(endpoint.address)), ..EnvoyEndpoint::default() };
-    LbEndpoint { host_identifier: Some(HostIdentifier::Endpoint(host)), ..LbEndpoint::default() }
+    // Envoy's own balancing is what is left when the filter chose nobody; one is its default.
+    let weight = Some(endpoint.weight.get()).filter(|weight| *weight > 1);
+    LbEndpoint {
+        host_identifier: Some(HostIdentifier::Endpoint(host)),
+        load_balancing_weight: weight.map(|weight| UInt32Value { value: weight.into() }),
+        ..LbEndpoint::default()
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod manager;
 mod policy;
 mod requests;
 mod route;
+mod stream;
 mod tls;
 mod upstream_tls;
 mod wire;
@@ -28,6 +29,7 @@ pub use endpoints::load_assignment;
 pub use filter::{CAPABILITIES, filter};
 pub use listener::{listener, tls_listener};
 pub use route::routes;
+pub use stream::stream;
 pub use tls::secret;
 pub use upstream_tls::named_secret;
 

@@ -1,10 +1,10 @@
 //! Protobuf values that every renderer needs.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use envoy_types::pb::envoy::config::core::v3::address::Address as AddressKind;
 use envoy_types::pb::envoy::config::core::v3::config_source::ConfigSourceSpecifier;
-use envoy_types::pb::envoy::config::core::v3::socket_address::PortSpecifier;
+use envoy_types::pb::envoy::config::core::v3::socket_address::{PortSpecifier, Protocol};
 use envoy_types::pb::envoy::config::core::v3::{
     Address, AggregatedConfigSource, ApiVersion, ConfigSource, SocketAddress, TypedExtensionConfig,
 };
@@ -47,8 +47,18 @@ pub(super) fn address(address: SocketAddr) -> Address {
 }
 
 pub(super) fn host_address(host: &str, port: u16) -> Address {
+    of_protocol(host, port, Protocol::Tcp)
+}
+
+/// What is listened on, for connections or for datagrams.
+pub(super) fn socket(ip: IpAddr, port: u16, protocol: Protocol) -> Address {
+    of_protocol(&ip.to_string(), port, protocol)
+}
+
+fn of_protocol(host: &str, port: u16, protocol: Protocol) -> Address {
     Address {
         address: Some(AddressKind::SocketAddress(SocketAddress {
+            protocol: protocol.into(),
             address: host.to_owned(),
             port_specifier: Some(PortSpecifier::PortValue(u32::from(port))),
             ..SocketAddress::default()

@@ -21,6 +21,7 @@ impl Envoy {
     pub(crate) fn start(binary: &Path, controller: &Path, http: SocketAddr) -> Envoy {
         let folder = tempfile::tempdir().unwrap();
         let settings = BootstrapSettings {
+            zone: None,
             node_id: "real".to_owned(),
             admin_socket: folder.path().join("admin.sock"),
             controller: ControllerAddress::Unix(controller.to_owned()),

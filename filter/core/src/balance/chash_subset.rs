@@ -30,7 +30,10 @@ impl ChashSubset {
         let groups = all.len().div_ceil(size);
         let members: Vec<EndpointIdx> = all.iter().cycle().take(groups * size).copied().collect();
         let names: Vec<String> = (1..=groups).map(|n| format!("set{n}")).collect();
-        let ring = Ring::new(names.iter().map(|name| (name.as_str(), 1)));
+        // Groups of equal size weigh what their members do; without weights that is the same for all.
+        let weight = |group: &[EndpointIdx]| group.iter().map(|&idx| u32::from(endpoints.weight(idx))).sum();
+        let weights = members.chunks(size).map(weight);
+        let ring = Ring::new(names.iter().map(String::as_str).zip(weights));
         ChashSubset { members, size, ring }
     }
 
@@ -147,5 +150,12 @@ mod tests {
         let hits = Ground::new(&[1; 9]).without(&[3, 4, 5]).hits(LoadBalance::ChashSubset(3), 3_000);
         assert_eq!(hits[3] + hits[4] + hits[5], 0);
         assert_eq!(hits.iter().sum::<usize>(), 3_000);
+    }
+
+    #[test]
+    fn groups_get_keys_by_the_weight_of_their_members() {
+        let hits = Ground::new(&[3, 3, 3, 1, 1, 1]).hits(LoadBalance::ChashSubset(3), 10_000);
+        assert!(hits[..3].iter().all(|hits| (2_000..3_000).contains(hits)), "{hits:?}");
+        assert!(hits[3..].iter().all(|hits| (500..1_100).contains(hits)), "{hits:?}");
     }
 }

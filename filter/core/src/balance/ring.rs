@@ -7,8 +7,9 @@ use crc32fast::Hasher;
 
 /// Points of a node of weight one.
 const POINTS: u32 = 160;
-/// Weights beyond this are scaled down: more points do not make a ring fairer, only larger.
-const LARGEST: u32 = 100;
+/// Points of a node on average, at most: more do not make a ring fairer, only larger. What pods write does not decide how
+/// much memory they take.
+const MEAN: u64 = 4 * POINTS as u64;
 
 /// Points of nodes, sorted by hash.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,15 +47,17 @@ impl Point {
 
 impl Ring {
     /// A ring of nodes by name, in the order of their numbers, with their weights.
-    pub fn new<'a>(nodes: impl Iterator<Item = (&'a str, u16)> + Clone) -> Self {
-        let heaviest = nodes.clone().map(|(_, weight)| u32::from(weight)).max().unwrap_or(1);
-        let scaled = |weight: u16| match heaviest {
-            0..=LARGEST => u32::from(weight),
-            _ => (u32::from(weight) * LARGEST / heaviest).max(1),
-        };
+    pub fn new<'a>(nodes: impl Iterator<Item = (&'a str, u32)> + Clone) -> Self {
+        let unit = nodes.clone().fold(0, |unit, (_, weight)| divisor(unit, weight)).max(1);
+        let units = || nodes.clone().map(|(_, weight)| u64::from(weight / unit));
+        let (count, total) = (units().count() as u64, units().sum::<u64>().max(1));
+        let scale = |points: u64| (points.saturating_mul(MEAN * count) / (total * u64::from(POINTS))).max(1);
+        let fits = total * u64::from(POINTS) <= MEAN * count;
         let mut ring: Vec<(u32, Point)> = Vec::new();
-        for (node, (name, weight)) in (0..).zip(nodes) {
-            add(&mut ring, node, name, scaled(weight) * POINTS);
+        for (node, ((name, _), units)) in (0..).zip(nodes.clone().zip(units())) {
+            let points = units * u64::from(POINTS);
+            let points = if fits { points } else { scale(points) };
+            add(&mut ring, node, name, u32::try_from(points).unwrap_or(u32::MAX));
         }
         ring.sort_unstable();
         Ring {
@@ -83,6 +86,11 @@ impl Ring {
     }
 }
 
+/// The greatest that divides both.
+fn divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
 fn add(ring: &mut Vec<(u32, Point)>, node: u32, name: &str, points: u32) {
     let base = crc32fast::hash(name.as_bytes());
     let mut previous = 0u32;
@@ -91,8 +99,7 @@ fn add(ring: &mut Vec<(u32, Point)>, node: u32, name: &str, points: u32) {
         let mut hasher = Hasher::new_with_initial(base);
         hasher.update(&previous.to_le_bytes());
         previous = hasher.finalize();
-        // `points` is at most 16,000, so the product fits, and the quotient is below 65,536.
-        let rank = u16::try_from(n * 65_536 / points).unwrap_or(u16::MAX);
+        let rank = u16::try_from(u64::from(n) * 65_536 / u64::from(points)).unwrap_or(u16::MAX);
         ring.push((previous, Point { node, rank }));
     }
 }
@@ -153,9 +160,11 @@ mod tests {
 
     #[test]
     fn weights_are_points_and_huge_weights_do_not_make_huge_rings() {
-        let of = |weights: [u16; 2]| Ring::new(["a", "b"].into_iter().zip(weights)).points.len();
+        let of = |weights: [u32; 2]| Ring::new(["a", "b"].into_iter().zip(weights)).points.len();
         assert_eq!(of([1, 3]), 640);
-        assert_eq!(of([u16::MAX, 1]), 16_160);
+        assert_eq!(of([100, 300]), 640, "what counts is how they compare");
+        assert_eq!(of([1000, 999]), 1279);
+        assert_eq!(of([u32::MAX, 1]), 1280);
     }
 
     #[test]

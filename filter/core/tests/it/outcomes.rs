@@ -162,7 +162,7 @@ fn response_times_decide_and_belong_to_the_endpoint_that_answered() {
 fn zones_come_first_and_fail_open() {
     let mut site = Site::new(4);
     for (endpoint, zone) in site.shop.endpoints.iter_mut().zip(["a", "b", "a", "b"]) {
-        endpoint.zone = Some(zone.into());
+        endpoint.zones = vec![zone.into()];
     }
     site.shop.prefer_zone = true;
     site.shop.outlier = outlier(1, 50, 0);

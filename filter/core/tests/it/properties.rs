@@ -24,7 +24,7 @@ fn endpoints() -> impl Strategy<Value = Vec<Endpoint>> {
     prop::collection::vec(one, 1..40).prop_map(|all| {
         let describe = |(n, (weight, zone, draining)): (usize, (u16, Option<&str>, bool))| Endpoint {
             weight: weight.try_into().unwrap(),
-            zone: zone.map(str::to_owned),
+            zones: zone.map(str::to_owned).into_iter().collect(),
             draining,
             ..Endpoint::at(address(n + 1))
         };

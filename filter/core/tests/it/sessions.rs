@@ -183,7 +183,7 @@ fn zones_are_for_new_sessions_and_old_ones_stay_where_they_are() {
         site.publish();
         let old = clients(&mut site, 40);
         for (n, endpoint) in site.shop.endpoints.iter_mut().enumerate() {
-            endpoint.zone = Some(if n < 2 { "a" } else { "b" }.into());
+            endpoint.zones = vec![if n < 2 { "a" } else { "b" }.into()];
         }
         site.publish();
         for (mut client, home) in old {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sluice_tests::manifests::{Ingress, endpoint_slice, service};
 
 /// Behind each of them. Nothing listens there.
-const PODS: u8 = 10;
+pub(crate) const PODS: u8 = 10;
 const NAMESPACES: usize = 100;
 
 /// The objects of one of them: Service, EndpointSlice, Ingress.

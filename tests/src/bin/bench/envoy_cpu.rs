@@ -24,6 +24,8 @@ use crate::{Effort, native};
 const HOST: &str = "web.test";
 const PODS: u16 = 4;
 const CONNECTIONS: usize = 16;
+/// Who come in turn, where each has a session.
+const CLIENTS: usize = 1000;
 /// The policy that Envoy itself is measured with.
 const NATIVE: &str = "round_robin";
 
@@ -32,8 +34,8 @@ pub(crate) struct EnvoyCpu {
     pub(crate) policy: &'static str,
     /// Of the Ingress, to choose that policy.
     pub(crate) annotations: &'static [(&'static str, &'static str)],
-    /// Of every request: a session that exists.
-    pub(crate) cookie: Option<&'static str>,
+    /// Clients have sessions, each its own.
+    pub(crate) sessions: bool,
     pub(crate) target: f64,
 }
 
@@ -58,11 +60,11 @@ impl EnvoyCpu {
         pods.iter().for_each(|pod| pod.script(Script::echo().answer("*", small.clone())));
         let native_port = Port::reserve()?;
         let native = native::bootstrap(&manifests(&network, &[])?, native_port.addr()).await?;
-        let native = Side::start(&native, native_port.addr(), self.request()).await?;
+        let native = Side::start(&native, native_port.addr(), self.requests()).await?;
         let (manifests, port) = (manifests(&network, self.annotations)?, Port::reserve()?);
         let controller = Options::new(&manifests).without_data_plane().http(port.addr()).start().await?;
-        let ours =
-            Side::start(&sluice::bootstrap(controller.xds(), "bench")?, port.addr(), self.request()).await?;
+        let bootstrap = sluice::bootstrap(controller.xds(), "bench")?;
+        let ours = Side::start(&bootstrap, port.addr(), self.requests()).await?;
 
         let (mut natives, mut our) = (Vec::new(), Vec::new());
         for round in 0..effort.rounds {
@@ -78,10 +80,12 @@ impl EnvoyCpu {
         Ok(self.measured(median(&our), median(&natives), natives.len()))
     }
 
-    /// The same to both sides.
-    fn request(&self) -> Request {
+    /// The same to both sides. Any text is the key of a session, whoever wrote it.
+    fn requests(&self) -> Vec<Request> {
         let request = Request::get(HOST, "/");
-        self.cookie.iter().fold(request, |request, cookie| request.header("cookie", cookie))
+        let of_client =
+            |n| request.clone().header("cookie", &format!("INGRESSCOOKIE=1700000000.{n:03}.7.{n}"));
+        if self.sessions { (0..CLIENTS).map(of_client).collect() } else { vec![request] }
     }
 
     fn measured(&self, ours: f64, native: f64, rounds: usize) -> Vec<Measured> {
@@ -109,16 +113,16 @@ fn manifests(network: &Network, annotations: &[(&str, &str)]) -> Result<Manifest
 struct Side {
     envoy: Envoy,
     addr: SocketAddr,
-    request: Request,
+    requests: Vec<Request>,
 }
 
 impl Side {
     /// Warm: the filter has its tables, and connections to all pods are open.
-    async fn start(bootstrap: &str, addr: SocketAddr, request: Request) -> Result<Side> {
+    async fn start(bootstrap: &str, addr: SocketAddr, requests: Vec<Request>) -> Result<Side> {
         let mut envoy = Envoy::start(bootstrap).await?;
         envoy.ready().await?;
         wait_for_status(addr, HOST, "/", 200).await?;
-        let side = Side { envoy, addr, request };
+        let side = Side { envoy, addr, requests };
         side.load(Duration::from_millis(500)).await?;
         Ok(side)
     }
@@ -132,7 +136,7 @@ impl Side {
     }
 
     async fn load(&self, time: Duration) -> Result<u64> {
-        let load = Load::new(self.addr, self.request.clone()).connections(CONNECTIONS);
+        let load = Load::of(self.addr, self.requests.clone()).connections(CONNECTIONS);
         let tally = load.run_for(time).await?;
         ensure!(tally.failed() == 0 && tally.total() > 0, "{tally}");
         Ok(tally.total())

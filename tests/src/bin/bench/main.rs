@@ -1,5 +1,5 @@
 //! `cargo xtask bench [NAME...]`: measurements on this machine, to be compared with each other, not with another
-//! machine's. Everything shares the same cores: load, pods, controller and Envoy.
+//! machine's. Everything shares the same cores: load, pods, controller and data plane.
 //!
 //! ```text
 //!   registry --rows--> which to run --> one file for each measured idea --Measured--> target/bench/results.json
@@ -15,6 +15,9 @@ mod endpoint_change;
 mod envoy_cpu;
 mod machine;
 mod native;
+mod nginx_change;
+mod nginx_cpu;
+mod nginx_start;
 mod pick;
 mod registry;
 mod results;

@@ -12,6 +12,9 @@ use crate::admission::Admission;
 use crate::compile::Compile;
 use crate::endpoint_change::EndpointChange;
 use crate::envoy_cpu::EnvoyCpu;
+use crate::nginx_change::NginxChange;
+use crate::nginx_cpu::NginxCpu;
+use crate::nginx_start::{NginxReloadStall, NginxWorkerStart};
 use crate::pick::{Algorithm, Pick};
 use crate::row::{Measured, Row};
 use crate::scale::{Scale, SourceKind};
@@ -23,9 +26,17 @@ fn all() -> Vec<Bench> {
         .into_iter()
         .flat_map(|endpoints| Algorithm::ALL.map(|algorithm| Bench::Pick(Pick { algorithm, endpoints })));
     let mut all = vec![
-        envoy_cpu("round_robin", &[], None, 1.2),
-        envoy_cpu("sticky", &[("affinity", "cookie")], Some("INGRESSCOOKIE=any-text-is-a-key"), 1.3),
-        envoy_cpu("ewma", &[("load-balance", "ewma")], None, 1.3),
+        envoy_cpu("round_robin", &[], false, 1.2),
+        envoy_cpu("sticky", &[("affinity", "cookie")], true, 1.3),
+        envoy_cpu("ewma", &[("load-balance", "ewma")], false, 1.3),
+        nginx_cpu("round_robin", &[], None, 1.15),
+        nginx_cpu("sticky", &[("affinity", "cookie")], Some("INGRESSCOOKIE=any-text-is-a-key"), 1.22),
+        nginx_cpu("ewma", &[("load-balance", "ewma")], None, 1.25),
+        Bench::NginxChange(NginxChange { endpoints: 1000, target: None }),
+        Bench::NginxChange(NginxChange { endpoints: 10_000, target: Some(20.0) }),
+        Bench::NginxChange(NginxChange { endpoints: 50_000, target: None }),
+        Bench::NginxWorkerStart(NginxWorkerStart),
+        Bench::NginxReloadStall(NginxReloadStall),
         Bench::EndpointChange(EndpointChange::Idle),
         Bench::EndpointChange(EndpointChange::Churn(100)),
         Bench::Compile(Compile { endpoints: 1000 }),
@@ -45,15 +56,28 @@ fn all() -> Vec<Bench> {
 fn envoy_cpu(
     policy: &'static str,
     annotations: &'static [(&'static str, &'static str)],
+    sessions: bool,
+    target: f64,
+) -> Bench {
+    Bench::EnvoyCpu(EnvoyCpu { policy, annotations, sessions, target })
+}
+
+fn nginx_cpu(
+    policy: &'static str,
+    annotations: &'static [(&'static str, &'static str)],
     cookie: Option<&'static str>,
     target: f64,
 ) -> Bench {
-    Bench::EnvoyCpu(EnvoyCpu { policy, annotations, cookie, target })
+    Bench::NginxCpu(NginxCpu { policy, annotations, cookie, target })
 }
 
 /// What is measured in one go; it may give several rows.
 pub(crate) enum Bench {
     EnvoyCpu(EnvoyCpu),
+    NginxCpu(NginxCpu),
+    NginxChange(NginxChange),
+    NginxWorkerStart(NginxWorkerStart),
+    NginxReloadStall(NginxReloadStall),
     EndpointChange(EndpointChange),
     Pick(Pick),
     Compile(Compile),
@@ -67,6 +91,10 @@ impl Bench {
     fn rows(&self) -> Vec<Row> {
         match self {
             Bench::EnvoyCpu(bench) => bench.rows(),
+            Bench::NginxCpu(bench) => bench.rows(),
+            Bench::NginxChange(bench) => bench.rows(),
+            Bench::NginxWorkerStart(bench) => bench.rows(),
+            Bench::NginxReloadStall(bench) => bench.rows(),
             Bench::EndpointChange(bench) => bench.rows().into(),
             Bench::Pick(bench) => bench.rows(),
             Bench::Compile(bench) => bench.rows(),
@@ -80,6 +108,10 @@ impl Bench {
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
         match self {
             Bench::EnvoyCpu(bench) => bench.run(effort).await,
+            Bench::NginxCpu(bench) => bench.run(effort).await,
+            Bench::NginxChange(bench) => bench.run(effort).await,
+            Bench::NginxWorkerStart(bench) => bench.run().await,
+            Bench::NginxReloadStall(bench) => bench.run(effort).await,
             Bench::EndpointChange(bench) => bench.run(effort).await,
             Bench::Pick(bench) => bench.run(effort),
             Bench::Compile(bench) => bench.run(effort),

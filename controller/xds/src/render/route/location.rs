@@ -13,7 +13,7 @@ use sluice_ir::{
     Action, BackendId, Canary, Edge, ErrorRequest, Location, Mirror, Policy, ServerName, Timeouts,
 };
 
-use super::matching::{is, is_there, match_of, matches, only_for, spoken};
+use super::matching::{is, is_there, match_of, only_for, spoken};
 use super::{cors, redirect, retry};
 use crate::BACKEND_HEADER;
 use crate::render::format::format;
@@ -97,10 +97,12 @@ fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge)
     if policy::has_own_limit(policy, edge.largest_body) {
         routes.push(only_for(forwarding(true, true), is_there("upgrade")));
     }
-    if retry::differs_by_method(&policy.retries) {
-        routes.push(only_for(forwarding(false, false), matches(":method", retry::NOT_IDEMPOTENT)));
+    let differs = retry::differs_by_method(&policy.retries);
+    if differs {
+        // First what is asked for most.
+        routes.push(retry::idempotent().fold(forwarding(true, false), only_for));
     }
-    routes.push(forwarding(true, false));
+    routes.push(forwarding(!differs, false));
     routes.into_iter().flat_map(|route| cors::variants(route, policy.cors.as_ref())).collect()
 }
 
@@ -171,6 +173,7 @@ mod tests {
 
     use sluice_ir::{PathMatch, Redirect, RedirectTo};
 
+    use super::super::matching::is_not;
     use super::*;
 
     fn routes_for(action: Action) -> Vec<Route> {
@@ -182,14 +185,16 @@ mod tests {
     #[test]
     fn what_cannot_be_repeated_without_harm_has_a_route_of_its_own() {
         let routes = routes_for(Action::Forward(BackendId::new("default", "shop", 80)));
-        let [post, get] = routes.as_slice() else { panic!("{routes:?}") };
+        let [get, post] = routes.as_slice() else { panic!("{routes:?}") };
         assert_eq!(post.name, get.name);
         let retry_on = |route: &Route| match &route.action {
             Some(RouteKind::Route(action)) => action.retry_policy.clone().unwrap().retry_on,
             other => panic!("{other:?}"),
         };
         assert!(retry_on(get).ends_with(",reset") && !retry_on(post).ends_with(",reset"));
-        assert_eq!(post.r#match.as_ref().unwrap().headers, [matches(":method", "POST|LOCK|PATCH")]);
+        let headers = |route: &Route| route.r#match.clone().unwrap().headers;
+        assert_eq!(headers(get), ["POST", "LOCK", "PATCH"].map(|method| is_not(":method", method)));
+        assert_eq!(headers(post), []);
     }
 
     #[test]

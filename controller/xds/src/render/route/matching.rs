@@ -66,6 +66,10 @@ pub(super) fn is(header: &str, value: &str) -> HeaderMatcher {
     header_matcher(header, MatchPattern::Exact(value.to_owned()))
 }
 
+pub(super) fn is_not(header: &str, value: &str) -> HeaderMatcher {
+    HeaderMatcher { invert_match: true, ..is(header, value) }
+}
+
 /// The whole value, whatever case its letters have.
 pub(in crate::render) fn is_in_any_case(header: &str, value: &str) -> HeaderMatcher {
     let pattern =

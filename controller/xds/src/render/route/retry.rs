@@ -1,14 +1,20 @@
 //! What is tried again: nginx's conditions in Envoy's words.
 
-use envoy_types::pb::envoy::config::route::v3::RetryPolicy;
 use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
+use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, RetryPolicy};
 use sluice_ir::{Retries, RetryOn, Timeouts};
 
+use super::matching::is_not;
 use crate::render::wire::{millis, number, seconds};
 
-/// Requests that may have changed something: they are not repeated once they may have reached a pod. A pattern for the
-/// method.
-pub(super) const NOT_IDEMPOTENT: &str = "POST|LOCK|PATCH";
+/// Methods of requests that may have changed something: they are not repeated once they may have reached a pod.
+const NOT_IDEMPOTENT: [&str; 3] = ["POST", "LOCK", "PATCH"];
+
+/// A request that can be repeated. Three comparisons of what Envoy has at hand; a pattern would be compiled anew for
+/// every route whenever any route changes.
+pub(super) fn idempotent() -> impl Iterator<Item = HeaderMatcher> {
+    NOT_IDEMPOTENT.into_iter().map(|method| is_not(":method", method))
+}
 
 /// Whether requests that cannot be repeated without harm need a policy of their own.
 pub(super) fn differs_by_method(retries: &Retries) -> bool {

@@ -1,0 +1,56 @@
+//! Ports that lead to pods without anybody looking at what is said.
+
+use std::fmt;
+use std::num::NonZeroU16;
+
+use serde::{Serialize, Serializer};
+
+use crate::{BackendId, is_default};
+
+/// A port of Sluice, beside those for HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamPort {
+    /// What is listened for.
+    pub layer: Layer4,
+    /// The number.
+    pub number: NonZeroU16,
+}
+
+/// What ports are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer4 {
+    /// Connections.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+impl fmt::Display for StreamPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let layer = match self.layer {
+            Layer4::Tcp => "tcp",
+            Layer4::Udp => "udp",
+        };
+        write!(f, "{layer}-{}", self.number)
+    }
+}
+
+impl Serialize for StreamPort {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Where a port leads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stream {
+    /// Whose pods; how they are spoken to says whether they get a PROXY header.
+    pub backend: BackendId,
+    /// Connections of clients begin with a PROXY header.
+    #[serde(skip_serializing_if = "is_default")]
+    pub proxy_protocol: bool,
+    /// Seconds of silence after which it ends.
+    pub idle: u32,
+    /// Pods that are tried for one connection.
+    pub attempts: u32,
+}

@@ -1,0 +1,108 @@
+//! Flags of ingress-nginx that Sluice does not have. Who comes from there is told by name what to do about each.
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+const LEAVE_OUT: &str = "leave it out";
+const NOT_SERVED: &str = "not served yet";
+
+/// The flag, and what to do.
+#[rustfmt::skip]
+const ADVICE: &[(&str, &str)] = &[
+    ("alsologtostderr", "the log is on stderr; leave it out"),
+    ("bucket-factor", "there are no native histograms; leave it out"),
+    ("default-server-port", "the data plane answers 404 itself; leave it out"),
+    ("disable-full-test", "admission looks at what shares paths with an Ingress and at nothing else; leave it out"),
+    ("disable-sync-events", "no Sync events are written; leave it out"),
+    ("dynamic-configuration-retries", "data planes are told until they know; leave it out"),
+    ("enable-annotation-validation", "annotations are always validated; leave it out"),
+    ("enable-ssl-chain-completion", "complete the chains in their Secrets"),
+    ("enable-ssl-passthrough", NOT_SERVED),
+    ("enable-topology-aware-routing", NOT_SERVED),
+    ("internal-logger-address", "there is no chroot; leave it out"),
+    ("logtostderr", "the log is on stderr; leave it out"),
+    ("max-buckets", "there are no native histograms; leave it out"),
+    ("maxmind-edition-ids", NOT_SERVED),
+    ("maxmind-license-key", NOT_SERVED),
+    ("maxmind-mirror", NOT_SERVED),
+    ("maxmind-retries-count", NOT_SERVED),
+    ("maxmind-retries-timeout", NOT_SERVED),
+    ("metrics-per-undefined-host", "requests that no Ingress takes are not counted; leave it out"),
+    ("monitor-max-batch-size", LEAVE_OUT),
+    ("profiler-address", "see --profiling"),
+    ("profiler-port", "see --profiling"),
+    ("profiling", "there is no Go profiler; `perf record -g -p PID` takes profiles of this program"),
+    ("ssl-passthrough-proxy-port", NOT_SERVED),
+    ("stderrthreshold", "the log is on stderr; leave it out"),
+    ("stream-port", LEAVE_OUT),
+    ("sync-period", "watches tell of every change; leave it out"),
+    ("sync-rate-limit", "a change costs what it changes and reloads nothing; leave it out"),
+    ("tcp-services-configmap", NOT_SERVED),
+    ("udp-services-configmap", NOT_SERVED),
+];
+
+/// The same error, with advice when it is about one of these flags.
+pub(super) fn explained(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+        && let Some(advice) = advice(flag)
+    {
+        let tip = StyledStr::from(format!("{flag} is a flag of ingress-nginx: {advice}"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        error.remove(ContextKind::SuggestedArg);
+    }
+    error
+}
+
+fn advice(flag: &str) -> Option<&'static str> {
+    let name = flag.trim_start_matches('-');
+    ADVICE.iter().find(|(known, _)| *known == name).map(|(_, advice)| *advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::args::Args;
+
+    /// `nginx-ingress-controller --help` of ingress-nginx 1.15, without klog's.
+    const ORIGINAL: &str = "annotations-prefix apiserver-host bucket-factor certificate-authority configmap \
+        controller-class deep-inspect default-backend-service default-server-port default-ssl-certificate \
+        disable-catch-all disable-full-test disable-leader-election disable-svc-external-name disable-sync-events \
+        dynamic-configuration-retries election-id election-ttl enable-annotation-validation enable-metrics \
+        enable-ssl-chain-completion enable-ssl-passthrough enable-topology-aware-routing exclude-socket-metrics \
+        health-check-path health-check-timeout healthz-host healthz-port http-port https-port ingress-class \
+        ingress-class-by-name internal-logger-address kubeconfig length-buckets max-buckets maxmind-edition-ids \
+        maxmind-license-key maxmind-mirror maxmind-retries-count maxmind-retries-timeout metrics-per-host \
+        metrics-per-undefined-host monitor-max-batch-size post-shutdown-grace-period profiler-address profiler-port \
+        profiling publish-service publish-status-address report-node-internal-ip-address report-status-classes \
+        shutdown-grace-period size-buckets ssl-passthrough-proxy-port status-port status-update-interval stream-port \
+        sync-period sync-rate-limit tcp-services-configmap time-buckets udp-services-configmap update-status \
+        update-status-on-shutdown v validating-webhook validating-webhook-certificate validating-webhook-key \
+        watch-ingress-without-class watch-namespace watch-namespace-selector";
+
+    #[test]
+    fn every_flag_of_ingress_nginx_is_taken_or_explained() {
+        let command = Args::command();
+        let run = command.find_subcommand("run").unwrap();
+        let taken: Vec<&str> = run.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let lost: Vec<&str> = ORIGINAL
+            .split_whitespace()
+            .filter(|name| !taken.contains(name) && advice(name).is_none())
+            .collect();
+        assert!(lost.is_empty(), "{lost:?}");
+    }
+
+    #[test]
+    fn who_uses_one_is_told_what_to_do() {
+        let told = |flag: &str| {
+            let error = Args::try_parse_from(["sluice", "run", "--manifests", ".", flag]).unwrap_err();
+            explained(error).to_string()
+        };
+        assert!(
+            told("--sync-period=10s").contains("tip: --sync-period is a flag of ingress-nginx: watches tell")
+        );
+        assert!(!told("--nonsense").contains("ingress-nginx"));
+    }
+}

@@ -1,0 +1,43 @@
+//! Whether we lead.
+
+use std::sync::OnceLock;
+
+use prometheus::{GaugeVec, Registry};
+use tokio::sync::watch;
+
+use super::controller::{opts, register};
+
+/// An election that we take part in.
+#[derive(Clone, Debug)]
+pub(crate) struct Election {
+    /// Of the Lease.
+    pub(crate) name: String,
+    pub(crate) leads: watch::Receiver<bool>,
+}
+
+/// The handle is shared with the registry.
+pub(super) struct Leadership {
+    status: GaugeVec,
+    /// Known once the source is a cluster.
+    election: OnceLock<Election>,
+}
+
+impl Leadership {
+    pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
+        let help = "Whether this controller leads: 1 when it does, 0 when another one does";
+        let status = register(registry, GaugeVec::new(opts("leader_election_status", help), &["name"])?)?;
+        Ok(Leadership { status, election: OnceLock::new() })
+    }
+
+    /// From here on, this one.
+    pub(super) fn follow(&self, election: Election) {
+        // There is one source, and it has one election.
+        self.election.set(election).ok();
+    }
+
+    pub(super) fn refresh(&self) {
+        if let Some(Election { name, leads }) = self.election.get() {
+            self.status.with_label_values(&[name.as_str()]).set(f64::from(u8::from(*leads.borrow())));
+        }
+    }
+}

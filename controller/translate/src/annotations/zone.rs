@@ -1,0 +1,21 @@
+//! Which pods come first by where they run.
+
+use super::value::Parsed;
+use super::view::View;
+
+/// Its row of the catalogue is among Sluice's own.
+pub(super) const NAME: &str = "sluice.dev/zone-preference";
+
+pub(super) const VALUES: &[&str] = &["prefer", "off"];
+
+pub(super) fn prefer_zone(view: &mut View<'_, '_>) -> bool {
+    view.read(NAME, preference).unwrap_or_default()
+}
+
+fn preference(text: &str) -> Parsed<bool> {
+    match text {
+        "prefer" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("prefer or off".into()),
+    }
+}

@@ -1,0 +1,90 @@
+//! What a certificate says about itself, for those who watch over certificates.
+
+use x509_parser::certificate::X509Certificate;
+use x509_parser::pem::Pem;
+use x509_parser::prelude::FromDer;
+use x509_parser::x509::X509Name;
+
+/// The first certificate of a chain: the one that names its hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leaf {
+    /// The last second of its life, in seconds since 1970.
+    pub expires: i64,
+    /// Decimal, as Go writes it.
+    pub serial_number: String,
+    /// The attribute `serialNumber` of the issuer's name; most have none.
+    pub issuer_serial_number: String,
+    /// Of the issuer's name.
+    pub issuer_organization: String,
+    /// Of the issuer's name.
+    pub issuer_common_name: String,
+    /// `RSA`, `ECDSA` or `Ed25519`.
+    pub key_algorithm: &'static str,
+}
+
+impl Leaf {
+    /// Reads a PEM chain; `None` when it begins with no certificate.
+    #[must_use]
+    pub fn of(chain: &str) -> Option<Self> {
+        let pem = Pem::iter_from_buffer(chain.as_bytes()).next()?.ok()?;
+        let (_, certificate) = X509Certificate::from_der(&pem.contents).ok()?;
+        let issuer = certificate.issuer();
+        Some(Leaf {
+            expires: certificate.validity().not_after.timestamp(),
+            serial_number: certificate.serial.to_string(),
+            issuer_serial_number: issuer_serial_number(issuer),
+            issuer_organization: first(issuer.iter_organization()),
+            issuer_common_name: first(issuer.iter_common_name()),
+            key_algorithm: key_algorithm(&certificate.public_key().algorithm.algorithm.to_id_string()),
+        })
+    }
+}
+
+fn issuer_serial_number(issuer: &X509Name<'_>) -> String {
+    first(issuer.iter_by_oid(&x509_parser::oid_registry::OID_X509_SERIALNUMBER))
+}
+
+fn first<'a>(
+    mut attributes: impl Iterator<Item = &'a x509_parser::x509::AttributeTypeAndValue<'a>>,
+) -> String {
+    let text = attributes.next().and_then(|attribute| attribute.as_str().ok());
+    text.unwrap_or_default().to_owned()
+}
+
+/// In Go's words.
+fn key_algorithm(oid: &str) -> &'static str {
+    match oid {
+        "1.2.840.113549.1.1.1" => "RSA",
+        "1.2.840.10045.2.1" => "ECDSA",
+        "1.3.101.112" => "Ed25519",
+        _ => "0",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SerialNumber, date_time_ymd};
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_tells_its_end_its_number_and_who_signed_it() {
+        let mut params = CertificateParams::new(vec!["a.example".to_owned()]).unwrap();
+        params.not_after = date_time_ymd(2030, 1, 1);
+        params.serial_number = Some(SerialNumber::from(vec![1, 0]));
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::OrganizationName, "Acme");
+        params.distinguished_name.push(DnType::CommonName, "a name");
+        let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        let expected = Leaf {
+            expires: 1_893_456_000,
+            serial_number: "256".to_owned(),
+            issuer_serial_number: String::new(),
+            issuer_organization: "Acme".to_owned(),
+            issuer_common_name: "a name".to_owned(),
+            key_algorithm: "ECDSA",
+        };
+        assert_eq!(Leaf::of(&certificate.pem()), Some(expected));
+        assert_eq!(Leaf::of("no certificate"), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Pods that say their weight.
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+use sluice_tests::http::Request;
+use sluice_tests::load::Load;
+use sluice_tests::manifests::{Ingress, Manifests};
+use sluice_tests::sluice::Sluice;
+use sluice_tests::tally::Tally;
+use sluice_tests::wait;
+
+use crate::site::{HOST, Site};
+
+const REQUESTS: u64 = 600;
+
+/// A way to choose, and whether latencies have a say in it.
+const ALGORITHMS: [(&str, &[(&str, &str)], bool); 9] = [
+    ("round-robin", &[], false),
+    ("least-conn", &[("load-balance", "least_conn")], false),
+    ("ewma", &[("load-balance", "ewma")], true),
+    ("peak-ewma", &[("load-balance", "peak_ewma")], true),
+    ("hash", &[("upstream-hash-by", "$request_uri")], false),
+    ("bounded", &[("upstream-hash-by", "$request_uri"), ("sluice.dev/hash-load-factor", "200")], false),
+    ("subset", &[("upstream-hash-by", "$request_uri"), ("upstream-hash-by-subset", "true")], false),
+    ("balanced", &[("affinity", "cookie")], false),
+    ("persistent", &[("affinity", "cookie"), ("affinity-mode", "persistent")], false),
+];
+
+/// A Pod of the site that says its weight.
+pub(crate) fn weigh(manifests: &Manifests, pod: &str, weight: &str) -> Result<()> {
+    let annotations = json!({ "sluice.dev/weight": weight });
+    let metadata = json!({ "namespace": "default", "name": pod, "annotations": annotations });
+    manifests.object(&json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }))
+}
+
+impl Site {
+    /// Waits until a pod gets none of the requests that are sent meanwhile.
+    pub(crate) async fn left_alone_under(&self, sluice: &Sluice, pod: usize) -> Result<()> {
+        let pod = &self.pods[pod];
+        let quiet = async || {
+            let hits = pod.hits();
+            for _ in 0..20 {
+                sluice.get(HOST, "/").await.ok()?;
+            }
+            (pod.hits() == hits).then_some(())
+        };
+        wait::until(&format!("{} to be left alone", pod.name()), quiet).await.map(drop)
+    }
+}
+
+/// Requests of which no two have one path or a cookie.
+async fn ask(sluice: &Sluice, host: &str) -> Result<Tally> {
+    let requests = (0..REQUESTS).map(|n| Request::get(host, &format!("/{n}"))).collect();
+    let load = Load::of(sluice.http(), requests).connections(2).max_requests(REQUESTS);
+    let tally = load.run_for(wait::LIMIT).await?;
+    ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{host}: {tally}");
+    Ok(tally)
+}
+
+#[tokio::test]
+async fn a_pod_gets_its_weight_of_the_requests_with_every_algorithm() -> Result<()> {
+    let site = Site::start(3, 3).await?;
+    site.placed("web", &[(0, "a"), (1, "a"), (2, "a")])?;
+    weigh(&site.manifests, "web-0", "3")?;
+    for (name, annotations, _) in ALGORITHMS {
+        let pods: Vec<_> = site.pods.iter().map(|pod| pod.addr()).collect();
+        site.manifests.service("default", name, 80, &pods)?;
+        site.placed(name, &[(0, "a"), (1, "a"), (2, "a")])?;
+        let ingress = Ingress::new("default", name).host(&format!("{name}.test")).path("/", name, 80);
+        let with = |ingress: Ingress, (key, value): &(&str, &str)| ingress.annotation(key, value);
+        site.manifests.ingress(&annotations.iter().fold(ingress, with))?;
+    }
+    let sluice = Sluice::start(&site.manifests).await?;
+    for (name, _, by_latency) in ALGORITHMS {
+        let tally = ask(&sluice, &format!("{name}.test")).await?;
+        let share = tally.pod("web-0") as f64 / tally.total() as f64;
+        // Three of five; where latencies count, too, the heavy one is still the first.
+        let expected = if by_latency { 0.4..1.0 } else { 0.45..0.75 };
+        ensure!(expected.contains(&share), "{name}: {share}: {:?}", tally.by_pod);
+    }
+    sluice.stop()
+}
+
+#[tokio::test]
+async fn a_weight_changes_while_requests_run_and_zero_takes_a_pod_out() -> Result<()> {
+    let site = Site::start(2, 2).await?;
+    site.placed("web", &[(0, "a"), (1, "a")])?;
+    weigh(&site.manifests, "web-0", "9")?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    let tally = ask(&sluice, HOST).await?;
+    ensure!(tally.pod("web-0").abs_diff(REQUESTS * 9 / 10) <= 2, "{:?}", tally.by_pod);
+    weigh(&site.manifests, "web-0", "0")?;
+    site.left_alone_under(&sluice, 0).await?;
+    weigh(&site.manifests, "web-0", "1")?;
+    sluice.wait_for_pod(HOST, "web-0").await?;
+    sluice.stop()
+}

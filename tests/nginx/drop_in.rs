@@ -1,0 +1,121 @@
+//! `nginx-wasm/drop-in`, as it is, but on ports and pods of the test's own.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::artifacts::{self, repository};
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::nginx::{Conf, Nginx};
+use sluice_tests::ports::Port;
+use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
+
+use crate::site::{HOST, Site};
+
+/// An nginx with Kong's module; without it the lines that are its own stand for ours.
+const KONGS: &str = "SLUICE_NGX_WASM";
+
+struct Example {
+    site: Site,
+    sluice: Sluice,
+    nginx: Nginx,
+    port: Port,
+}
+
+impl Example {
+    async fn start(file: &str) -> Result<Example> {
+        let (site, port) = (Site::start(3, 2).await?, Port::reserve()?);
+        site.manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
+        let sluice = Options::new(&site.manifests).without_data_plane().start().await?;
+        let text = std::fs::read_to_string(repository().join("nginx-wasm/drop-in").join(file))?;
+        let text = replace(&text, "listen 8080", &format!("listen {}", port.addr()))?;
+        let text = replace(&text, "127.0.0.1:18000", &sluice.xds().to_string())?;
+        let text = replace(&text, "shop.example", HOST)?;
+        let kongs = env::var_os(KONGS).map(PathBuf::from).filter(|_| file == "kong.conf");
+        let text = match &kongs {
+            Some(_) => replace(&text, "sluice_filter.wasm", &path(&artifacts::filter()?))?,
+            None if file == "kong.conf" => ours(&kongs_as_ours(&text)?)?,
+            None => ours(&text)?,
+        };
+        let conf = Conf::beside(&text)?;
+        let nginx = match kongs {
+            Some(binary) => Nginx::start_with(&binary, conf).await?,
+            None => Nginx::start(conf).await?,
+        };
+        let example = Example { site, sluice, nginx, port };
+        example.answers(&["web-0", "web-1"]).await?;
+        Ok(example)
+    }
+
+    /// Waits until these pods, and no others, answer.
+    async fn answers(&self, expected: &[&str]) -> Result<()> {
+        let round = async || {
+            let mut names = Vec::new();
+            for _ in 0..6 {
+                let page = http::get(self.port.addr(), HOST, "/").await.ok()?;
+                names.push(page.pod()?.to_owned());
+            }
+            names.sort_unstable();
+            names.dedup();
+            (names == expected).then_some(())
+        };
+        let waited = wait::until(&format!("answers of {expected:?}"), round).await;
+        waited.map(drop).with_context(|| self.nginx.log().tail())
+    }
+
+    /// What every host does: the filter's choice, a retry, and a location that is not Sluice's.
+    async fn play(mut self) -> Result<()> {
+        self.site.endpoints(&[1, 2])?;
+        self.answers(&["web-1", "web-2"]).await?;
+        self.site.pods[1].stop().await;
+        for _ in 0..4 {
+            let page = http::get(self.port.addr(), HOST, "/").await?;
+            ensure!(page.pod() == Some("web-2"), "{page:?}");
+        }
+        let status = http::send(self.port.addr(), &Request::get("any.test", "/status")).await?;
+        ensure!(status.text() == "mine\n", "{status:?}");
+        self.nginx.stop()?;
+        self.sluice.stop()
+    }
+}
+
+/// What a reader changes by hand. A text that is not there is an example that has changed under this test.
+fn replace(text: &str, from: &str, to: &str) -> Result<String> {
+    ensure!(text.contains(from), "the example no longer says {from:?}");
+    Ok(text.replace(from, to))
+}
+
+fn ours(text: &str) -> Result<String> {
+    let text = replace(text, "libngx_sluice.so", &path(&artifacts::nginx_module()?))?;
+    replace(
+        &text,
+        "sluice_wasm sluice_filter.cwasm",
+        &format!("sluice_wasm {}", path(&artifacts::compiled_filter()?)),
+    )
+}
+
+/// The lines of Kong's host, each with ours for it.
+fn kongs_as_ours(text: &str) -> Result<String> {
+    let text =
+        replace(text, "wasm {\n  module sluice sluice_filter.wasm;", "load_module libngx_sluice.so;\n#")?;
+    let text = replace(&text, "wasmtime.toml; }\n}", "wasmtime.toml; }")?;
+    let text =
+        replace(&text, "proxy_wasm_request_headers_in_access on;", "sluice_wasm sluice_filter.cwasm;")?;
+    replace(&text, "proxy_wasm sluice ", "sluice_filter ")
+}
+
+fn path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_nginx_of_the_operators_takes_the_filter_with_a_few_lines() -> Result<()> {
+    Example::start("nginx.conf").await?.play().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_lines_for_kongs_host_lead_to_the_choice_and_once_to_the_next() -> Result<()> {
+    Example::start("kong.conf").await?.play().await
+}

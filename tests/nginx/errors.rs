@@ -1,0 +1,50 @@
+//! What pods say is replaced by what an error service says.
+
+use anyhow::{Result, ensure};
+use sluice_tests::echo::{Echo, EchoIdentity};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::ports::Network;
+use sluice_tests::script::Script;
+use sluice_tests::sluice::Options;
+
+use crate::site::{HOST, Site};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_error_service_answers_instead_of_the_pod() -> Result<()> {
+    let (site, network) = (Site::start(1, 1).await?, Network::reserve()?);
+    let pages = Echo::start(network.pod(0), EchoIdentity::of("pages", "pages-0")).await?;
+    site.manifests.service("default", "pages", 80, &[pages.addr()])?;
+    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+    let ingress =
+        ingress.annotation("custom-http-errors", "404,499,500").annotation("default-backend", "pages");
+    site.manifests.ingress(&ingress)?;
+    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    for (said, pod) in [(200, "web-0"), (404, "pages-0"), (500, "pages-0"), (403, "web-0")] {
+        site.pods[0].script(Script::status(said));
+        let page = sluice.get(HOST, "/some/page?a=1").await?;
+        ensure!(page.pod() == Some(pod), "{said}: {page:?}");
+        if pod == "web-0" {
+            ensure!(page.status == said, "{page:?}");
+            continue;
+        }
+        let seen = page.json()?;
+        ensure!(page.status == 200 && seen["path"] == "/", "{seen}");
+        let headers = &seen["headers"].to_string().to_lowercase();
+        let code = said.to_string();
+        for (name, value) in [
+            ("x-code", code.as_str()),
+            ("x-original-uri", "/some/page?a=1"),
+            ("x-namespace", "default"),
+            ("x-ingress-name", "web"),
+            ("x-service-name", "web"),
+            ("x-service-port", "80"),
+        ] {
+            ensure!(
+                headers.contains(&format!("\"{name}\":")) && headers.contains(value),
+                "{name}: {headers}"
+            );
+        }
+    }
+    ensure!(pages.hits() == 2, "nobody else asked");
+    sluice.stop()
+}

@@ -2,6 +2,9 @@
 //!
 //! What hosts present is read for each handshake, from a file whose name stays: a new certificate needs no reload. What
 //! nginx reads when it loads its configuration has its content in its name: a new one is a new configuration.
+//!
+//! nginx opens the file of a host twice for a handshake, for the certificate and for the key. A handshake that meets the
+//! replacement in between fails, and the client's next one does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@
 //! connection manager with the same limits, timeouts and path rules, the same routes and retries, the same cluster
 //! options. These parts go, and a part that is not there to be removed is an error:
 //!
-//! - the wasm filter, and with it the controller's two clusters and ADS;
+//! - the wasm filter, from the chain of upgrades, too, and with it the controller's two clusters and ADS;
 //! - `override_host`, the policy that reads the filter's choice; the cluster balances by that policy's own fallback;
 //! - discovery: routes and endpoints are those of the dump, written into the bootstrap;
 //! - the `https` listener, which is not measured.
@@ -90,8 +90,17 @@ fn serve_by_itself(manager: &mut Value, routes: Vec<Value>) -> Result<()> {
     let rds = manager.remove("rds").context("the connection manager has no rds")?;
     let name = rds["route_config_name"].as_str().unwrap_or_default();
     manager.insert("route_config".to_owned(), named("name", name, routes)?);
-    let filters = manager.get_mut("http_filters").and_then(Value::as_array_mut);
-    let filters = filters.context("the connection manager has no filters")?;
+    without_filter(manager.get_mut("http_filters").context("the connection manager has no filters")?)?;
+    // Requests for an upgrade have a chain of their own.
+    let upgrades = manager.get_mut("upgrade_configs").and_then(Value::as_array_mut);
+    for upgrade in upgrades.into_iter().flatten() {
+        without_filter(upgrade.get_mut("filters").context("an upgrade has no filters")?)?;
+    }
+    Ok(())
+}
+
+fn without_filter(chain: &mut Value) -> Result<()> {
+    let filters = chain.as_array_mut().context("expected a chain of filters")?;
     let before = filters.len();
     filters.retain(|filter| filter["name"] != FILTER);
     ensure!(filters.len() + 1 == before, "expected one filter {FILTER}, got {}", before - filters.len());
@@ -152,11 +161,17 @@ mod tests {
     #[test]
     fn a_connection_manager_keeps_all_but_the_filter_and_the_discovery() {
         let rds = json!({ "route_config_name": "http" });
-        let with = |filters| json!({ "merge_slashes": true, "rds": rds, "http_filters": filters });
+        let upgrades = |filters: &Value| json!([{ "upgrade_type": "websocket", "filters": filters }]);
+        let with = |filters: Value| {
+            let upgrades = upgrades(&filters);
+            json!({ "merge_slashes": true, "rds": rds, "http_filters": filters, "upgrade_configs": upgrades })
+        };
         let routes = || vec![json!({ "name": "http", "virtual_hosts": [] })];
         let mut manager = with(json!([{ "name": FILTER }, { "name": "router" }]));
         serve_by_itself(&mut manager, routes()).unwrap();
-        let mut expected = json!({ "merge_slashes": true, "http_filters": [{ "name": "router" }] });
+        let kept = json!([{ "name": "router" }]);
+        let mut expected =
+            json!({ "merge_slashes": true, "http_filters": kept, "upgrade_configs": upgrades(&kept) });
         expected["route_config"] = routes()[0].clone();
         assert_eq!(manager, expected);
         let error = serve_by_itself(&mut with(json!([{ "name": "router" }])), routes()).unwrap_err();

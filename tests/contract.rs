@@ -2,6 +2,7 @@
 //! to the endpoints of the backend that it names.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -64,21 +65,21 @@ fn check(document: &[u8]) -> Result<()> {
 }
 
 fn leads_to(tables: &mut Tables, location: &str, backend: &Backend) -> Result<()> {
-    let mut first_choices = Vec::new();
     let mut rng = Counting(1);
     // Those that terminate get nothing new.
-    let endpoints: Vec<_> = backend.endpoints.iter().filter(|endpoint| !endpoint.draining).collect();
-    for _ in &endpoints {
+    let endpoints = backend.endpoints.iter().filter(|endpoint| !endpoint.draining);
+    let endpoints: BTreeMap<String, u16> =
+        endpoints.map(|endpoint| (endpoint.address.to_string(), endpoint.weight.get())).collect();
+    let mut chosen = BTreeMap::new();
+    for _ in 0..endpoints.values().map(|weight| u32::from(*weight)).sum() {
         let Decision::Forward(Forward { candidates, .. }) = tables.decide(location, &Silent, NOW, &mut rng)
         else {
             bail!("{location}: not forwarded")
         };
-        first_choices.push(candidates.split(',').next().unwrap_or_default().to_owned());
+        let first = candidates.split(',').next().unwrap_or_default().to_owned();
+        *chosen.entry(first).or_default() += 1;
     }
-    first_choices.sort();
-    let mut endpoints: Vec<_> = endpoints.iter().map(|endpoint| endpoint.address.clone()).collect();
-    endpoints.sort();
-    ensure!(first_choices == endpoints, "{location}: one round takes {first_choices:?} of {endpoints:?}");
+    ensure!(chosen == endpoints, "{location}: one round takes {chosen:?} of {endpoints:?}");
     if endpoints.is_empty() {
         let decision = tables.decide(location, &Silent, NOW, &mut rng);
         ensure!(matches!(decision, Decision::Reply(Reply::NO_ENDPOINTS)), "{location}: expected 503");

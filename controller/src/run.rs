@@ -40,18 +40,12 @@ fn check(args: &Run) -> anyhow::Result<()> {
     {
         bail!("--manifests {}: no such folder", folder.display());
     }
+    if args.data_plane == DataPlane::Nginx
+        && let Some(flag) = flag_for_envoy(args)
+    {
+        bail!("{flag}: not served with --data-plane nginx; leave it out");
+    }
     match args.data_plane {
-        DataPlane::Nginx if args.metrics.enable_metrics => {
-            bail!(
-                "--enable-metrics: nginx does not tell of requests yet; leave it out with --data-plane nginx"
-            )
-        }
-        DataPlane::Nginx
-            if args.translation.tcp_services_configmap.is_some()
-                || args.translation.udp_services_configmap.is_some() =>
-        {
-            bail!("--tcp-services-configmap, --udp-services-configmap: not served with --data-plane nginx")
-        }
         DataPlane::Envoy | DataPlane::Nginx => {
             check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
             check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")
@@ -63,6 +57,18 @@ fn check(args: &Run) -> anyhow::Result<()> {
         ),
         DataPlane::None => Ok(()),
     }
+}
+
+/// A flag that is given and that nginx could not honour.
+fn flag_for_envoy(args: &Run) -> Option<&'static str> {
+    let Run { metrics, translation, .. } = args;
+    let flags = [
+        (metrics.enable_metrics, "--enable-metrics"),
+        (metrics.access_log, "--access-log"),
+        (translation.tcp_services_configmap.is_some(), "--tcp-services-configmap"),
+        (translation.udp_services_configmap.is_some(), "--udp-services-configmap"),
+    ];
+    flags.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
@@ -153,7 +159,7 @@ async fn drained(data_plane: Option<JoinHandle<()>>) -> anyhow::Result<()> {
 /// How Envoy's resources are rendered.
 fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
     let settings = options::envoy(&args.listeners, data_plane::filter_code(args)?, certificate);
-    Ok(Settings { request_log: args.metrics.enable_metrics, ..settings })
+    Ok(Settings { request_log: args.metrics.enable_metrics, access_log: args.metrics.access_log, ..settings })
 }
 
 /// Where data planes find us.

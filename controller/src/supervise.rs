@@ -136,12 +136,12 @@ impl Envoy {
         }
         // A Ctrl-C is for us alone: Envoy is drained before it ends.
         command.process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        // What it writes to its standard output are requests, and ours is for them alone.
+        command.stdin(Stdio::null()).stdout(Stdio::inherit()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
         let pid = child.id().unwrap_or_default();
         self.pid.store(pid, Ordering::Relaxed);
         info!("envoy started, pid {pid}");
-        child.stdout.take().map(|stdout| tokio::spawn(pass_on(stdout)));
         child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
         Ok(child)
     }

@@ -1,6 +1,7 @@
 //! End to end: the controller and the filter as they are built, a real Envoy, real pods. Nothing is skipped: without
 //! an Envoy these tests fail and say what to run.
 
+mod access_log;
 mod admin;
 mod admission;
 mod algorithm;

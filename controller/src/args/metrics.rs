@@ -1,4 +1,4 @@
-//! Flags of request metrics. Names and defaults are ingress-nginx's.
+//! Flags of request metrics and logs. Names and defaults are ingress-nginx's.
 
 use clap::{ArgAction, Args as ClapArgs};
 
@@ -8,6 +8,9 @@ pub(crate) struct MetricsFlags {
     /// Whether requests are counted and measured. Costs the data plane something for each of them.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) enable_metrics: bool,
+    /// Whether each request is a line of JSON on Envoy's standard output.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
+    pub(crate) access_log: bool,
     /// Whether request metrics have a label for the host.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) metrics_per_host: bool,

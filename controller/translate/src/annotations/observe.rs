@@ -1,6 +1,6 @@
 //! What is written down.
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
 use super::value;
 use super::view::View;
 
@@ -9,7 +9,10 @@ const NO_TRACES: &str = "trace in the pods; Sluice sends no spans yet";
 pub(super) const GROUP: Group = Group {
     title: "Logs and traces",
     annotations: &[
-        annotation("enable-access-log", Value::Bool, Risk::Low, Scope::Location).full(),
+        annotation("enable-access-log", Value::Bool, Risk::Low, Scope::Location)
+            .partly("requests are written down where --access-log says so")
+            .nginx(Support::Reported("no access log is written"))
+            .harmless(&["false"]),
         annotation("enable-rewrite-log", Value::Bool, Risk::Low, Scope::Location)
             .instead("`sluice render` shows what becomes of a path")
             .harmless(&["false"]),

@@ -1,12 +1,10 @@
 //! The HTTP connection manager of a listener: what a request goes through.
 
 use envoy_types::pb::envoy::config::accesslog::v3::AccessLog;
-use envoy_types::pb::envoy::config::accesslog::v3::access_log;
 use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
 use envoy_types::pb::envoy::config::core::v3::{
     CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions,
 };
-use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
 use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::FilterChainConfig;
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
@@ -26,7 +24,7 @@ use sluice_ir::{Edge, Hsts, Http, Trust};
 
 use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP, compress, forwarded, policy, requests};
+use super::{FILTER, HTTP, access_log, compress, forwarded, policy, requests};
 use crate::Settings;
 use crate::settings::TRUST_HEADER;
 
@@ -143,17 +141,9 @@ fn only_https(hsts: &Hsts) -> HeaderMutation {
 }
 
 fn access_logs(settings: &Settings) -> Vec<AccessLog> {
-    let to_stdout = settings.access_log.then(to_stdout);
+    let to_stdout = settings.access_log.then(access_log::to_stdout);
     let to_controller = settings.request_log.then(requests::to_controller);
     to_stdout.into_iter().chain(to_controller).collect()
-}
-
-fn to_stdout() -> AccessLog {
-    AccessLog {
-        name: "envoy.access_loggers.stdout".to_owned(),
-        config_type: any(StdoutAccessLog::default()).map(access_log::ConfigType::TypedConfig),
-        ..AccessLog::default()
-    }
 }
 
 fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManager {

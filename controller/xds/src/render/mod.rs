@@ -7,6 +7,7 @@
 //!
 //! Pure, and the same bytes for the same input. Protobuf maps have no order, so none here has a second entry.
 
+mod access_log;
 mod cluster;
 mod compress;
 mod endpoints;

@@ -38,7 +38,7 @@ async fn is_hashed(addr: SocketAddr) -> Result<bool> {
         }
         all.append(&mut one);
     }
-    Ok(all.len() == 3)
+    Ok(all.len() > 1)
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ const REQUESTS: u64 = 600;
 
 type Annotations = &'static [(&'static str, &'static str)];
 
-/// A way to choose, and whether latencies have a say in it.
+/// A way to choose, and whether what a pod has to do has a say in it.
 const ALGORITHMS: [(&str, Annotations, bool); 9] = [
     ("round-robin", &[], false),
     ("least-conn", &[("load-balance", "least_conn")], true),

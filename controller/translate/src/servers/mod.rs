@@ -16,7 +16,7 @@ mod draft;
 mod order;
 mod patterns;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
@@ -279,13 +279,16 @@ impl Assembly<'_> {
             }
             let mut finished = draft.finish(&name, self.fallback.as_ref(), self.globals, self.reports);
             finished.server.locations.iter_mut().for_each(|location| canary::attach(location, &canaries));
-            owners.append(&mut finished.owners);
+            // Not `append`: that makes the whole map anew, for each host.
+            owners.extend(finished.owners);
             error_services.extend(finished.error_services);
             servers.insert(name, finished.server);
         }
         add_aliases(&mut servers, self.aliases, self.reports);
+        let aliases: BTreeSet<ServerName> =
+            servers.values().flat_map(|server| server.aliases.iter().cloned()).collect();
         for (name, server) in counterparts {
-            if !servers.values().any(|other| other.aliases.contains(&name)) {
+            if !aliases.contains(&name) {
                 servers.entry(name).or_insert(server);
             }
         }

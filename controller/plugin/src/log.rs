@@ -228,7 +228,8 @@ mod tests {
             endpoints: addresses.iter().map(|a| ir::Endpoint::at(a.parse().unwrap())).collect(),
             ..ir::Backend::default()
         };
-        let backends = endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), backend(a)));
+        let backends =
+            endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), Arc::new(backend(a))));
         ir::Config { backends: backends.collect(), ..ir::Config::default() }
     }
 

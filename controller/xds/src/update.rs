@@ -165,8 +165,9 @@ mod tests {
             endpoints: endpoints.iter().map(|text| Endpoint::at(text.parse().unwrap())).collect(),
             ..Backend::default()
         };
-        let backends =
-            backends.iter().map(|(name, endpoints)| (BackendId::new("d", name, 80), backend(endpoints)));
+        let backends = backends
+            .iter()
+            .map(|(name, endpoints)| (BackendId::new("d", name, 80), backend(endpoints).into()));
         Config { backends: backends.collect(), ..Config::default() }
     }
 

@@ -107,7 +107,7 @@ mod tests {
         for host in hosts {
             let name = ServerName::parse(host).unwrap();
             let locations = vec![location(&name, PathMatch::Prefix("/".into()), Action::Denied)];
-            config.servers.insert(name, Server { locations, ..Server::default() });
+            config.servers.insert(name, Server { locations, ..Server::default() }.into());
         }
         config
     }
@@ -116,7 +116,7 @@ mod tests {
     fn an_empty_configuration_has_routes_that_match_nothing() {
         assert!(routes(&Config::default()).virtual_hosts.is_empty());
         let mut config = Config::default();
-        config.servers.insert(ServerName::CatchAll, Server::default());
+        config.servers.insert(ServerName::CatchAll, Arc::default());
         assert!(routes(&config).virtual_hosts[0].routes.is_empty());
     }
 

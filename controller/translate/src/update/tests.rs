@@ -40,6 +40,7 @@ fn at_once(resources: &Resources, options: &Options) -> String {
 
 fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
     let (mut resources, options) = (Resources::default(), options());
+    world::beginning().into_iter().for_each(|object| drop(resources.apply(object)));
     let mut translation = translate(&resources, &options);
     for batch in batches {
         let before = translation.clone();
@@ -57,7 +58,7 @@ fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_brought_up_to_date_is_what_a_whole_translation_gives(

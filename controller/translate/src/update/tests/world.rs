@@ -10,7 +10,7 @@ use crate::resources::Change;
 use crate::{Kind, Object, ObjectKey, Options, Resources};
 
 const NAMESPACES: [&str; 2] = ["app", "other"];
-const HOSTS: [&str; 7] = ["", "a.test", "www.a.test", "b.test", "*.a.test", "x.a.test", "bad host"];
+const HOSTS: [&str; 8] = ["", "a.test", "a.test", "b.test", "www.a.test", "*.a.test", "x.a.test", "bad host"];
 const SERVICES: [&str; 4] = ["one", "two", "errors", "missing"];
 
 /// One event.
@@ -38,6 +38,13 @@ pub(super) fn options() -> Options {
         default_certificate: Some(ObjectKey::new("other", "pair")),
         ..Options::default()
     }
+}
+
+/// What is there at first: so that much of what comes later means something.
+pub(super) fn beginning() -> Vec<Object> {
+    let services = NAMESPACES.iter().flat_map(|ns| ["one", "two", "errors"].map(|name| (*ns, name)));
+    let there = services.flat_map(|(ns, name)| [service(ns, name, 3), slice(ns, name, &["10.0.0.1"])]);
+    there.chain([class("nginx"), secret("app", "pair", true), secret("app", "users", true)]).collect()
 }
 
 pub(super) fn step() -> impl Strategy<Value = Step> {
@@ -71,7 +78,6 @@ fn any_kind() -> impl Strategy<Value = Kind> {
 fn some_ingress() -> impl Strategy<Value = Object> {
     let annotations = vec![
         ("canary", "true"),
-        ("canary-weight", "60"),
         ("server-alias", "b.test, alias.test"),
         ("from-to-www-redirect", "true"),
         ("affinity", "cookie"),
@@ -94,7 +100,13 @@ fn some_ingress() -> impl Strategy<Value = Object> {
     ];
     let rules = prop::collection::vec((select(&HOSTS[..]), some_path(), select(&SERVICES[..])), 0..3);
     let head = (select(&NAMESPACES[..]), 0..4_u8, 0..3_u8, select(vec![None, Some("nginx"), Some("theirs")]));
-    let tail = (subsequence(annotations, 0..4), any::<bool>(), any::<bool>());
+    // What only means something together, and reaches over to other hosts.
+    let special = prop_oneof![
+        subsequence(annotations, 0..4),
+        Just(vec![("canary", "true"), ("canary-weight", "60")]),
+        Just(vec![("default-backend", "errors")]),
+    ];
+    let tail = (special, any::<bool>(), any::<bool>());
     (head, rules, tail).prop_map(|((ns, name, age, class), rules, (annotations, tls, default))| {
         let written: Map<String, Value> = annotations
             .into_iter()

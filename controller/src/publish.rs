@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use sluice_ir::Config;
 use sluice_translate::{Change, Changes, Options, Report, Updated};
-use sluice_xds::{Settings, Store, Update};
+use sluice_xds::{Routes, Settings, Store, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -55,6 +55,7 @@ pub(crate) struct Publisher {
     settings: Settings,
     served: Served,
     metrics: Controller,
+    routes: Routes,
     nginx: Option<Configurations>,
     told: Told,
     /// What nginx does not serve.
@@ -72,8 +73,9 @@ impl Publisher {
         metrics: Controller,
         told: Told,
     ) -> Self {
-        let (nginx, unserved, ready, farewell) = (None, Vec::new(), false, None);
-        Publisher { view, options, settings, served, metrics, nginx, told, unserved, ready, farewell }
+        let (routes, nginx) = (Routes::default(), None);
+        let (unserved, ready, farewell) = (Vec::new(), false, None);
+        Publisher { view, options, settings, served, metrics, routes, nginx, told, unserved, ready, farewell }
     }
 
     /// Also writes nginx's configurations.
@@ -183,8 +185,10 @@ impl Publisher {
             self.served.log.publish(|log| log.replace(&config.with_routes_of(before)));
             self.unserved = nginx.publish(&translation);
         } else {
-            self.served.log.publish(|log| log.replace(config));
-            self.served.store.apply(Update::routing(config, &self.settings));
+            self.served.log.publish(|log| log.advance(before, config));
+            let routing = Update::routing_with(&mut self.routes, config, &self.settings);
+            self.served.store.apply(routing);
+            self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
         let Config { servers, backends, .. } = config;

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
 use sluice_ir::{Action, Backend};
 use sluice_translate::{Kind, Translation, Updated};
-use sluice_xds::Store;
+use sluice_xds::{Routes, Store};
 
 use crate::view::View;
 
@@ -28,6 +28,7 @@ struct Families {
     orphan_ingress: GaugeVec,
     translated: IntCounter,
     resolved: IntCounter,
+    rendered: IntCounter,
     /// Scrapes may come together; each refreshes what it shows.
     refreshing: Mutex<()>,
 }
@@ -66,6 +67,7 @@ impl Controller {
                 "resolved_backends_total",
                 "Backends that were looked up among Services and endpoints",
             )?,
+            rendered: counter("rendered_hosts_total", "Hosts of which the routes were made again for Envoy")?,
             refreshing: Mutex::new(()),
         })))
     }
@@ -74,6 +76,12 @@ impl Controller {
     pub(crate) fn translated(&self, updated: &Updated) {
         self.0.translated.inc_by(updated.ingresses as u64);
         self.0.resolved.inc_by(updated.resolved as u64);
+    }
+
+    /// How many hosts were rendered so far.
+    pub(crate) fn rendered(&self, routes: &Routes) {
+        let rendered = &self.0.rendered;
+        rendered.inc_by(routes.rendered().saturating_sub(rendered.get()));
     }
 
     /// A whole configuration has been published; with nginx: it has reloaded.

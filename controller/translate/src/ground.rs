@@ -7,7 +7,6 @@ use crate::backends::{Named, Rank, Turn, Uses};
 use crate::class::{Classes, Verdict};
 use crate::global::Globals;
 use crate::object::key_of;
-use crate::report::Reporter;
 use crate::servers::default_backend;
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 
@@ -19,6 +18,17 @@ pub(crate) struct Ground {
     pub(crate) fallback: Option<BackendId>,
     pub(crate) named: Vec<(Rank, Named)>,
     pub(crate) reports: Vec<Report>,
+}
+
+/// Who serves an Ingress.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "taken apart where it is made")]
+pub(crate) enum Whose {
+    Ours,
+    /// Somebody else's; its owner should know.
+    Theirs(Report),
+    /// Of a namespace that is not looked at.
+    Unwatched,
 }
 
 impl Ground {
@@ -35,20 +45,17 @@ impl Ground {
         Edge { largest_body: self.globals.largest_body, ..self.globals.edge.clone() }
     }
 
-    /// Whether an Ingress is ours. The error is what its owner should know, if there is anything to know.
-    pub(crate) fn judge(&self, ingress: &Ingress, options: &Options) -> Result<(), Option<Report>> {
+    /// Whose an Ingress is.
+    pub(crate) fn judge(&self, ingress: &Ingress, options: &Options) -> Whose {
         let key = key_of(&ingress.metadata);
         if options.watch_namespace.as_ref().is_some_and(|watched| *watched != key.namespace) {
-            return Err(None);
+            return Whose::Unwatched;
         }
         match self.classes.judge(ingress, options) {
-            Verdict::Ours => Ok(()),
+            Verdict::Ours => Whose::Ours,
             Verdict::Foreign { field, reason } => {
-                let mut reports = Vec::new();
                 let object = ObjectRef { kind: Kind::Ingress, key };
-                let mut reporter = Reporter::new(object, &mut reports);
-                reporter.say(Severity::Note, field, reason, "left to its controller");
-                Err(reports.pop())
+                Whose::Theirs(Report::new(object, Severity::Note, field, reason, "left to its controller"))
             }
         }
     }

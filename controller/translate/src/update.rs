@@ -20,7 +20,7 @@ use crate::annotations::Context;
 use crate::backends::{Turn, Uses, resolve};
 use crate::claims::{Seniority, age};
 use crate::finish::{finished, is_dead};
-use crate::ground::Ground;
+use crate::ground::{Ground, Whose};
 use crate::islands::{Island, IslandId};
 use crate::object::key_of;
 use crate::references::Seen;
@@ -86,7 +86,7 @@ impl Translation {
         let mut stale: BTreeSet<IslandId> =
             objects.iter().flat_map(|object| self.islands.of_object(object)).collect();
         let now = members.iter().filter_map(|key| resources.ingresses.get(key));
-        let ours = now.filter(|ingress| self.ground.judge(ingress, options).is_ok());
+        let ours = now.filter(|ingress| matches!(self.ground.judge(ingress, options), Whose::Ours));
         stale.extend(ours.flat_map(|ingress| names(ingress)).filter_map(|name| self.islands.of_name(&name)));
         for id in stale {
             members.extend(self.withdraw(id, updated));
@@ -106,8 +106,9 @@ impl Translation {
             self.foreign.remove(&key);
             let Some(ingress) = resources.ingresses.get(&key) else { continue };
             match self.ground.judge(ingress, options) {
-                Ok(()) => ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress))),
-                Err(report) => self.foreign.extend(report.map(|report| (key, report))),
+                Whose::Ours => ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress))),
+                Whose::Theirs(report) => drop(self.foreign.insert(key, report)),
+                Whose::Unwatched => {}
             }
         }
         ours.sort_by(|((a, _), _), ((b, _), _)| a.cmp(b));

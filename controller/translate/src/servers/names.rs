@@ -21,7 +21,7 @@ pub(crate) fn names(ingress: &Ingress) -> BTreeSet<ServerName> {
         let name = key.rsplit_once('/').map_or(key.as_str(), |(_, name)| name);
         match canonical(name) {
             "server-alias" => {
-                names.extend(value::list(text).into_iter().filter_map(|text| ServerName::parse(text).ok()))
+                names.extend(value::list(text).into_iter().filter_map(|text| ServerName::parse(text).ok()));
             }
             "from-to-www-redirect" => {
                 let others: Vec<ServerName> = names.iter().filter_map(draft::other_name).collect();

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::translate;
 use crate::translation::translate_these;
-use world::{Step, options, step};
+use world::{Step, apply, options, step};
 
 /// Configuration, whose it is, and reports: all that a translation says.
 fn said(translation: &Translation) -> String {
@@ -26,8 +26,9 @@ fn at_once(resources: &Resources, options: &Options) -> String {
     let mut ours = Vec::new();
     for ingress in resources.ingresses.values() {
         match ground.judge(ingress, options) {
-            Ok(()) => ours.push(((false, age(ingress)), ingress.as_ref())),
-            Err(report) => foreign.extend(report.map(|report| (key_of(&ingress.metadata), report))),
+            Whose::Ours => ours.push(((false, age(ingress)), ingress.as_ref())),
+            Whose::Theirs(report) => foreign.push((key_of(&ingress.metadata), report)),
+            Whose::Unwatched => {}
         }
     }
     ours.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -92,8 +93,8 @@ fn work(hosts: usize, steps: &[Step]) -> (usize, usize, usize) {
 
 #[test]
 fn a_change_costs_what_changed_however_many_others_there_are() {
-    let moved = Step::Apply(world::ingress("app", "app-7", &["moved.test"], "app-7", json!({})));
-    let pods = Step::Apply(world::slice("app", "app-7", &["10.9.9.9"]));
+    let moved = apply(world::ingress("app", "app-7", &["moved.test"], "app-7", json!({})));
+    let pods = apply(world::slice("app", "app-7", &["10.9.9.9"]));
     let gone = Step::Delete(Kind::Service, ObjectKey::new("app", "app-7"));
     for hosts in [10, 200] {
         // One host comes and one goes; the Service is looked up again, though it comes to the same.

@@ -16,17 +16,21 @@ const SERVICES: [&str; 4] = ["one", "two", "errors", "missing"];
 /// One event.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Apply(Object),
+    Apply(Box<Object>),
     Delete(Kind, ObjectKey),
 }
 
 impl Step {
     pub(super) fn take(&self, resources: &mut Resources) -> Change {
         match self {
-            Step::Apply(object) => resources.apply(object.clone()),
+            Step::Apply(object) => resources.apply(Object::clone(object)),
             Step::Delete(kind, key) => resources.delete(*kind, key),
         }
     }
+}
+
+pub(super) fn apply(object: Object) -> Step {
+    Step::Apply(Box::new(object))
 }
 
 pub(super) fn options() -> Options {
@@ -52,16 +56,16 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
     let deletion =
         (any_kind(), namespace(), select(&["0", "1", "2", "3", "one", "two", "errors", "pair"][..]));
     prop_oneof![
-        8 => some_ingress().prop_map(Step::Apply),
+        8 => some_ingress().prop_map(apply),
         3 => (namespace(), select(&SERVICES[..]), 0..4_u8).prop_map(|(ns, name, kind)| {
-            Step::Apply(service(ns, name, kind))
+            apply(service(ns, name, kind))
         }),
         3 => (namespace(), select(&SERVICES[..]), subsequence(vec!["10.0.0.1", "10.0.0.2"], 0..=2))
-            .prop_map(|(ns, name, pods)| Step::Apply(slice(ns, name, &pods))),
+            .prop_map(|(ns, name, pods)| apply(slice(ns, name, &pods))),
         2 => (namespace(), select(&["pair", "users"][..]), any::<bool>())
-            .prop_map(|(ns, name, good)| Step::Apply(secret(ns, name, good))),
-        1 => some_config_map().prop_map(Step::Apply),
-        1 => select(&["nginx", "theirs"][..]).prop_map(|name| Step::Apply(class(name))),
+            .prop_map(|(ns, name, good)| apply(secret(ns, name, good))),
+        1 => some_config_map().prop_map(apply),
+        1 => select(&["nginx", "theirs"][..]).prop_map(|name| apply(class(name))),
         4 => deletion.prop_map(|(kind, ns, name)| {
             let namespace = if kind == Kind::IngressClass { "" } else { ns };
             Step::Delete(kind, ObjectKey::new(namespace, name))

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use sluice_ir::{AffinityMode, CanaryRules, Cookie, SameSite};
 use sluice_translate::{Object, Options, translate};
 

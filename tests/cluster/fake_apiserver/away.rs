@@ -89,7 +89,7 @@ async fn a_minute_without_the_api_server_costs_no_request_and_ends_by_itself() -
         ensure!(cluster.gate().count("", "") == asked, "the API server was not gone");
         // At once, after half a minute, and perhaps once more: not a line for each attempt.
         let lines = sluice.log().lines();
-        let is_told = |line: &&String| line.contains("watch of Ingress") && line.contains("still served");
+        let is_told = |line: &&String| line.contains("watch of Ingress: ") && line.contains("still served");
         let told = lines.iter().filter(is_told).count();
         ensure!((1..=3).contains(&told), "told {told} times that Ingresses cannot be watched");
         cluster.gate().open().await?;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use askama::Template;
-use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
+use sluice_ir::{Cidr, Compressed, Config, Edge, Keep, Server, ServerName};
 
 use crate::blocked::BlockedConf;
 use crate::conf::{Value, Word, word};
@@ -35,6 +35,7 @@ struct MainConf<'a> {
     blocked: Option<BlockedConf<'a>>,
     zones: Vec<Zone>,
     upstreams: Vec<String>,
+    keep: Keep,
     servers: Vec<ServerConf<'a>>,
 }
 
@@ -44,6 +45,7 @@ struct MainConf<'a> {
 struct EdgeConf<'a> {
     edge: &'a Edge,
     ciphers: Option<Word>,
+    curves: Option<Word>,
     gzip: Option<&'a Compressed>,
     types: Vec<Word>,
     hsts: Option<Value>,
@@ -77,6 +79,7 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         blocked: BlockedConf::of(&config.edge.blocked),
         zones,
         upstreams: upstream::names(config),
+        keep: upstream::keep(config),
         servers,
     };
     // Nothing in the templates can fail, and a String takes everything.
@@ -88,6 +91,12 @@ fn resolver(address: &IpAddr) -> String {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     }
+}
+
+/// The distribution's OpenSSL knows no hybrid ones, and nginx would refuse the whole configuration.
+fn curves(names: &[String]) -> Option<Word> {
+    let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.contains("MLKEM")).collect();
+    (!known.is_empty()).then(|| word(known.join(":")))
 }
 
 /// HTML is always compressed, and nginx warns when it is named.
@@ -124,6 +133,7 @@ impl<'a> EdgeConf<'a> {
         EdgeConf {
             edge,
             ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
+            curves: curves(&tls.curves),
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(told::hsts),

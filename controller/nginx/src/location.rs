@@ -16,6 +16,8 @@ pub(crate) struct LocationConf {
     sign: &'static str,
     path: Word,
     id: Value,
+    /// Its requests are counted by its id.
+    counted: bool,
     /// A request without a good certificate is refused. nginx itself asks for one in handshakes only.
     certified: bool,
     content: Content,
@@ -60,8 +62,9 @@ impl LocationConf {
         };
         let required = |clients: &ClientCertificates| clients.demand == Demand::Required;
         let certified = host.server.clients.as_ref().is_some_and(required);
-        let made =
-            LocationConf { sign, path: word(path), id: value(location.id.as_str()), certified, content };
+        let counted = scene.settings.requests.is_some();
+        let (path, id) = (word(path), value(location.id.as_str()));
+        let made = LocationConf { sign, path, id, counted, certified, content };
         made.fits().then_some(made)
     }
 

@@ -188,7 +188,8 @@ async fn what_nginx_does_not_serve_is_said_of_the_ingress() -> Result<()> {
     let ingress = Ingress::new("default", "web").annotation("mirror-target", target);
     site.manifests.ingress(&ingress.host(HOST).path("/", "web", 80))?;
     let sluice = start(&site).await?;
-    let said = "Ingress default/web: location web.test/: mirror-target: a Service without an address of its own";
+    let said =
+        "Ingress default/web: location web.test/: mirror-target: a Service without an address of its own";
     ensure!(sluice.log().lines().iter().any(|line| line.contains(said)), "{}", sluice.log().tail());
     sluice.stop()
 }

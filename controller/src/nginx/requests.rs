@@ -40,7 +40,9 @@ pub(crate) struct RequestLog {
 #[derive(Deserialize)]
 struct Line {
     location: String,
+    /// A canary's.
     backend: String,
+    main: String,
     method: String,
     status: String,
     duration: String,
@@ -115,9 +117,13 @@ impl RequestLog {
 /// `None`: not a line of ours, such as the rest of one after a crash.
 fn request(line: &[u8]) -> Option<Request> {
     let line: Line = serde_json::from_slice(line).ok()?;
+    // Whoever was asked was asked for a while, and nobody was where that is not said.
+    let was_asked = line.to_end.contains(|letter: char| letter.is_ascii_digit());
+    let backend = if line.backend.is_empty() { line.main } else { line.backend };
+    let backend = if was_asked { backend } else { String::new() };
     Some(Request {
         location: line.location,
-        backend: line.backend,
+        backend,
         method: method(&line.method),
         status: line.status.parse().ok()?,
         duration: seconds(&line.duration),
@@ -146,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = r#"{"location":"a/","backend":"d/w/80","method":"GET","status":"200","duration":"0.030","to_header":"0.010, 0.020","to_end":"-","received":100,"sent":200}"#;
+    const LINE: &str = r#"{"location":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
 
     fn log() -> (tempfile::TempDir, RequestLog, File) {
         let folder = tempfile::tempdir().unwrap();

@@ -241,7 +241,11 @@ fn find<'a>(
 }
 
 /// Where a Service of the cluster itself answers; a headless one does not.
-pub(crate) fn service_address(target: &Target, resources: &Resources, options: &Options) -> Option<SocketAddr> {
+pub(crate) fn service_address(
+    target: &Target,
+    resources: &Resources,
+    options: &Options,
+) -> Option<SocketAddr> {
     let (key, wanted) = target.service()?;
     let service = resources.services.get(&key)?;
     let port = u16::try_from(port_of(service, &wanted)?.port).ok()?;

@@ -24,7 +24,7 @@ pub(crate) fn part_of<'a>(
 ) -> Cow<'a, Config> {
     let mut edge = config.edge.clone();
     let mut left_out = |key, what: String| {
-        unserved.push(Unserved { part: Part::Edge(key), what: what.into(), closes: false })
+        unserved.push(Unserved { part: Part::Edge(key), what: what.into(), closes: false });
     };
     headers(&mut edge.request_headers, |name| left_out("proxy-set-headers", name));
     headers(&mut edge.response_headers, |name| left_out("add-headers", name));

@@ -124,9 +124,9 @@ impl Recorder {
 
     /// Of every replica, whoever leads: each has an nginx of its own. One that cannot be written is not tried again.
     async fn say_reloaded(&self) {
-        match timeout(TIMEOUT, reloaded::tell(&self.client, &self.identity)).await {
-            Ok(Err(error)) => debug!("Event for {}/{}: {error}", self.identity.namespace, self.identity.pod),
-            Ok(Ok(())) | Err(_) => {}
+        let told = timeout(TIMEOUT, reloaded::tell(&self.client, &self.identity)).await;
+        if let Ok(Err(error)) = told {
+            debug!("Event for {}/{}: {error}", self.identity.namespace, self.identity.pod);
         }
     }
 

@@ -74,6 +74,10 @@ pub struct Config {
     /// Hosts that are not like all others in a handshake, by the name that the client asks for.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: BTreeMap<ServerName, HostTls>,
+    /// Hosts whose TLS ends at the pods of a backend, by the name that the client asks for. What `tls` says of them holds only
+    /// where that cannot be done.
+    #[serde(skip_serializing_if = "is_default")]
+    pub passthrough: BTreeMap<Hostname, BackendId>,
     /// What a host without a certificate of its own presents; `None`: one that the operator did not choose.
     #[serde(skip_serializing_if = "is_default")]
     pub default_certificate: Option<SecretId>,

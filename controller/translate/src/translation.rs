@@ -53,8 +53,9 @@ pub(crate) fn translate_these<'a>(
     let mut secrets = Secrets::default();
     config.default_certificate = default_certificate(resources, options, &mut secrets, routing_reports);
     let assembled = servers::assemble(ingresses, context, registry, &mut secrets, routing_reports);
-    let Assembled { servers, owners: of_locations, error_services, tls } = assembled;
+    let Assembled { servers, owners: of_locations, error_services, tls, passthrough } = assembled;
     (config.servers, config.tls, *owners) = (servers, tls, of_locations);
+    config.passthrough = passthrough;
     config.streams = streams(resources, options, &globals, registry, routing_reports);
     config.secrets = secrets.values;
     config.users = secrets.users.into_iter().map(|(id, listed)| (id, listed.text)).collect();

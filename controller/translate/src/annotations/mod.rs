@@ -109,6 +109,8 @@ pub(crate) struct Host {
     pub(crate) app_root: Option<String>,
     /// Whether `www.` and the name without it lead to the host.
     pub(crate) from_to_www: bool,
+    /// Its TLS is to end at the pods.
+    pub(crate) passthrough: bool,
 }
 
 /// What the annotations of an Ingress say about its backends.
@@ -150,14 +152,15 @@ impl Annotations {
         };
         let references = References { resources, across_namespaces: globals.across_namespaces };
         let mut view = View::of(ingress, &rules, references, secrets, reporter);
-        Annotations::gather(&mut view, globals)
+        Annotations::gather(&mut view, globals, options)
     }
 
-    fn gather(view: &mut View<'_, '_>, globals: &Globals) -> Self {
+    fn gather(view: &mut View<'_, '_>, globals: &Globals, options: &Options) -> Self {
         let host = Host {
             aliases: server::aliases(view),
             app_root: rewrite::app_root(view),
             from_to_www: redirect::from_to_www(view),
+            passthrough: server::passthrough(view, options),
         };
         let paths = rewrite::paths(view);
         let redirect = redirect::redirect(view, globals);

@@ -2,9 +2,10 @@
 
 use sluice_ir::ServerName;
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
 use super::value;
 use super::view::View;
+use crate::Options;
 
 pub(super) const GROUP: Group = Group {
     title: "Hosts and TLS",
@@ -15,7 +16,9 @@ pub(super) const GROUP: Group = Group {
             .instead("use ssl-ciphers of the ConfigMap, for all hosts"),
         annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Ingress)
             .needless("the order of the server's ciphers always counts"),
-        annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress).harmless(&["false"]),
+        annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress)
+            .partly("with --enable-ssl-passthrough; from the namespace of the path / only")
+            .nginx(Support::Reported("TLS ends at nginx, also with --enable-ssl-passthrough")),
     ],
 };
 
@@ -31,4 +34,15 @@ pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
         }
     }
     aliases
+}
+
+/// Whether the TLS of its hosts ends at the pods.
+pub(super) fn passthrough(view: &mut View<'_, '_>, options: &Options) -> bool {
+    let asked = view.flag("ssl-passthrough");
+    if asked && !options.ssl_passthrough {
+        let reason = "expected --enable-ssl-passthrough to be on, which is off";
+        let consequence = "TLS of its hosts ends at the data plane";
+        view.reporter.warn_as_before("annotation ssl-passthrough", reason, consequence);
+    }
+    asked && options.ssl_passthrough
 }

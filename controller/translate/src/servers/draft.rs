@@ -15,7 +15,7 @@ use super::{ErrorService, Owners};
 use crate::global::Globals;
 use crate::path::{self, PathType};
 use crate::report::Reporter;
-use crate::{Report, Severity};
+use crate::{ObjectRef, Report, Severity};
 
 /// What a draft grows into.
 pub(super) struct Finished {
@@ -40,6 +40,8 @@ pub(super) struct Draft {
     pub(super) clients: Option<ClientCertificates>,
     pub(super) app_root: Option<String>,
     pub(super) from_to_www: bool,
+    /// The Ingresses that want TLS to end at the pods.
+    pub(super) passthrough: Vec<ObjectRef>,
 }
 
 impl Draft {

@@ -14,13 +14,14 @@ mod certificates;
 mod claim;
 mod draft;
 mod order;
+mod passthrough;
 mod patterns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
-use sluice_ir::{BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
+use sluice_ir::{BackendId, HostTls, Hostname, LocationId, Mirror, Place, Server, ServerName};
 
 use crate::annotations::{Annotations, Context, auth_external};
 use crate::backends::{Origin, Port, Registry, Terms, Use};
@@ -62,6 +63,7 @@ pub(crate) struct Assembled {
     pub(crate) owners: Owners,
     pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
     pub(crate) tls: BTreeMap<ServerName, HostTls>,
+    pub(crate) passthrough: BTreeMap<Hostname, BackendId>,
 }
 
 /// Who is asked when the pods of a location are missing, and what it is told.
@@ -199,6 +201,7 @@ impl Assembly<'_> {
     /// What an Ingress says about a host as a whole; the first that says something has said it.
     fn take_host(&mut self, name: &ServerName, author: &Author) {
         self.take_tls(name, author);
+        self.take_passthrough(name, author);
         let Author { annotations, object, .. } = author;
         let draft = self.drafts.entry(name.clone()).or_default();
         draft.from_to_www |= annotations.host.from_to_www;
@@ -267,6 +270,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         let canaries = self.canaries_by_backend();
+        let passthrough = self.passthrough();
         self.registry.settle();
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();
@@ -293,7 +297,7 @@ impl Assembly<'_> {
             }
         }
         let tls = certificates::by_name(tls, &servers, self.resources);
-        Assembled { servers, owners, error_services, tls }
+        Assembled { servers, owners, error_services, tls, passthrough }
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct ServerConf<'a> {
     http2: bool,
     names: Vec<Word>,
     clients: Option<ClientTls>,
+    /// What is found in the subject of the certificate of whoever is let in.
+    subject: Option<Word>,
     /// Somebody is let in nowhere.
     blocks: bool,
     app_root: Option<Value>,
@@ -99,6 +101,7 @@ impl<'a> ServerConf<'a> {
             http2: config.edge.http.http2,
             names: std::iter::once(name).chain(&server.aliases).map(server_name).collect(),
             clients: clients(host, scene),
+            subject: host.server.clients.as_ref().and_then(|clients| clients.subject.as_ref()).map(word),
             blocks: config.edge.blocked != Blocked::default(),
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: taken.contains(&("", "/".to_owned())),

@@ -26,7 +26,7 @@ use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
 use super::{FILTER, HTTP, access_log, compress, forwarded, policy, requests};
 use crate::Settings;
-use crate::settings::TRUST_HEADER;
+use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
 /// Envoy's advice for an edge: what one client can make Envoy hold.
 const HTTP2_STREAM_WINDOW: u32 = 64 * 1024;
@@ -60,7 +60,10 @@ pub(super) fn manager(
     let rds = Rds { config_source: Some(ads_awaited()), route_config_name: HTTP.to_owned() };
     let detection = forwarded::detection(&edge.forwarded);
     let mut mutations = forwarded::before_everything(&edge.forwarded, scheme.port());
-    mutations.extend(clients.map(|trust| append(set(TRUST_HEADER, &literal(&told(trust))))));
+    if let Some(trust) = clients {
+        mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
+        mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
+    }
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Cidr, Compression, Expression, ServerTls, is_default};
+use crate::{AccessLog, Cidr, Compression, Expression, ServerTls, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,6 +40,9 @@ pub struct Edge {
     /// TLS of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: ServerTls,
+    /// What is written down.
+    #[serde(skip_serializing_if = "is_default")]
+    pub log: AccessLog,
 }
 
 impl Default for Edge {
@@ -57,6 +60,7 @@ impl Default for Edge {
             compression: Compression::default(),
             http: Http::default(),
             tls: ServerTls::default(),
+            log: AccessLog::default(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod cidr;
 mod compression;
 mod edge;
 mod expression;
+mod log;
 mod path;
 mod policy;
 mod redirect;
@@ -38,6 +39,7 @@ pub use cidr::Cidr;
 pub use compression::{Compressed, Compression};
 pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
+pub use log::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
     Access, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins, Passwords, Place, Policy,

@@ -13,7 +13,10 @@ pub struct Key {
     pub envoy: Support,
 }
 
-const ACCESS_LOG: &str = "--access-log writes a line of JSON for each request to standard output; enable-access-log leaves paths out";
+const WHERE_ASKED: &str = "where --access-log says so";
+const LOG_PATH: &str =
+    "with --access-log; /dev/stdout (and nginx's usual path, which is the same) or /dev/stderr";
+const LOG_FORMAT: &str = "with --access-log; without it a line of JSON. A variable that Sluice does not have is named, and - in its place";
 const NGINX_ONLY: &str = "a knob of nginx's own";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const WAF: &str = "put a web application firewall in front of Sluice";
@@ -54,8 +57,8 @@ impl Key {
 /// By name.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
-    key("access-log-params", "").instead(ACCESS_LOG),
-    key("access-log-path", "/var/log/nginx/access.log").instead(ACCESS_LOG),
+    key("access-log-params", "").instead("a log is written at once, as it is; leave it out"),
+    key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH),
     key("add-headers", "").partly("of nginx's variables those that Sluice has"),
     key("allow-backend-server-header", "false").full(),
     key("allow-cross-namespace-resources", "false").full(),
@@ -79,13 +82,13 @@ pub static KEYS: &[Key] = &[
     key("debug-connections", "").instead("use the admin interface of Envoy, and its log"),
     key("default-type", "text/html").needless(),
     key("denylist-source-range", "").full(),
-    key("disable-access-log", "false").instead(ACCESS_LOG),
-    key("disable-http-access-log", "false").instead(ACCESS_LOG),
+    key("disable-access-log", "false").partly(WHERE_ASKED),
+    key("disable-http-access-log", "false").partly(WHERE_ASKED),
     key("disable-ipv6", "false").instead("use --bind-address"),
     key("disable-ipv6-dns", "").instead("names are looked up in both families"),
     key("disable-proxy-intercept-errors", "false").partly("errors of Envoy itself are not replaced, either"),
-    key("disable-stream-access-log", "false").instead(ACCESS_LOG),
-    key("enable-access-log-for-default-backend", "false").instead(ACCESS_LOG),
+    key("disable-stream-access-log", "false").partly(WHERE_ASKED),
+    key("enable-access-log-for-default-backend", "false").instead("--access-log writes about every request, also about those that no Ingress takes"),
     key("enable-aio-write", "true").needless(),
     key("enable-auth-access-log", "false").needless(),
     key("enable-brotli", "false").full(),
@@ -127,7 +130,7 @@ pub static KEYS: &[Key] = &[
     key("hsts-include-subdomains", "true").full(),
     key("hsts-max-age", "31536000").full(),
     key("hsts-preload", "false").full(),
-    key("http-access-log-path", "").instead(ACCESS_LOG),
+    key("http-access-log-path", "").partly(LOG_PATH),
     key("http-redirect-code", "308").full(),
     key("http-snippet", "").instead(NO_SNIPPETS),
     key("http2-max-concurrent-streams", "128").full(),
@@ -145,10 +148,10 @@ pub static KEYS: &[Key] = &[
     key("limit-req-status-code", "503").full(),
     key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
-    key("log-format-escape-json", "false").instead(ACCESS_LOG),
-    key("log-format-escape-none", "false").instead(ACCESS_LOG),
-    key("log-format-stream", "").instead(ACCESS_LOG),
-    key("log-format-upstream", "").instead(ACCESS_LOG),
+    key("log-format-escape-json", "false").partly(WHERE_ASKED),
+    key("log-format-escape-none", "false").partly(WHERE_ASKED),
+    key("log-format-stream", "").partly(LOG_FORMAT),
+    key("log-format-upstream", "").partly(LOG_FORMAT),
     key("lua-shared-dicts", "").needless(),
     key("main-snippet", "").instead(NO_SNIPPETS),
     key("map-hash-bucket-size", "64").needless(),
@@ -210,7 +213,7 @@ pub static KEYS: &[Key] = &[
     key("server-snippet", "").instead(NO_SNIPPETS),
     key("server-tokens", "false").instead("no Server header names Sluice"),
     key("service-upstream", "false").full(),
-    key("skip-access-log-urls", "").instead(ACCESS_LOG),
+    key("skip-access-log-urls", "").partly("where --access-log says so; paths in their own case, not patterns"),
     key("ssl-buffer-size", "4k").needless(),
     key("ssl-ciphers", "").partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own"),
     key("ssl-dh-param", "").instead("keys are exchanged on curves: ssl-ecdh-curve"),
@@ -224,7 +227,7 @@ pub static KEYS: &[Key] = &[
     key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows"),
     key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows"),
     key("ssl-session-timeout", "10m").full(),
-    key("stream-access-log-path", "").instead(ACCESS_LOG),
+    key("stream-access-log-path", "").partly(LOG_PATH),
     key("stream-snippet", "").instead(NO_SNIPPETS),
     key("strict-validate-path-type", "true").full(),
     key("syslog-host", "").instead("logs go to standard output; a collector takes them on"),

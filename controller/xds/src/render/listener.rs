@@ -56,7 +56,8 @@ pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
         only_for(server_names, chain(host))
     });
-    let passed = config.passthrough.iter().map(|(host, backend)| passthrough::chain(host, backend));
+    let passed =
+        config.passthrough.iter().map(|(host, backend)| passthrough::chain(host, backend, edge, settings));
     let mut chains: Vec<FilterChain> = chains.chain(passed).collect();
     if edge.tls.rejects_unknown && chains.is_empty() {
         // There has to be one. No host has this name.

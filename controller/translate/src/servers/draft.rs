@@ -38,6 +38,8 @@ pub(super) struct Draft {
     pub(super) tls: Option<HostTls>,
     /// Of the first Ingress of the host that asks clients for certificates.
     pub(super) clients: Option<ClientCertificates>,
+    /// Who named the host first.
+    pub(super) namespace: Option<String>,
     pub(super) app_root: Option<String>,
     pub(super) from_to_www: bool,
     /// The Ingresses that want TLS to end at the pods.

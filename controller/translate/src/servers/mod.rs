@@ -16,6 +16,7 @@ mod draft;
 mod order;
 mod passthrough;
 mod patterns;
+mod tenancy;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -200,6 +201,10 @@ impl Assembly<'_> {
 
     /// What an Ingress says about a host as a whole; the first that says something has said it.
     fn take_host(&mut self, name: &ServerName, author: &Author) {
+        self.take_namespace(name, author);
+        if self.is_stranger(name, author) {
+            return self.say_stranger(name, author);
+        }
         self.take_tls(name, author);
         self.take_passthrough(name, author);
         let Author { annotations, object, .. } = author;

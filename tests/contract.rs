@@ -56,6 +56,9 @@ fn check(document: &[u8]) -> Result<()> {
         .apply(Update::Snapshot(snapshot.clone()), NOW, &mut Counting(1))
         .map_err(|refused| anyhow::anyhow!("{refused}"))?;
     ensure!(version == snapshot.version);
+    for id in snapshot.locations.keys() {
+        stays_with_its_backends(&mut tables, id, &snapshot)?;
+    }
     // Whom a canary takes is a matter of chance, and of other tests.
     let mut plain = snapshot;
     plain.locations.values_mut().for_each(|location| location.canaries.clear());
@@ -67,6 +70,28 @@ fn check(document: &[u8]) -> Result<()> {
     for (id, location) in &locations {
         let backend = backends.get(&location.backend).with_context(|| format!("{id}: no such backend"))?;
         leads_to(&mut tables, id, backend)?;
+    }
+    Ok(())
+}
+
+/// Whatever is chosen belongs to the location's backend or to one of its canaries.
+fn stays_with_its_backends(tables: &mut Tables, id: &str, snapshot: &Snapshot) -> Result<()> {
+    let location = &snapshot.locations[id];
+    let names =
+        std::iter::once(&location.backend).chain(location.canaries.iter().map(|canary| &canary.backend));
+    // One that has nobody behind it is never taken, so it need not be there.
+    let backends: Vec<&Backend> = names.filter_map(|name| snapshot.backends.get(name)).collect();
+    let mut rng = Counting(1);
+    for _ in 0..100 {
+        let Decision::Forward(Forward { candidates, .. }) = tables.decide(id, &Silent, NOW, &mut rng) else {
+            continue;
+        };
+        let of_one = |backend: &&Backend| {
+            candidates
+                .split(',')
+                .all(|chosen| backend.endpoints.iter().any(|endpoint| &*endpoint.address == chosen))
+        };
+        ensure!(backends.iter().any(of_one), "{id}: {candidates:?} are of none of its backends");
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use proxy_wasm::types::{BufferType, LogLevel, MapType};
 use sluice_filter_config::Host;
 use sluice_filter_core::{Reply, Timestamp};
 
-use crate::pairs::Pairs;
+use crate::pairs::{self, Pairs};
 
 /// The request header that Envoy's `override_host` policy reads.
 const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
@@ -66,6 +66,18 @@ unsafe extern "C" {
         headers: *const u8,
         headers_len: usize,
         grpc_status: i32,
+    ) -> u32;
+    fn proxy_http_call(
+        upstream: *const u8,
+        upstream_len: usize,
+        headers: *const u8,
+        headers_len: usize,
+        body: *const u8,
+        body_len: usize,
+        trailers: *const u8,
+        trailers_len: usize,
+        timeout_millis: u32,
+        token: *mut u32,
     ) -> u32;
     fn proxy_get_current_time_nanoseconds(time: *mut u64) -> u32;
     fn proxy_set_tick_period_milliseconds(period: u32) -> u32;
@@ -272,12 +284,33 @@ pub(crate) fn answer_status() -> Option<u16> {
     value.parse().ok()
 }
 
-/// Sends a GET to the controller; the answer comes to the root context's `on_http_call_response`.
-///
-/// Through the SDK, because its dispatcher must know the token of the call.
+/// Sends a GET to the controller; the answer comes to the root context that is the current one.
 pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration) -> bool {
-    let headers = vec![(":method", "GET"), (":path", path), (":authority", authority), (":scheme", "http")];
-    hostcalls::dispatch_http_call(upstream, headers, None, vec![], timeout).is_ok()
+    let headers = pairs::serialise(&[
+        (":method", "GET"),
+        (":path", path),
+        (":authority", authority),
+        (":scheme", "http"),
+    ]);
+    let trailers = pairs::serialise(&[]);
+    let millis = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+    let mut token = 0;
+    // SAFETY: all buffers outlive the call; the host copies them, and writes one u32.
+    let status = unsafe {
+        proxy_http_call(
+            upstream.as_ptr(),
+            upstream.len(),
+            headers.as_ptr(),
+            headers.len(),
+            null(),
+            0,
+            trailers.as_ptr(),
+            trailers.len(),
+            millis,
+            &mut token,
+        )
+    };
+    status == OK
 }
 
 /// Writes a line to the host's log.

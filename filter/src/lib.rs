@@ -1,10 +1,10 @@
 //! `sluice_filter.wasm`: a thin shell that lets the core talk to a host.
 //!
 //! ```text
-//!   host --on_configure, on_tick, on_http_call_response--> Root ----+
-//!   host --on_http_request_headers-----------------------> Request -+--> Worker --> sluice-filter-core
-//!                                                                   |
-//!   host <--properties, headers, replies, calls------- host.rs <----+
+//!                         +-> root.rs ----+
+//!   host --> exports.rs --|               +--> Worker --> sluice-filter-core
+//!                         +-> request.rs -+      |
+//!   host <--properties, headers, replies, calls--+ host.rs
 //! ```
 //!
 //! One [`worker::Worker`] lives in each VM and outlives the contexts: a new plugin configuration makes a new root
@@ -12,6 +12,7 @@
 #![allow(missing_docs, reason = "the only public item is the entry point that `proxy_wasm::main!` makes")]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod exports;
 mod host;
 mod observation;
 mod pairs;
@@ -21,6 +22,4 @@ mod root;
 mod view;
 mod worker;
 
-proxy_wasm::main! {{
-    proxy_wasm::set_root_context(|id| Box::new(root::Root::new(id)));
-}}
+proxy_wasm::main! {{}}

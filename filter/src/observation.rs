@@ -26,13 +26,15 @@ impl Observation {
 
     fn by_envoy(watch: Watch) -> Self {
         let Some(endpoint) = text(b"upstream\0address") else { return Observation::default() };
-        let status = number(b"response\0code").and_then(|code| u16::try_from(code).ok());
         let latency = || number(b"response\0backend_latency").and_then(|nanos| u64::try_from(nanos).ok());
+        let status = || number(b"response\0code").and_then(|code| u16::try_from(code).ok());
         let attempts = || number(b"upstream\0request_attempt_count").and_then(|n| u32::try_from(n).ok());
+        let response_time = watch.latency.then(latency).flatten().map(Duration::from_nanos);
+        let is_status_read = watch.status || response_time.is_none();
         Observation {
             endpoint: Some(endpoint),
-            status: status.filter(|&status| status != 0),
-            response_time: watch.latency.then(latency).flatten().map(Duration::from_nanos),
+            status: is_status_read.then(status).flatten().filter(|&status| status != 0),
+            response_time,
             attempts: watch.failures.then(attempts).flatten().unwrap_or(1),
         }
     }
@@ -40,6 +42,8 @@ impl Observation {
     fn by_nginx(watch: Watch) -> Self {
         let Some(tried) = text(b"ngx.upstream_addr") else { return Observation::default() };
         let last = |list: Option<String>| Some(attempts(&list?).last()?.to_owned());
+        // There is a time even where there was no response.
+        let status: Option<u16> = last(text(b"ngx.upstream_status")).and_then(|status| status.parse().ok());
         let seconds = |list| last(list)?.parse::<f64>().ok().filter(|seconds| *seconds >= 0.0);
         // ingress-nginx adds both, although the second contains the first; a part that is missing counts as nothing.
         let latency = || {
@@ -49,8 +53,8 @@ impl Observation {
         };
         Observation {
             endpoint: attempts(&tried).last().map(str::to_owned),
-            status: last(text(b"ngx.upstream_status")).and_then(|status| status.parse().ok()),
-            response_time: watch.latency.then(latency).flatten(),
+            status,
+            response_time: (watch.latency && status.is_some()).then(latency).flatten(),
             attempts: u32::try_from(attempts(&tried).count()).unwrap_or(u32::MAX),
         }
     }

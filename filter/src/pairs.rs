@@ -28,6 +28,18 @@ impl Pairs {
     }
 }
 
+/// A map for the host.
+pub(crate) fn serialise(pairs: &[(&str, &str)]) -> Vec<u8> {
+    let size = |len: usize| u32::try_from(len).unwrap_or_default().to_le_bytes();
+    let mut bytes = size(pairs.len()).to_vec();
+    bytes.extend(pairs.iter().flat_map(|(key, value)| [size(key.len()), size(value.len())]).flatten());
+    for text in pairs.iter().flat_map(|(key, value)| [key, value]) {
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
 fn number(bytes: &[u8]) -> Option<usize> {
     let (number, _) = bytes.split_first_chunk()?;
     usize::try_from(u32::from_le_bytes(*number)).ok()

@@ -1,96 +1,90 @@
-//! One request.
+//! The life of a request: it arrives, it is answered, it is over. To the host it is a number.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::Action;
+use rustc_hash::FxHashMap;
 use sluice_filter_core::Ticket;
 
-#[cfg(feature = "fault-injection")]
-use crate::host;
 use crate::worker::{Fate, Worker};
 
-/// Lives as long as the host's request.
-pub(crate) struct Request {
-    id: u32,
-    worker: Rc<RefCell<Worker>>,
-    waits: bool,
-    ticket: Option<Ticket>,
-}
-
-impl Request {
-    pub(crate) fn new(id: u32, worker: Rc<RefCell<Worker>>) -> Self {
-        Request { id, worker, waits: false, ticket: None }
-    }
-
-    /// A request that waited was decided while the worker heard of its first tables.
-    fn collect_ticket(&mut self) {
-        if self.waits {
-            self.waits = false;
-            self.ticket = self.worker.borrow_mut().decided(self.id);
-        }
+/// It has come, with its headers.
+pub(crate) fn arrived(context: u32) -> Action {
+    #[cfg(feature = "fault-injection")]
+    fail_if_asked();
+    match Worker::with(|worker| worker.handle(context)) {
+        Fate::GoesOn => Action::Continue,
+        Fate::Answered | Fate::Waits => Action::Pause,
     }
 }
 
-impl Context for Request {}
+/// An endpoint has answered it.
+pub(crate) fn answered(context: u32) {
+    Worker::with(|worker| worker.begin_session(context));
+}
 
-impl HttpContext for Request {
-    fn on_http_request_headers(&mut self, _headers: usize, _end_of_stream: bool) -> Action {
-        #[cfg(feature = "fault-injection")]
-        fail_if_asked();
-        match self.worker.borrow_mut().handle(self.id) {
-            Fate::GoesOn(ticket) => {
-                self.ticket = ticket;
-                Action::Continue
-            }
-            Fate::Answered => Action::Pause,
-            Fate::Waits => {
-                self.waits = true;
-                Action::Pause
-            }
+/// It was served, or its client went away. Envoy and nginx say so of every request.
+pub(crate) fn over(context: u32) {
+    Worker::with(|worker| worker.learn(context));
+}
+
+/// The host knows no more of it.
+pub(crate) fn gone(context: u32) {
+    Worker::with(|worker| worker.abandon(context));
+}
+
+/// The requests that something is still to be done for. Most are never in here.
+#[derive(Debug, Default)]
+pub(crate) struct Open {
+    waiting: Vec<u32>,
+    tickets: FxHashMap<u32, Ticket>,
+}
+
+impl Open {
+    /// This one is paused until the first tables are there.
+    pub(crate) fn wait(&mut self, context: u32) {
+        self.waiting.push(context);
+    }
+
+    pub(crate) fn is_anybody_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// All that wait; they do so no more.
+    pub(crate) fn waiting(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// What was decided for this one comes back at its end.
+    pub(crate) fn keep(&mut self, context: u32, ticket: Option<Ticket>) {
+        if let Some(ticket) = ticket {
+            self.tickets.insert(context, ticket);
         }
     }
 
-    fn on_http_response_headers(&mut self, _headers: usize, _end_of_stream: bool) -> Action {
-        self.collect_ticket();
-        if let Some(ticket) = self.ticket.as_ref().filter(|ticket| ticket.awaits_response()) {
-            self.worker.borrow_mut().begin_session(ticket);
-        }
-        Action::Continue
+    /// What was decided for this one.
+    pub(crate) fn ticket(&self, context: u32) -> Option<&Ticket> {
+        self.tickets.get(&context)
     }
 
-    /// Called for every request, also when its client went away.
-    fn on_log(&mut self) {
-        self.collect_ticket();
-        if let Some(ticket) = self.ticket.take() {
-            self.worker.borrow_mut().learn(ticket);
+    /// This one is over.
+    pub(crate) fn close(&mut self, context: u32) -> Option<Ticket> {
+        if !self.waiting.is_empty() {
+            self.waiting.retain(|&waiting| waiting != context);
         }
+        self.tickets.remove(&context)
     }
 }
 
 #[cfg(feature = "fault-injection")]
 #[allow(clippy::panic, reason = "this is the fault")]
 fn fail_if_asked() {
+    use crate::host;
+
     if host::asks_for("x-test-panic") {
         panic!("asked for by the test");
     }
     if host::asks_for("x-test-loop") {
         loop {
             std::hint::spin_loop();
-        }
-    }
-}
-
-impl Drop for Request {
-    fn drop(&mut self) {
-        let mut worker = self.worker.borrow_mut();
-        if self.waits {
-            worker.forget(self.id);
-        }
-        // A host that did not log it: it is over all the same.
-        if let Some(ticket) = self.ticket.take() {
-            worker.abandon(ticket);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The state of one worker: what all contexts of a VM share.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
-use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Ticket, Timestamp, Verdict};
+use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp, Verdict};
 
+use crate::request::Open;
 use crate::rng::SplitMix64;
 use crate::view::View;
 use crate::{host, observation};
@@ -18,14 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What becomes of a request.
-#[derive(Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "the large one is the usual one; a box would be an allocation a request"
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// The data plane goes on with it; a ticket comes back at its end.
-    GoesOn(Option<Ticket>),
+    /// The data plane goes on with it.
+    GoesOn,
     /// It has been answered.
     Answered,
     /// It is paused until the first tables are there.
@@ -40,20 +36,19 @@ pub(crate) struct Worker {
     tables: Tables,
     feed: Feed,
     rng: SplitMix64,
-    waiting: Vec<u32>,
-    decided: Vec<(u32, Ticket)>,
+    open: Open,
     give_up: Option<Timestamp>,
     unknown_locations: Option<u32>,
 }
 
 thread_local! {
-    static WORKER: Rc<RefCell<Worker>> = Rc::new(RefCell::new(Worker::new()));
+    static WORKER: RefCell<Worker> = RefCell::new(Worker::new());
 }
 
 impl Worker {
-    /// The worker of this VM.
-    pub(crate) fn shared() -> Rc<RefCell<Worker>> {
-        WORKER.with(Rc::clone)
+    /// Something to do for the worker of this VM.
+    pub(crate) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> R {
+        WORKER.with_borrow_mut(work)
     }
 
     fn new() -> Self {
@@ -63,8 +58,7 @@ impl Worker {
             tables: Tables::default(),
             feed: Feed::default(),
             rng: SplitMix64::seeded(),
-            waiting: Vec::new(),
-            decided: Vec::new(),
+            open: Open::default(),
             give_up: None,
             unknown_locations: None,
         }
@@ -158,12 +152,12 @@ impl Worker {
     pub(crate) fn handle(&mut self, context: u32) -> Fate {
         let Some(location) = host::location(self.host) else {
             host::forward_anywhere(self.host);
-            return Fate::GoesOn(None);
+            return Fate::GoesOn;
         };
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }
-        self.decide(&location)
+        self.decide(context, &location)
     }
 
     fn apply(&mut self, update: Update) -> Result<(), Refused> {
@@ -183,7 +177,7 @@ impl Worker {
         Ok(())
     }
 
-    fn decide(&mut self, location: &str) -> Fate {
+    fn decide(&mut self, context: u32, location: &str) -> Fate {
         let request = View::new(self.host);
         match self.tables.decide(location, &request, host::now(), &mut self.rng) {
             Decision::Forward(forward) => {
@@ -191,7 +185,8 @@ impl Worker {
                     host::route_to(self.host, backend);
                 }
                 host::forward_to(self.host, forward.candidates);
-                Fate::GoesOn(forward.ticket)
+                self.open.keep(context, forward.ticket);
+                Fate::GoesOn
             }
             Decision::Reply(reply) => {
                 host::reply(reply);
@@ -202,7 +197,7 @@ impl Worker {
                     host::count(counter);
                 }
                 host::forward_anywhere(self.host);
-                Fate::GoesOn(None)
+                Fate::GoesOn
             }
         }
     }
@@ -215,26 +210,15 @@ impl Worker {
         if self.control.is_none() || now >= give_up {
             return false;
         }
-        self.waiting.push(context);
+        self.open.wait(context);
         true
     }
 
-    /// A request is over; it waits no more.
-    pub(crate) fn forget(&mut self, context: u32) {
-        self.waiting.retain(|&waiting| waiting != context);
-        if let Some(ticket) = self.decided(context) {
-            self.abandon(ticket);
-        }
-    }
-
-    /// The ticket of a request that waited.
-    pub(crate) fn decided(&mut self, context: u32) -> Option<Ticket> {
-        let position = self.decided.iter().position(|(decided, _)| *decided == context)?;
-        Some(self.decided.swap_remove(position).1)
-    }
-
     /// Sets the cookie of a new session, now that it is known which endpoint answered.
-    pub(crate) fn begin_session(&mut self, ticket: &Ticket) {
+    pub(crate) fn begin_session(&mut self, context: u32) {
+        let Some(ticket) = self.open.ticket(context).filter(|ticket| ticket.awaits_response()) else {
+            return;
+        };
         let Some(endpoint) = observation::answering_endpoint(self.host) else { return };
         let https = observation::is_https(self.host);
         if let Some(cookie) = self.tables.session_cookie(ticket, &endpoint, https, host::now()) {
@@ -243,23 +227,25 @@ impl Worker {
     }
 
     /// A request is over, and the host still knows how it went.
-    pub(crate) fn learn(&mut self, ticket: Ticket) {
+    pub(crate) fn learn(&mut self, context: u32) {
+        let Some(ticket) = self.open.close(context) else { return };
         let watch = ticket.watch();
-        if !(watch.latency || watch.failures) {
-            return self.abandon(ticket);
-        }
-        let observation = observation::Observation::of(self.host, watch);
-        self.tables.ended(ticket, Some(&observation.outcome()), host::now());
+        let observation =
+            (watch.latency || watch.failures).then(|| observation::Observation::of(self.host, watch));
+        let outcome = observation.as_ref().map(observation::Observation::outcome);
+        self.tables.ended(ticket, outcome.as_ref(), host::now());
     }
 
     /// A request is over, and that is all that is known.
-    pub(crate) fn abandon(&mut self, ticket: Ticket) {
-        self.tables.ended(ticket, None, host::now());
+    pub(crate) fn abandon(&mut self, context: u32) {
+        if let Some(ticket) = self.open.close(context) {
+            self.tables.ended(ticket, None, host::now());
+        }
     }
 
     /// Lets requests go that have waited long enough for tables that do not come.
     pub(crate) fn check_patience(&mut self) {
-        if self.waiting.is_empty() || self.give_up.is_none_or(|give_up| host::now() < give_up) {
+        if !self.open.is_anybody_waiting() || self.give_up.is_none_or(|give_up| host::now() < give_up) {
             return;
         }
         let message = "no tables from the controller; the data plane's own balancing serves until they come";
@@ -268,15 +254,12 @@ impl Worker {
     }
 
     fn resume_waiting(&mut self) {
-        for context in std::mem::take(&mut self.waiting) {
+        for context in self.open.waiting() {
             if !host::switch_to(context) {
                 continue;
             }
             let location = host::location(self.host);
-            if let Fate::GoesOn(ticket) =
-                location.map_or(Fate::GoesOn(None), |location| self.decide(&location))
-            {
-                self.decided.extend(ticket.map(|ticket| (context, ticket)));
+            if location.is_none_or(|location| self.decide(context, &location) == Fate::GoesOn) {
                 host::resume_request();
             }
         }

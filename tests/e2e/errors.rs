@@ -1,6 +1,6 @@
 //! Error services: they answer in the place of pods, and are told what about.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use sluice_tests::echo::Echo;
 use sluice_tests::http::{Request, Response, send};
@@ -19,11 +19,15 @@ struct Shop {
 
 impl Shop {
     async fn start(ingress: &Ingress) -> Result<Shop> {
+        Shop::of_pods(1, ingress).await
+    }
+
+    async fn of_pods(count: u16, ingress: &Ingress) -> Result<Shop> {
         let networks = [Network::reserve()?, Network::reserve()?];
-        let pods = Echo::start_all("shop", &networks[0].pods(1)).await?;
+        let pods = Echo::start_all("shop", &networks[0].pods(count)).await?;
         let pages = Echo::start_all("pages", &networks[1].pods(1)).await?;
         let manifests = Manifests::new()?;
-        manifests.service("default", "shop", 80, &[pods[0].addr()])?;
+        manifests.service("default", "shop", 80, &pods.iter().map(Echo::addr).collect::<Vec<_>>())?;
         manifests.service("default", "pages", 80, &[pages[0].addr()])?;
         manifests.ingress(ingress)?;
         Ok(Shop { pods, pages, manifests, _networks: networks })
@@ -129,4 +133,23 @@ async fn a_request_with_a_body_that_fails_is_told_too() -> Result<()> {
     let failed = send(sluice.http(), &body).await.context("with a body")?;
     told(&failed, &[("x-code", "503"), ("x-original-uri", "/buy")])?;
     sluice.stop()
+}
+
+/// Envoy begins such a request anew, and must tell of the end of the first one.
+#[tokio::test]
+async fn a_request_that_an_error_service_answers_is_over_for_the_pod_that_failed() -> Result<()> {
+    let shop = Shop::of_pods(2, &ingress("shop.test").annotation("load-balance", "least_conn")).await?;
+    let sluice = Sluice::start(&shop.manifests).await?;
+    shop.pods[0].script(Script::status(404));
+    let (mut failing, mut serving) = (0, 0);
+    for _ in 0..100 {
+        match sluice.get("shop.test", "/").await?.pod() {
+            Some("pages-0") => failing += 1,
+            Some("shop-1") => serving += 1,
+            other => bail!("answered by {other:?}"),
+        }
+    }
+    // One after the other, so both are always idle; a request that was never over would keep all others away.
+    ensure!(failing > 20 && serving > 20, "the failing pod had {failing}, the other {serving}");
+    Ok(())
 }

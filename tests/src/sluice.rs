@@ -157,7 +157,9 @@ impl Options {
         command.arg("--https-port").arg(https.port().to_string());
         command.arg("--xds-address").arg(xds.to_string());
         command.arg("--run-dir").arg(run_dir);
-        command.args(["--drain-timeout", "2"]);
+        if !self.arguments.iter().any(|argument| argument == "--drain-timeout") {
+            command.args(["--drain-timeout", "2"]);
+        }
         let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
         command.arg("--filter-wasm").arg(filter);
         if self.own_envoy {

@@ -13,7 +13,7 @@ const CLOSED: &[(&str, &[&str])] = &[
     ("sluice-filter-config", &["serde", "serde_json"]),
     // D2: what decides knows no host.
     ("sluice-filter-core", &["crc32fast", "md-5", "regex-lite", "sluice-filter-config"]),
-    ("sluice-filter", &["proxy-wasm", "sluice-filter-config", "sluice-filter-core"]),
+    ("sluice-filter", &["proxy-wasm", "rustc-hash", "sluice-filter-config", "sluice-filter-core"]),
     // The nginx module is a join of two crates that do not know each other; only one of them knows nginx.
     ("sluice-nginx-module", &["rustix", "sluice-ngxsafe", "sluice-pwhost"]),
     ("sluice-ngxsafe", &["httparse", "nginx-sys", "wasmtime"]),

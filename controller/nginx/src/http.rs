@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use askama::Template;
-use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
+use sluice_ir::{Cidr, Compressed, Config, Edge, Keep, Server, ServerName};
 
 use crate::blocked::BlockedConf;
 use crate::conf::{Value, Word, word};
@@ -35,6 +35,7 @@ struct MainConf<'a> {
     blocked: Option<BlockedConf<'a>>,
     zones: Vec<Zone>,
     upstreams: Vec<String>,
+    keep: Keep,
     servers: Vec<ServerConf<'a>>,
 }
 
@@ -44,6 +45,7 @@ struct MainConf<'a> {
 struct EdgeConf<'a> {
     edge: &'a Edge,
     ciphers: Option<Word>,
+    curves: Option<Word>,
     gzip: Option<&'a Compressed>,
     types: Vec<Word>,
     hsts: Option<Value>,
@@ -54,8 +56,9 @@ struct EdgeConf<'a> {
 
 pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Unserved>) -> String {
     let default = Server::default();
-    let named = config.servers.iter().filter(|(name, _)| **name != ServerName::CatchAll);
-    let catch_all = config.servers.get(&ServerName::CatchAll).unwrap_or(&default);
+    let named = config.servers.iter().map(|(name, server)| (name, server.as_ref()));
+    let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
+    let catch_all = config.servers.get(&ServerName::CatchAll).map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let (limits, zones) = Zones::of(config);
     let scene = Scene { config, settings, limits: &limits };
@@ -76,6 +79,7 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         blocked: BlockedConf::of(&config.edge.blocked),
         zones,
         upstreams: upstream::names(config),
+        keep: upstream::keep(config),
         servers,
     };
     // Nothing in the templates can fail, and a String takes everything.
@@ -87,6 +91,12 @@ fn resolver(address: &IpAddr) -> String {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     }
+}
+
+/// The distribution's OpenSSL knows no hybrid ones, and nginx would refuse the whole configuration.
+fn curves(names: &[String]) -> Option<Word> {
+    let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.contains("MLKEM")).collect();
+    (!known.is_empty()).then(|| word(known.join(":")))
 }
 
 /// HTML is always compressed, and nginx warns when it is named.
@@ -125,6 +135,7 @@ impl<'a> EdgeConf<'a> {
         EdgeConf {
             edge,
             ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
+            curves: curves(&tls.curves),
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(told::hsts),

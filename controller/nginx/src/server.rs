@@ -47,6 +47,7 @@ pub(crate) struct ServerConf<'a> {
     settings: &'a Settings,
     /// Words after the address.
     is_default: bool,
+    rejects: bool,
     proxy_protocol: bool,
     http2: bool,
     names: Vec<Word>,
@@ -97,6 +98,7 @@ impl<'a> ServerConf<'a> {
         ServerConf {
             settings,
             is_default: *name == ServerName::CatchAll,
+            rejects: *name == ServerName::CatchAll && config.edge.tls.rejects_unknown,
             proxy_protocol: config.edge.forwarded.proxy_protocol,
             http2: config.edge.http.http2,
             names: std::iter::once(name).chain(&server.aliases).map(server_name).collect(),

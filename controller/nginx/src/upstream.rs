@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{BackendId, Config, Outside, Protocol, Transport, UpstreamTls};
+use sluice_ir::{BackendId, Config, Keep, Outside, Protocol, Transport, UpstreamTls};
 
 /// What makes connections different.
 type Kind<'a> = (Protocol, Option<&'a UpstreamTls>);
@@ -12,6 +12,11 @@ type Kind<'a> = (Protocol, Option<&'a UpstreamTls>);
 pub(crate) fn names(config: &Config) -> Vec<String> {
     let usual = "sluice_pods".to_owned();
     std::iter::once(usual).chain((0..unusual(config).len()).map(numbered)).collect()
+}
+
+/// How long connections to pods are kept: the ConfigMap says it for all of them.
+pub(crate) fn keep(config: &Config) -> Keep {
+    config.backends.values().next().map(|backend| backend.transport.keep.clone()).unwrap_or_default()
 }
 
 /// The upstream for pods that are spoken to like this.

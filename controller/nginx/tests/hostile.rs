@@ -66,8 +66,10 @@ fn config(text: &str) -> Config {
     };
     Config {
         edge,
-        servers: [(name, server)].into(),
-        backends: [(id, of_pods(text)), (copies, outside()), (pages, Backend::default())].into(),
+        servers: [(name, server.into())].into(),
+        backends: [(id, of_pods(text)), (copies, outside()), (pages, Backend::default())]
+            .map(|(id, backend)| (id, backend.into()))
+            .into(),
         secrets: [(SecretId::authorities("n", text), authorities())].into(),
         ..Config::default()
     }

@@ -116,7 +116,8 @@ impl Backend {
         let load_balance = self.policy.load_balance;
         let latency = load_balance.measures_latency();
         let failures = self.policy.outlier.is_some();
-        Watch { end: latency || failures || load_balance.counts_in_flight(), latency, failures }
+        let status = failures || load_balance == LoadBalance::PeakEwma;
+        Watch { end: latency || failures || load_balance.counts_in_flight(), latency, status, failures }
     }
 
     /// What a session cookie must say to belong to this backend.
@@ -190,9 +191,12 @@ impl Backend {
 
     /// Learns from a request that is over.
     pub(crate) fn observe(&mut self, picks: &Picks, outcome: &Outcome<'_>, now: Timestamp) {
-        let Some((address, status)) = outcome.endpoint.zip(outcome.status) else { return };
-        let Some(idx) = self.position(picks, address) else { return };
-        let failed = status >= 500;
+        // A client that went away before there was a response says nothing of the endpoint.
+        if outcome.status.is_none() && outcome.response_time.is_none() {
+            return;
+        }
+        let Some(idx) = outcome.endpoint.and_then(|address| self.position(picks, address)) else { return };
+        let failed = outcome.status.is_some_and(|status| status >= 500);
         if let Some(outlier) = self.policy.outlier {
             // Attempts are made in the order of the candidates; those before the last one failed.
             let earlier = usize::try_from(outcome.attempts.saturating_sub(1)).unwrap_or(usize::MAX);

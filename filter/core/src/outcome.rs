@@ -13,7 +13,7 @@ use crate::vitals::{Serial, Vitals};
 pub struct Outcome<'a> {
     /// `ip:port` of the last attempt; none when there was none.
     pub endpoint: Option<&'a str>,
-    /// The status that the client saw; none when it went away before.
+    /// The status that the client saw; none when it went away before, or nobody wants to know.
     pub status: Option<u16>,
     /// How long the last attempt took.
     pub response_time: Option<Duration>,
@@ -26,9 +26,11 @@ pub struct Outcome<'a> {
 pub struct Watch {
     /// Only that it is over.
     pub end: bool,
-    /// The endpoint and the response time.
+    /// The endpoint and the response time; where that is missing, the status, which tells why.
     pub latency: bool,
-    /// The endpoint, the status and the number of attempts.
+    /// The endpoint and the status.
+    pub status: bool,
+    /// The number of attempts, too.
     pub failures: bool,
 }
 

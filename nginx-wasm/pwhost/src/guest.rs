@@ -1,6 +1,7 @@
 //! The guest from inside a host call: its memory, which is checked at each access, and the host's state beside it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use wasmtime::{Caller, Memory, StoreLimits, StoreLimitsBuilder, TypedFunc};
 
@@ -17,7 +18,8 @@ pub(crate) struct State<E> {
     pub(crate) limits: StoreLimits,
     /// Unknown while the instance is being made.
     pub(crate) memory: Option<Memory>,
-    pub(crate) allocate: Option<TypedFunc<u32, u32>>,
+    /// Shared, because a copy of a typed function copies its type, and this one is called several times a request.
+    pub(crate) allocate: Option<Arc<TypedFunc<u32, u32>>>,
     /// The answer to the current host call, on its way from the env to the guest; kept for its memory.
     pub(crate) reply: Vec<u8>,
     pub(crate) pairs: PairsBuf,

@@ -1,5 +1,7 @@
 //! A running instance of a plugin, and the calls into it.
 
+use std::sync::Arc;
+
 use wasmtime::{Error, Store, WasmParams, WasmResults};
 
 use crate::context::Contexts;
@@ -180,7 +182,7 @@ fn instantiate<E: Env>(plugin: &Plugin<E>, store: &mut Store<State<E>>) -> Resul
     let memory = instance.get_memory(&mut *store, "memory");
     let allocate = allocator(&instance, &mut *store).map_err(refused)?;
     let state = store.data_mut();
-    (state.memory, state.allocate) = (memory, allocate);
+    (state.memory, state.allocate) = (memory, allocate.map(Arc::new));
     let exports = Exports::of(&instance, &mut *store).map_err(refused)?;
     if let Some(initialize) = &exports.initialize {
         initialize.call(&mut *store, ()).map_err(|error| Trap::of_call("_initialize", &error))?;

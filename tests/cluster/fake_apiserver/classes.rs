@@ -65,6 +65,13 @@ async fn serves(sluice: &Sluice, served: &[&str], case: &str) -> Result<()> {
     Ok(())
 }
 
+/// A controller with these flags serves these and no others.
+async fn with_flags_serves(cluster: &Cluster, more: &[&str], served: &[&str]) -> Result<()> {
+    let sluice = start(cluster, more).await?;
+    serves(&sluice, served, &format!("{more:?}")).await?;
+    sluice.stop()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_flag_adds_the_ingresses_that_it_says() -> Result<()> {
     everywhere(async |cluster| {
@@ -78,9 +85,7 @@ async fn each_flag_adds_the_ingresses_that_it_says() -> Result<()> {
             (vec![WITHOUT], vec!["known", "annotated", "nothing"]),
             (vec![BY_NAME, WITHOUT], vec!["known", "annotated", "named", "nothing"]),
         ] {
-            let sluice = start(cluster, &more).await?;
-            serves(&sluice, &served, &format!("{more:?}")).await?;
-            sluice.stop()?;
+            with_flags_serves(cluster, &more, &served).await?;
         }
         Ok(())
     })
@@ -100,9 +105,7 @@ async fn where_classes_cannot_be_listed_only_the_annotation_counts() -> Result<(
                 vec!["annotated", "unknown", "known", "named", "nothing"],
             ),
         ] {
-            let sluice = start(cluster, &more).await?;
-            serves(&sluice, &served, &format!("{more:?}")).await?;
-            sluice.stop()?;
+            with_flags_serves(cluster, &more, &served).await?;
         }
         Ok(())
     })

@@ -44,17 +44,17 @@ use sluice_ir::{
     UpstreamTls,
 };
 
+use crate::Options;
 use crate::global::Globals;
 use crate::outside::Target;
-use crate::references::References;
+use crate::references::{References, Seen};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
-use crate::{Options, Resources};
 use view::{Rules, View};
 
 pub(crate) use body::limit as body_limit;
-pub(crate) use catalogue::alike;
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value};
+pub(crate) use catalogue::{alike, canonical};
 pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, tries};
@@ -66,7 +66,7 @@ pub(crate) use value::{Expected, Parsed};
 /// What annotations are read with.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    pub(crate) resources: &'a Resources,
+    pub(crate) seen: &'a Seen<'a>,
     pub(crate) options: &'a Options,
     pub(crate) globals: &'a Globals,
 }
@@ -144,13 +144,13 @@ impl Annotations {
         secrets: &mut Secrets,
         reporter: Reporter<'_>,
     ) -> Self {
-        let Context { resources, options, globals } = context;
+        let Context { seen, options, globals } = context;
         let rules = Rules {
             prefix: &options.annotations_prefix,
             risk: globals.risk,
             blocked: &globals.blocked_words,
         };
-        let references = References { resources, across_namespaces: globals.across_namespaces };
+        let references = References { seen, across_namespaces: globals.across_namespaces };
         let mut view = View::of(ingress, &rules, references, secrets, reporter);
         Annotations::gather(&mut view, globals, options)
     }

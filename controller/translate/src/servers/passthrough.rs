@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 
-use sluice_ir::{Access, Action, BackendId, Hostname, ServerName};
+use sluice_ir::{Access, Action, BackendId, Hostname, ServerName, Transport};
 
 use super::Assembly;
 use super::claim::{Author, Claim};
 use super::draft::Draft;
 use crate::ObjectRef;
-use crate::annotations::{Annotations, Balance};
-use crate::backends::{Registry, Terms, Use};
+use crate::annotations::Annotations;
+use crate::backends::{Named, Terms, Use, Uses};
 use crate::path::PathType;
 use crate::report::Reporter;
 use crate::{Report, Severity};
@@ -38,8 +38,9 @@ impl Assembly<'_> {
 
     /// Where the TLS connections of hosts go that do not end here.
     pub(super) fn passthrough(&mut self) -> BTreeMap<Hostname, BackendId> {
-        let Assembly { drafts, registry, reports, .. } = self;
-        drafts.iter().filter_map(|(name, draft)| of(name, draft, registry, reports)).collect()
+        let Assembly { drafts, uses, reports, globals, .. } = self;
+        let usual = &globals.transport;
+        drafts.iter().filter_map(|(name, draft)| of(name, draft, (&mut *uses, usual), reports)).collect()
     }
 }
 
@@ -47,7 +48,7 @@ impl Assembly<'_> {
 fn of(
     name: &ServerName,
     draft: &Draft,
-    registry: &mut Registry,
+    (uses, usual): (&mut Uses, &Transport),
     reports: &mut Vec<Report>,
 ) -> Option<(Hostname, BackendId)> {
     let ServerName::Exact(host) = name else { return None };
@@ -74,7 +75,7 @@ fn of(
         return None;
     }
     say_unguarded(claim, reports);
-    Some((host.clone(), plain(id, claim, registry)?))
+    Some((host.clone(), plain(id, claim, uses, usual)?))
 }
 
 /// Its owner should know, though it is so in ingress-nginx, too.
@@ -95,12 +96,9 @@ fn leads(claim: &Claim) -> Option<&BackendId> {
 }
 
 /// The same pods, spoken to without TLS and without HTTP.
-fn plain(id: &BackendId, claim: &Claim, registry: &mut Registry) -> Option<BackendId> {
-    let source = registry.source(id)?;
-    let origin = source.origin.clone();
-    let usage = source.uses.iter().find(|usage| usage.object == claim.owner)?;
-    let usage = Use { as_canary: false, ..usage.clone() };
-    let (transport, balance) = (registry.usual.clone(), Balance::default());
-    let terms = Terms { transport: &transport, balance: &balance, attempts: NonZeroU8::MIN };
-    Some(registry.use_of(origin, terms, usage))
+fn plain(id: &BackendId, claim: &Claim, uses: &mut Uses, usual: &Transport) -> Option<BackendId> {
+    let is_it = |named: &&Named| named.id == *id && named.usage.object == claim.owner;
+    let Named { origin, balance, usage, .. } = uses.named.iter().map(|(_, named)| named).find(is_it)?.clone();
+    let terms = Terms { transport: usual, balance: &balance, attempts: NonZeroU8::MIN };
+    Some(uses.name(origin, terms, Use { as_canary: false, ..usage }))
 }

@@ -200,3 +200,62 @@ impl Client {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Update;
+    use envoy_types::pb::google::rpc::Status;
+
+    /// Clusters and listeners are subscribed to, endpoints are not.
+    fn client(contents: &Contents) -> Client {
+        let mut client = Client::new(contents.generation());
+        for kind in [ResourceType::Cluster, ResourceType::Listener] {
+            let request = DeltaDiscoveryRequest { type_url: kind.type_url(), ..Default::default() };
+            client.request(kind, &request, contents).unwrap();
+        }
+        client
+    }
+
+    fn everything() -> Contents {
+        let mut update = Update::default();
+        for kind in [ResourceType::Cluster, ResourceType::Endpoints, ResourceType::Listener] {
+            update.set(kind, "a", b"1".to_vec());
+            update.complete.insert(kind);
+        }
+        let mut contents = Contents::default();
+        contents.apply(update);
+        contents
+    }
+
+    fn answer(client: &mut Client, response: &DeltaDiscoveryResponse, refused: bool, contents: &Contents) {
+        let kind = ResourceType::from_type_url(&response.type_url).unwrap();
+        let request = DeltaDiscoveryRequest {
+            type_url: response.type_url.clone(),
+            response_nonce: response.nonce.clone(),
+            error_detail: refused.then(Status::default),
+            ..DeltaDiscoveryRequest::default()
+        };
+        client.request(kind, &request, contents).unwrap();
+    }
+
+    /// Sends the cluster, has it answered, and says what comes at once and what comes when nobody has asked for endpoints.
+    fn after_the_cluster(refused: bool) -> [Option<String>; 2] {
+        let (contents, now) = (everything(), Instant::now());
+        let mut client = client(&contents);
+        let cluster = client.next(&contents, now).unwrap();
+        assert_eq!(cluster.type_url, ResourceType::Cluster.type_url());
+        answer(&mut client, &cluster, refused, &contents);
+        [now, now + PATIENCE].map(|now| client.next(&contents, now).map(|response| response.type_url))
+    }
+
+    #[test]
+    fn a_client_that_never_asks_for_endpoints_gets_its_routes_after_a_while() {
+        assert_eq!(after_the_cluster(false), [None, Some(ResourceType::Listener.type_url())]);
+    }
+
+    #[test]
+    fn a_refused_cluster_does_not_hold_the_routes() {
+        assert_eq!(after_the_cluster(true)[0], Some(ResourceType::Listener.type_url()));
+    }
+}

@@ -1,6 +1,6 @@
 //! Make before break: a route never leads to a cluster that is not ready, a cluster never leaves before its routes.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sluice_xds::ResourceType::{Cluster, Endpoints, Listener, Route};
 use sluice_xds::{Store, Update};
@@ -60,24 +60,11 @@ async fn a_changed_cluster_comes_with_its_endpoints() {
 async fn a_client_that_never_asks_for_endpoints_gets_its_routes_all_the_same() {
     let store = store();
     let mut client = client(&store).await;
-    let (start, generation) = (Instant::now(), store.apply(everything("1")));
+    let generation = store.apply(everything("1"));
     assert_eq!(client.accept().await, "cluster +a");
     assert_eq!(client.accept().await, "listener +http");
-    assert!(start.elapsed() >= Duration::from_secs(1));
     assert_eq!(client.accept().await, "route +http");
     assert!(store.acked(generation, Duration::from_secs(5)).await);
-}
-
-#[tokio::test]
-async fn a_refused_cluster_does_not_hold_the_routes() {
-    let store = store();
-    let mut client = client(&store).await;
-    let start = Instant::now();
-    store.apply(everything("1"));
-    let response = client.receive().await;
-    client.nack(&response, "no").await;
-    assert_eq!(client.accept().await, "listener +http");
-    assert!(start.elapsed() < Duration::from_millis(500));
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@
 mod admission;
 mod applications;
 mod compile;
+mod cpu;
 mod docs;
 mod endpoint_change;
 mod envoy_cpu;

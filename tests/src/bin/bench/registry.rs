@@ -10,15 +10,18 @@ use anyhow::{Result, ensure};
 use crate::Effort;
 use crate::admission::Admission;
 use crate::compile::Compile;
+use crate::cpu::{Cpu, DataPlane, Policy};
 use crate::endpoint_change::EndpointChange;
-use crate::envoy_cpu::EnvoyCpu;
 use crate::nginx_change::NginxChange;
-use crate::nginx_cpu::NginxCpu;
 use crate::nginx_start::{NginxReloadStall, NginxWorkerStart};
 use crate::pick::{Algorithm, Pick};
 use crate::row::{Measured, Row};
 use crate::scale::{Scale, SourceKind};
 use crate::translate::Translate;
+
+const ROUND_ROBIN: Policy = Policy { name: "round_robin", annotations: &[], sessions: false };
+const STICKY: Policy = Policy { name: "sticky", annotations: &[("affinity", "cookie")], sessions: true };
+const EWMA: Policy = Policy { name: "ewma", annotations: &[("load-balance", "ewma")], sessions: false };
 
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
@@ -26,12 +29,12 @@ fn all() -> Vec<Bench> {
         .into_iter()
         .flat_map(|endpoints| Algorithm::ALL.map(|algorithm| Bench::Pick(Pick { algorithm, endpoints })));
     let mut all = vec![
-        envoy_cpu("round_robin", &[], false, 1.2),
-        envoy_cpu("sticky", &[("affinity", "cookie")], true, 1.3),
-        envoy_cpu("ewma", &[("load-balance", "ewma")], false, 1.3),
-        nginx_cpu("round_robin", &[], None, 1.15),
-        nginx_cpu("sticky", &[("affinity", "cookie")], Some("INGRESSCOOKIE=any-text-is-a-key"), 1.22),
-        nginx_cpu("ewma", &[("load-balance", "ewma")], None, 1.25),
+        cpu(DataPlane::Envoy, ROUND_ROBIN, 1.2),
+        cpu(DataPlane::Envoy, STICKY, 1.3),
+        cpu(DataPlane::Envoy, EWMA, 1.3),
+        cpu(DataPlane::Nginx, ROUND_ROBIN, 1.15),
+        cpu(DataPlane::Nginx, STICKY, 1.22),
+        cpu(DataPlane::Nginx, EWMA, 1.25),
         Bench::NginxChange(NginxChange { endpoints: 1000, target: None }),
         Bench::NginxChange(NginxChange { endpoints: 10_000, target: Some(20.0) }),
         Bench::NginxChange(NginxChange { endpoints: 50_000, target: None }),
@@ -53,28 +56,13 @@ fn all() -> Vec<Bench> {
     all
 }
 
-fn envoy_cpu(
-    policy: &'static str,
-    annotations: &'static [(&'static str, &'static str)],
-    sessions: bool,
-    target: f64,
-) -> Bench {
-    Bench::EnvoyCpu(EnvoyCpu { policy, annotations, sessions, target })
-}
-
-fn nginx_cpu(
-    policy: &'static str,
-    annotations: &'static [(&'static str, &'static str)],
-    cookie: Option<&'static str>,
-    target: f64,
-) -> Bench {
-    Bench::NginxCpu(NginxCpu { policy, annotations, cookie, target })
+fn cpu(data_plane: DataPlane, policy: Policy, target: f64) -> Bench {
+    Bench::Cpu(Cpu { data_plane, policy, target })
 }
 
 /// What is measured in one go; it may give several rows.
 pub(crate) enum Bench {
-    EnvoyCpu(EnvoyCpu),
-    NginxCpu(NginxCpu),
+    Cpu(Cpu),
     NginxChange(NginxChange),
     NginxWorkerStart(NginxWorkerStart),
     NginxReloadStall(NginxReloadStall),
@@ -90,8 +78,7 @@ impl Bench {
     /// What it gives.
     fn rows(&self) -> Vec<Row> {
         match self {
-            Bench::EnvoyCpu(bench) => bench.rows(),
-            Bench::NginxCpu(bench) => bench.rows(),
+            Bench::Cpu(bench) => bench.rows(),
             Bench::NginxChange(bench) => bench.rows(),
             Bench::NginxWorkerStart(bench) => bench.rows(),
             Bench::NginxReloadStall(bench) => bench.rows(),
@@ -107,8 +94,7 @@ impl Bench {
     /// Measures its rows.
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
         match self {
-            Bench::EnvoyCpu(bench) => bench.run(effort).await,
-            Bench::NginxCpu(bench) => bench.run(effort).await,
+            Bench::Cpu(bench) => bench.run(effort).await,
             Bench::NginxChange(bench) => bench.run(effort).await,
             Bench::NginxWorkerStart(bench) => bench.run().await,
             Bench::NginxReloadStall(bench) => bench.run(effort).await,

@@ -1,0 +1,89 @@
+//! What hosts call, in the place of the SDK's dispatcher.
+//!
+//! The SDK makes an object for each request, finds it again for each callback, and deletes it; each of those is a call
+//! into the VM, which costs Envoy close to a microsecond, more than a choice of an endpoint. Here a context is a number.
+//! Nothing has to happen when it begins or ends, so a host that is not asked for those callbacks (in Envoy, the list of
+//! capabilities) makes three calls for a request: it arrived, it is answered, it is over.
+#![allow(unsafe_code, reason = "the names of exports are the proxy-wasm ABI")]
+
+use proxy_wasm::types::Action;
+
+use crate::{request, root};
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_vm_start(_root: u32, _configuration_size: usize) -> bool {
+    true
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_configure(root: u32, configuration_size: usize) -> bool {
+    root::configure(root, configuration_size)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_tick(root: u32) {
+    root::tick(root);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_http_call_response(
+    root: u32,
+    _token: u32,
+    headers: usize,
+    body_size: usize,
+    _trailers: usize,
+) {
+    root::called_back(root, headers, body_size);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_request_headers(context: u32, _headers: usize, _end_of_stream: bool) -> Action {
+    request::arrived(context)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_response_headers(context: u32, _headers: usize, _end_of_stream: bool) -> Action {
+    request::answered(context);
+    Action::Continue
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_log(context: u32) {
+    request::over(context);
+}
+
+/// Tells of requests that were never logged, where a host has such.
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_delete(context: u32) {
+    request::gone(context);
+}
+
+// Hosts call whatever is exported, and the SDK exports everything. It knows none of our contexts, and would trap.
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_context_create(_context: u32, _root: u32) {}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_done(_context: u32) -> bool {
+    true
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_request_body(_context: u32, _size: usize, _end_of_stream: bool) -> Action {
+    Action::Continue
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_request_trailers(_context: u32, _trailers: usize) -> Action {
+    Action::Continue
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_response_body(_context: u32, _size: usize, _end_of_stream: bool) -> Action {
+    Action::Continue
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proxy_on_response_trailers(_context: u32, _trailers: usize) -> Action {
+    Action::Continue
+}

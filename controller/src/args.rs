@@ -108,6 +108,9 @@ pub(crate) struct Translation {
     /// Do not serve Services of type ExternalName.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_svc_external_name: bool,
+    /// Honour the annotation ssl-passthrough: TLS of such hosts ends at the pods.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) enable_ssl_passthrough: bool,
     /// Ignore Ingresses with a default backend.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_catch_all: bool,

@@ -36,6 +36,7 @@ pub(crate) fn translation(
         default_backend_service: flags.default_backend_service.clone(),
         default_certificate: flags.default_ssl_certificate.clone(),
         disable_external_name: flags.disable_svc_external_name,
+        ssl_passthrough: flags.enable_ssl_passthrough,
         disable_catch_all: flags.disable_catch_all,
         own_ports,
         data_plane: None,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Buffering, Cidr, Compression, Expression, ServerTls, is_default};
+use crate::{AccessLog, Buffering, Cidr, Compression, Expression, ServerTls, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +43,9 @@ pub struct Edge {
     /// TLS of clients.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: ServerTls,
+    /// What is written down.
+    #[serde(skip_serializing_if = "is_default")]
+    pub log: AccessLog,
 }
 
 impl Default for Edge {
@@ -61,6 +64,7 @@ impl Default for Edge {
             compression: Compression::default(),
             http: Http::default(),
             tls: ServerTls::default(),
+            log: AccessLog::default(),
         }
     }
 }

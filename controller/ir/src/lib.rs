@@ -16,6 +16,7 @@ mod cidr;
 mod compression;
 mod edge;
 mod expression;
+mod log;
 mod path;
 mod policy;
 mod redirect;
@@ -39,6 +40,7 @@ pub use cidr::Cidr;
 pub use compression::{Compressed, Compression};
 pub use edge::{Blocked, Edge, Forwarded, Header, HeaderBuffers, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
+pub use log::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
     Access, Buffering, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins, Passwords, Place,
@@ -75,6 +77,10 @@ pub struct Config {
     /// Hosts that are not like all others in a handshake, by the name that the client asks for.
     #[serde(skip_serializing_if = "is_default")]
     pub tls: BTreeMap<ServerName, HostTls>,
+    /// Hosts whose TLS ends at the pods of a backend, by the name that the client asks for. What `tls` says of them holds only
+    /// where that cannot be done.
+    #[serde(skip_serializing_if = "is_default")]
+    pub passthrough: BTreeMap<Hostname, BackendId>,
     /// What a host without a certificate of its own presents; `None`: one that the operator did not choose.
     #[serde(skip_serializing_if = "is_default")]
     pub default_certificate: Option<SecretId>,

@@ -34,6 +34,9 @@ pub struct ClientCertificates {
     pub trust: Trust,
     /// Who is let in.
     pub demand: Demand,
+    /// Only who is called so: a pattern that is found in the subject (RFC 2253), and not in an empty one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub subject: Option<String>,
     /// Where those are sent who are not; `None` is a plain 400.
     pub error_page: Option<String>,
     /// Pods see the certificate.

@@ -131,6 +131,8 @@ impl<'a> EdgeConf<'a> {
             blocked: _,
             // The distribution's nginx has no Brotli: who takes that takes gzip as well.
             compression,
+            // No log is written.
+            log: _,
             http: _,
         } = edge;
         EdgeConf {

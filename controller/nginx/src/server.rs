@@ -55,6 +55,8 @@ pub(crate) struct ServerConf<'a> {
     prefers_its_ciphers: Option<bool>,
     /// Nobody gets in by a name that no host has.
     rejects: bool,
+    /// What is found in the subject of the certificate of whoever is let in.
+    subject: Option<Word>,
     /// Somebody is let in nowhere.
     blocks: bool,
     app_root: Option<Value>,
@@ -107,6 +109,7 @@ impl<'a> ServerConf<'a> {
             ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
             prefers_its_ciphers: server.prefers_its_ciphers,
             rejects: config.edge.tls.rejects_unknown && *name == ServerName::CatchAll,
+            subject: host.server.clients.as_ref().and_then(|clients| clients.subject.as_ref()).map(word),
             blocks: config.edge.blocked != Blocked::default(),
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: taken.contains(&("", "/".to_owned())),

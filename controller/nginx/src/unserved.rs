@@ -75,6 +75,9 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
     if let Some(what) = host.server.clients.as_ref().and_then(|clients| of_clients(clients, host, scene)) {
         add(what, true);
     }
+    if matches!(host.name, ServerName::Exact(name) if scene.config.passthrough.contains_key(name)) {
+        add("ssl-passthrough", false);
+    }
     if let Action::Forward(main) = &location.action {
         of_backends(main, location, scene).into_iter().for_each(|what| add(what, true));
         if location.policy.mirror.is_some() && mirror::of(location, scene.config).is_none() {

@@ -2,7 +2,7 @@
 //!
 //! A read model: people and `sluice dbg` read it, no data plane does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use k8s_openapi::api::core::v1::Service;
@@ -79,11 +79,13 @@ struct Uses<'a> {
     alternatives: BTreeMap<&'a BackendId, Vec<&'a BackendId>>,
     /// Paths by host.
     places: BTreeMap<&'a BackendId, BTreeMap<String, Vec<&'a str>>>,
+    /// Those that TLS connections go to.
+    passed: BTreeSet<&'a BackendId>,
 }
 
 impl<'a> Uses<'a> {
     fn of(config: &'a Config) -> Self {
-        let mut uses = Uses::default();
+        let mut uses = Uses { passed: config.passthrough.values().collect(), ..Uses::default() };
         for (name, server) in &config.servers {
             for location in &server.locations {
                 let Action::Forward(main) = &location.action else { continue };
@@ -131,7 +133,7 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
         name: uses.name(id),
         service: described(service),
         port: port.parse::<u16>().map_or_else(|_| port.into(), Value::from),
-        ssl_passthrough: false,
+        ssl_passthrough: uses.passed.contains(id),
         endpoints: pods.chain(outside).collect(),
         session_affinity: session_affinity(backend.affinity.as_ref(), uses.places.get(id)),
         upstream_hash_by: hash_by(&backend.load_balance),

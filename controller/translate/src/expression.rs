@@ -54,7 +54,7 @@ fn push(parts: &mut Vec<Part>, plain: &str) {
 }
 
 /// The name behind a dollar, with or without braces, and what follows.
-fn name(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn name(text: &str) -> Option<(&str, &str)> {
     if let Some(braced) = text.strip_prefix('{') {
         return braced.split_once('}').filter(|(name, _)| !name.is_empty() && name.bytes().all(is_name));
     }

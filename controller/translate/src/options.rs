@@ -35,6 +35,8 @@ pub struct Options {
     pub default_certificate: Option<ObjectKey>,
     /// `--disable-svc-external-name`
     pub disable_external_name: bool,
+    /// `--enable-ssl-passthrough`
+    pub ssl_passthrough: bool,
     /// `--disable-catch-all`
     pub disable_catch_all: bool,
     /// The ports that the data plane and the controller listen on themselves: no endpoint on loopback may be one of
@@ -61,6 +63,7 @@ impl Default for Options {
             default_backend_service: None,
             default_certificate: None,
             disable_external_name: false,
+            ssl_passthrough: false,
             disable_catch_all: false,
             own_ports: BTreeSet::new(),
             data_plane: None,

@@ -49,6 +49,12 @@ pub(crate) fn check(pattern: &str) -> Result<Shape, String> {
     Ok(Shape { groups, alternatives: matches!(ast, Ast::Alternation(_)) })
 }
 
+/// Whether it is found in an empty text, and so in every text.
+pub(crate) fn fits_nothing(pattern: &str) -> bool {
+    let shortest = regex_syntax::parse(pattern).ok().and_then(|hir| hir.properties().minimum_len());
+    shortest.is_none_or(|length| length == 0)
+}
+
 /// Roughly how many states this comes to.
 fn size(ast: &Ast, groups: &mut u32) -> Result<u64, String> {
     match ast {
@@ -166,6 +172,15 @@ mod tests {
         ] {
             let error = check(pattern).unwrap_err();
             assert!(error.contains(named), "{pattern}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_empty_text_is_found_in_every_text() {
+        for (pattern, fits) in
+            [("CN=a", false), ("CN=a|", true), ("(CN=a)?", true), ("CN=.*", false), ("^$", true)]
+        {
+            assert_eq!(fits_nothing(pattern), fits, "{pattern}");
         }
     }
 

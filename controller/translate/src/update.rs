@@ -140,7 +140,8 @@ impl Translation {
         let fallback = self.ground.fallback.as_ref();
         let members = members.into_iter().map(|(member, _)| member);
         let assembled = servers::assemble(members, with_catch_all, fallback, context);
-        let Assembled { servers, owners, error_services, tls, named, offers, secrets, reports } = assembled;
+        let Assembled { servers, owners, error_services, tls, passthrough, named, offers, secrets, reports } =
+            assembled;
         debug_assert!(servers.keys().chain(tls.keys()).all(|name| names.contains(name)), "{names:?}");
         let mut said = Vec::new();
         for (rank, named) in named {
@@ -156,6 +157,7 @@ impl Translation {
         let (secrets, looked_for) = (self.hold(secrets), seen.into_looked_for());
         let tls_names = tls.keys().cloned().collect();
         self.config.tls.extend(tls);
+        self.config.passthrough.extend(passthrough);
         self.islands.insert(Island {
             ingresses,
             names,
@@ -178,6 +180,9 @@ impl Translation {
         for (name, server) in &island.servers {
             server.locations.iter().for_each(|location| drop(self.owners.remove(&location.id)));
             updated.servers.insert(name.clone(), self.config.servers.remove(name));
+            if let ServerName::Exact(host) = name {
+                self.config.passthrough.remove(host);
+            }
         }
         island.tls.iter().for_each(|name| drop(self.config.tls.remove(name)));
         self.let_go(&island.secrets);

@@ -17,7 +17,7 @@ use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use envoy_types::pb::envoy::extensions::access_loggers::filters::cel::v3::ExpressionFilter;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
-use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::StdoutAccessLog;
+use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{StderrAccessLog, StdoutAccessLog};
 use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
 use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
@@ -105,6 +105,7 @@ const KNOWN: &[Known] = &[
     fields::<RawBuffer>,
     fields::<RedirectPolicy>,
     fields::<Router>,
+    fields::<StderrAccessLog>,
     fields::<StdoutAccessLog>,
     fields::<TcpProxy>,
     fields::<TypedExtensionConfig>,

@@ -13,6 +13,8 @@ pub const ENDPOINT_HEADER: &str = ":sluice-endpoint";
 pub const BACKEND_HEADER: &str = ":sluice-cluster";
 /// The request header with what a client's certificate was checked against. Clients cannot send it, pods do not see it.
 pub(crate) const TRUST_HEADER: &str = "x-sluice-trust";
+/// The subject of a client's certificate, for the routes; requests cannot bring their own.
+pub(crate) const SUBJECT_HEADER: &str = "x-sluice-subject";
 /// What a request for an error service is for. No Ingress can have a host that ends so.
 pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 /// The request header with the error service that is asked. Clients cannot send it.

@@ -73,7 +73,7 @@ impl Update {
             None => update.remove(ResourceType::Listener, HTTPS),
         }
         for (port, stream) in &config.streams {
-            match render::stream(*port, stream, settings) {
+            match render::stream(*port, stream, &config.edge, settings) {
                 Some(listener) => update.put(ResourceType::Listener, &port.to_string(), &listener),
                 None => update.remove(ResourceType::Listener, &port.to_string()),
             }

@@ -5,6 +5,7 @@ use sluice_ir::{ClientCertificates, Demand, Trust};
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
+use crate::regex;
 use crate::support::Support;
 
 const BY_HTTP: &str =
@@ -35,7 +36,7 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Location).full(),
         annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Location)
             .guard()
-            .instead("compare ssl-client-subject-dn in the pods"),
+            .partly("what RE2 and PCRE share, and not a pattern that fits every subject"),
     ],
 };
 
@@ -46,11 +47,12 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
     let depth = view.read("auth-tls-verify-depth", value::count).unwrap_or(1).max(1);
     let error_page = view.read("auth-tls-error-page", page);
     let pass = view.flag("auth-tls-pass-certificate-to-upstream");
+    let subject = view.read("auth-tls-match-cn", subject);
     let text = view.text(SECRET)?;
     match view.secrets.authorities(view.references, &view.namespace, text) {
         Ok(authorities) => {
             let trust = Trust { authorities, depth };
-            Some(ClientCertificates { trust, demand, error_page, pass })
+            Some(ClientCertificates { trust, demand, subject, error_page, pass })
         }
         Err(reason) => {
             view.without(SECRET, reason, "");
@@ -67,6 +69,19 @@ fn demand(text: &str) -> Parsed<Demand> {
         "off" => Ok(Demand::Off),
         _ => Err("on, off, optional or optional_no_ca".into()),
     }
+}
+
+/// ingress-nginx looks for it in the whole subject, and wants it to begin so all the same.
+fn subject(text: &str) -> Parsed<String> {
+    if !text.starts_with("CN=") {
+        return Err("CN= and a regular expression".into());
+    }
+    regex::check(text)
+        .map_err(|problem| format!("a regular expression that RE2 and PCRE share ({problem})"))?;
+    if regex::fits_nothing(text) {
+        return Err("a regular expression that does not fit every subject".into());
+    }
+    Ok(text.to_owned())
 }
 
 fn page(text: &str) -> Parsed<String> {

@@ -16,7 +16,9 @@ pub(super) const GROUP: Group = Group {
     title: "Limits",
     annotations: &[
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
-            .instead("use limit-rps, or a limit in the pods"),
+            .instead(
+                "Envoy counts no open requests of a client (envoyproxy/envoy#27853); use limit-rps, or a limit in the pods",
+            ),
         annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
             .partly("counted for each path by itself, and from the beginning when routes change")
             .nginx(Support::Full),

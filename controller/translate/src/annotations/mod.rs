@@ -115,6 +115,8 @@ pub(crate) struct Host {
     pub(crate) from_to_www: bool,
     pub(crate) ciphers: Vec<String>,
     pub(crate) prefers_its_ciphers: Option<bool>,
+    /// Its TLS is to end at the pods.
+    pub(crate) passthrough: bool,
 }
 
 /// What the annotations of an Ingress say about its backends.
@@ -157,16 +159,17 @@ impl Annotations {
         };
         let references = References { seen, across_namespaces: globals.across_namespaces };
         let mut view = View::of(ingress, &rules, references, secrets, reporter);
-        Annotations::gather(&mut view, globals)
+        Annotations::gather(&mut view, globals, options)
     }
 
-    fn gather(view: &mut View<'_, '_>, globals: &Globals) -> Self {
+    fn gather(view: &mut View<'_, '_>, globals: &Globals, options: &Options) -> Self {
         let host = Host {
             aliases: server::aliases(view),
             app_root: rewrite::app_root(view),
             from_to_www: redirect::from_to_www(view),
             ciphers: server::ciphers(view),
             prefers_its_ciphers: server::prefers_its_ciphers(view),
+            passthrough: server::passthrough(view, options),
         };
         let paths = rewrite::paths(view);
         let redirect = redirect::redirect(view, globals);

@@ -5,6 +5,7 @@ use sluice_ir::ServerName;
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
 use super::view::View;
+use crate::Options;
 use crate::global::{CIPHERS, cipher_names};
 use crate::support::Support;
 
@@ -19,7 +20,9 @@ pub(super) const GROUP: Group = Group {
         annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Ingress)
             .needless("the order of the server's ciphers always counts")
             .nginx(Support::Full),
-        annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress).harmless(&["false"]),
+        annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress)
+            .partly("with --enable-ssl-passthrough; from the namespace of the path / only")
+            .nginx(Support::Reported("TLS ends at nginx, also with --enable-ssl-passthrough")),
     ],
 };
 
@@ -50,4 +53,15 @@ pub(super) fn ciphers(view: &mut View<'_, '_>) -> Vec<String> {
 
 pub(super) fn prefers_its_ciphers(view: &mut View<'_, '_>) -> Option<bool> {
     view.read("ssl-prefer-server-ciphers", value::bool)
+}
+
+/// Whether the TLS of its hosts ends at the pods.
+pub(super) fn passthrough(view: &mut View<'_, '_>, options: &Options) -> bool {
+    let asked = view.flag("ssl-passthrough");
+    if asked && !options.ssl_passthrough {
+        let reason = "expected --enable-ssl-passthrough to be on, which is off";
+        let consequence = "TLS of its hosts ends at the data plane";
+        view.reporter.warn_as_before("annotation ssl-passthrough", reason, consequence);
+    }
+    asked && options.ssl_passthrough
 }

@@ -47,7 +47,7 @@ fn nothing_is_accepted_and_ignored() {
     let seen = Seen::of(&resources);
     let references = References { seen: &seen, across_namespaces: false };
     let mut view = View::of(&ingress, &rules, references, &mut secrets, reporter(&mut reports));
-    Annotations::gather(&mut view, &Globals::default());
+    Annotations::gather(&mut view, &Globals::default(), &Options::default());
     assert_eq!(view.unasked(), Vec::<&str>::new());
 }
 

@@ -14,7 +14,10 @@ pub struct Key {
     pub supports: Supports,
 }
 
-const ACCESS_LOG: &str = "--access-log writes a line of JSON for each request to standard output; enable-access-log leaves paths out";
+const WHERE_ASKED: &str = "where --access-log says so";
+const LOG_PATH: &str =
+    "with --access-log; /dev/stdout (and nginx's usual path, which is the same) or /dev/stderr";
+const LOG_FORMAT: &str = "with --access-log; without it a line of JSON. A variable that Sluice does not have is named, and - in its place";
 const KNOB: &str = "a knob of nginx's own";
 const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
@@ -71,8 +74,8 @@ impl Key {
 /// By name.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
-    key("access-log-params", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
-    key("access-log-path", "/var/log/nginx/access.log").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("access-log-params", "").instead("a log is written at once, as it is; leave it out").nginx(Support::Reported(NO_LOG)),
+    key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH).nginx(Support::Reported(NO_LOG)),
     key("add-headers", "").partly("of nginx's variables those that Sluice has"),
     key("allow-backend-server-header", "false").full(),
     key("allow-cross-namespace-resources", "false").full(),
@@ -96,13 +99,13 @@ pub static KEYS: &[Key] = &[
     key("debug-connections", "").instead("use the admin interface of Envoy, and its log").nginx(Support::Reported("use the log of nginx")),
     key("default-type", "text/html").needless(),
     key("denylist-source-range", "").full(),
-    key("disable-access-log", "false").instead(ACCESS_LOG).nginx(Support::Needless(NO_LOG)),
-    key("disable-http-access-log", "false").instead(ACCESS_LOG).nginx(Support::Needless(NO_LOG)),
+    key("disable-access-log", "false").partly(WHERE_ASKED).nginx(Support::Needless(NO_LOG)),
+    key("disable-http-access-log", "false").partly(WHERE_ASKED).nginx(Support::Needless(NO_LOG)),
     key("disable-ipv6", "false").instead("use --bind-address"),
     key("disable-ipv6-dns", "").instead("names are looked up in both families"),
     key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced, either"),
-    key("disable-stream-access-log", "false").instead(ACCESS_LOG).nginx(Support::Needless(NO_LOG)),
-    key("enable-access-log-for-default-backend", "false").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("disable-stream-access-log", "false").partly(WHERE_ASKED).nginx(Support::Needless(NO_LOG)),
+    key("enable-access-log-for-default-backend", "false").instead("--access-log writes about every request, also about those that no Ingress takes").nginx(Support::Reported(NO_LOG)),
     key("enable-aio-write", "true").needless(),
     key("enable-auth-access-log", "false").needless(),
     key("enable-brotli", "false").full().nginx(Support::Reported(NO_BROTLI)),
@@ -144,7 +147,7 @@ pub static KEYS: &[Key] = &[
     key("hsts-include-subdomains", "true").full(),
     key("hsts-max-age", "31536000").full(),
     key("hsts-preload", "false").full(),
-    key("http-access-log-path", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("http-access-log-path", "").partly(LOG_PATH).nginx(Support::Reported(NO_LOG)),
     key("http-redirect-code", "308").full(),
     key("http-snippet", "").instead(NO_SNIPPETS),
     key("http2-max-concurrent-streams", "128").full(),
@@ -162,10 +165,10 @@ pub static KEYS: &[Key] = &[
     key("limit-req-status-code", "503").full(),
     key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
-    key("log-format-escape-json", "false").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
-    key("log-format-escape-none", "false").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
-    key("log-format-stream", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
-    key("log-format-upstream", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("log-format-escape-json", "false").partly(WHERE_ASKED).nginx(Support::Reported(NO_LOG)),
+    key("log-format-escape-none", "false").partly(WHERE_ASKED).nginx(Support::Reported(NO_LOG)),
+    key("log-format-stream", "").partly(LOG_FORMAT).nginx(Support::Reported(NO_LOG)),
+    key("log-format-upstream", "").partly(LOG_FORMAT).nginx(Support::Reported(NO_LOG)),
     key("lua-shared-dicts", "").needless(),
     key("main-snippet", "").instead(NO_SNIPPETS),
     key("map-hash-bucket-size", "64").needless(),
@@ -227,7 +230,7 @@ pub static KEYS: &[Key] = &[
     key("server-snippet", "").instead(NO_SNIPPETS),
     key("server-tokens", "false").instead("no Server header names Sluice"),
     key("service-upstream", "false").full(),
-    key("skip-access-log-urls", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("skip-access-log-urls", "").partly("where --access-log says so; paths in their own case, not patterns").nginx(Support::Reported(NO_LOG)),
     key("ssl-buffer-size", "4k").needless(),
     key("ssl-ciphers", "").partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own").nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
     key("ssl-dh-param", "").instead("keys are exchanged on curves: ssl-ecdh-curve"),
@@ -241,7 +244,7 @@ pub static KEYS: &[Key] = &[
     key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-timeout", "10m").full(),
-    key("stream-access-log-path", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("stream-access-log-path", "").partly(LOG_PATH).nginx(Support::Reported(NO_LOG)),
     key("stream-snippet", "").instead(NO_SNIPPETS),
     key("strict-validate-path-type", "true").full(),
     key("syslog-host", "").instead("logs go to standard output; a collector takes them on"),

@@ -5,6 +5,7 @@ mod buffering;
 mod compression;
 mod edge;
 mod keys;
+mod log;
 mod question;
 mod view;
 
@@ -160,6 +161,7 @@ impl Globals {
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
         compression::take(&mut self.edge.compression, view);
+        log::take(&mut self.edge.log, view);
         self.closed |= !blocked::take(&mut self.edge.blocked, view);
     }
 

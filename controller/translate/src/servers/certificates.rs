@@ -41,13 +41,16 @@ impl Assembly<'_> {
             self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
             return false;
         }
-        let decided =
-            self.drafts.entry(name.clone()).or_default().clients.get_or_insert_with(|| asked.clone());
-        if decided == asked {
+        let is_stranger = self.is_stranger(name, author);
+        let decided = &mut self.drafts.entry(name.clone()).or_default().clients;
+        if decided.is_none() && !is_stranger {
+            *decided = Some(asked.clone());
+        }
+        if decided.as_ref() == Some(asked) {
             return true;
         }
         let reason =
-            format!("expected what an older Ingress asks of the clients of {name}, got something else");
+            format!("expected what the Ingress that has {name} asks of its clients, got something else");
         self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
         false
     }

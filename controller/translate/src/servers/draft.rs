@@ -15,7 +15,7 @@ use super::{ErrorService, Owners};
 use crate::global::Globals;
 use crate::path::{self, PathType};
 use crate::report::Reporter;
-use crate::{Report, Severity};
+use crate::{ObjectRef, Report, Severity};
 
 /// What a draft grows into.
 pub(super) struct Finished {
@@ -38,10 +38,14 @@ pub(super) struct Draft {
     pub(super) tls: Option<HostTls>,
     /// Of the first Ingress of the host that asks clients for certificates.
     pub(super) clients: Option<ClientCertificates>,
+    /// Who named the host first.
+    pub(super) namespace: Option<String>,
     pub(super) app_root: Option<String>,
     pub(super) from_to_www: bool,
     pub(super) ciphers: Vec<String>,
     pub(super) prefers_its_ciphers: Option<bool>,
+    /// The Ingresses that want TLS to end at the pods.
+    pub(super) passthrough: Vec<ObjectRef>,
 }
 
 impl Draft {

@@ -14,13 +14,15 @@ mod certificates;
 mod claim;
 mod draft;
 mod names;
+mod passthrough;
 mod patterns;
+mod tenancy;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
-use sluice_ir::{BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
+use sluice_ir::{BackendId, HostTls, Hostname, LocationId, Mirror, Place, Server, ServerName};
 
 use crate::annotations::{Annotations, Context, auth_external};
 use crate::backends::{Named, Origin, Port, Rank, Terms, Turn, Use, Uses, service_address};
@@ -65,6 +67,7 @@ pub(crate) struct Assembled {
     pub(crate) owners: Owners,
     pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
     pub(crate) tls: BTreeMap<ServerName, HostTls>,
+    pub(crate) passthrough: BTreeMap<Hostname, BackendId>,
     pub(crate) named: Vec<(Rank, Named)>,
     pub(crate) offers: Vec<(Rank, Offer)>,
     pub(crate) secrets: Secrets,
@@ -196,7 +199,12 @@ impl Assembly<'_> {
 
     /// What an Ingress says about a host as a whole; the first that says something has said it.
     fn take_host(&mut self, name: &ServerName, author: &Author) {
+        self.take_namespace(name, author);
+        if self.is_stranger(name, author) {
+            return self.say_stranger(name, author);
+        }
         self.take_tls(name, author);
+        self.take_passthrough(name, author);
         let Author { annotations, object, .. } = author;
         let draft = self.drafts.entry(name.clone()).or_default();
         draft.from_to_www |= annotations.host.from_to_www;
@@ -270,6 +278,7 @@ impl Assembly<'_> {
 
     fn finish(mut self) -> Assembled {
         let offers = self.offers();
+        let passthrough = self.passthrough();
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();
         let (mut owners, mut error_services) = (Owners::new(), BTreeMap::new());
@@ -295,7 +304,17 @@ impl Assembly<'_> {
         }
         let tls = certificates::by_name(tls, &servers, self.seen);
         let Assembly { uses, secrets, reports, .. } = self;
-        Assembled { servers, owners, error_services, tls, named: uses.named, offers, secrets, reports }
+        Assembled {
+            servers,
+            owners,
+            error_services,
+            tls,
+            passthrough,
+            named: uses.named,
+            offers,
+            secrets,
+            reports,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use sluice_ir::{Config, Edge, HostTls, ServerName, Trust};
 
 use super::manager::{Scheme, manager};
 use super::wire::{address, any, millis_long, yes};
-use super::{HTTP, HTTPS, tls};
+use super::{HTTP, HTTPS, passthrough, tls};
 use crate::Settings;
 
 /// The listener for HTTP; `None` when there is no address to listen on.
@@ -47,7 +47,7 @@ pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
         ..filter_chain(HTTPS, Scheme::Https, host.clients.as_ref(), edge, settings)
     };
     let mut alike: BTreeMap<&HostTls, Vec<&ServerName>> = BTreeMap::new();
-    for (name, host) in &config.tls {
+    for (name, host) in config.tls.iter().filter(|(name, _)| !is_passed_through(config, name)) {
         alike.entry(host).or_default().push(name);
     }
     let usual = HostTls::default();
@@ -56,7 +56,9 @@ pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
         only_for(server_names, chain(host))
     });
-    let mut chains: Vec<FilterChain> = chains.collect();
+    let passed =
+        config.passthrough.iter().map(|(host, backend)| passthrough::chain(host, backend, edge, settings));
+    let mut chains: Vec<FilterChain> = chains.chain(passed).collect();
     if edge.tls.rejects_unknown && chains.is_empty() {
         // There has to be one. No host has this name.
         chains.push(only_for(vec!["nobody-".to_owned()], chain(&usual)));
@@ -79,7 +81,12 @@ pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
 fn unknown(config: &Config) -> impl Iterator<Item = &ServerName> {
     let names = config.servers.iter().flat_map(|(name, server)| std::iter::once(name).chain(&server.aliases));
     let rejects = config.edge.tls.rejects_unknown;
-    names.filter(move |name| rejects && **name != ServerName::CatchAll && !config.tls.contains_key(*name))
+    let is_known = |name: &ServerName| config.tls.contains_key(name) || is_passed_through(config, name);
+    names.filter(move |name| rejects && **name != ServerName::CatchAll && !is_known(name))
+}
+
+fn is_passed_through(config: &Config, name: &ServerName) -> bool {
+    matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host))
 }
 
 fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {

@@ -26,7 +26,7 @@ use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
 use super::{FILTER, HTTP, access_log, compress, forwarded, policy, requests};
 use crate::Settings;
-use crate::settings::TRUST_HEADER;
+use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
 /// Envoy's advice for an edge: what one client can make Envoy hold.
 const HTTP2_STREAM_WINDOW: u32 = 64 * 1024;
@@ -60,15 +60,18 @@ pub(super) fn manager(
     let rds = Rds { config_source: Some(ads_awaited()), route_config_name: HTTP.to_owned() };
     let detection = forwarded::detection(&edge.forwarded);
     let mut mutations = forwarded::before_everything(&edge.forwarded, scheme.port());
-    mutations.extend(clients.map(|trust| append(set(TRUST_HEADER, &literal(&told(trust))))));
+    if let Some(trust) = clients {
+        mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
+        mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
+    }
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),
         codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
         route_specifier: Some(RouteSpecifier::Rds(rds)),
-        http_filters: filters(scheme, edge, policy::usual(edge.largest_body)),
-        access_log: access_logs(settings),
-        upgrade_configs: vec![websockets(scheme, edge)],
+        http_filters: filters(scheme, edge, settings, policy::usual(edge.largest_body)),
+        access_log: access_logs(edge, settings),
+        upgrade_configs: vec![websockets(scheme, edge, settings)],
         early_header_mutation_extensions: vec![extension(
             "envoy.http.early_header_mutation.header_mutation",
             early,
@@ -85,14 +88,17 @@ pub(super) fn told(trust: &Trust) -> String {
     format!("{} {}", trust.authorities.as_str(), trust.depth)
 }
 
-fn websockets(scheme: Scheme, edge: &Edge) -> UpgradeConfig {
-    let filters = filters(scheme, edge, policy::without_limit());
+fn websockets(scheme: Scheme, edge: &Edge, settings: &Settings) -> UpgradeConfig {
+    let filters = filters(scheme, edge, settings, policy::without_limit());
     UpgradeConfig { upgrade_type: "websocket".to_owned(), filters, ..UpgradeConfig::default() }
 }
 
-fn filters(scheme: Scheme, edge: &Edge, policies: FilterChainConfig) -> Vec<HttpFilter> {
+fn filters(scheme: Scheme, edge: &Edge, settings: &Settings, policies: FilterChainConfig) -> Vec<HttpFilter> {
     let compressors = compress::compressors(&edge.compression).into_iter();
     let mut filters: Vec<_> = compressors.map(|(name, config)| filter(name, config)).collect();
+    if settings.access_log && !edge.log.requests.off {
+        filters.push(filter("sluice.log", access_log::what_was_asked_for()));
+    }
     if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {
         filters.push(filter("sluice.hsts", only_https(hsts)));
     }
@@ -140,10 +146,10 @@ fn only_https(hsts: &Hsts) -> HeaderMutation {
     HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() }
 }
 
-fn access_logs(settings: &Settings) -> Vec<AccessLog> {
-    let to_stdout = settings.access_log.then(access_log::to_stdout);
+fn access_logs(edge: &Edge, settings: &Settings) -> Vec<AccessLog> {
+    let written = access_log::of_requests(&edge.log, settings);
     let to_controller = settings.request_log.then(requests::to_controller);
-    to_stdout.into_iter().chain(to_controller).collect()
+    written.into_iter().chain(to_controller).collect()
 }
 
 /// Envoy limits all headers together.
@@ -215,7 +221,8 @@ mod tests {
     use crate::FilterCode;
 
     fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
-        filters(scheme, edge, policy::without_limit()).into_iter().map(|filter| filter.name).collect()
+        let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
+        filters(scheme, edge, &quiet, policy::without_limit()).into_iter().map(|filter| filter.name).collect()
     }
 
     #[test]

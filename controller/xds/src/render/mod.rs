@@ -17,6 +17,7 @@ mod forwarded;
 mod header;
 mod listener;
 mod manager;
+mod passthrough;
 mod policy;
 mod requests;
 mod route;

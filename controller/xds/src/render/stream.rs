@@ -1,5 +1,6 @@
 //! Ports that lead to pods without HTTP: a listener each.
 
+use envoy_types::pb::envoy::config::accesslog::v3::AccessLog;
 use envoy_types::pb::envoy::config::core::v3::socket_address::Protocol;
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
 use envoy_types::pb::envoy::config::listener::v3::listener_filter::ConfigType as ListenerConfig;
@@ -15,14 +16,15 @@ use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::OnMatch;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
-use sluice_ir::{BackendId, Layer4, Stream, StreamPort};
+use sluice_ir::{BackendId, Edge, Layer4, Stream, StreamPort};
 
+use super::access_log;
 use super::wire::{any, number, seconds, socket, yes};
 use crate::Settings;
 
 /// `None` when there is no address to listen on.
 #[must_use]
-pub fn stream(port: StreamPort, stream: &Stream, settings: &Settings) -> Option<Listener> {
+pub fn stream(port: StreamPort, stream: &Stream, edge: &Edge, settings: &Settings) -> Option<Listener> {
     let protocol = match port.layer {
         Layer4::Tcp => Protocol::Tcp,
         Layer4::Udp => Protocol::Udp,
@@ -40,16 +42,17 @@ pub fn stream(port: StreamPort, stream: &Stream, settings: &Settings) -> Option<
         ..Listener::default()
     };
     Some(match port.layer {
-        Layer4::Tcp => connections(stream, listener),
+        Layer4::Tcp => connections(stream, listener, access_log::of_connections(&edge.log, settings)),
         Layer4::Udp => datagrams(stream, listener),
     })
 }
 
-fn connections(stream: &Stream, listener: Listener) -> Listener {
+fn connections(stream: &Stream, listener: Listener, log: Option<AccessLog>) -> Listener {
     let proxy = TcpProxy {
         stat_prefix: listener.name.clone(),
         cluster_specifier: Some(ClusterSpecifier::Cluster(stream.backend.as_str().to_owned())),
         idle_timeout: seconds(stream.idle.into()),
+        access_log: log.into_iter().collect(),
         max_connect_attempts: number(stream.attempts.max(1)),
         ..TcpProxy::default()
     };

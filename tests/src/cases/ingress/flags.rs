@@ -31,6 +31,10 @@ pub fn of(model: &Model) -> Result<Vec<String>, String> {
     if !model.given.tcp.is_empty() && model.flag("tcp-services-configmap").is_none() {
         flags.push(format!("--tcp-services-configmap={CONTROLLER_NAMESPACE}/{TCP_CONFIGMAP}"));
     }
+    // What ingress-nginx writes down of itself, Sluice writes down where it is told to.
+    if !model.given.tcp.is_empty() && model.flag("access-log").is_none() {
+        flags.push("--access-log".to_owned());
+    }
     let known = known().map_err(|error| format!("{error:#}"))?;
     match flags.iter().find(|flag| !known.contains(name_of(flag))) {
         Some(unknown) => Err(format!("the controller has no flag --{}", name_of(unknown))),

@@ -10,11 +10,11 @@ use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{ClientCertificates, Demand, Edge, Location, ServerName};
 
 use super::location;
-use super::matching::{is, match_of, only_for};
+use super::matching::{is, match_of, matches, only_for};
 use super::redirect::to_url;
 use crate::render::header::{literal, set};
 use crate::render::manager::told;
-use crate::settings::TRUST_HEADER;
+use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
 /// The routes of a location, each for the certificates that it takes.
 pub(super) fn routes(
@@ -26,14 +26,23 @@ pub(super) fn routes(
     let first = location::to_https(location, server);
     let mine = location::routes(&Location { https: None, ..location.clone() }, server, edge);
     let pods = |verdict| mine.iter().map(move |route| telling(route.clone(), verdict, clients));
-    let good = || pods("SUCCESS").map(|route| checked(route, clients));
+    let named = |route| called(route, clients);
+    let good_one = |route| checked(route, clients);
+    let good = || pods("SUCCESS").map(good_one).map(named);
+    // Who is called otherwise, and who has no name: nothing is found in an empty subject.
+    let stranger = || clients.subject.iter().map(|_| answer(location, 403));
+    let nobody =
+        || if clients.subject.is_some() { stranger().collect() } else { pods("NONE").collect::<Vec<_>>() };
     let presented = |route| with_certificate(route, |options| options.presented = Some(yes()));
     let refused = || refusal(location, clients);
     let rest: Vec<Route> = match clients.demand {
-        Demand::Required => good().chain([refused()]).collect(),
-        Demand::Optional => good().chain([presented(refused())]).chain(pods("NONE")).collect(),
-        Demand::Untrusted => good().chain(pods("FAILED").map(presented)).chain(pods("NONE")).collect(),
-        Demand::Off => pods("NONE").collect(),
+        Demand::Required => good().chain(stranger().map(good_one)).chain([refused()]).collect(),
+        Demand::Optional => {
+            let others = stranger().map(good_one).chain([presented(refused())]).chain(nobody());
+            good().chain(others).collect()
+        }
+        Demand::Untrusted => good().chain(pods("FAILED").map(presented).map(named)).chain(nobody()).collect(),
+        Demand::Off => nobody(),
     };
     first.into_iter().chain(rest).collect()
 }
@@ -41,6 +50,14 @@ pub(super) fn routes(
 fn checked(route: Route, clients: &ClientCertificates) -> Route {
     let route = with_certificate(route, |options| options.validated = Some(yes()));
     only_for(route, is(TRUST_HEADER, &told(&clients.trust)))
+}
+
+/// ingress-nginx: `if ($ssl_client_s_dn !~ ...) { return 403; }`
+fn called(route: Route, clients: &ClientCertificates) -> Route {
+    match &clients.subject {
+        Some(pattern) => only_for(route, matches(SUBJECT_HEADER, &format!("(?s:.*)(?:{pattern})(?s:.*)"))),
+        None => route,
+    }
 }
 
 fn with_certificate(mut route: Route, say: impl FnOnce(&mut TlsContextMatchOptions)) -> Route {
@@ -52,17 +69,19 @@ fn with_certificate(mut route: Route, say: impl FnOnce(&mut TlsContextMatchOptio
 
 /// nginx: 400 for a missing certificate and for a wrong one.
 fn refusal(location: &Location, clients: &ClientCertificates) -> Route {
-    let route = Route {
+    match &clients.error_page {
+        Some(page) => to_url(&answer(location, 302), 302, &literal(page)),
+        None => answer(location, 400),
+    }
+}
+
+fn answer(location: &Location, status: u32) -> Route {
+    let answer = DirectResponseAction { status, ..DirectResponseAction::default() };
+    Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
+        action: Some(RouteKind::DirectResponse(answer)),
         ..Route::default()
-    };
-    match &clients.error_page {
-        Some(page) => to_url(&route, 302, &literal(page)),
-        None => {
-            let refused = DirectResponseAction { status: 400, ..DirectResponseAction::default() };
-            Route { action: Some(RouteKind::DirectResponse(refused)), ..route }
-        }
     }
 }
 
@@ -80,7 +99,6 @@ fn telling(mut route: Route, verdict: &str, clients: &ClientCertificates) -> Rou
     tell("ssl-client-subject-dn", has_certificate, "%DOWNSTREAM_PEER_SUBJECT%");
     tell("ssl-client-issuer-dn", has_certificate, "%DOWNSTREAM_PEER_ISSUER%");
     tell("ssl-client-cert", has_certificate && clients.pass, "%DOWNSTREAM_PEER_CERT%");
-    route.request_headers_to_remove.push(TRUST_HEADER.to_owned());
     route
 }
 
@@ -97,17 +115,29 @@ mod tests {
     use super::*;
 
     /// Whether a route asks for a good certificate, for any, or for none; and whether it leads to pods.
-    fn shape(demand: Demand) -> Vec<(&'static str, bool)> {
+    fn shape(demand: Demand, subject: Option<&str>) -> Vec<(&'static str, bool)> {
         let server = ServerName::parse("a.example").unwrap();
         let action = Action::Forward(BackendId::new("n", "s", 80));
         let location = Location::new(&server, PathMatch::Prefix("/".into()), action, Arc::default());
         let trust = Trust { authorities: SecretId::authorities("n", "ca"), depth: 1 };
-        let clients = ClientCertificates { trust, demand, error_page: None, pass: false };
+        let clients = ClientCertificates {
+            trust,
+            demand,
+            subject: subject.map(str::to_owned),
+            error_page: None,
+            pass: false,
+        };
         let mut shape: Vec<_> = routes(&location, &server, &clients, &Edge::default())
             .iter()
             .map(|route| {
-                let wanted = route.r#match.as_ref().unwrap().tls_context.unwrap_or_default();
+                let path = route.r#match.as_ref().unwrap();
+                let wanted = path.tls_context.unwrap_or_default();
                 let wanted = match (wanted.validated.is_some(), wanted.presented.is_some()) {
+                    (true, _) | (_, true)
+                        if path.headers.iter().any(|header| header.name == SUBJECT_HEADER) =>
+                    {
+                        "called"
+                    }
                     (true, _) => "good",
                     (_, true) => "any",
                     _ => "none",
@@ -121,9 +151,19 @@ mod tests {
 
     #[test]
     fn without_a_good_certificate_nothing_reaches_the_pods_when_one_is_required() {
-        assert_eq!(shape(Demand::Required), [("good", true), ("none", false)]);
-        assert_eq!(shape(Demand::Optional), [("good", true), ("any", false), ("none", true)]);
-        assert_eq!(shape(Demand::Untrusted), [("good", true), ("any", true), ("none", true)]);
-        assert_eq!(shape(Demand::Off), [("none", true)]);
+        assert_eq!(shape(Demand::Required, None), [("good", true), ("none", false)]);
+        assert_eq!(shape(Demand::Optional, None), [("good", true), ("any", false), ("none", true)]);
+        assert_eq!(shape(Demand::Untrusted, None), [("good", true), ("any", true), ("none", true)]);
+        assert_eq!(shape(Demand::Off, None), [("none", true)]);
+    }
+
+    #[test]
+    fn without_a_name_nothing_reaches_the_pods_when_one_is_asked_for() {
+        let shape = |demand| shape(demand, Some("CN=me"));
+        assert_eq!(shape(Demand::Required), [("called", true), ("good", false), ("none", false)]);
+        let optional = [("called", true), ("good", false), ("any", false), ("none", false)];
+        assert_eq!(shape(Demand::Optional), optional);
+        assert_eq!(shape(Demand::Untrusted), [("called", true), ("none", false)]);
+        assert_eq!(shape(Demand::Off), [("none", false)]);
     }
 }

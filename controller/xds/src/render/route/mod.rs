@@ -21,6 +21,7 @@ use sluice_ir::{Config, Edge, Header, Server, ServerName};
 use super::format::format;
 use super::header::set;
 use super::{HTTP, forwarded};
+use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 use matching::{one_label_and, only_for};
 pub use rendered::Routes;
 
@@ -50,11 +51,22 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
         request_headers_to_add: request_headers(&config.edge, errors.is_some()),
         virtual_hosts: errors.into_iter().collect(),
         ignore_port_in_host_matching: true,
-        request_headers_to_remove: forwarded::ENVOYS_OWN.map(str::to_owned).into(),
+        request_headers_to_remove: hidden_from_pods(config),
         response_headers_to_add: config.edge.response_headers.iter().map(header).collect(),
         response_headers_to_remove: config.edge.hidden_headers.clone(),
         ..RouteConfiguration::default()
     }
+}
+
+/// What was checked of a certificate is told to the pods of whoever asked for one, and in other words.
+fn hidden_from_pods(config: &Config) -> Vec<String> {
+    let asks = config.servers.values().any(|server| server.clients.is_some());
+    let of_certificates = asks.then_some([TRUST_HEADER, SUBJECT_HEADER]);
+    forwarded::ENVOYS_OWN
+        .into_iter()
+        .chain(of_certificates.into_iter().flatten())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn request_headers(edge: &Edge, asks_error_services: bool) -> Vec<HeaderValueOption> {

@@ -1,0 +1,123 @@
+//! What is written down about requests and about connections without HTTP, where the operator wants that at all.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::is_default;
+
+/// What is written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AccessLog {
+    /// About requests.
+    #[serde(skip_serializing_if = "is_default")]
+    pub requests: Lines,
+    /// About connections without HTTP.
+    #[serde(skip_serializing_if = "is_default")]
+    pub connections: Lines,
+    /// Nothing about requests with one of these paths, each with its query.
+    #[serde(skip_serializing_if = "is_default")]
+    pub skipped: Vec<String>,
+}
+
+/// The lines of one log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lines {
+    /// None at all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub off: bool,
+    /// On standard error, not on standard output.
+    #[serde(skip_serializing_if = "is_default")]
+    pub to_stderr: bool,
+    /// `None`: the data plane's own.
+    #[serde(skip_serializing_if = "is_default")]
+    pub format: Option<LogFormat>,
+}
+
+/// What a line looks like.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// Its parts, one after the other.
+    Text(Vec<LogPart>),
+    /// An object of JSON: what clients say cannot end a value.
+    Json(BTreeMap<String, LogValue>),
+}
+
+/// A value in a line of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogValue {
+    /// A text, or a number where it is one fact that is a number.
+    Line(Vec<LogPart>),
+    /// An object.
+    Object(BTreeMap<String, LogValue>),
+}
+
+/// A part of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogPart {
+    /// Taken as it is.
+    Text(String),
+    /// Something to know.
+    Fact(Fact),
+}
+
+/// Something to know about a request or a connection once it is over. What there is not is `-`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the variants are the facts")]
+pub enum Fact {
+    /// As far as headers are believed.
+    ClientAddress,
+    /// Of the connection.
+    PeerAddress,
+    PeerPort,
+    OwnAddress,
+    OwnPort,
+    /// `02/Jan/2006:15:04:05 +0000`
+    CommonTime,
+    /// `2006-01-02T15:04:05+00:00`
+    IsoTime,
+    /// Since 1970, with milliseconds behind a point.
+    UnixTime,
+    /// `GET / HTTP/1.1`
+    RequestLine,
+    Method,
+    /// The path and the query.
+    RequestUri,
+    Path,
+    Host,
+    Scheme,
+    Protocol,
+    Status,
+    /// Of the body.
+    BytesSent,
+    /// With headers.
+    WireBytesSent,
+    /// With headers.
+    WireBytesReceived,
+    /// Of a connection without HTTP.
+    BytesReceived,
+    Milliseconds,
+    RequestId,
+    /// A backend's id.
+    Backend,
+    PodAddress,
+    PodMilliseconds,
+    ConnectMilliseconds,
+    HeaderMilliseconds,
+    Connection,
+    TlsVersion,
+    TlsCipher,
+    TlsName,
+    ClientSubject,
+    ClientIssuer,
+    ClientSerial,
+    Machine,
+    RequestHeader(String),
+    AnswerHeader(String),
+    Cookie(String),
+    Argument(String),
+}

@@ -1,0 +1,175 @@
+//! `log-format-*`, `*access-log*`: what is written down, in nginx's words.
+
+mod facts;
+mod json;
+
+use std::collections::BTreeMap;
+
+use sluice_ir::{AccessLog, Fact, LogFormat, LogPart};
+
+use super::view::View;
+use crate::Severity;
+use crate::annotations::{Parsed, value};
+use crate::object::shortened;
+
+/// What ingress-nginx's image has for standard output, and what everybody knows it by.
+const STDOUT: [&str; 3] = ["/var/log/nginx/access.log", "/dev/stdout", "/proc/self/fd/1"];
+const STDERR: [&str; 3] = ["/var/log/nginx/error.log", "/dev/stderr", "/proc/self/fd/2"];
+
+pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
+    let mut off = [false; 3];
+    let [all, requests, connections] = &mut off;
+    view.set(all, "disable-access-log", value::bool);
+    view.set(requests, "disable-http-access-log", value::bool);
+    view.set(connections, "disable-stream-access-log", value::bool);
+    log.requests.off = *all || *requests;
+    log.connections.off = *all || *connections;
+    view.set(&mut log.requests.to_stderr, "access-log-path", is_stderr);
+    log.connections.to_stderr = log.requests.to_stderr;
+    view.set(&mut log.requests.to_stderr, "http-access-log-path", is_stderr);
+    view.set(&mut log.connections.to_stderr, "stream-access-log-path", is_stderr);
+    view.set(&mut log.skipped, "skip-access-log-urls", skipped);
+    let (mut as_json, mut as_it_is) = (false, false);
+    view.set(&mut as_json, "log-format-escape-json", value::bool);
+    view.set(&mut as_it_is, "log-format-escape-none", value::bool);
+    let escapes = if as_it_is {
+        Escapes::None
+    } else if as_json {
+        Escapes::Json
+    } else {
+        Escapes::Nginx
+    };
+    log.requests.format = format(view, "log-format-upstream", escapes, facts::of_request);
+    log.connections.format = format(view, "log-format-stream", escapes, facts::of_connection);
+}
+
+/// What becomes of what a client says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    Nginx,
+    Json,
+    None,
+}
+
+/// What a variable is, and how it differs from nginx's.
+type Lookup = fn(&str) -> Option<(Fact, &'static str)>;
+
+fn format(view: &mut View<'_, '_>, key: &'static str, escapes: Escapes, lookup: Lookup) -> Option<LogFormat> {
+    let text = view.text(key)?;
+    let (format, names) = if escapes == Escapes::Json {
+        match json::parse(text, lookup) {
+            Ok((object, names)) => (LogFormat::Json(object), names),
+            Err(expected) => {
+                let reason = format!("expected {expected}, got {:?}", shortened(text));
+                view.say(Severity::Warning, key, reason, "the line of JSON that is usual is written");
+                return None;
+            }
+        }
+    } else {
+        let (parts, names) = parts(text, lookup);
+        (LogFormat::Text(parts), names)
+    };
+    if escapes == Escapes::Nginx {
+        let reason = "a quote that a client sends is not escaped in a line of text";
+        view.say(Severity::Note, key, reason, "use a format in JSON and log-format-escape-json");
+    }
+    for (name, difference) in names {
+        match difference {
+            None => {
+                let reason = format!("expected variables that Sluice has, got ${}", shortened(&name));
+                view.say(Severity::Warning, key, reason, "- is written in its place");
+            }
+            Some(difference) => {
+                let reason = format!("${name} is {difference}");
+                view.say(Severity::Note, key, reason, "written with this difference");
+            }
+        }
+    }
+    Some(format)
+}
+
+/// Names of variables that are not there (`None`), or that are not quite the same.
+type Names = BTreeMap<String, Option<&'static str>>;
+
+/// What is not known is `-`, as what is not there.
+fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
+    let (mut parts, mut names) = (Vec::new(), Names::new());
+    let mut rest = text;
+    while let Some((plain, behind)) = rest.split_once('$') {
+        push(&mut parts, plain);
+        let Some((name, after)) = crate::expression::name(behind) else {
+            push(&mut parts, "$");
+            rest = behind;
+            continue;
+        };
+        match lookup(name) {
+            Some((fact, difference)) => {
+                parts.push(LogPart::Fact(fact));
+                if !difference.is_empty() {
+                    names.insert(name.to_owned(), Some(difference));
+                }
+            }
+            None => {
+                push(&mut parts, "-");
+                names.insert(name.to_owned(), None);
+            }
+        }
+        rest = after;
+    }
+    push(&mut parts, rest);
+    (parts, names)
+}
+
+fn push(parts: &mut Vec<LogPart>, plain: &str) {
+    match parts.last_mut() {
+        _ if plain.is_empty() => {}
+        Some(LogPart::Text(last)) => last.push_str(plain),
+        _ => parts.push(LogPart::Text(plain.to_owned())),
+    }
+}
+
+/// A data plane that cannot open a file would refuse everything at once.
+fn is_stderr(text: &str) -> Parsed<bool> {
+    match text {
+        _ if STDOUT.contains(&text) || text.is_empty() => Ok(false),
+        _ if STDERR.contains(&text) => Ok(true),
+        _ => Err("/dev/stdout or /dev/stderr".into()),
+    }
+}
+
+fn skipped(text: &str) -> Parsed<Vec<String>> {
+    let all = value::list(text);
+    let is_plain = |letter: u8| letter.is_ascii_graphic() && !matches!(letter, b'\'' | b'"' | b'\\');
+    let is_plain = |url: &&str| url.starts_with('/') && url.bytes().all(is_plain);
+    if all.iter().all(is_plain) {
+        Ok(all.into_iter().map(str::to_owned).collect())
+    } else {
+        Err("paths that begin with a slash, without quotes, and not patterns".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_named_and_written_as_a_dash() {
+        let (read, names) = parts("$remote_addr [${remote_user}] $5 $status", facts::of_request);
+        let text = |text: &str| LogPart::Text(text.to_owned());
+        let expected = [LogPart::Fact(Fact::ClientAddress), text(" [-] - "), LogPart::Fact(Fact::Status)];
+        assert_eq!(read, expected);
+        assert_eq!(names.keys().collect::<Vec<_>>(), ["5", "remote_user"]);
+    }
+
+    #[test]
+    fn a_price_is_no_variable() {
+        assert_eq!(parts("$ 5", facts::of_request).0, [LogPart::Text("$ 5".to_owned())]);
+    }
+
+    #[test]
+    fn a_log_goes_where_it_can_always_be_written() {
+        assert_eq!(is_stderr("/var/log/nginx/access.log"), Ok(false));
+        assert_eq!(is_stderr("/dev/stderr"), Ok(true));
+        assert!(is_stderr("/data/access.log").is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! Hosts whose TLS ends at the pods: a filter chain that looks at nothing but the name in the handshake.
+
+use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
+use envoy_types::pb::envoy::config::listener::v3::{Filter, FilterChain, FilterChainMatch};
+use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProxy;
+use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::tcp_proxy::ClusterSpecifier;
+use sluice_ir::{BackendId, Edge, Hostname, ServerName};
+
+use super::wire::any;
+use super::{access_log, tls};
+use crate::Settings;
+
+/// The bytes go on as they came: no PROXY header is added, and a connection that says nothing for an hour ends (Envoy's own
+/// limit).
+pub(super) fn chain(host: &Hostname, backend: &BackendId, edge: &Edge, settings: &Settings) -> FilterChain {
+    let proxy = TcpProxy {
+        stat_prefix: "passthrough".to_owned(),
+        cluster_specifier: Some(ClusterSpecifier::Cluster(backend.as_str().to_owned())),
+        access_log: access_log::of_connections(&edge.log, settings).into_iter().collect(),
+        ..TcpProxy::default()
+    };
+    let filter = Filter {
+        name: "envoy.filters.network.tcp_proxy".to_owned(),
+        config_type: any(proxy).map(ConfigType::TypedConfig),
+    };
+    let server_names = tls::asked_for(&ServerName::Exact(host.clone())).into();
+    FilterChain {
+        filter_chain_match: Some(FilterChainMatch { server_names, ..FilterChainMatch::default() }),
+        filters: vec![filter],
+        ..FilterChain::default()
+    }
+}

@@ -7,8 +7,9 @@ use anyhow::{Context, Result, ensure};
 use pretty_assertions::StrComparison;
 use sluice_filter_config::Plain;
 use sluice_tests::artifacts;
-use sluice_translate::annotations::{Annotation, GROUPS, Role, Support};
+use sluice_translate::annotations::{Annotation, GROUPS, Role};
 use sluice_translate::global::KEYS;
+use sluice_translate::{Support, Supports};
 
 #[test]
 fn the_pages_say_what_the_code_does() -> Result<()> {
@@ -49,8 +50,8 @@ fn annotations() -> Result<String> {
             group.title
         )?;
         for annotation in group.annotations {
-            let Annotation { value, risk, envoy, nginx, .. } = annotation;
-            let (envoy, nginx) = (support(envoy), support(nginx));
+            let Annotation { value, risk, supports, .. } = annotation;
+            let (envoy, nginx) = columns(supports);
             writeln!(page, "| {} | {value} | {risk} | {envoy} | {nginx} |", name(annotation))?;
         }
     }
@@ -66,6 +67,10 @@ fn name(annotation: &Annotation) -> String {
         name += &format!(" (older name of `{other}`)");
     }
     name
+}
+
+fn columns(supports: &Supports) -> (String, String) {
+    (support(&supports.envoy), support(&supports.nginx))
 }
 
 fn support(support: &Support) -> String {
@@ -86,15 +91,16 @@ Every key of ingress-nginx's ConfigMap (`--configmap NAMESPACE/NAME`), and what 
 supported is reported by name when it says something other than its default; so is a value that cannot be read, and a
 name that does not exist.
 
-| key | default | Envoy |
-|---|---|---|
+| key | default | Envoy | nginx |
+|---|---|---|---|
 ";
 
 fn config_map() -> Result<String> {
     let mut page = CONFIG_MAP.to_owned();
     for key in KEYS {
         let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
-        writeln!(page, "| `{}` | {default} | {} |", key.name, support(&key.envoy))?;
+        let (envoy, nginx) = columns(&key.supports);
+        writeln!(page, "| `{}` | {default} | {envoy} | {nginx} |", key.name)?;
     }
     Ok(page)
 }

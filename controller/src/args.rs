@@ -142,6 +142,16 @@ pub(crate) enum DataPlane {
     None,
 }
 
+impl DataPlane {
+    /// What serves; who comes to us for xDS is an Envoy.
+    pub(crate) fn serving(self) -> sluice_translate::DataPlane {
+        match self {
+            DataPlane::Envoy | DataPlane::None => sluice_translate::DataPlane::Envoy,
+            DataPlane::Nginx => sluice_translate::DataPlane::Nginx,
+        }
+    }
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
     #[command(flatten)]

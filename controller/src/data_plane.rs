@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use sluice_nginx::Settings;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -12,8 +13,8 @@ use tracing::info;
 
 use crate::admin::Probe;
 use crate::args::{DataPlane, Run};
-use crate::metrics::Controller;
-use crate::nginx::{self, Certificates, Configurations, Nginx};
+use crate::metrics::Requests;
+use crate::nginx::{self, Certificates, Configurations, Nginx, Outcome, RequestLog};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::{binary, options};
@@ -59,18 +60,27 @@ impl Child {
         }
     }
 
+    /// Counts the requests that it tells of. Envoys tell of theirs themselves.
+    pub(crate) fn count_requests(&mut self, requests: Option<&Requests>) {
+        if let Child::Nginx(nginx, _) = self
+            && let Some((log, requests)) = nginx.requests.take().zip(requests)
+        {
+            tokio::spawn(log.follow(requests.clone()));
+        }
+    }
+
     /// Starts it and keeps it running until it is told to stop; the publisher learns what it has to write for it.
     pub(crate) fn supervise(
         self,
         args: &Run,
         publisher: Publisher,
-        metrics: Controller,
+        outcome: Outcome,
         stopped: watch::Receiver<bool>,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
             Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
             Child::Nginx(nginx, configurations) => {
-                let supervisor = tokio::spawn(nginx.supervise(stopped, metrics, announce(args)));
+                let supervisor = tokio::spawn(nginx.supervise(stopped, outcome, announce(args)));
                 (publisher.with_nginx(*configurations), Some(supervisor))
             }
             Child::None => {
@@ -83,17 +93,25 @@ impl Child {
 
 fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
+    let binary = binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?;
     let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
+    let counted =
+        args.metrics.enable_metrics.then(|| RequestLog::begin(settings.folder.join("requests.log")));
+    let counted = counted.transpose()?;
+    let requests = counted.as_ref().map(|log| log.path().to_owned());
+    let settings = Settings { openssl: nginx::openssl(&binary), requests, ..settings };
     let certificates = Certificates::new(settings.certificates(), certificate)?;
-    let configurations = Configurations::new(settings.clone(), certificates.clone());
+    let configurations =
+        Configurations::new(settings.clone(), certificates.clone(), args.translation.configmap.clone());
     let nginx = Nginx {
-        binary: binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?,
+        binary,
         folder,
         http: settings.http,
         drain_timeout: args.shutdown.drain_timeout,
         pid: Arc::default(),
         configurations: configurations.subscribe(),
         certificates,
+        requests: counted,
     };
     Ok(Child::Nginx(Box::new(nginx), Box::new(configurations)))
 }

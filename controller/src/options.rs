@@ -38,6 +38,7 @@ pub(crate) fn translation(
         disable_external_name: flags.disable_svc_external_name,
         disable_catch_all: flags.disable_catch_all,
         own_ports,
+        data_plane: None,
     }
 }
 
@@ -67,6 +68,8 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
         // Workers must reach the controller's socket, as an Envoy that is our child does.
         user: rustix::process::geteuid().is_root().then(|| "root".to_owned()),
         workers: flags.nginx_workers,
+        openssl: None,
+        requests: None,
         drain: args.shutdown.drain_timeout.as_secs(),
     })
 }
@@ -85,6 +88,8 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
         resolvers: vec![Ipv4Addr::LOCALHOST.into()],
         user: None,
         workers: None,
+        openssl: None,
+        requests: None,
         drain: 10,
     }
 }

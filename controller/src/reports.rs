@@ -14,6 +14,8 @@ pub(crate) enum News {
     Appeared(Report),
     /// It holds no longer.
     Gone(Report),
+    /// Our nginx serves another configuration.
+    Reloaded,
 }
 
 /// The reports that have been told and still hold.

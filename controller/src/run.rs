@@ -16,6 +16,7 @@ use tracing::info;
 use crate::args::{DataPlane, Origin, Run};
 use crate::data_plane::Child;
 use crate::guard::Guards;
+use crate::nginx::Outcome;
 use crate::observers::{LookedAt, Observers};
 use crate::origin;
 use crate::poll::SharedLog;
@@ -63,7 +64,6 @@ fn check(args: &Run) -> anyhow::Result<()> {
 fn flag_for_envoy(args: &Run) -> Option<&'static str> {
     let Run { metrics, translation, .. } = args;
     let flags = [
-        (metrics.enable_metrics, "--enable-metrics"),
         (metrics.access_log, "--access-log"),
         (translation.tcp_services_configmap.is_some(), "--tcp-services-configmap"),
         (translation.udp_services_configmap.is_some(), "--udp-services-configmap"),
@@ -106,12 +106,13 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let others = xds_port.into_iter().chain(args.admin.ports());
     let class_is_implied = matches!(origin::of(args)?, Origin::Files(_));
     let options = options::translation(&args.translation, &args.listeners, others);
-    let options = Options { class_is_implied, ..options };
+    let data_plane = Some(args.data_plane.serving());
+    let options = Options { class_is_implied, data_plane, ..options };
     let certificate = certificate::self_signed()?;
     let default_chain = certificate.chain.clone();
     let settings = settings(args, certificate.clone())?;
     let address = address(args, &run_dir.path)?;
-    let child = Child::prepare(args, &run_dir.path, &certificate)?;
+    let mut child = Child::prepare(args, &run_dir.path, &certificate)?;
 
     let view = View::default();
     let (log, store, guards) = (SharedLog::new(), Store::new(), Guards::new(view.clone())?);
@@ -128,11 +129,13 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let told = Told::also_to(source.news.clone());
     source.election().into_iter().for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options).await?;
+    child.count_requests(admin.metrics.requests());
     let metrics = admin.metrics.controller().clone();
+    let outcome = Outcome { metrics: metrics.clone(), news: source.news.clone() };
     let publisher = Publisher::new(options, settings, served, view, metrics.clone(), told);
 
     let (stop, stopped) = watch::channel(false);
-    let (publisher, data_plane) = child.supervise(args, publisher, metrics, stopped);
+    let (publisher, data_plane) = child.supervise(args, publisher, outcome, stopped);
     let publisher = tokio::spawn(publisher.run(events));
     tokio::select! {
         () = signals.wait() => {}

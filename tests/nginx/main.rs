@@ -15,6 +15,9 @@ mod guest;
 mod headers;
 mod limits;
 mod managed;
+mod metrics;
+mod mirrors;
+mod native;
 mod pause;
 mod policies;
 mod pooled_pod;
@@ -24,3 +27,4 @@ mod routing;
 #[path = "../e2e/site.rs"]
 mod site;
 mod websockets;
+mod zones;

@@ -1,5 +1,8 @@
 //! nginx as the controller's child.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -7,7 +10,8 @@ use serde_json::json;
 use sluice_tests::load::Load;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::{Options, Sluice};
-use sluice_tests::{http, proc, process, wait};
+use sluice_tests::{artifacts, http, proc, process, wait};
+use tempfile::TempDir;
 
 use crate::site::{HOST, Site, page, spreads_evenly};
 
@@ -125,6 +129,20 @@ async fn metric(sluice: &Sluice, name: &str) -> Result<f64> {
     line.rsplit(' ').next().unwrap_or_default().parse().context("a number")
 }
 
+const UNHEARD_OF: &str = "unheard-of";
+
+/// An nginx that refuses one word.
+fn picky() -> Result<(TempDir, PathBuf)> {
+    let folder = TempDir::new()?;
+    let (script, nginx) = (folder.path().join("nginx"), artifacts::nginx()?);
+    let refuses = format!(
+        "for last; do :; done; case \" $* \" in *\" -t \"*) ! grep -q {UNHEARD_OF} \"$last\" || exit 1;; esac"
+    );
+    fs::write(&script, format!("#!/bin/sh\n{refuses}\nexec {} \"$@\"\n", nginx.display()))?;
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755))?;
+    Ok((folder, script))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -> Result<()> {
     let site = Site::start(2, 1).await?;
@@ -138,7 +156,9 @@ async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -
     };
     settings("bad")?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    let (_folder, nginx) = picky()?;
+    let options = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").nginx(&nginx);
+    let sluice = options.start().await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     let state = async || -> Result<(f64, f64, f64)> {
         let successful = metric(&sluice, "config_last_reload_successful").await?;
@@ -147,8 +167,7 @@ async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -
     ensure!(state().await? == (1.0, 1.0, 0.0), "{:?}", state().await?);
     let first = metric(&sluice, "config_hash").await?;
 
-    // nginx reads no word of more than 4096 bytes.
-    settings(&"b".repeat(5000))?;
+    settings(UNHEARD_OF)?;
     let refused = async || state().await.ok().filter(|state| *state == (0.0, 1.0, 1.0));
     wait::until("the refusal to be counted", refused).await.with_context(|| sluice.log().tail())?;
     // Endpoints do not need nginx's consent.
@@ -169,7 +188,8 @@ async fn what_nginx_does_not_serve_is_said_of_the_ingress() -> Result<()> {
     let ingress = Ingress::new("default", "web").annotation("mirror-target", target);
     site.manifests.ingress(&ingress.host(HOST).path("/", "web", 80))?;
     let sluice = start(&site).await?;
-    let said = "Ingress default/web: location web.test/: mirror-target: a Service of the cluster";
+    let said =
+        "Ingress default/web: location web.test/: mirror-target: a Service without an address of its own";
     ensure!(sluice.log().lines().iter().any(|line| line.contains(said)), "{}", sluice.log().tail());
     sluice.stop()
 }

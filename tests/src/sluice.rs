@@ -28,6 +28,7 @@ pub struct Options {
     http: Option<SocketAddr>,
     xds: Option<SocketAddr>,
     filter: Option<PathBuf>,
+    nginx: Option<PathBuf>,
 }
 
 impl Options {
@@ -61,6 +62,7 @@ impl Options {
             http: None,
             xds: None,
             filter: None,
+            nginx: None,
         }
     }
 
@@ -110,6 +112,13 @@ impl Options {
     #[must_use]
     pub fn xds(mut self, addr: SocketAddr) -> Options {
         self.xds = Some(addr);
+        self
+    }
+
+    /// Runs this in the place of nginx.
+    #[must_use]
+    pub fn nginx(mut self, binary: &Path) -> Options {
+        self.nginx = Some(binary.to_owned());
         self
     }
 
@@ -176,7 +185,8 @@ impl Options {
     fn programs(&self, command: &mut Command) -> Result<()> {
         if self.data_plane == "nginx" {
             command.arg("--nginx-workers").arg(self.workers.to_string());
-            command.arg("--nginx-binary").arg(artifacts::nginx()?);
+            let nginx = self.nginx.clone().map_or_else(artifacts::nginx, Ok)?;
+            command.arg("--nginx-binary").arg(nginx);
             command.arg("--nginx-module").arg(artifacts::nginx_module()?);
             command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
         } else {

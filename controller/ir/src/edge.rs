@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Cidr, Compression, Expression, ServerTls, is_default};
+use crate::{Buffering, Cidr, Compression, Expression, ServerTls, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,6 +28,9 @@ pub struct Edge {
     /// Bytes of a request's body where a location says nothing else; `None` is no limit.
     #[serde(skip)]
     pub largest_body: Option<u64>,
+    /// What is kept of bodies where a location says nothing else.
+    #[serde(skip)]
+    pub buffering: Buffering,
     /// Who gets 403, whatever the host.
     #[serde(skip_serializing_if = "is_default")]
     pub blocked: Blocked,
@@ -53,6 +56,7 @@ impl Default for Edge {
             request_id: true,
             underscores: false,
             largest_body: Some(1 << 20),
+            buffering: Buffering::default(),
             blocked: Blocked::default(),
             compression: Compression::default(),
             http: Http::default(),
@@ -136,6 +140,15 @@ pub struct Header {
     pub value: Expression,
 }
 
+/// So many, and each so large: the line of a request and every header fit into one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HeaderBuffers {
+    /// How many.
+    pub number: u32,
+    /// In bytes.
+    pub size: u64,
+}
+
 /// HTTP/1 and HTTP/2 of clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Http {
@@ -151,9 +164,9 @@ pub struct Http {
     pub header_timeout: u32,
     /// Seconds between two reads of a request's body.
     pub body_timeout: u32,
-    /// KiB of the headers of a request, where that is said.
+    /// How much the headers of a request may be, where that is said.
     #[serde(skip_serializing_if = "is_default")]
-    pub header_kilobytes: Option<u32>,
+    pub headers: Option<HeaderBuffers>,
 }
 
 impl Default for Http {
@@ -165,7 +178,7 @@ impl Default for Http {
             requests: 1000,
             header_timeout: 60,
             body_timeout: 60,
-            header_kilobytes: None,
+            headers: None,
         }
     }
 }

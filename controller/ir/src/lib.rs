@@ -37,12 +37,12 @@ pub use balance::{
 };
 pub use cidr::Cidr;
 pub use compression::{Compressed, Compression};
-pub use edge::{Blocked, Edge, Forwarded, Header, Hsts, Http, TextMatch};
+pub use edge::{Blocked, Edge, Forwarded, Header, HeaderBuffers, Hsts, Http, TextMatch};
 pub use expression::{Expression, Part, Variable};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
-    Access, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins, Passwords, Place, Policy,
-    Question, Rate, Retries, RetryOn, Timeouts,
+    Access, Buffering, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins, Passwords, Place,
+    Policy, Question, Rate, Replaced, Retries, RetryOn, Rewritten, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
 pub use server::{

@@ -94,6 +94,12 @@ pub struct Server {
     /// What certificates of clients mean here; `None`: nobody is asked for one.
     #[serde(skip_serializing_if = "is_default")]
     pub clients: Option<ClientCertificates>,
+    /// Ciphers of TLS 1.2, as [`crate::ServerTls::ciphers`]; empty: those of all hosts.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ciphers: Vec<String>,
+    /// Whether its own order of ciphers counts and not the client's, where that is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub prefers_its_ciphers: Option<bool>,
     /// In the order they are tried: the first match wins. A request that matches none gets 404.
     pub locations: Vec<Location>,
 }

@@ -35,9 +35,18 @@ fn keys(texts: &[TextMatch]) -> Vec<Word> {
     texts.iter().filter(new).map(key).collect()
 }
 
+/// Whether nginx can read it.
+pub(crate) fn is_readable(text: &TextMatch) -> bool {
+    key(text).0.fits()
+}
+
+/// nginx looks texts up in a hash, whose buckets (`map_hash_bucket_size`) hold no longer ones.
+const LONGEST_TEXT: usize = 400;
+
 /// A key of nginx's `map`.
 fn key(text: &TextMatch) -> Word {
     match text {
+        TextMatch::Whole(text) if text.len() > LONGEST_TEXT => word(format!("~*^{}$", literal(text))),
         TextMatch::Whole(text) if text.is_empty() => word(text),
         // The backslash goes; without it `default` would not be a text.
         TextMatch::Whole(text) => word(format!("\\{text}")),
@@ -46,9 +55,23 @@ fn key(text: &TextMatch) -> Word {
     }
 }
 
+/// A pattern that finds this text.
+fn literal(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == ' ' || !c.is_ascii();
+    text.chars().map(|c| if plain(c) { c.to_string() } else { format!("\\{c}") }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_no_bucket_holds_is_a_pattern() {
+        let key = key(&TextMatch::Whole(format!("a.b{}", "c".repeat(500)))).0.to_string();
+        assert!(key.starts_with(r#""~*^a\\.bccc"#) && key.ends_with("cc$\""), "{key}");
+        assert!(is_readable(&TextMatch::Whole("a".repeat(3000))));
+        assert!(!is_readable(&TextMatch::Whole("a".repeat(5000))));
+    }
 
     #[test]
     fn a_text_is_no_word_of_nginx() {

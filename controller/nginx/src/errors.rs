@@ -6,6 +6,7 @@ use sluice_ir::{Action, BackendId, Config, ErrorPages, ErrorRequest, Location, P
 
 use crate::conf::{Text, Value, value};
 use crate::files::hash;
+use crate::server::Scene;
 use crate::told::{self, Line};
 use crate::upstream;
 
@@ -29,6 +30,8 @@ pub(crate) struct Asked {
 pub(crate) struct Service {
     /// By what the filter knows these requests.
     pub(crate) route: Value,
+    /// By what requests are counted, if they are.
+    pub(crate) counted: Option<Value>,
     pub(crate) upstream: String,
     pub(crate) connect: u32,
     pub(crate) pods: Vec<Line>,
@@ -41,11 +44,15 @@ pub(crate) fn pages(location: &Location, config: &Config) -> Vec<Page> {
 }
 
 /// The locations that a server's pages lead to, each once.
-pub(crate) fn asked(server: &Server, config: &Config) -> Vec<Asked> {
+pub(crate) fn asked(server: &Server, scene: Scene<'_>) -> Vec<Asked> {
+    let Scene { config, settings, .. } = scene;
     let mut all = BTreeMap::new();
     for (pages, statuses) in server.locations.iter().filter_map(|location| served(location, config)) {
         for status in statuses {
             let service = pages.backend.as_ref().map(|id| service(id, pages, status, config));
+            let counted = |id: &BackendId| settings.requests.as_ref().map(|_| value(id.as_str()));
+            let counted = pages.backend.as_ref().and_then(counted);
+            let service = service.map(|service| Service { counted, ..service });
             all.entry(name(pages, status)).or_insert(service);
         }
     }
@@ -82,6 +89,7 @@ fn service(id: &BackendId, pages: &ErrorPages, status: u16, config: &Config) -> 
     own.push(("X-Original-URI".to_owned(), Text::default().variable("request_uri")));
     Service {
         route: value(ErrorPages::route(id)),
+        counted: None,
         upstream: upstream::name(&transport, config),
         connect: transport.connect_timeout,
         pods: told::pods(&config.edge, own),

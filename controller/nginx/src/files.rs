@@ -46,6 +46,12 @@ pub(crate) fn pinned(id: &SecretId, config: &Config, settings: &Settings) -> Opt
     Some(Pinned { file: path(pinned_name(id, value)), revoked })
 }
 
+/// A certificate and its key, read for each connection.
+pub(crate) fn when_needed(id: &SecretId, config: &Config, settings: &Settings) -> Option<Value> {
+    let path = settings.certificates().join(pinned_name(id, config.secrets.get(id)?));
+    Some(Text::default().then(&path.display().to_string()).variable("sluice_nothing").quoted())
+}
+
 /// All files, by their names.
 pub(crate) fn all(config: &Config) -> BTreeMap<String, Sensitive> {
     let mut files = BTreeMap::new();

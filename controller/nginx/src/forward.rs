@@ -6,6 +6,7 @@ use sluice_ir::{
     Access, BackendId, Location, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
 };
 
+use crate::buffering::{self, Directive};
 use crate::conf::{Text, Value, Word, value, word};
 use crate::cors::{self, CorsConf};
 use crate::errors::{self, Page};
@@ -15,6 +16,7 @@ use crate::guard::GuardConf;
 use crate::limits::Limit;
 use crate::location::pattern;
 use crate::redirect::{self, Answer};
+use crate::rewritten::{Replacing, replacing};
 use crate::server::{Host, Scene};
 use crate::told::{self, Clients, Line};
 use crate::{mirror, upstream};
@@ -27,6 +29,8 @@ pub(crate) struct Forward {
     pub(crate) limit_status: u16,
     /// KiB of one answer in a second.
     pub(crate) rate: Option<NonZeroU32>,
+    /// KiB that come before that.
+    pub(crate) rate_after: Option<NonZeroU32>,
     pub(crate) cors: Option<CorsConf>,
     pub(crate) https: Option<Answer>,
     pub(crate) rewrite: Option<(Word, Value)>,
@@ -39,6 +43,12 @@ pub(crate) struct Forward {
     pub(crate) timeouts: Timeouts,
     pub(crate) next: String,
     pub(crate) tries: u8,
+    /// Seconds, where they are counted.
+    pub(crate) tries_within: Option<NonZeroU32>,
+    /// Pods are spoken to with this, where it is not HTTP/1.1.
+    pub(crate) version: Option<&'static str>,
+    pub(crate) buffering: Vec<Directive>,
+    pub(crate) replacing: Vec<Replacing>,
     /// Bytes, where the edge says something else; 0 is no limit.
     pub(crate) body: Option<u64>,
     pub(crate) pods: Vec<Line>,
@@ -65,7 +75,8 @@ pub(crate) struct Tls {
     pub(crate) v1_3: bool,
     pub(crate) name: Option<Value>,
     pub(crate) sends_name: bool,
-    pub(crate) certificate: Option<Word>,
+    /// Read for each connection: OpenSSL refuses weak ones, and nginx its whole configuration with them.
+    pub(crate) certificate: Option<Value>,
     pub(crate) verify: Option<(Pinned, u32)>,
 }
 
@@ -92,6 +103,7 @@ impl Forward {
             guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host)),
             limits: scene.limits.limits(policy),
             rate: policy.rate,
+            rate_after: policy.rate.and(NonZeroU32::new(policy.rate_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             cors: policy.cors.as_ref().and_then(cors::conf),
             https: location.https.as_ref().map(|https| redirect::to_https(https, host.name)),
@@ -103,6 +115,10 @@ impl Forward {
             timeouts: policy.timeouts,
             next: next(&policy.retries.on),
             tries: policy.retries.attempts.get(),
+            tries_within: policy.retries.timeout,
+            version: (policy.http10 && !is_grpc).then_some("1.0"),
+            buffering: buffering::of(&policy.buffering, &edge.buffering, is_grpc),
+            replacing: if is_grpc { Vec::new() } else { replacing(&policy.rewritten) },
             body: has_own_body.then(|| policy.largest_body.unwrap_or_default()),
             pods: pods(location, host, scene, is_grpc),
             clients: Clients::of(location, edge).or_else(around),
@@ -122,7 +138,8 @@ impl Forward {
             .iter()
             .flat_map(|cors| cors.origins.iter().chain(cors.variables.iter().map(|(_, value)| value)));
         let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
-        rewrite.chain(lines).chain(cors).chain(tls).all(|word| word.0.fits())
+        let replacing = self.replacing.iter().flat_map(|(_, from, to)| [from, to]);
+        rewrite.chain(lines).chain(cors).chain(tls).chain(replacing).all(|word| word.0.fits())
     }
 }
 
@@ -136,7 +153,10 @@ impl Tls {
             v1_3: tls.versions.v1_3,
             name: name.map(value),
             sends_name: tls.server_name.is_some(),
-            certificate: tls.certificate.as_ref().and_then(pinned).map(|pinned| pinned.file),
+            certificate: tls
+                .certificate
+                .as_ref()
+                .and_then(|id| files::when_needed(id, scene.config, scene.settings)),
             verify: verify.and_then(|verify| Some((pinned(&verify.authorities)?, verify.depth))),
         }
     }

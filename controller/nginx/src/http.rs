@@ -3,19 +3,26 @@
 use std::net::IpAddr;
 
 use askama::Template;
-use sluice_ir::{Cidr, Compressed, Config, Edge, Keep, Server, ServerName};
+use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
 
+use crate::Unserved;
 use crate::blocked::BlockedConf;
+use crate::buffering::{self, Directive};
 use crate::conf::{Value, Word, word};
 use crate::limits::{Zone, Zones};
 use crate::server::{Scene, ServerConf};
 use crate::settings::Settings;
 use crate::tls::TlsConf;
 use crate::told::{self, Clients, Line, client_header, client_variable};
-use crate::{Unserved, upstream};
+use crate::upstream::{self, Upstream};
 
 /// nginx reads at most 4096 bytes as one word.
 const PART: usize = 2000;
+
+/// ingress-nginx's, in its order.
+const USUAL_CIPHERS: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:\
+    ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:\
+    DHE-RSA-AES128-GCM-SHA256:DHE-RSA-AES256-GCM-SHA384";
 
 /// nginx.conf.
 #[derive(Template)]
@@ -30,12 +37,12 @@ struct MainConf<'a> {
     pid: Word,
     nobody: Word,
     resolvers: Vec<String>,
+    requests: Option<Word>,
     edge: EdgeConf<'a>,
     tls: TlsConf,
     blocked: Option<BlockedConf<'a>>,
     zones: Vec<Zone>,
-    upstreams: Vec<String>,
-    keep: Keep,
+    upstreams: Vec<Upstream>,
     servers: Vec<ServerConf<'a>>,
 }
 
@@ -44,7 +51,7 @@ struct MainConf<'a> {
 #[template(path = "edge.conf")]
 struct EdgeConf<'a> {
     edge: &'a Edge,
-    ciphers: Option<Word>,
+    ciphers: Word,
     curves: Option<Word>,
     gzip: Option<&'a Compressed>,
     types: Vec<Word>,
@@ -52,6 +59,7 @@ struct EdgeConf<'a> {
     trusted: Vec<Cidr>,
     pods: Vec<Line>,
     clients: Clients,
+    buffering: Vec<Directive>,
 }
 
 pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Unserved>) -> String {
@@ -74,12 +82,12 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         pid: file(&settings.folder.join("nginx.pid")),
         nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
         resolvers: settings.resolvers.iter().map(resolver).collect(),
+        requests: settings.requests.as_deref().map(file),
         edge: EdgeConf::new(&config.edge),
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::of(&config.edge.blocked),
         zones,
-        upstreams: upstream::names(config),
-        keep: upstream::keep(config),
+        upstreams: upstream::all(config),
         servers,
     };
     // Nothing in the templates can fail, and a String takes everything.
@@ -91,12 +99,6 @@ fn resolver(address: &IpAddr) -> String {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
     }
-}
-
-/// The distribution's OpenSSL knows no hybrid ones, and nginx would refuse the whole configuration.
-fn curves(names: &[String]) -> Option<Word> {
-    let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.contains("MLKEM")).collect();
-    (!known.is_empty()).then(|| word(known.join(":")))
 }
 
 /// HTML is always compressed, and nginx warns when it is named.
@@ -125,6 +127,7 @@ impl<'a> EdgeConf<'a> {
             request_id: _,
             underscores: _,
             largest_body: _,
+            buffering,
             blocked: _,
             // The distribution's nginx has no Brotli: who takes that takes gzip as well.
             compression,
@@ -132,14 +135,19 @@ impl<'a> EdgeConf<'a> {
         } = edge;
         EdgeConf {
             edge,
-            ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
-            curves: curves(&tls.curves),
+            ciphers: word(if tls.ciphers.is_empty() {
+                USUAL_CIPHERS.to_owned()
+            } else {
+                tls.ciphers.join(":")
+            }),
+            curves: (!tls.curves.is_empty()).then(|| word(tls.curves.join(":"))),
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(told::hsts),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
             pods: told::pods(edge, Vec::new()),
             clients: Clients::of_all(edge),
+            buffering: buffering::of_all(buffering),
         }
     }
 

@@ -13,6 +13,7 @@
 //! Pure, and the same bytes for the same input.
 
 mod blocked;
+mod buffering;
 mod conf;
 mod cors;
 mod errors;
@@ -24,7 +25,9 @@ mod http;
 mod limits;
 mod location;
 mod mirror;
+mod readable;
 mod redirect;
+mod rewritten;
 mod server;
 mod settings;
 mod tls;
@@ -37,8 +40,8 @@ use std::path::{Path, PathBuf};
 
 use sluice_ir::{Config, Sensitive};
 
-pub use settings::Settings;
-pub use unserved::Unserved;
+pub use settings::{OpenSsl, Settings};
+pub use unserved::{Part, Unserved};
 
 /// A configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +64,7 @@ pub fn nobody(folder: &Path) -> PathBuf {
 #[must_use]
 pub fn render(config: &Config, settings: &Settings) -> Rendered {
     let mut unserved = Vec::new();
-    let text = http::render(config, settings, &mut unserved);
-    Rendered { text, files: files::all(config), unserved }
+    let config = readable::part_of(config, settings, &mut unserved);
+    let text = http::render(&config, settings, &mut unserved);
+    Rendered { text, files: files::all(&config), unserved }
 }

@@ -16,6 +16,8 @@ pub(crate) struct LocationConf {
     sign: &'static str,
     path: Word,
     id: Value,
+    /// Its requests are counted by its id and by this backend, if they are.
+    counted: Option<Value>,
     /// A request without a good certificate is refused. nginx itself asks for one in handshakes only.
     certified: bool,
     content: Content,
@@ -60,11 +62,13 @@ impl LocationConf {
         };
         let required = |clients: &ClientCertificates| clients.demand == Demand::Required;
         let certified = host.server.clients.as_ref().is_some_and(required);
-        let made =
-            LocationConf { sign, path: word(path), id: value(location.id.as_str()), certified, content };
+        let counted = scene.settings.requests.as_ref().map(|_| value(main(location)));
+        let (path, id) = (word(path), value(location.id.as_str()));
+        let made = LocationConf { sign, path, id, counted, certified, content };
         made.fits().then_some(made)
     }
 
+    /// Whether nginx can read it.
     fn fits(&self) -> bool {
         let content = match &self.content {
             Content::Denied => true,
@@ -72,6 +76,14 @@ impl LocationConf {
             Content::Forward(forward) => forward.fits(),
         };
         content && self.path.0.fits() && self.id.0.fits()
+    }
+}
+
+/// Whose pods are asked, if no canary's are.
+fn main(location: &Location) -> &str {
+    match &location.action {
+        Action::Forward(id) => id.as_str(),
+        Action::Denied | Action::Redirect(_) => "",
     }
 }
 

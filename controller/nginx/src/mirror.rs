@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{Action, Config, Location, Mirror, Outside, Server};
+use sluice_ir::{Action, Config, Location, Mirror, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::hash;
@@ -28,25 +28,34 @@ pub(crate) fn path(mirror: &Mirror) -> Word {
 pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
     let mirrors = server.locations.iter().filter_map(|location| of(location, config));
     let all: BTreeMap<_, _> = mirrors
-        .map(|(mirror, outside)| ((mirror.backend.as_str(), mirror.host.as_str()), (mirror, outside)))
+        .map(|(mirror, place)| ((mirror.backend.as_str(), mirror.host.as_str()), (mirror, place)))
         .collect();
-    all.into_values().map(|(mirror, outside)| conf(mirror, outside, config)).collect()
+    all.into_values().map(|(mirror, place)| conf(mirror, &place, config)).collect()
 }
 
-/// A mirror that nginx serves. Those that lead to pods it does not: the filter chooses once for each request.
-pub(crate) fn of<'a>(location: &'a Location, config: &'a Config) -> Option<(&'a Mirror, &'a Outside)> {
+/// A mirror that nginx serves, and where it leads. The filter chooses once for each request, so copies for a Service go to
+/// the address of the Service itself; one without an address gets none.
+pub(crate) fn of<'a>(location: &'a Location, config: &Config) -> Option<(&'a Mirror, String)> {
     let forwards = matches!(location.action, Action::Forward(_));
     let mirror = location.policy.mirror.as_ref().filter(|_| forwards)?;
-    Some((mirror, config.backends.get(&mirror.backend)?.outside.as_ref()?))
+    let outside = config.backends.get(&mirror.backend)?.outside.as_ref();
+    let place = outside.map(upstream::place).or_else(|| Some(mirror.address?.to_string()))?;
+    Some((mirror, place))
 }
 
-fn conf(mirror: &Mirror, outside: &Outside, config: &Config) -> Copies {
+/// Whether somebody must be asked for the address.
+pub(crate) fn needs_dns(location: &Location, config: &Config) -> bool {
+    let backend = location.policy.mirror.as_ref().and_then(|mirror| config.backends.get(&mirror.backend));
+    backend.is_some_and(|backend| backend.outside.is_some())
+}
+
+fn conf(mirror: &Mirror, place: &str, config: &Config) -> Copies {
     let transport = upstream::transport(&mirror.backend, config);
     let tls = transport.tls.and_then(|tls| tls.server_name);
     let host = ("Host".to_owned(), Text::default().then(&mirror.host));
     Copies {
         path: path(mirror),
-        place: value(upstream::place(outside)),
+        place: value(place),
         tls: tls.map(value),
         pods: told::pods(&config.edge, vec![host]),
     }

@@ -14,7 +14,7 @@ use crate::mirror::{self, Copies};
 use crate::redirect;
 use crate::settings::Settings;
 use crate::tls::ClientTls;
-use crate::unserved::{self, Unserved};
+use crate::unserved::{self, Part, Unserved};
 
 /// What all hosts have in common.
 #[derive(Clone, Copy)]
@@ -47,11 +47,14 @@ pub(crate) struct ServerConf<'a> {
     settings: &'a Settings,
     /// Words after the address.
     is_default: bool,
-    rejects: bool,
     proxy_protocol: bool,
     http2: bool,
     names: Vec<Word>,
     clients: Option<ClientTls>,
+    ciphers: Option<Word>,
+    prefers_its_ciphers: Option<bool>,
+    /// Nobody gets in by a name that no host has.
+    rejects: bool,
     /// Somebody is let in nowhere.
     blocks: bool,
     app_root: Option<Value>,
@@ -83,8 +86,9 @@ impl<'a> ServerConf<'a> {
                 }
                 let made = |is_closed| LocationConf::new((sign, &path), location, host, scene, is_closed);
                 let Some(whole) = made(is_closed) else {
-                    let location = location.id.clone();
-                    missing.push(Unserved { location, what: "a text longer than nginx reads", closes: true });
+                    let part = Part::Location(location.id.clone());
+                    let what = "a text longer than nginx reads".into();
+                    missing.push(Unserved { part, what, closes: true });
                     locations.extend(made(true));
                     continue;
                 };
@@ -96,16 +100,18 @@ impl<'a> ServerConf<'a> {
         ServerConf {
             settings,
             is_default: *name == ServerName::CatchAll,
-            rejects: *name == ServerName::CatchAll && config.edge.tls.rejects_unknown,
             proxy_protocol: config.edge.forwarded.proxy_protocol,
             http2: config.edge.http.http2,
             names: std::iter::once(name).chain(&server.aliases).map(server_name).collect(),
             clients: clients(host, scene),
+            ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
+            prefers_its_ciphers: server.prefers_its_ciphers,
+            rejects: config.edge.tls.rejects_unknown && *name == ServerName::CatchAll,
             blocks: config.edge.blocked != Blocked::default(),
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: taken.contains(&("", "/".to_owned())),
             copies: mirror::copies(server, config),
-            errors: errors::asked(server, config),
+            errors: errors::asked(server, scene),
             asking: Asking::of(host, settings),
             locations,
         }

@@ -26,8 +26,31 @@ pub struct Settings {
     pub user: Option<String>,
     /// Worker processes; `None` is one for each core.
     pub workers: Option<u32>,
+    /// Where requests are written down for the controller, if they are counted.
+    pub requests: Option<PathBuf>,
+    /// The OpenSSL that nginx runs with, where that is known.
+    pub openssl: Option<OpenSsl>,
     /// Seconds that workers of a former configuration have for open requests.
     pub drain: u64,
+}
+
+/// A version of OpenSSL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OpenSsl {
+    /// The first number.
+    pub major: u32,
+    /// The second one.
+    pub minor: u32,
+}
+
+impl OpenSsl {
+    /// What `nginx -V` says: `built with OpenSSL 3.0.20 7 Apr 2026 (running with OpenSSL 3.5.1 ...)`.
+    #[must_use]
+    pub fn of_nginx(said: &str) -> Option<Self> {
+        let (_, version) = said.rsplit_once("OpenSSL ")?;
+        let mut numbers = version.split(|letter: char| !letter.is_ascii_digit());
+        Some(OpenSsl { major: numbers.next()?.parse().ok()?, minor: numbers.next()?.parse().ok()? })
+    }
 }
 
 impl Settings {
@@ -35,5 +58,24 @@ impl Settings {
     #[must_use]
     pub fn certificates(&self) -> PathBuf {
         self.folder.join("certificates")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_openssl_that_runs_counts_and_not_the_one_it_was_built_with() {
+        let of = |said| OpenSsl::of_nginx(said).map(|OpenSsl { major, minor }| (major, minor));
+        assert_eq!(
+            of("built with OpenSSL 3.0.20 7 Apr 2026 (running with OpenSSL 3.5.1 2 Jan 2027)\nTLS"),
+            Some((3, 5))
+        );
+        assert_eq!(
+            of("built with OpenSSL 3.0.20 7 Apr 2026\nconfigure arguments: --with-openssl"),
+            Some((3, 0))
+        );
+        assert_eq!(of("nginx version: nginx/1.22.1"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! What nginx does not serve, by the name of the annotation that asks for it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sluice_ir::{
@@ -12,13 +13,31 @@ use crate::tls::ClientTls;
 use crate::upstream::transport;
 use crate::{errors, mirror};
 
-/// Something of a location that is not as its owner wrote it.
+/// What something belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// A location.
+    Location(LocationId),
+    /// All hosts: a key of the operator's ConfigMap.
+    Edge(&'static str),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Location(location) => write!(f, "location {}", location.as_str()),
+            Part::Edge(key) => write!(f, "data.{key}"),
+        }
+    }
+}
+
+/// Something that is not as its owner wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unserved {
-    /// The location.
-    pub location: LocationId,
+    /// Of what.
+    pub part: Part,
     /// What it asks for.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Without it the location must not be served, and answers 503.
     pub closes: bool,
 }
@@ -33,20 +52,25 @@ impl Unserved {
     /// What happens instead.
     #[must_use]
     pub fn consequence(&self) -> &'static str {
-        if self.closes { "the location answers 503" } else { "the location is served without" }
+        match (&self.part, self.closes) {
+            (Part::Location(_), true) => "the location answers 503",
+            (Part::Location(_), false) => "the location is served without",
+            (Part::Edge(_), _) => "everything is served without",
+        }
     }
 }
 
 impl fmt::Display for Unserved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "location {}: {}; {}", self.location.as_str(), self.reason(), self.consequence())
+        write!(f, "{}: {}; {}", self.part, self.reason(), self.consequence())
     }
 }
 
 /// Everything that is not served of a location of this host.
 pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<Unserved> {
     let mut all = Vec::new();
-    let mut add = |what, closes| all.push(Unserved { location: location.id.clone(), what, closes });
+    let part = || Part::Location(location.id.clone());
+    let mut add = |what, closes| all.push(Unserved { part: part(), what: Cow::Borrowed(what), closes });
     // Who may come in is asked for redirects, too.
     if let Some(what) = host.server.clients.as_ref().and_then(|clients| of_clients(clients, host, scene)) {
         add(what, true);
@@ -54,8 +78,8 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
     if let Action::Forward(main) = &location.action {
         of_backends(main, location, scene).into_iter().for_each(|what| add(what, true));
         if location.policy.mirror.is_some() && mirror::of(location, scene.config).is_none() {
-            add("mirror-target: a Service of the cluster", false);
-        } else if location.policy.mirror.is_some() && scene.settings.resolvers.is_empty() {
+            add("mirror-target: a Service without an address of its own", false);
+        } else if mirror::needs_dns(location, scene.config) && scene.settings.resolvers.is_empty() {
             add("mirror-target: the machine has no resolver, so there are no copies", false);
         }
         let outside = scene.config.backends.get(main).is_some_and(|backend| backend.outside.is_some());
@@ -150,6 +174,10 @@ fn named(policy: &Policy) {
         cors: _,
         limits: _,
         rate: _,
+        rate_after: _,
+        http10: _,
+        buffering: _,
+        rewritten: _,
         mirror: _,
         // No log is written.
         unlogged: _,

@@ -2,21 +2,48 @@
 //! address alone.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use sluice_ir::{BackendId, Config, Keep, Outside, Protocol, Transport, UpstreamTls};
 
 /// What makes connections different.
 type Kind<'a> = (Protocol, Option<&'a UpstreamTls>);
 
-/// Every upstream.
-pub(crate) fn names(config: &Config) -> Vec<String> {
-    let usual = "sluice_pods".to_owned();
-    std::iter::once(usual).chain((0..unusual(config).len()).map(numbered)).collect()
+/// `upstream {}`.
+pub(crate) struct Upstream {
+    pub(crate) name: String,
+    /// Seconds that a connection is kept without a request.
+    pub(crate) idle: u32,
+    /// Requests of one connection, and its seconds in all.
+    pub(crate) requests: u32,
+    pub(crate) lifetime: u32,
 }
 
-/// How long connections to pods are kept: the ConfigMap says it for all of them.
-pub(crate) fn keep(config: &Config) -> Keep {
-    config.backends.values().next().map(|backend| backend.transport.keep.clone()).unwrap_or_default()
+/// Plain HTTP.
+const USUAL: Kind<'static> = (Protocol::Http1, None);
+/// ingress-nginx's `upstream-keepalive-requests` and `upstream-keepalive-time`.
+const USUAL_REQUESTS: u32 = 10_000;
+const USUAL_LIFETIME: u32 = 3600;
+
+/// Every upstream.
+pub(crate) fn all(config: &Config) -> Vec<Upstream> {
+    let usual = ("sluice_pods".to_owned(), USUAL);
+    let unusual = unusual(config).into_iter().enumerate();
+    let named = unusual.map(|(number, kind)| (numbered(number), kind));
+    std::iter::once(usual).chain(named).map(|(name, kind)| upstream(name, kind, config)).collect()
+}
+
+/// How long connections are kept is the operator's word, and the same for all pods.
+fn upstream(name: String, wanted: Kind<'_>, config: &Config) -> Upstream {
+    let alike = config.backends.values().find(|backend| kind(&backend.transport) == wanted);
+    let Keep { idle, requests, lifetime } =
+        alike.map(|backend| backend.transport.keep.clone()).unwrap_or_default();
+    Upstream {
+        name,
+        idle,
+        requests: requests.map_or(USUAL_REQUESTS, NonZeroU32::get),
+        lifetime: lifetime.map_or(USUAL_LIFETIME, NonZeroU32::get),
+    }
 }
 
 /// The upstream for pods that are spoken to like this.
@@ -46,5 +73,5 @@ fn kind(transport: &Transport) -> Kind<'_> {
 
 fn unusual(config: &Config) -> BTreeSet<Kind<'_>> {
     let inside = config.backends.values().filter(|backend| backend.outside.is_none());
-    inside.map(|backend| kind(&backend.transport)).filter(|kind| *kind != (Protocol::Http1, None)).collect()
+    inside.map(|backend| kind(&backend.transport)).filter(|kind| *kind != USUAL).collect()
 }

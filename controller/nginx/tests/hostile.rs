@@ -5,10 +5,10 @@ use std::sync::Arc;
 use sluice_ir::{
     Action, Backend, BackendId, Blocked, Config, Edge, ErrorPages, ErrorRequest, Expression, Header,
     Hostname, Location, Mirror, Outside, PathMatch, PathRegex, Piece, Place, Policy, Redirect, RedirectTo,
-    SecretId, SecretValue, Server, ServerName, ServerTls, Template, TextMatch, Transport, UpstreamTls,
-    Verify,
+    Replaced, Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Template, TextMatch,
+    Transport, UpstreamTls, Verify,
 };
-use sluice_nginx::render;
+use sluice_nginx::{OpenSsl, Part, Settings, render};
 
 mod common;
 
@@ -21,11 +21,13 @@ fn config(text: &str) -> Config {
     let regex = PathRegex { pattern: format!("/r{text}"), groups: 1, alternatives: false };
     let template = Template(vec![Piece::Text(format!("/{text}")), Piece::Group(1)]);
     let copies = BackendId::outside(&Outside { host: Hostname::parse("copies.test").unwrap(), port: 80 });
+    let replaced = || Some(Replaced { from: Expression::literal(text), to: Expression::literal(text) });
     let policy = Arc::new(Policy {
         forwarded_prefix: Some(text.to_owned()),
         host: Some(Expression::literal(text)),
         connection: Some(text.to_owned()),
-        mirror: Some(Mirror { backend: copies.clone(), host: text.to_owned() }),
+        rewritten: Rewritten { redirects: replaced(), cookie_domains: replaced(), cookie_paths: replaced() },
+        mirror: Some(Mirror { backend: copies.clone(), host: text.to_owned(), address: None }),
         ..Policy::default()
     });
     let pages = BackendId::new("default", "pages", 80);
@@ -40,6 +42,7 @@ fn config(text: &str) -> Config {
     };
     let server = Server {
         app_root: Some(format!("/{text}")),
+        ciphers: vec![text.to_owned()],
         locations: vec![
             location(PathMatch::Exact(format!("/e{text}")), to_url),
             rewritten,
@@ -176,6 +179,26 @@ fn no_text_names_a_variable() {
 #[test]
 fn a_text_that_nginx_cannot_read_costs_its_location_only() {
     let rendered = render(&config(&"a".repeat(5000)), &settings());
-    assert_eq!(rendered.unserved.len(), 3);
+    let of = |is_wanted: fn(&Part) -> bool| {
+        rendered.unserved.iter().filter(|unserved| is_wanted(&unserved.part)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(|part| matches!(part, Part::Location(_))).len(), 3);
+    let keys = of(|part| matches!(part, Part::Edge(_)));
+    let keys: Vec<_> = keys.into_iter().map(|unserved| unserved.part.to_string()).collect();
+    let expected = ["proxy-set-headers", "add-headers", "block-user-agents", "block-referers"];
+    assert_eq!(keys, expected.map(|key| format!("data.{key}")));
     assert!(rendered.text.contains("\"shop.test\""));
+}
+
+#[test]
+fn a_curve_that_openssl_does_not_have_is_left_out_by_name() {
+    let curves = ["X25519MLKEM768", "X25519"].map(str::to_owned).into();
+    let edge = Edge { tls: ServerTls { curves, ..ServerTls::default() }, ..Edge::default() };
+    let config = Config { edge, ..Config::default() };
+    let rendered =
+        |minor| render(&config, &Settings { openssl: Some(OpenSsl { major: 3, minor }), ..settings() });
+    let (old, new) = (rendered(0), rendered(5));
+    assert!(old.text.contains("ssl_ecdh_curve \"X25519\";"));
+    assert!(old.unserved[0].to_string().starts_with("data.ssl-ecdh-curve: X25519MLKEM768"));
+    assert!(new.text.contains("ssl_ecdh_curve \"X25519MLKEM768:X25519\";") && new.unserved.is_empty());
 }

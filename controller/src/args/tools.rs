@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use clap_complete::Shell;
 
-use super::{Listeners, SourceArgs, Translation};
+use super::{DataPlane, Listeners, SourceArgs, Translation};
 
 /// How findings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -30,6 +30,9 @@ pub(crate) struct Lint {
     /// Form of the output.
     #[arg(long, short, value_enum, default_value_t)]
     pub(crate) output: Output,
+    /// What is to serve.
+    #[arg(long, value_enum, default_value_t = DataPlane::Envoy)]
+    pub(crate) data_plane: DataPlane,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]

@@ -17,9 +17,9 @@ use sha2::{Digest, Sha256};
 use sluice_translate::{Report, Severity};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
-use tracing::warn;
+use tracing::{debug, warn};
 
-use super::{Identity, MANAGER};
+use super::{Identity, MANAGER, reloaded};
 use crate::reports::News;
 use crate::source::kube::{Head, resource};
 
@@ -59,6 +59,9 @@ impl Recorder {
             tokio::select! {
                 heard = news.recv() => {
                     let Some(heard) = heard else { return };
+                    if heard.contains(&News::Reloaded) {
+                        self.say_reloaded().await;
+                    }
                     self.hear(heard);
                 }
                 changed = self.leads.changed() => if changed.is_err() { return },
@@ -76,6 +79,7 @@ impl Recorder {
             match item {
                 // Notes are about what is served as it should be, and about Ingresses of other controllers.
                 News::Appeared(report) if report.severity == Severity::Note => {}
+                News::Reloaded => {}
                 News::Appeared(report) => drop(self.current.insert(report, Instant::now())),
                 News::Gone(report) => drop(self.current.remove(&report)),
             }
@@ -115,20 +119,15 @@ impl Recorder {
 
     async fn write(&self, report: &Report) -> kube::Result<()> {
         let Some(uid) = self.uid(report).await? else { return Ok(()) };
-        let event = event(report, &uid, &self.identity, Timestamp::now());
-        let name = event.metadata.name.clone().unwrap_or_default();
-        let namespace = event.metadata.namespace.clone().unwrap_or_default();
-        let events: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
-        match events.create(&PostParams::default(), &event).await {
-            Err(kube::Error::Api(status)) if status.code == 409 => {}
-            other => return other.map(drop),
+        put(&self.client, &event(report, &uid, &self.identity, Timestamp::now())).await
+    }
+
+    /// Of every replica, whoever leads: each has an nginx of its own. One that cannot be written is not tried again.
+    async fn say_reloaded(&self) {
+        let told = timeout(TIMEOUT, reloaded::tell(&self.client, &self.identity)).await;
+        if let Ok(Err(error)) = told {
+            debug!("Event for {}/{}: {error}", self.identity.namespace, self.identity.pod);
         }
-        // The answer to a patch says what was counted so far, without the right to read Events.
-        let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-        let again = Patch::Merge(json!({ "lastTimestamp": event.last_timestamp }));
-        let known = events.patch(&name, &parameters, &again).await?;
-        let count = Patch::Merge(json!({ "count": known.count.unwrap_or(1).saturating_add(1) }));
-        events.patch(&name, &parameters, &count).await.map(drop)
     }
 
     /// `kubectl describe` asks by UID; an object without one is gone, and so is its Event. A list of one, because what is
@@ -144,6 +143,23 @@ impl Recorder {
         let head = api.list(&named).await?.items.pop();
         Ok(head.and_then(|head| Some(head.value().pointer("/metadata/uid")?.as_str()?.to_owned())))
     }
+}
+
+/// Writes an Event, or counts it when it is there.
+pub(super) async fn put(client: &Client, event: &Event) -> kube::Result<()> {
+    let name = event.metadata.name.clone().unwrap_or_default();
+    let namespace = event.metadata.namespace.clone().unwrap_or_default();
+    let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
+    match events.create(&PostParams::default(), event).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => {}
+        other => return other.map(drop),
+    }
+    // The answer to a patch says what was counted so far, without the right to read Events.
+    let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    let again = Patch::Merge(json!({ "lastTimestamp": event.last_timestamp }));
+    let known = events.patch(&name, &parameters, &again).await?;
+    let count = Patch::Merge(json!({ "count": known.count.unwrap_or(1).saturating_add(1) }));
+    events.patch(&name, &parameters, &count).await.map(drop)
 }
 
 async fn sleep_until(at: Option<Instant>) {
@@ -203,7 +219,7 @@ fn message(report: &Report) -> String {
 }
 
 /// A valid name for an Event of this object, the same for the same parts.
-fn event_name(object: &str, parts: &[&str]) -> String {
+pub(super) fn event_name(object: &str, parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.len().to_le_bytes());

@@ -15,6 +15,7 @@ mod connect;
 mod events;
 mod identity;
 mod lease;
+mod reloaded;
 mod status;
 
 use kube::Client;

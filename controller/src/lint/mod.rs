@@ -26,6 +26,7 @@ use finding::Findings;
 /// Reads, judges, prints. The exit code is 1 when something does not work at all.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
     let options = options::translation(&args.translation, &args.listeners, []);
+    let options = Options { data_plane: Some(args.data_plane.serving()), ..options };
     let findings = match args.source.origin(is_in_cluster())? {
         Origin::Files(path) => {
             // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.

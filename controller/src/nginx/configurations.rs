@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
-use sluice_nginx::{Settings, Unserved};
+use sluice_nginx::{Part, Settings, Unserved};
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Translation};
 use tokio::process::Command;
 use tokio::sync::watch;
@@ -27,12 +27,15 @@ pub(crate) struct Configurations {
     settings: Settings,
     certificates: Certificates,
     latest: watch::Sender<Option<Arc<Configuration>>>,
+    /// Whose keys are the operator's.
+    configmap: Option<ObjectKey>,
     told: Mutex<BTreeSet<Unserved>>,
 }
 
 impl Configurations {
-    pub(crate) fn new(settings: Settings, certificates: Certificates) -> Self {
-        Configurations { settings, certificates, latest: watch::Sender::new(None), told: Mutex::default() }
+    pub(crate) fn new(settings: Settings, certificates: Certificates, configmap: Option<ObjectKey>) -> Self {
+        let latest = watch::Sender::new(None);
+        Configurations { settings, certificates, latest, configmap, told: Mutex::default() }
     }
 
     /// Where each new one shows; `None` until there is one.
@@ -60,13 +63,22 @@ impl Configurations {
         reports
     }
 
+    /// Whose it is.
+    fn owner(&self, part: &Part, translation: &Translation) -> Option<ObjectRef> {
+        let (kind, key) = match part {
+            Part::Location(location) => (Kind::Ingress, translation.owner(location)),
+            Part::Edge(_) => (Kind::ConfigMap, self.configmap.as_ref()),
+        };
+        Some(ObjectRef { kind, key: key?.clone() })
+    }
+
     /// What no Ingress has asked for is told here, once, when it comes up.
     fn reports(&self, unserved: Vec<Unserved>, translation: &Translation) -> Vec<Report> {
         let mut reports = Vec::new();
         let mut current = BTreeSet::new();
         for unserved in unserved {
-            match translation.owner(&unserved.location) {
-                Some(owner) => reports.push(report(owner.clone(), &unserved)),
+            match self.owner(&unserved.part, translation) {
+                Some(owner) => reports.push(report(owner, &unserved)),
                 None => drop(current.insert(unserved)),
             }
         }
@@ -79,11 +91,9 @@ impl Configurations {
     }
 }
 
-fn report(key: ObjectKey, unserved: &Unserved) -> Report {
-    let object = ObjectRef { kind: Kind::Ingress, key };
+fn report(object: ObjectRef, unserved: &Unserved) -> Report {
     let severity = if unserved.closes { Severity::Error } else { Severity::Warning };
-    let field = format!("location {}", unserved.location.as_str());
-    Report::new(object, severity, field, unserved.reason(), unserved.consequence())
+    Report::new(object, severity, unserved.part.to_string(), unserved.reason(), unserved.consequence())
 }
 
 /// The file that nginx is started with.

@@ -2,7 +2,9 @@
 
 mod certificates;
 mod configurations;
+mod outcome;
 mod reload;
+mod requests;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,6 +16,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use sluice_nginx::OpenSsl;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -22,9 +25,10 @@ use tracing::{debug, error, info, warn};
 
 pub(crate) use certificates::Certificates;
 pub(crate) use configurations::{Configuration, Configurations};
+pub(crate) use outcome::Outcome;
+pub(crate) use requests::RequestLog;
 
 use crate::admin::Probe;
-use crate::metrics::Controller;
 use crate::restarts::Restarts;
 
 /// Changes that come so close together are one reload: each makes new worker processes.
@@ -35,6 +39,12 @@ const ASK: Duration = Duration::from_millis(20);
 const FORGOTTEN: Duration = Duration::from_secs(10);
 /// Time to end after it was told to at once, before it is killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// The OpenSSL that this nginx runs with; `None` when it does not say.
+pub(crate) fn openssl(binary: &Path) -> Option<OpenSsl> {
+    let output = std::process::Command::new(binary).arg("-V").stdin(Stdio::null()).output().ok()?;
+    OpenSsl::of_nginx(&String::from_utf8_lossy(&output.stderr))
+}
 
 /// How to run nginx.
 #[derive(Debug)]
@@ -52,6 +62,8 @@ pub(crate) struct Nginx {
     pub(crate) configurations: watch::Receiver<Option<Arc<Configuration>>>,
     /// What it reads beside that.
     pub(crate) certificates: Certificates,
+    /// What it tells of requests, if somebody counts them.
+    pub(crate) requests: Option<RequestLog>,
 }
 
 impl Nginx {
@@ -65,12 +77,12 @@ impl Nginx {
     pub(crate) async fn supervise(
         mut self,
         mut stop: watch::Receiver<bool>,
-        metrics: Controller,
+        outcome: Outcome,
         live: impl Fn() + Clone + Send + 'static,
     ) {
         let mut restarts = Restarts::of("nginx");
         // Without a good configuration there is nothing to start.
-        while !self.next_configuration(&mut stop, &metrics).await {
+        while !self.next_configuration(&mut stop, &outcome).await {
             if *stop.borrow() {
                 return;
             }
@@ -79,7 +91,7 @@ impl Nginx {
             restarts.begin();
             match self.start() {
                 Ok(child) => {
-                    let outlived = self.outlived(child, &mut stop, &metrics, live.clone());
+                    let outlived = self.outlived(child, &mut stop, &outcome, live.clone());
                     let Some(status) = outlived.await else { return };
                     restarts.ended(status, &mut stop).await;
                 }
@@ -89,28 +101,28 @@ impl Nginx {
     }
 
     /// Waits for a configuration and adopts it; `false` when nginx refuses it, or when we are to stop.
-    async fn next_configuration(&mut self, stop: &mut watch::Receiver<bool>, metrics: &Controller) -> bool {
+    async fn next_configuration(&mut self, stop: &mut watch::Receiver<bool>, outcome: &Outcome) -> bool {
         let told = told(stop);
         tokio::select! {
             // An error: the publisher is gone, and we are told to stop soon.
             Ok(()) = self.configurations.changed() => {}
             () = told => return false,
         }
-        let adopted = self.adopt_latest(metrics).await;
+        let adopted = self.adopt_latest(outcome).await;
         if let Some(adopted) = &adopted {
-            metrics.published(reload::content(&adopted.text));
+            outcome.taken(adopted);
         }
         adopted.is_some()
     }
 
     /// `None` when nginx refuses it.
-    async fn adopt_latest(&mut self, metrics: &Controller) -> Option<Arc<Configuration>> {
+    async fn adopt_latest(&mut self, outcome: &Outcome) -> Option<Arc<Configuration>> {
         tokio::time::sleep(DEBOUNCE).await;
         let latest = self.configurations.borrow_and_update().clone()?;
         let adopted = configurations::adopt(&self.binary, &self.folder, &latest.text).await;
         if let Err(error) = adopted {
             error!("{error:#}");
-            metrics.refused();
+            outcome.refused();
             return None;
         }
         tokio::spawn(forget(self.certificates.clone(), Arc::clone(&latest)));
@@ -122,7 +134,7 @@ impl Nginx {
         &mut self,
         mut child: Child,
         stop: &mut watch::Receiver<bool>,
-        metrics: &Controller,
+        outcome: &Outcome,
         live: impl Fn() + Send + 'static,
     ) -> Option<String> {
         let announce = tokio::spawn(announce(self.http, live));
@@ -136,10 +148,10 @@ impl Nginx {
                 () = to_stop => break None,
                 Ok(()) = self.configurations.changed() => {}
             }
-            let Some(adopted) = self.adopt_latest(metrics).await else { continue };
+            let Some(adopted) = self.adopt_latest(outcome).await else { continue };
             let to_stop = told(stop);
             tokio::select! {
-                () = reload(group, &adopted, metrics) => {}
+                () = reload(group, &adopted, outcome) => {}
                 ended = child.wait() => break Some(status(ended)),
                 () = to_stop => break None,
             }
@@ -190,15 +202,15 @@ impl Nginx {
 }
 
 /// The new workers serve before the old ones stop.
-async fn reload(master: Option<Pid>, adopted: &Configuration, metrics: &Controller) {
+async fn reload(master: Option<Pid>, adopted: &Configuration, outcome: &Outcome) {
     info!("reloading nginx");
     let before = reload::workers(master);
     tell(master, Signal::HUP);
     if reload::is_taken(master, &before).await {
-        metrics.published(reload::content(&adopted.text));
+        outcome.taken(adopted);
     } else {
         error!("nginx did not take a configuration that it found good before, and serves the last one");
-        metrics.refused();
+        outcome.refused();
     }
 }
 

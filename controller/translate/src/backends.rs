@@ -1,6 +1,6 @@
 //! Services and their ports: what an Ingress backend leads to.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU8;
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use sluice_ir::{Backend, BackendId, Endpoint, Hostname, Outside, Transport};
 use crate::annotations::Balance;
 use crate::claims::Seniority;
 use crate::endpoints::{self, Wanted};
-use crate::outside::is_forbidden;
+use crate::outside::{Target, is_forbidden};
+use crate::references::Seen;
 use crate::report::Reporter;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
@@ -239,12 +240,25 @@ fn find<'a>(
     }
     let port = port_of(service, wanted)
         .ok_or_else(|| missing(".port", format!("expected a port of Service {key}, got {wanted}")))?;
-    let address = spec.and_then(|spec| spec.cluster_ip.as_deref()).and_then(|ip| ip.parse().ok());
+    let address = cluster_ip(service);
     match (source.balance.service_upstream, address, u16::try_from(port.port)) {
         (true, Some(ip), Ok(port)) => Ok(Pods::Address(SocketAddr::new(ip, port))),
         // A headless Service has no address; then its pods are asked, as always.
         _ => Ok(Pods::Listed(port)),
     }
+}
+
+/// Where a Service of the cluster itself answers; a headless one does not.
+pub(crate) fn service_address(target: &Target, seen: &Seen<'_>, options: &Options) -> Option<SocketAddr> {
+    let (key, wanted) = target.service()?;
+    let service = seen.service(&key)?;
+    let port = u16::try_from(port_of(service, &wanted)?.port).ok()?;
+    let address = SocketAddr::new(cluster_ip(service)?, port);
+    (!(address.ip().is_loopback() && options.own_ports.contains(&port))).then_some(address)
+}
+
+fn cluster_ip(service: &Service) -> Option<IpAddr> {
+    service.spec.as_ref()?.cluster_ip.as_deref()?.parse().ok()
 }
 
 /// A Service that is another name. The error says what it is instead.

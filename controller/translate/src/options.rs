@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ObjectKey;
+use crate::{DataPlane, ObjectKey};
 
 /// Names and defaults are those of ingress-nginx's flags where the meaning is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,9 @@ pub struct Options {
     /// The ports that the data plane and the controller listen on themselves: no endpoint on loopback may be one of
     /// them, or a tenant could reach the admin interface through the proxy.
     pub own_ports: BTreeSet<u16>,
+    /// What serves: what it does not honour is reported. `None`: whatever one of them honours is translated, and what
+    /// another one does not is reported with its name.
+    pub data_plane: Option<DataPlane>,
 }
 
 impl Default for Options {
@@ -60,6 +63,7 @@ impl Default for Options {
             disable_external_name: false,
             disable_catch_all: false,
             own_ports: BTreeSet::new(),
+            data_plane: None,
         }
     }
 }

@@ -7,6 +7,8 @@ use regex_syntax::ast::{
     RepetitionKind, RepetitionRange,
 };
 
+use crate::pcre;
+
 /// Groups within groups.
 const DEEPEST: u32 = 20;
 /// Characters of a pattern.
@@ -39,6 +41,9 @@ pub(crate) fn check(pattern: &str) -> Result<Shape, String> {
     let size = size(&ast, &mut groups)?;
     if size > LARGEST {
         return Err(format!("repetitions that come to {size} states, more than {LARGEST}"));
+    }
+    if !pcre::takes(&ast) {
+        return Err("repetitions that come to more than PCRE takes".to_owned());
     }
     let groups = u8::try_from(groups).map_err(|_| "more than 255 groups".to_owned())?;
     Ok(Shape { groups, alternatives: matches!(ast, Ast::Alternation(_)) })

@@ -83,3 +83,21 @@ async fn without_the_right_to_write_events_all_else_works() -> Result<()> {
     })
     .await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_nginx_has_loaded_is_an_event_on_the_pod_that_runs_it() -> Result<()> {
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        cluster.apply(&leads(cluster, "web", "web.test").to_json()).await?;
+        let sluice = Options::in_cluster(cluster).data_plane("nginx").start().await?;
+        sluice.wait_for_status("web.test", "/", 200).await?;
+        let first = event(cluster, "sluice-0", |event| event["reason"] == "RELOAD").await?;
+        ensure!(first["type"] == "Normal" && first["involvedObject"]["kind"] == "Pod", "{first}");
+        let message = "NGINX reload triggered due to a change in configuration";
+        ensure!(first["message"] == message, "{first}");
+        cluster.apply(&leads(cluster, "more", "more.test").to_json()).await?;
+        event(cluster, "sluice-0", |event| event["count"].as_u64() > first["count"].as_u64()).await?;
+        sluice.stop()
+    })
+    .await
+}

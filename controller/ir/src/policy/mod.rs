@@ -1,6 +1,8 @@
 //! What holds for the requests of a location, beside where they go.
 
 mod access;
+mod answers;
+mod bodies;
 mod cors;
 mod errors;
 mod guard;
@@ -16,6 +18,8 @@ use serde::Serialize;
 use crate::{Expression, Header, is_default};
 
 pub use access::Access;
+pub use answers::{Replaced, Rewritten};
+pub use bodies::Buffering;
 pub use cors::{Cors, Origin, Origins};
 pub use errors::{ErrorPages, Place};
 pub use guard::{Guard, Passwords};
@@ -63,6 +67,18 @@ pub struct Policy {
     /// KiB of one answer in a second.
     #[serde(skip_serializing_if = "is_default")]
     pub rate: Option<NonZeroU32>,
+    /// KiB of an answer that come before [`Policy::rate`] holds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rate_after: u32,
+    /// Pods are spoken to with HTTP/1.0.
+    #[serde(skip_serializing_if = "is_default")]
+    pub http10: bool,
+    /// What is kept of bodies.
+    #[serde(skip_serializing_if = "is_default")]
+    pub buffering: Buffering,
+    /// What of the answers of pods is written anew.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rewritten: Rewritten,
     /// Who gets a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub mirror: Option<Mirror>,
@@ -93,6 +109,10 @@ impl Default for Policy {
             cors: None,
             limits: None,
             rate: None,
+            rate_after: 0,
+            http10: false,
+            buffering: Buffering::default(),
+            rewritten: Rewritten::default(),
             mirror: None,
             unlogged: false,
         }

@@ -1,9 +1,11 @@
 //! Patience with the pods.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU8;
+use std::num::{NonZeroU8, NonZeroU32};
 
 use serde::Serialize;
+
+use crate::is_default;
 
 /// In seconds. The defaults are ingress-nginx's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,11 +29,18 @@ pub struct Retries {
     pub on: RetryOn,
     /// Attempts for one request: the first and every retry.
     pub attempts: NonZeroU8,
+    /// Seconds after which nothing is tried again, if they are counted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub timeout: Option<NonZeroU32>,
 }
 
 impl Default for Retries {
     fn default() -> Self {
-        Retries { on: RetryOn::default(), attempts: NonZeroU8::new(3).unwrap_or(NonZeroU8::MIN) }
+        Retries {
+            on: RetryOn::default(),
+            attempts: NonZeroU8::new(3).unwrap_or(NonZeroU8::MIN),
+            timeout: None,
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub fn settings() -> Settings {
         resolvers: vec![[127, 0, 0, 1].into()],
         user: None,
         workers: Some(1),
+        openssl: None,
+        requests: None,
         drain: 1,
     }
 }

@@ -2,9 +2,10 @@
 
 use sluice_ir::{ClientCertificates, Demand, Trust};
 
-use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
+use crate::support::Support;
 
 const BY_HTTP: &str =
     "as in ingress-nginx, of the whole host; plain http is refused like a missing certificate";

@@ -5,6 +5,8 @@ use sluice_ir::Protocol;
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::Parsed;
 use super::view::View;
+use crate::global::Globals;
+use crate::support::Support;
 
 const NO_FCGI: &str = "put an HTTP server beside the FastCGI application";
 
@@ -20,6 +22,7 @@ pub(super) const GROUP: Group = Group {
         .partly("FCGI is reported: an HTTP server beside the FastCGI application"),
         annotation("proxy-http-version", Value::OneOf(&["1.0", "1.1"]), Risk::Low, Scope::Location)
             .instead("pods are spoken to with HTTP/1.1")
+            .nginx(Support::Full)
             .harmless(&["1.1"]),
         annotation("fastcgi-index", Value::Text, Risk::Medium, Scope::Location).instead(NO_FCGI),
         annotation("fastcgi-params-configmap", Value::ConfigMap, Risk::Medium, Scope::Location)
@@ -28,6 +31,19 @@ pub(super) const GROUP: Group = Group {
             .needless("browsers do not take pushes any more"),
     ],
 };
+
+/// Whether pods are spoken to with HTTP/1.0.
+pub(super) fn http10(view: &mut View<'_, '_>, globals: &Globals) -> bool {
+    view.read("proxy-http-version", is_http10).unwrap_or(globals.http10)
+}
+
+pub(crate) fn is_http10(text: &str) -> Parsed<bool> {
+    match text {
+        "1.0" => Ok(true),
+        "1.1" => Ok(false),
+        _ => Err("1.0 or 1.1".into()),
+    }
+}
 
 /// What is spoken, and over what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

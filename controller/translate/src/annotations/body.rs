@@ -1,9 +1,12 @@
 //! Sizes of bodies and buffers.
 
+use sluice_ir::Buffering;
+
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
+use crate::support::Support;
 
 const STREAMED: &str = "bodies are not stored on their way";
 
@@ -11,18 +14,35 @@ pub(super) const GROUP: Group = Group {
     title: "Bodies and buffers",
     annotations: &[
         annotation("proxy-body-size", Value::Size, Risk::Medium, Scope::Location).full(),
-        annotation("client-body-buffer-size", Value::Size, Risk::Low, Scope::Location).needless(STREAMED),
-        annotation("proxy-buffering", Value::OnOff, Risk::Low, Scope::Location).needless(STREAMED),
+        annotation("client-body-buffer-size", Value::Size, Risk::Low, Scope::Location)
+            .needless(STREAMED)
+            .nginx(Support::Full),
+        annotation("proxy-buffering", Value::OnOff, Risk::Low, Scope::Location)
+            .needless(STREAMED)
+            .nginx(Support::Full),
         annotation("proxy-buffer-size", Value::Size, Risk::Low, Scope::Location)
-            .needless("headers of pods may have 60 KiB in all"),
-        annotation("proxy-buffers-number", Value::Int, Risk::Low, Scope::Location).needless(STREAMED),
-        annotation("proxy-busy-buffers-size", Value::Size, Risk::Low, Scope::Location).needless(STREAMED),
-        annotation("proxy-max-temp-file-size", Value::Size, Risk::Low, Scope::Location).needless(STREAMED),
+            .needless("headers of pods may have 60 KiB in all")
+            .nginx(Support::Partly(BUFFER)),
+        annotation("proxy-buffers-number", Value::Int, Risk::Low, Scope::Location)
+            .needless(STREAMED)
+            .nginx(Support::Partly(BUFFERS)),
+        annotation("proxy-busy-buffers-size", Value::Size, Risk::Low, Scope::Location)
+            .needless(STREAMED)
+            .nginx(Support::Full),
+        annotation("proxy-max-temp-file-size", Value::Size, Risk::Low, Scope::Location)
+            .needless(STREAMED)
+            .nginx(Support::Full),
         annotation("proxy-request-buffering", Value::OnOff, Risk::Low, Scope::Location)
             .instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods")
+            .nginx(Support::Full)
             .harmless(&["off"]),
     ],
 };
+
+/// What the documentation says about one buffer.
+pub(crate) const BUFFER: &str = "from 1k to 8m";
+/// What it says about their number.
+pub(crate) const BUFFERS: &str = "from 2 to 1024";
 
 /// In bytes; `None` is no limit.
 pub(super) fn largest(view: &mut View<'_, '_>, globals: &Globals) -> Option<u64> {
@@ -39,6 +59,50 @@ pub(crate) fn limit(text: &str) -> Parsed<Option<u64>> {
     }
 }
 
+/// nginx refuses sizes that do not go together, and all of its configuration with them.
+pub(super) fn buffering(view: &mut View<'_, '_>, globals: &Globals) -> Buffering {
+    let Buffering { requests, request_memory, answers, buffer, buffers, busy, disk } =
+        globals.edge.buffering.clone();
+    let mut own = Buffering {
+        requests: view.read("proxy-request-buffering", value::on_off).unwrap_or(requests),
+        request_memory: view.read("client-body-buffer-size", memory).unwrap_or(request_memory),
+        answers: view.read("proxy-buffering", value::on_off).unwrap_or(answers),
+        buffer: view.read("proxy-buffer-size", self::buffer).unwrap_or(buffer),
+        buffers: view.read("proxy-buffers-number", self::buffers).unwrap_or(buffers),
+        busy,
+        disk,
+    };
+    let (least, most) = own.busy_range();
+    let asked = view.read("proxy-busy-buffers-size", |text| {
+        let within = Some(value::size(text)?).filter(|bytes| (least..=most).contains(bytes));
+        within.ok_or_else(|| format!("a size from one buffer ({least}) to all but one ({most})").into())
+    });
+    own.busy = asked.or(own.busy);
+    let asked = view.read("proxy-max-temp-file-size", |text| {
+        let enough = Some(value::size(text)?).filter(|bytes| *bytes == 0 || *bytes >= least);
+        enough.ok_or_else(|| format!("0, or a size from one buffer ({least})").into())
+    });
+    own.disk = asked.unwrap_or(own.disk);
+    own
+}
+
+/// Of a body, in memory. More than this is no protection of anybody.
+pub(crate) fn memory(text: &str) -> Parsed<u64> {
+    const MOST: u64 = 64 << 20;
+    let bytes = value::size(text)?;
+    if (1..=MOST).contains(&bytes) { Ok(bytes) } else { Err("a size from 1 to 64m".into()) }
+}
+
+pub(crate) fn buffer(text: &str) -> Parsed<u64> {
+    let bytes = value::size(text)?;
+    if (1 << 10..=8 << 20).contains(&bytes) { Ok(bytes) } else { Err(format!("a size {BUFFER}").into()) }
+}
+
+pub(crate) fn buffers(text: &str) -> Parsed<u32> {
+    let number = value::count(text)?;
+    if (2..=1024).contains(&number) { Ok(number) } else { Err(format!("an integer {BUFFERS}").into()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +113,16 @@ mod tests {
         assert_eq!(limit("8m"), Ok(Some(8 << 20)));
         assert_eq!(limit("5b"), Ok(Some(1 << 20)));
         assert!(limit("8mb").is_err());
+    }
+
+    #[test]
+    fn what_nginx_could_not_keep_is_no_size() {
+        assert_eq!((buffer("16k"), buffers("8")), (Ok(16 << 10), Ok(8)));
+        for bad in ["0", "1", "1g", "-1", "x"] {
+            assert!(buffer(bad).is_err(), "{bad}");
+        }
+        for bad in ["0", "1", "-4", "1025", "4k"] {
+            assert!(buffers(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::{
     headers, limits, load_balance, mirror, observe, proxy, proxy_ssl, redirect, rewrite, server, snippets,
     tls_redirect, waf,
 };
+use crate::support::{Support, Supports};
 
 /// Annotations that belong together.
 #[derive(Debug)]
@@ -66,10 +67,8 @@ pub struct Annotation {
     pub scope: Scope,
     /// What happens when it cannot be honoured.
     pub role: Role,
-    /// What becomes of it in Envoy.
-    pub envoy: Support,
-    /// What becomes of it in nginx.
-    pub nginx: Support,
+    /// What becomes of it.
+    pub supports: Supports,
     /// Values that say what is so anyway: no reason to report anything.
     pub harmless: &'static [&'static str],
 }
@@ -159,21 +158,6 @@ pub enum Role {
     Paths,
 }
 
-/// What a data plane makes of an annotation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Support {
-    /// As in ingress-nginx.
-    Full,
-    /// Not everything that it takes; what is not taken is reported where it occurs.
-    Partly(&'static str),
-    /// With this difference, always.
-    Differs(&'static str),
-    /// There is nothing to do for it.
-    Needless(&'static str),
-    /// Not at all; what to do instead.
-    Reported(&'static str),
-}
-
 /// A row: reported, until it says otherwise.
 pub(super) const fn annotation(name: &'static str, value: Value, risk: Risk, scope: Scope) -> Annotation {
     Annotation {
@@ -183,8 +167,7 @@ pub(super) const fn annotation(name: &'static str, value: Value, risk: Risk, sco
         risk,
         scope,
         role: Role::Plain,
-        envoy: Support::Reported("not served yet"),
-        nginx: Support::Reported("not served yet"),
+        supports: Supports::both(Support::Reported("not served yet")),
         harmless: &[],
     }
 }
@@ -227,28 +210,18 @@ impl Annotation {
 
     /// In nginx this becomes of it, whatever Envoy does.
     pub(super) const fn nginx(mut self, support: Support) -> Self {
-        self.nginx = support;
+        self.supports.nginx = support;
         self
     }
 
-    /// Both data planes are rendered from the same words of ours.
     const fn everywhere(mut self, support: Support) -> Self {
-        self.envoy = support;
-        self.nginx = support;
+        self.supports = Supports::both(support);
         self
     }
 
     pub(super) const fn harmless(mut self, values: &'static [&'static str]) -> Self {
         self.harmless = values;
         self
-    }
-}
-
-impl Support {
-    /// Whether somebody reads it.
-    #[must_use]
-    pub fn is_honoured(self) -> bool {
-        matches!(self, Support::Full | Support::Partly(_) | Support::Differs(_))
     }
 }
 
@@ -303,6 +276,15 @@ mod tests {
         let aliases = BY_NAME.values().filter_map(|alias| Some((alias, find(alias.alias_of?).unwrap())));
         for (alias, name) in aliases {
             assert_eq!((alias.risk, alias.role), (name.risk, name.role), "{}", alias.name);
+        }
+    }
+
+    /// What closes the paths of an Ingress must close them everywhere.
+    #[test]
+    fn a_guard_is_the_same_in_every_data_plane() {
+        for annotation in BY_NAME.values().filter(|annotation| annotation.role != Role::Plain) {
+            let Supports { envoy, nginx } = annotation.supports;
+            assert_eq!(envoy.is_honoured(), nginx.is_honoured(), "{}", annotation.name);
         }
     }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
+use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {
     title: "Errors",

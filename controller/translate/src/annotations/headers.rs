@@ -3,10 +3,12 @@
 use sluice_ir::{Expression, Header};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::redirect::TEXTS;
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::expression;
 use crate::global::Globals;
+use crate::support::Support;
 
 const COOKIES: &str = "let the application set its cookies for the host and the path that clients see";
 
@@ -25,9 +27,11 @@ pub(super) const GROUP: Group = Group {
         annotation("custom-headers", Value::ConfigMap, Risk::Medium, Scope::Location).guard().full(),
         annotation("proxy-cookie-domain", Value::Text, Risk::Medium, Scope::Location)
             .instead(COOKIES)
+            .nginx(Support::Partly(TEXTS))
             .harmless(&["off"]),
         annotation("proxy-cookie-path", Value::Text, Risk::Medium, Scope::Location)
             .instead(COOKIES)
+            .nginx(Support::Partly(TEXTS))
             .harmless(&["off"]),
     ],
 };

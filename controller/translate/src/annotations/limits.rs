@@ -4,10 +4,11 @@ use std::num::NonZeroU32;
 
 use sluice_ir::{Limits, Rate};
 
-use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
 use super::view::View;
 use crate::global::Globals;
+use crate::support::Support;
 
 const BURST: u32 = 5;
 
@@ -28,6 +29,7 @@ pub(super) const GROUP: Group = Group {
             .nginx(Support::Full),
         annotation("limit-rate-after", Value::Int, Risk::Low, Scope::Location)
             .instead("limit-rate holds from the first byte on")
+            .nginx(Support::Full)
             .harmless(&["0"]),
         annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full(),
         annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
@@ -39,6 +41,11 @@ pub(super) const GROUP: Group = Group {
 /// KiB of one answer in a second.
 pub(super) fn rate(view: &mut View<'_, '_>, globals: &Globals) -> Option<NonZeroU32> {
     view.read("limit-rate", value::count).map_or(globals.rate, NonZeroU32::new)
+}
+
+/// KiB of one answer that come before that.
+pub(super) fn rate_after(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
+    view.read("limit-rate-after", value::count).unwrap_or(globals.rate_after)
 }
 
 pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {

@@ -1,13 +1,14 @@
 //! A copy of each request.
 
-use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::Parsed;
 use super::view::View;
 use crate::outside::Target;
+use crate::support::Support;
 
-/// nginx has an upstream for all pods, and the filter says for each request which.
+/// The filter says once for each request which pod gets it.
 const NGINX: Support =
-    Support::Partly("as Envoy, but the host must be outside of the cluster: pods of a Service get no copies");
+    Support::Partly("as Envoy, but to the address of a Service: a headless one gets no copies");
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",

@@ -28,6 +28,7 @@ mod proxy;
 mod proxy_ssl;
 mod redirect;
 mod rewrite;
+mod rewritten;
 mod server;
 mod snippets;
 mod tls_redirect;
@@ -52,14 +53,17 @@ use crate::report::Reporter;
 use crate::secrets::Secrets;
 use view::{Rules, View};
 
-pub(crate) use body::limit as body_limit;
-pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Support, Value};
+pub(crate) use backend::is_http10;
+pub(crate) use body::{BUFFER, BUFFERS, buffer, buffers, limit as body_limit, memory};
+pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value};
 pub(crate) use catalogue::{alike, canonical};
 pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
-pub(crate) use proxy::{conditions, tries};
+pub(crate) use proxy::{conditions, time_limit, tries};
 pub(crate) use proxy_ssl::versions as tls_versions;
+pub(crate) use redirect::TEXTS;
 pub(crate) use rewrite::Paths;
+pub(crate) use rewritten::{cookie_domain, cookie_path, redirect as redirect_part};
 pub(crate) use tls_redirect::ToHttps;
 pub(crate) use value::{Expected, Parsed};
 
@@ -109,6 +113,8 @@ pub(crate) struct Host {
     pub(crate) app_root: Option<String>,
     /// Whether `www.` and the name without it lead to the host.
     pub(crate) from_to_www: bool,
+    pub(crate) ciphers: Vec<String>,
+    pub(crate) prefers_its_ciphers: Option<bool>,
 }
 
 /// What the annotations of an Ingress say about its backends.
@@ -147,6 +153,7 @@ impl Annotations {
             prefix: &options.annotations_prefix,
             risk: globals.risk,
             blocked: &globals.blocked_words,
+            data_plane: options.data_plane,
         };
         let references = References { seen, across_namespaces: globals.across_namespaces };
         let mut view = View::of(ingress, &rules, references, secrets, reporter);
@@ -158,6 +165,8 @@ impl Annotations {
             aliases: server::aliases(view),
             app_root: rewrite::app_root(view),
             from_to_www: redirect::from_to_www(view),
+            ciphers: server::ciphers(view),
+            prefers_its_ciphers: server::prefers_its_ciphers(view),
         };
         let paths = rewrite::paths(view);
         let redirect = redirect::redirect(view, globals);
@@ -200,6 +209,10 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
         rate: limits::rate(view, globals),
+        rate_after: limits::rate_after(view, globals),
+        http10: backend::http10(view, globals),
+        buffering: body::buffering(view, globals),
+        rewritten: rewritten::rewritten(view, globals),
         mirror: None,
         unlogged: observe::unlogged(view),
     }

@@ -1,8 +1,9 @@
 //! What is written down.
 
-use super::catalogue::{Group, Risk, Scope, Support, Value, annotation};
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
 use super::view::View;
+use crate::support::Support;
 
 const NO_TRACES: &str = "trace in the pods; Sluice sends no spans yet";
 

@@ -1,6 +1,6 @@
 //! Patience with the pods: timeouts, and what is tried again.
 
-use std::num::NonZeroU8;
+use std::num::{NonZeroU8, NonZeroU32};
 
 use sluice_ir::{Retries, RetryOn, Timeouts};
 
@@ -8,18 +8,22 @@ use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
+use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {
     title: "Timeouts and retries",
     annotations: &[
         annotation("proxy-connect-timeout", Value::Seconds, Risk::Low, Scope::Location).full(),
-        annotation("proxy-send-timeout", Value::Seconds, Risk::Low, Scope::Location).differs(
-            "one timeout for both directions: the longer of proxy-send-timeout and proxy-read-timeout",
-        ),
+        annotation("proxy-send-timeout", Value::Seconds, Risk::Low, Scope::Location)
+            .differs(
+                "one timeout for both directions: the longer of proxy-send-timeout and proxy-read-timeout",
+            )
+            .nginx(Support::Full),
         annotation("proxy-read-timeout", Value::Seconds, Risk::Low, Scope::Location).full(),
         annotation("proxy-next-upstream", Value::Text, Risk::Medium, Scope::Location).full(),
         annotation("proxy-next-upstream-timeout", Value::Seconds, Risk::Low, Scope::Location)
             .instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout")
+            .nginx(Support::Full)
             .harmless(&["0"]),
         annotation("proxy-next-upstream-tries", Value::Int, Risk::Low, Scope::Location)
             .partly("0 (no limit) and more than 16 are 16"),
@@ -48,7 +52,13 @@ pub(super) fn retries(view: &mut View<'_, '_>, globals: &Globals) -> Retries {
     Retries {
         on: view.read("proxy-next-upstream", conditions).unwrap_or_else(|| default.on.clone()),
         attempts: view.read("proxy-next-upstream-tries", tries).unwrap_or(default.attempts),
+        timeout: view.read("proxy-next-upstream-timeout", time_limit).unwrap_or(default.timeout),
     }
+}
+
+/// nginx: 0 is no limit.
+pub(crate) fn time_limit(text: &str) -> Parsed<Option<NonZeroU32>> {
+    Ok(NonZeroU32::new(value::seconds(text)?))
 }
 
 /// nginx: 0 is no limit. A request is not tried more often than this, however many pods there are.

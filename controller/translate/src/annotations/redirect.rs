@@ -6,8 +6,12 @@ use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
+use crate::support::Support;
 
 const POD_LOCATIONS: &str = "let the application use relative redirects, or make it trust X-Forwarded-Host";
+
+/// What nginx knows beside these.
+pub(crate) const TEXTS: &str = "texts with variables that Sluice has; patterns are reported";
 
 pub(super) const GROUP: Group = Group {
     title: "Redirects",
@@ -21,9 +25,11 @@ pub(super) const GROUP: Group = Group {
             .partly("holds for permanent-redirect and temporal-redirect; a slash that is added is named with its host"),
         annotation("proxy-redirect-from", Value::Text, Risk::Medium, Scope::Location)
             .instead(POD_LOCATIONS)
+            .nginx(Support::Partly(TEXTS))
             .harmless(&["off", "default"]),
         annotation("proxy-redirect-to", Value::Text, Risk::Medium, Scope::Location)
             .instead(POD_LOCATIONS)
+            .nginx(Support::Partly(TEXTS))
             .harmless(&["off"]),
     ],
 };

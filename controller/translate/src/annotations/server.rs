@@ -5,6 +5,8 @@ use sluice_ir::ServerName;
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
 use super::view::View;
+use crate::global::{CIPHERS, cipher_names};
+use crate::support::Support;
 
 pub(super) const GROUP: Group = Group {
     title: "Hosts and TLS",
@@ -12,9 +14,11 @@ pub(super) const GROUP: Group = Group {
         annotation("server-alias", Value::List, Risk::High, Scope::Ingress)
             .partly("names and one-label wildcards; regular expressions are reported"),
         annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Ingress)
-            .instead("use ssl-ciphers of the ConfigMap, for all hosts"),
+            .instead("use ssl-ciphers of the ConfigMap, for all hosts")
+            .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
         annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Ingress)
-            .needless("the order of the server's ciphers always counts"),
+            .needless("the order of the server's ciphers always counts")
+            .nginx(Support::Full),
         annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress).harmless(&["false"]),
     ],
 };
@@ -31,4 +35,19 @@ pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
         }
     }
     aliases
+}
+
+/// Ciphers of TLS 1.2. One that is not known is reported, and the others hold.
+pub(super) fn ciphers(view: &mut View<'_, '_>) -> Vec<String> {
+    let Some(text) = view.text("ssl-ciphers") else { return Vec::new() };
+    let (known, unknown): (Vec<&str>, Vec<&str>) =
+        cipher_names(text).partition(|name| CIPHERS.contains(name));
+    for name in unknown {
+        view.refuse_part("ssl-ciphers", "ciphers of TLS 1.2 with ephemeral ECDH or AES", name);
+    }
+    known.into_iter().map(str::to_owned).collect()
+}
+
+pub(super) fn prefers_its_ciphers(view: &mut View<'_, '_>) -> Option<bool> {
+    view.read("ssl-prefer-server-ciphers", value::bool)
 }

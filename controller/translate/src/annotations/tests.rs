@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::support::Support;
 use crate::{Kind, Object, ObjectKey, ObjectRef, Report, Resources};
 
 fn ingress(annotations: &serde_json::Value) -> Ingress {
@@ -37,11 +38,11 @@ fn with(name: &str, value: &str) -> (Annotations, Vec<String>) {
 #[test]
 fn nothing_is_accepted_and_ignored() {
     let all = GROUPS.iter().flat_map(|group| group.annotations);
-    let supported = all.filter(|one| one.envoy.is_honoured() && one.alias_of.is_none());
+    let supported = all.filter(|one| one.supports.is_honoured(None) && one.alias_of.is_none());
     let annotations = supported.map(|one| (format!("p/{}", one.name), json!("x"))).collect();
     let ingress = ingress(&serde_json::Value::Object(annotations));
     let mut reports = Vec::new();
-    let rules = Rules { prefix: "p", risk: Risk::Critical, blocked: &[] };
+    let rules = Rules { prefix: "p", risk: Risk::Critical, blocked: &[], data_plane: None };
     let (resources, mut secrets) = (Resources::default(), Secrets::default());
     let seen = Seen::of(&resources);
     let references = References { seen: &seen, across_namespaces: false };
@@ -53,11 +54,12 @@ fn nothing_is_accepted_and_ignored() {
 #[test]
 fn every_annotation_that_is_not_supported_is_reported_by_name() {
     let all = GROUPS.iter().flat_map(|group| group.annotations);
-    for annotation in all.filter(|one| matches!(one.envoy, Support::Reported(_))) {
+    for annotation in all.filter(|one| matches!(one.supports.envoy, Support::Reported(_))) {
         let (read, reports) = with(annotation.name, "something");
         assert!(!reports.is_empty(), "{}", annotation.name);
         let field = format!("Ingress default/shop: annotation {}: ", annotation.name);
         assert!(reports.iter().all(|report| report.starts_with(&field)), "{reports:?}");
+        assert!(reports.iter().any(|report| report.contains("not supported")), "{reports:?}");
         if annotation.role == Role::Guard {
             assert!(read.denied, "{}", annotation.name);
         }

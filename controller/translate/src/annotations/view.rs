@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use super::catalogue::{self, Annotation, Risk, Role, Support};
+use super::catalogue::{self, Annotation, Risk, Role};
 use super::inadmissible;
 use super::value::Parsed;
 use crate::object::shortened;
 use crate::references::{Fault, References};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
+use crate::support::{DataPlane, Support, Whose};
 use crate::{Report, Severity};
 
 /// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
@@ -29,6 +30,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) risk: Risk,
     /// `annotation-value-word-blocklist`: no value may contain one of these.
     pub(crate) blocked: &'a [String],
+    /// Who serves; none: whoever may.
+    pub(crate) data_plane: Option<DataPlane>,
 }
 
 /// Values by name, and what their trouble comes to.
@@ -172,32 +175,49 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     fn take_known(&mut self, annotation: &'static Annotation, value: &'a str, rules: &Rules<'_>) {
-        let name = annotation.name;
-        match annotation.envoy {
-            Support::Reported(_) | Support::Needless(_) if annotation.harmless.contains(&value) => {}
-            Support::Reported(advice) => {
-                super::snippets::judge(self, name, value);
-                let report = self.without(name, format!("not supported: {advice}"), "served without it");
-                report.inadmissible |= annotation.risk > rules.risk;
-            }
-            Support::Needless(reason) => self.note(name, reason, "nothing is missing").as_before = true,
-            _ if annotation.risk > rules.risk => {
+        let Annotation { name, supports, .. } = *annotation;
+        if supports.is_honoured(rules.data_plane) {
+            if annotation.risk > rules.risk {
                 let reason = format!(
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
                     rules.risk, annotation.risk
                 );
                 self.without(name, reason, "annotation ignored").inadmissible = true;
+                return;
             }
-            _ if value.chars().any(char::is_control) => {
-                self.values.insert(name, value);
+            self.values.insert(name, value);
+            if value.chars().any(char::is_control) {
                 self.refuse(name, "one line");
                 self.values.remove(name);
+                return;
             }
-            support => {
-                self.values.insert(name, value);
-                if let Support::Differs(difference) = support {
-                    self.note(name, difference, "served with this difference");
-                }
+        }
+        for (whose, support) in supports.of(rules.data_plane) {
+            self.say_what_differs(annotation, value, (whose, support), rules);
+        }
+    }
+
+    fn say_what_differs(
+        &mut self,
+        annotation: &Annotation,
+        value: &str,
+        (whose, support): (Whose, Support),
+        rules: &Rules<'_>,
+    ) {
+        let name = annotation.name;
+        match support {
+            Support::Full | Support::Partly(_) => {}
+            Support::Reported(_) | Support::Needless(_) if annotation.harmless.contains(&value) => {}
+            Support::Reported(advice) => {
+                super::snippets::judge(self, name, value);
+                let report = self.without(name, whose.not_supported(advice), "served without it");
+                report.inadmissible |= annotation.risk > rules.risk;
+            }
+            Support::Needless(reason) => {
+                self.note(name, whose.note(reason), "nothing is missing").as_before = true;
+            }
+            Support::Differs(difference) => {
+                self.note(name, whose.note(difference), "served with this difference");
             }
         }
     }

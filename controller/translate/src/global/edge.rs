@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use sluice_ir::{Cidr, Edge, Header, ServerTls};
+use sluice_ir::{Cidr, Edge, Header, HeaderBuffers, ServerTls};
 
 use super::view::View;
 use crate::annotations::{Expected, Parsed, tls_versions, value};
@@ -11,7 +11,7 @@ use crate::references::References;
 use crate::{Severity, expression};
 
 /// In OpenSSL's words.
-const CIPHERS: &[&str] = &[
+pub(crate) const CIPHERS: &[&str] = &[
     "ECDHE-ECDSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES128-GCM-SHA256",
     "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -39,7 +39,7 @@ pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: Referen
     view.set(&mut edge.http.requests, "keep-alive-requests", value::count);
     view.set(&mut edge.http.header_timeout, "client-header-timeout", value::seconds);
     view.set(&mut edge.http.body_timeout, "client-body-timeout", value::seconds);
-    view.set(&mut edge.http.header_kilobytes, "large-client-header-buffers", header_buffers);
+    view.set(&mut edge.http.headers, "large-client-header-buffers", header_buffers);
 }
 
 /// What HTTP/2 can say.
@@ -50,12 +50,17 @@ fn streams(text: &str) -> Parsed<u32> {
 }
 
 /// nginx: `4 8k`, a number of buffers and the size of each.
-fn header_buffers(text: &str) -> Parsed<Option<u32>> {
-    /// What Envoy takes.
-    const MOST: u64 = 8192;
-    let (number, size) = text.split_once(' ').ok_or("a number and a size, such as 4 8k")?;
-    let bytes = u64::from(value::count(number)?).saturating_mul(value::size(size.trim())?);
-    Ok(u32::try_from(bytes.div_ceil(1024).clamp(1, MOST)).ok())
+fn header_buffers(text: &str) -> Parsed<Option<HeaderBuffers>> {
+    let expected = || Expected::from("a number from 1 to 1024 and a size from 1k to 8m, such as 4 8k");
+    let (number, size) = text.split_once(' ').ok_or_else(expected)?;
+    let (number, size) = (value::count(number)?, value::size(size.trim())?);
+    let fits = (1..=1024).contains(&number) && (1 << 10..=8 << 20).contains(&size);
+    if fits { Ok(Some(HeaderBuffers { number, size })) } else { Err(expected()) }
+}
+
+/// Names with colons, blanks or commas between.
+pub(crate) fn cipher_names(text: &str) -> impl Iterator<Item = &str> {
+    text.split([':', ' ', ',']).filter(|name| !name.is_empty())
 }
 
 /// nginx: `X25519:prime256v1`.
@@ -81,12 +86,13 @@ fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
     view.set(&mut tls.rejects_unknown, "ssl-reject-handshake", value::bool);
     view.set(&mut tls.session, "ssl-session-timeout", |text| Ok(NonZeroU32::new(value::span(text)? / 1000)));
     let mut names = Vec::new();
-    view.set(&mut names, "ssl-ciphers", |text| Ok(text.split([':', ' ', ',']).collect()));
-    for name in names.into_iter().filter(|name| !name.is_empty()) {
+    view.set(&mut names, "ssl-ciphers", |text| Ok(cipher_names(text).collect()));
+    for name in names {
         if CIPHERS.contains(&name) {
             tls.ciphers.push(name.to_owned());
         } else {
-            let reason = format!("expected ciphers of TLS 1.2 that BoringSSL has, got {:?}", shortened(name));
+            let reason =
+                format!("expected ciphers of TLS 1.2 with ephemeral ECDH or AES, got {:?}", shortened(name));
             view.say(Severity::Warning, "ssl-ciphers", reason, "this cipher is not offered");
         }
     }

@@ -1,6 +1,7 @@
 //! Every key of ingress-nginx's ConfigMap, as data: its default, and what Sluice makes of it.
 
-use crate::annotations::Support;
+use crate::annotations::{BUFFER, BUFFERS, TEXTS};
+use crate::support::{Support, Supports};
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
@@ -9,44 +10,60 @@ pub struct Key {
     pub name: &'static str,
     /// What ingress-nginx has when it is not set.
     pub default: &'static str,
-    /// What becomes of it in Envoy.
-    pub envoy: Support,
+    /// What becomes of it.
+    pub supports: Supports,
 }
 
 const ACCESS_LOG: &str = "--access-log writes a line of JSON for each request to standard output; enable-access-log leaves paths out";
-const NGINX_ONLY: &str = "a knob of nginx's own";
+const KNOB: &str = "a knob of nginx's own";
+const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const WAF: &str = "put a web application firewall in front of Sluice";
 const TRACES: &str = "trace in the pods; Sluice sends no spans yet";
+const NO_LOG: &str = "no access log is written";
+const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzip, too: use-gzip";
+const NO_STREAMS: &str = "ports without HTTP are not served";
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
 
 const fn key(name: &'static str, default: &'static str) -> Key {
-    Key { name, default, envoy: Support::Reported("not served yet") }
+    Key { name, default, supports: Supports::both(Support::Reported("not served yet")) }
 }
 
 impl Key {
-    const fn full(mut self) -> Self {
-        self.envoy = Support::Full;
+    const fn full(self) -> Self {
+        self.everywhere(Support::Full)
+    }
+
+    const fn partly(self, difference: &'static str) -> Self {
+        self.everywhere(Support::Partly(difference))
+    }
+
+    const fn differs(self, difference: &'static str) -> Self {
+        self.everywhere(Support::Differs(difference))
+    }
+
+    /// Of nginx alone, where Sluice has made up its mind.
+    const fn needless(self) -> Self {
+        self.everywhere(Support::Needless(KNOB)).nginx(Support::Needless(CHOSEN))
+    }
+
+    const fn instead(self, advice: &'static str) -> Self {
+        self.everywhere(Support::Reported(advice))
+    }
+
+    /// In nginx this becomes of it, whatever Envoy does.
+    const fn nginx(mut self, support: Support) -> Self {
+        self.supports.nginx = support;
         self
     }
 
-    const fn partly(mut self, difference: &'static str) -> Self {
-        self.envoy = Support::Partly(difference);
-        self
+    /// In nginx it is as in ingress-nginx, whatever Envoy does.
+    const fn native(self) -> Self {
+        self.nginx(Support::Full)
     }
 
-    const fn differs(mut self, difference: &'static str) -> Self {
-        self.envoy = Support::Differs(difference);
-        self
-    }
-
-    const fn needless(mut self) -> Self {
-        self.envoy = Support::Needless(NGINX_ONLY);
-        self
-    }
-
-    const fn instead(mut self, advice: &'static str) -> Self {
-        self.envoy = Support::Reported(advice);
+    const fn everywhere(mut self, support: Support) -> Self {
+        self.supports = Supports::both(support);
         self
     }
 }
@@ -54,8 +71,8 @@ impl Key {
 /// By name.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
-    key("access-log-params", "").instead(ACCESS_LOG),
-    key("access-log-path", "/var/log/nginx/access.log").instead(ACCESS_LOG),
+    key("access-log-params", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("access-log-path", "/var/log/nginx/access.log").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
     key("add-headers", "").partly("of nginx's variables those that Sluice has"),
     key("allow-backend-server-header", "false").full(),
     key("allow-cross-namespace-resources", "false").full(),
@@ -67,28 +84,28 @@ pub static KEYS: &[Key] = &[
     key("block-cidrs", "").full(),
     key("block-referers", "").partly("patterns that RE2 and PCRE share; another one closes all paths"),
     key("block-user-agents", "").partly("patterns that RE2 and PCRE share; another one closes all paths"),
-    key("brotli-level", "4").full(),
-    key("brotli-min-length", "20").full(),
-    key("brotli-types", "").full(),
-    key("client-body-buffer-size", "8k").needless(),
+    key("brotli-level", "4").full().nginx(Support::Reported(NO_BROTLI)),
+    key("brotli-min-length", "20").full().nginx(Support::Reported(NO_BROTLI)),
+    key("brotli-types", "").full().nginx(Support::Reported(NO_BROTLI)),
+    key("client-body-buffer-size", "8k").needless().native(),
     key("client-body-timeout", "60").full(),
     key("client-header-buffer-size", "1k").needless(),
     key("client-header-timeout", "60").full(),
     key("compute-full-forwarded-for", "false").full(),
-    key("custom-http-errors", "").partly("the error service gets a GET, and answers before the end of a request's body are not replaced"),
-    key("debug-connections", "").instead("use the admin interface of Envoy, and its log"),
+    key("custom-http-errors", "").partly("the error service gets a GET, and answers before the end of a request's body are not replaced").native(),
+    key("debug-connections", "").instead("use the admin interface of Envoy, and its log").nginx(Support::Reported("use the log of nginx")),
     key("default-type", "text/html").needless(),
     key("denylist-source-range", "").full(),
-    key("disable-access-log", "false").instead(ACCESS_LOG),
-    key("disable-http-access-log", "false").instead(ACCESS_LOG),
+    key("disable-access-log", "false").instead(ACCESS_LOG).nginx(Support::Needless(NO_LOG)),
+    key("disable-http-access-log", "false").instead(ACCESS_LOG).nginx(Support::Needless(NO_LOG)),
     key("disable-ipv6", "false").instead("use --bind-address"),
     key("disable-ipv6-dns", "").instead("names are looked up in both families"),
-    key("disable-proxy-intercept-errors", "false").partly("errors of Envoy itself are not replaced, either"),
-    key("disable-stream-access-log", "false").instead(ACCESS_LOG),
-    key("enable-access-log-for-default-backend", "false").instead(ACCESS_LOG),
+    key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced, either"),
+    key("disable-stream-access-log", "false").instead(ACCESS_LOG).nginx(Support::Needless(NO_LOG)),
+    key("enable-access-log-for-default-backend", "false").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
     key("enable-aio-write", "true").needless(),
     key("enable-auth-access-log", "false").needless(),
-    key("enable-brotli", "false").full(),
+    key("enable-brotli", "false").full().nginx(Support::Reported(NO_BROTLI)),
     key("enable-modsecurity", "false").instead(WAF),
     key("enable-multi-accept", "true").needless(),
     key("enable-ocsp", "false").instead("use certificates that are good for days, so that nobody has to ask whether they still are"),
@@ -127,32 +144,32 @@ pub static KEYS: &[Key] = &[
     key("hsts-include-subdomains", "true").full(),
     key("hsts-max-age", "31536000").full(),
     key("hsts-preload", "false").full(),
-    key("http-access-log-path", "").instead(ACCESS_LOG),
+    key("http-access-log-path", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
     key("http-redirect-code", "308").full(),
     key("http-snippet", "").instead(NO_SNIPPETS),
     key("http2-max-concurrent-streams", "128").full(),
     key("http2-max-field-size", "").instead("use large-client-header-buffers"),
     key("http2-max-header-size", "").instead("use large-client-header-buffers"),
     key("http2-max-requests", "0").instead("use keep-alive-requests"),
-    key("ignore-invalid-headers", "true").instead("a request with a header that HTTP does not allow gets 400"),
+    key("ignore-invalid-headers", "true").instead("a request with a header that HTTP does not allow gets 400").nginx(Support::Reported("a header that HTTP does not allow is dropped")),
     key("keep-alive", "75").full(),
     key("keep-alive-requests", "1000").full(),
-    key("large-client-header-buffers", "4 8k").partly("the product limits all headers of a request together; without it 60 KiB do"),
+    key("large-client-header-buffers", "4 8k").partly("the product limits all headers of a request together; without it 60 KiB do").nginx(Support::Partly("up to 1024 buffers, of 1k to 8m each")),
     key("limit-conn-status-code", "503").instead("limit-connections is not served; limit-rps is, for each client address"),
     key("limit-conn-zone-variable", "").instead("limit-connections is not served; limit-rps is, for each client address"),
     key("limit-rate", "0").full(),
-    key("limit-rate-after", "0").instead("limit-rate holds from the first byte on"),
+    key("limit-rate-after", "0").instead("limit-rate holds from the first byte on").native(),
     key("limit-req-status-code", "503").full(),
     key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
-    key("log-format-escape-json", "false").instead(ACCESS_LOG),
-    key("log-format-escape-none", "false").instead(ACCESS_LOG),
-    key("log-format-stream", "").instead(ACCESS_LOG),
-    key("log-format-upstream", "").instead(ACCESS_LOG),
+    key("log-format-escape-json", "false").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("log-format-escape-none", "false").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("log-format-stream", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
+    key("log-format-upstream", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
     key("lua-shared-dicts", "").needless(),
     key("main-snippet", "").instead(NO_SNIPPETS),
     key("map-hash-bucket-size", "64").needless(),
-    key("max-worker-connections", "16384").instead("connections are not limited; use limit-rps, or a limit in front of Sluice"),
+    key("max-worker-connections", "16384").instead("connections are not limited; use limit-rps, or a limit in front of Sluice").nginx(Support::Reported("each worker has 16384")),
     key("max-worker-open-files", "").needless(),
     key("modsecurity-snippet", "").instead(NO_SNIPPETS),
     key("nginx-status-ipv4-whitelist", "127.0.0.1").instead("/nginx_status is not there; /metrics on port 10254 is"),
@@ -174,34 +191,34 @@ pub static KEYS: &[Key] = &[
     key("preserve-trailing-slash", "false").full(),
     key("proxy-add-original-uri-header", "false").full(),
     key("proxy-body-size", "1m").full(),
-    key("proxy-buffer-size", "4k").instead("headers of pods may have 60 KiB in all"),
-    key("proxy-buffering", "off").needless(),
-    key("proxy-buffers-number", "4").needless(),
-    key("proxy-busy-buffers-size", "").needless(),
+    key("proxy-buffer-size", "4k").instead("headers of pods may have 60 KiB in all").nginx(Support::Partly(BUFFER)),
+    key("proxy-buffering", "off").needless().native(),
+    key("proxy-buffers-number", "4").needless().nginx(Support::Partly(BUFFERS)),
+    key("proxy-busy-buffers-size", "").needless().native(),
     key("proxy-connect-timeout", "5").full(),
-    key("proxy-cookie-domain", "off").instead("let the application set its cookies for the host and the path that clients see"),
-    key("proxy-cookie-path", "off").instead("let the application set its cookies for the host and the path that clients see"),
+    key("proxy-cookie-domain", "off").instead("let the application set its cookies for the host and the path that clients see").nginx(Support::Partly(TEXTS)),
+    key("proxy-cookie-path", "off").instead("let the application set its cookies for the host and the path that clients see").nginx(Support::Partly(TEXTS)),
     key("proxy-headers-hash-bucket-size", "64").needless(),
     key("proxy-headers-hash-max-size", "512").needless(),
-    key("proxy-http-version", "1.1").instead("pods are spoken to with HTTP/1.1"),
-    key("proxy-max-temp-file-size", "1024m").needless(),
+    key("proxy-http-version", "1.1").instead("pods are spoken to with HTTP/1.1").native(),
+    key("proxy-max-temp-file-size", "1024m").needless().native(),
     key("proxy-next-upstream", "error timeout").full(),
-    key("proxy-next-upstream-timeout", "0").instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout"),
+    key("proxy-next-upstream-timeout", "0").instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout").native(),
     key("proxy-next-upstream-tries", "3").full(),
-    key("proxy-protocol-header-timeout", "5s").partly("together with the first message of TLS"),
+    key("proxy-protocol-header-timeout", "5s").partly("together with the first message of TLS").nginx(Support::Reported("the PROXY header has the time of client-header-timeout")),
     key("proxy-read-timeout", "60").full(),
     key("proxy-real-ip-cidr", "0.0.0.0/0").full(),
-    key("proxy-redirect-from", "off").instead("let the application use relative redirects, or make it trust X-Forwarded-Host"),
-    key("proxy-redirect-to", "off").instead("let the application use relative redirects, or make it trust X-Forwarded-Host"),
-    key("proxy-request-buffering", "on").instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods"),
-    key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout"),
+    key("proxy-redirect-from", "off").instead("let the application use relative redirects, or make it trust X-Forwarded-Host").nginx(Support::Partly(TEXTS)),
+    key("proxy-redirect-to", "off").instead("let the application use relative redirects, or make it trust X-Forwarded-Host").nginx(Support::Partly(TEXTS)),
+    key("proxy-request-buffering", "on").instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods").native(),
+    key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout").native(),
     key("proxy-set-headers", "").partly("of nginx's variables those that Sluice has"),
     key("proxy-ssl-location-only", "false").instead("proxy-ssl-* hold for the paths of their Ingress"),
-    key("proxy-stream-next-upstream", "true").full(),
-    key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout"),
-    key("proxy-stream-next-upstream-tries", "3").partly("0 (no limit) and more than 16 are 16"),
-    key("proxy-stream-responses", "1").instead("a client's datagrams go to one pod until proxy-stream-timeout of silence"),
-    key("proxy-stream-timeout", "600s").full(),
+    key("proxy-stream-next-upstream", "true").full().nginx(Support::Reported(NO_STREAMS)),
+    key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").nginx(Support::Reported(NO_STREAMS)),
+    key("proxy-stream-next-upstream-tries", "3").partly("0 (no limit) and more than 16 are 16").nginx(Support::Reported(NO_STREAMS)),
+    key("proxy-stream-responses", "1").instead("a client's datagrams go to one pod until proxy-stream-timeout of silence").nginx(Support::Reported(NO_STREAMS)),
+    key("proxy-stream-timeout", "600s").full().nginx(Support::Reported(NO_STREAMS)),
     key("relative-redirects", "false").full(),
     key("retry-non-idempotent", "false").full(),
     key("reuse-port", "true").instead("workers always share their ports"),
@@ -210,21 +227,21 @@ pub static KEYS: &[Key] = &[
     key("server-snippet", "").instead(NO_SNIPPETS),
     key("server-tokens", "false").instead("no Server header names Sluice"),
     key("service-upstream", "false").full(),
-    key("skip-access-log-urls", "").instead(ACCESS_LOG),
+    key("skip-access-log-urls", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
     key("ssl-buffer-size", "4k").needless(),
-    key("ssl-ciphers", "").partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own"),
+    key("ssl-ciphers", "").partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own").nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
     key("ssl-dh-param", "").instead("keys are exchanged on curves: ssl-ecdh-curve"),
     key("ssl-early-data", "false").instead("early data can be replayed, so nobody may send it"),
-    key("ssl-ecdh-curve", "auto").partly("curves that BoringSSL has"),
+    key("ssl-ecdh-curve", "auto").partly("curves that BoringSSL has").nginx(Support::Partly("of X25519, prime256v1, secp384r1, secp521r1 and X25519MLKEM768 those that its OpenSSL has; others are reported")),
     key("ssl-protocols", "TLSv1.2 TLSv1.3").partly("TLSv1.2 and TLSv1.3"),
     key("ssl-redirect", "true").full(),
     key("ssl-reject-handshake", "false").full(),
-    key("ssl-session-cache", "true").instead("sessions are resumed, by tickets whose key only one Envoy knows"),
+    key("ssl-session-cache", "true").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-cache-size", "10m").needless(),
-    key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows"),
-    key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows"),
+    key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
+    key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-timeout", "10m").full(),
-    key("stream-access-log-path", "").instead(ACCESS_LOG),
+    key("stream-access-log-path", "").instead(ACCESS_LOG).nginx(Support::Reported(NO_LOG)),
     key("stream-snippet", "").instead(NO_SNIPPETS),
     key("strict-validate-path-type", "true").full(),
     key("syslog-host", "").instead("logs go to standard output; a collector takes them on"),
@@ -232,7 +249,7 @@ pub static KEYS: &[Key] = &[
     key("upstream-hash-by", "").instead(NO_EFFECT),
     key("upstream-hash-by-subset", "false").instead(NO_EFFECT),
     key("upstream-hash-by-subset-size", "0").instead(NO_EFFECT),
-    key("upstream-keepalive-connections", "320").instead("connections are kept for upstream-keepalive-timeout, however many"),
+    key("upstream-keepalive-connections", "320").instead("connections are kept for upstream-keepalive-timeout, however many").nginx(Support::Reported("each worker keeps 320 for each way in which pods are spoken to")),
     key("upstream-keepalive-requests", "10000").full(),
     key("upstream-keepalive-time", "1h").full(),
     key("upstream-keepalive-timeout", "60").full(),
@@ -246,6 +263,6 @@ pub static KEYS: &[Key] = &[
     key("variables-hash-max-size", "2048").needless(),
     key("whitelist-source-range", "").full(),
     key("worker-cpu-affinity", "").needless(),
-    key("worker-processes", "").instead("use --envoy-concurrency"),
+    key("worker-processes", "").instead("use --envoy-concurrency").nginx(Support::Reported("use --nginx-workers")),
     key("worker-shutdown-timeout", "240s").instead("use --drain-timeout"),
 ];

@@ -1,6 +1,7 @@
 //! The ConfigMap of the controller: what holds where no annotation says otherwise.
 
 mod blocked;
+mod buffering;
 mod compression;
 mod edge;
 mod keys;
@@ -10,15 +11,17 @@ mod view;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use sluice_ir::{Access, Cidr, Edge, Question, Retries, Timeouts, Transport};
+use sluice_ir::{Access, Cidr, Edge, Expression, Question, Replaced, Retries, Timeouts, Transport};
 
 use crate::annotations::{
-    Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, tries, usual_statuses, value,
+    Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path, is_http10,
+    redirect_part, time_limit, tries, usual_statuses, value,
 };
 use crate::references::{References, Seen};
 use crate::{Options, Report, Resources};
 use view::View;
 
+pub(crate) use edge::{CIPHERS, cipher_names};
 pub use keys::{KEYS, Key};
 
 const MOST_STREAM_ATTEMPTS: u32 = 16;
@@ -48,6 +51,14 @@ pub(crate) struct Globals {
     pub(crate) limit_status: u16,
     /// `limit-rate`
     pub(crate) rate: Option<NonZeroU32>,
+    /// `limit-rate-after`
+    pub(crate) rate_after: u32,
+    /// `proxy-http-version`
+    pub(crate) http10: bool,
+    /// `proxy-redirect-from` and `proxy-redirect-to`
+    pub(crate) redirects: (Option<Expression>, Option<Expression>),
+    /// `proxy-cookie-domain` and `proxy-cookie-path`
+    pub(crate) cookies: (Option<Replaced>, Option<Replaced>),
     /// `custom-http-errors`
     pub(crate) error_statuses: BTreeSet<u16>,
     /// `disable-proxy-intercept-errors`
@@ -100,6 +111,10 @@ impl Default for Globals {
             allowed_headers: Vec::new(),
             limit_status: 503,
             rate: None,
+            rate_after: 0,
+            http10: false,
+            redirects: (None, None),
+            cookies: (None, None),
             error_statuses: BTreeSet::new(),
             keeps_errors: false,
             balance: Balance::default(),
@@ -137,8 +152,11 @@ impl Globals {
         view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
         view.set(&mut self.admission.path_types, "strict-validate-path-type", value::bool);
         view.set(&mut self.admission.allow_snippets, "allow-snippet-annotations", value::bool);
+        view.set(&mut self.retries.timeout, "proxy-next-upstream-timeout", time_limit);
+        view.set(&mut self.http10, "proxy-http-version", is_http10);
         self.take_redirects(view);
         self.take_streams(view);
+        self.take_pods_answers(view);
         self.take_policies(view);
         edge::take(&mut self.edge, view, references);
         compression::take(&mut self.edge.compression, view);
@@ -165,6 +183,7 @@ impl Globals {
         view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
         view.set(&mut self.limit_status, "limit-req-status-code", error_status);
         view.set(&mut self.rate, "limit-rate", |text| Ok(NonZeroU32::new(value::count(text)?)));
+        view.set(&mut self.rate_after, "limit-rate-after", value::count);
         view.set(&mut self.error_statuses, "custom-http-errors", usual_statuses);
         view.set(&mut self.keeps_errors, "disable-proxy-intercept-errors", value::bool);
         view.set(&mut self.balance.load_balance, "load-balance", algorithm);
@@ -183,6 +202,14 @@ impl Globals {
             (true, 0) => MOST_STREAM_ATTEMPTS,
             (true, some) => some.min(MOST_STREAM_ATTEMPTS),
         };
+    }
+
+    fn take_pods_answers(&mut self, view: &mut View<'_, '_>) {
+        view.set(&mut self.redirects.0, "proxy-redirect-from", redirect_part);
+        view.set(&mut self.redirects.1, "proxy-redirect-to", redirect_part);
+        view.set(&mut self.cookies.0, "proxy-cookie-domain", cookie_domain);
+        view.set(&mut self.cookies.1, "proxy-cookie-path", cookie_path);
+        buffering::take(&mut self.edge.buffering, view);
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {
@@ -255,7 +282,7 @@ mod tests {
 
     #[test]
     fn every_key_that_is_honoured_is_read() {
-        let honoured = KEYS.iter().filter(|key| key.envoy.is_honoured());
+        let honoured = KEYS.iter().filter(|key| key.supports.is_honoured(None));
         let mut reports = Vec::new();
         let values = honoured.map(|key| (key.name, "x")).collect();
         let mut view = View::with(values, &mut reports);

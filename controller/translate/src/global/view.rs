@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::KEYS;
 use super::keys::Key;
-use crate::annotations::{Parsed, Support, alike};
+use crate::annotations::{Parsed, alike};
 use crate::object::shortened;
 use crate::report::Reporter;
+use crate::support::{DataPlane, Support};
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 
 /// What becomes of a setting that guards access and cannot be read.
@@ -17,6 +18,7 @@ pub(super) const CLOSES: (Severity, &str) =
 pub(super) struct View<'a, 'r> {
     values: BTreeMap<&'static str, &'a str>,
     reporter: Reporter<'r>,
+    data_plane: Option<DataPlane>,
     #[cfg(test)]
     asked: std::collections::BTreeSet<&'static str>,
 }
@@ -39,6 +41,7 @@ impl<'a, 'r> View<'a, 'r> {
         let mut view = View {
             values: BTreeMap::new(),
             reporter,
+            data_plane: options.data_plane,
             #[cfg(test)]
             asked: Default::default(),
         };
@@ -107,22 +110,27 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     fn take(&mut self, name: &str, value: &'a str) {
-        match KEYS.iter().find(|key| key.name == name) {
-            None => self.unknown(name),
-            Some(Key { envoy: Support::Reported(_) | Support::Needless(_), default, .. })
-                if value == *default => {}
-            Some(Key { name, envoy: Support::Needless(reason), .. }) => {
-                self.say(Severity::Note, name, *reason, "nothing is missing");
-            }
-            Some(Key { name, envoy: Support::Reported(advice), .. }) => {
-                self.say(Severity::Warning, name, format!("not supported: {advice}"), "served without it");
-            }
-            Some(Key { name, envoy, default }) => {
-                self.values.insert(name, value);
-                if let Support::Differs(difference) = envoy
-                    && value != *default
-                {
-                    self.say(Severity::Note, name, *difference, "served with this difference");
+        let Some(Key { name, default, supports }) = KEYS.iter().find(|key| key.name == name) else {
+            self.unknown(name);
+            return;
+        };
+        if supports.is_honoured(self.data_plane) {
+            self.values.insert(name, value);
+        }
+        if value == *default {
+            return;
+        }
+        for (whose, support) in supports.of(self.data_plane) {
+            match support {
+                Support::Full | Support::Partly(_) => {}
+                Support::Needless(reason) => {
+                    self.say(Severity::Note, name, whose.note(reason), "nothing is missing");
+                }
+                Support::Reported(advice) => {
+                    self.say(Severity::Warning, name, whose.not_supported(advice), "served without it");
+                }
+                Support::Differs(difference) => {
+                    self.say(Severity::Note, name, whose.note(difference), "served with this difference");
                 }
             }
         }
@@ -149,7 +157,7 @@ impl<'a, 'r> View<'a, 'r> {
     #[cfg(test)]
     pub(super) fn with(values: BTreeMap<&'static str, &'a str>, reports: &'r mut Vec<Report>) -> Self {
         let object = ObjectRef { kind: Kind::ConfigMap, key: crate::ObjectKey::new("default", "c") };
-        View { values, reporter: Reporter::new(object, reports), asked: Default::default() }
+        View { values, reporter: Reporter::new(object, reports), data_plane: None, asked: Default::default() }
     }
 
     #[cfg(test)]

@@ -40,6 +40,8 @@ pub(super) struct Draft {
     pub(super) clients: Option<ClientCertificates>,
     pub(super) app_root: Option<String>,
     pub(super) from_to_www: bool,
+    pub(super) ciphers: Vec<String>,
+    pub(super) prefers_its_ciphers: Option<bool>,
 }
 
 impl Draft {
@@ -57,7 +59,7 @@ impl Draft {
         let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
         let host = HostFacts { has_certificate, error_service: fallback, globals };
         let has_root = self.claim("/", PathType::Prefix).is_some();
-        let Draft { mut claims, default, app_root, clients, .. } = self;
+        let Draft { mut claims, default, app_root, clients, ciphers, prefers_its_ciphers, .. } = self;
         let has_patterns = claims.iter().any(Claim::is_pattern);
         let mut root = None;
         if !has_root {
@@ -80,7 +82,8 @@ impl Draft {
         });
         let error_services = error_services.collect();
         let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
-        let server = Server { aliases: Vec::new(), clients, app_root, locations };
+        let aliases = Vec::new();
+        let server = Server { aliases, clients, app_root, ciphers, prefers_its_ciphers, locations };
         Finished { server, owners, error_services }
     }
 }

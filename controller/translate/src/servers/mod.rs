@@ -23,7 +23,7 @@ use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
 use sluice_ir::{BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
 
 use crate::annotations::{Annotations, Context, auth_external};
-use crate::backends::{Named, Origin, Port, Rank, Terms, Turn, Use, Uses};
+use crate::backends::{Named, Origin, Port, Rank, Terms, Turn, Use, Uses, service_address};
 use crate::claims::Seniority;
 use crate::global::Globals;
 use crate::object::{key_of, shortened};
@@ -203,6 +203,10 @@ impl Assembly<'_> {
         if draft.app_root.is_none() {
             draft.app_root.clone_from(&annotations.host.app_root);
         }
+        if draft.ciphers.is_empty() {
+            draft.ciphers.clone_from(&annotations.host.ciphers);
+        }
+        draft.prefers_its_ciphers = draft.prefers_its_ciphers.or(annotations.host.prefers_its_ciphers);
         // The catch-all server has every name that no other one has.
         if *name != ServerName::CatchAll && !self.aliases.iter().any(|(_, server, _)| server == name) {
             let aliases = annotations.host.aliases.iter();
@@ -239,8 +243,9 @@ impl Assembly<'_> {
     fn add_mirror(&mut self, author: &mut Author) {
         let Some((target, host)) = author.annotations.mirror.clone() else { return };
         let backend = self.target(&target, author, "mirror-target");
+        let address = service_address(&target, self.seen, self.options);
         let annotations = Arc::make_mut(&mut author.annotations);
-        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host });
+        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host, address });
     }
 
     /// A service of the cluster is asked at its pods.

@@ -20,7 +20,7 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyMutation;
 use envoy_types::pb::google::protobuf::BoolValue;
 use prost::{Message, Name};
-use sluice_ir::{Edge, Hsts, Http, Trust};
+use sluice_ir::{Edge, HeaderBuffers, Hsts, Http, Trust};
 
 use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
@@ -146,9 +146,16 @@ fn access_logs(settings: &Settings) -> Vec<AccessLog> {
     to_stdout.into_iter().chain(to_controller).collect()
 }
 
+/// Envoy limits all headers together.
+fn kilobytes(headers: HeaderBuffers) -> u32 {
+    /// What Envoy takes.
+    const MOST: u64 = 8192;
+    let bytes = headers.size.saturating_mul(headers.number.into());
+    u32::try_from(bytes.div_ceil(1024).clamp(1, MOST)).unwrap_or_default()
+}
+
 fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManager {
-    let Http { streams, keep_alive, requests, header_timeout, body_timeout, header_kilobytes, http2: _ } =
-        edge.http;
+    let Http { streams, keep_alive, requests, header_timeout, body_timeout, headers, http2: _ } = edge.http;
     // nginx: `underscores_in_headers off` drops them: `X_Forwarded_For` is not mistaken for another header.
     let underscores = if edge.underscores {
         HeadersWithUnderscoresAction::Allow
@@ -170,7 +177,7 @@ fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManage
             initial_connection_window_size: number(HTTP2_CONNECTION_WINDOW),
             ..Http2ProtocolOptions::default()
         }),
-        max_request_headers_kb: header_kilobytes.and_then(number),
+        max_request_headers_kb: headers.map(kilobytes).and_then(number),
         request_headers_timeout: seconds(header_timeout.into()),
         // Routes say it again for what they forward.
         stream_idle_timeout: seconds(body_timeout.into()),

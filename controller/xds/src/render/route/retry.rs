@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn one_route_is_enough_when_the_method_makes_no_difference() {
-        let with = |on, attempts: u8| Retries { on, attempts: attempts.try_into().unwrap() };
+        let with = |on, attempts: u8| Retries { on, attempts: attempts.try_into().unwrap(), timeout: None };
         assert!(differs_by_method(&with(RetryOn::default(), 3)));
         assert!(!differs_by_method(&with(RetryOn::default(), 1)));
         assert!(!differs_by_method(&with(RetryOn::never(), 3)));

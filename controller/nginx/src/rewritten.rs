@@ -1,0 +1,24 @@
+//! What pods say about where they are, in nginx's directives.
+
+use sluice_ir::{Replaced, Rewritten};
+
+use crate::conf::Value;
+use crate::expression::expression;
+
+/// `proxy_redirect` and the like: from what, to what.
+pub(crate) type Replacing = (&'static str, Value, Value);
+
+pub(crate) fn replacing(rewritten: &Rewritten) -> Vec<Replacing> {
+    let Rewritten { redirects, cookie_domains, cookie_paths } = rewritten;
+    let all = [
+        ("proxy_redirect", redirects),
+        ("proxy_cookie_domain", cookie_domains),
+        ("proxy_cookie_path", cookie_paths),
+    ];
+    all.into_iter().filter_map(|(name, replaced)| Some(one(name, replaced.as_ref()?))).collect()
+}
+
+fn one(name: &'static str, replaced: &Replaced) -> Replacing {
+    let text = |text| expression(text).quoted();
+    (name, text(&replaced.from), text(&replaced.to))
+}

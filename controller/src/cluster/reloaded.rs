@@ -1,0 +1,59 @@
+//! ingress-nginx's Event for each configuration that nginx has loaded, on the pod that the nginx runs in.
+
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ApiResource, ListParams};
+use kube::{Api, Client};
+
+use super::events::{event_name, put};
+use super::{Identity, MANAGER};
+use crate::source::kube::Head;
+
+const REASON: &str = "RELOAD";
+const MESSAGE: &str = "NGINX reload triggered due to a change in configuration";
+
+/// Writes it, or counts it when it is there.
+pub(super) async fn tell(client: &Client, identity: &Identity) -> kube::Result<()> {
+    // Without the right to see pods the Event says the name alone.
+    let uid = uid(client, identity).await.ok().flatten();
+    put(client, &event(identity, uid, Timestamp::now())).await
+}
+
+/// `kubectl describe` asks by UID.
+async fn uid(client: &Client, identity: &Identity) -> kube::Result<Option<String>> {
+    let pods: Api<Head> =
+        Api::namespaced_with(client.clone(), &identity.namespace, &ApiResource::erase::<Pod>(&()));
+    let named = ListParams::default().fields(&format!("metadata.name={}", identity.pod));
+    let pod = pods.list(&named).await?.items.pop();
+    Ok(pod.and_then(|pod| Some(pod.value().pointer("/metadata/uid")?.as_str()?.to_owned())))
+}
+
+fn event(identity: &Identity, uid: Option<String>, now: Timestamp) -> Event {
+    let Identity { pod, namespace } = identity;
+    Event {
+        metadata: ObjectMeta {
+            name: Some(event_name(pod, &[uid.as_deref().unwrap_or_default(), REASON])),
+            namespace: Some(namespace.clone()),
+            ..ObjectMeta::default()
+        },
+        involved_object: ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Pod".to_owned()),
+            namespace: Some(namespace.clone()),
+            name: Some(pod.clone()),
+            uid,
+            ..ObjectReference::default()
+        },
+        type_: Some("Normal".to_owned()),
+        reason: Some(REASON.to_owned()),
+        message: Some(MESSAGE.to_owned()),
+        source: Some(EventSource { component: Some(MANAGER.to_owned()), host: None }),
+        reporting_component: Some(MANAGER.to_owned()),
+        reporting_instance: Some(pod.clone()),
+        first_timestamp: Some(Time(now)),
+        last_timestamp: Some(Time(now)),
+        count: Some(1),
+        ..Event::default()
+    }
+}

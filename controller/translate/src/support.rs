@@ -1,0 +1,131 @@
+//! What becomes of a setting in each data plane, and who is told of it.
+
+use std::fmt;
+
+/// What serves what is translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataPlane {
+    /// Envoy, ours or somebody else's.
+    Envoy,
+    /// nginx with our module.
+    Nginx,
+}
+
+impl fmt::Display for DataPlane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DataPlane::Envoy => "Envoy",
+            DataPlane::Nginx => "nginx",
+        })
+    }
+}
+
+/// What a data plane makes of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// As in ingress-nginx.
+    Full,
+    /// Not everything that it takes; what is not taken is reported where it occurs.
+    Partly(&'static str),
+    /// With this difference, always.
+    Differs(&'static str),
+    /// There is nothing to do for it.
+    Needless(&'static str),
+    /// Not at all; what to do instead.
+    Reported(&'static str),
+}
+
+impl Support {
+    /// Whether somebody reads it.
+    #[must_use]
+    pub fn is_honoured(self) -> bool {
+        matches!(self, Support::Full | Support::Partly(_) | Support::Differs(_))
+    }
+}
+
+/// What both data planes make of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Supports {
+    /// What becomes of it in Envoy.
+    pub envoy: Support,
+    /// What becomes of it in nginx.
+    pub nginx: Support,
+}
+
+impl Supports {
+    /// Both data planes are rendered from the same words of ours.
+    pub(crate) const fn both(support: Support) -> Self {
+        Supports { envoy: support, nginx: support }
+    }
+
+    /// What one of them makes of it; of several that differ in it each is named.
+    pub(crate) fn of(self, served_by: Option<DataPlane>) -> impl Iterator<Item = (Whose, Support)> {
+        let Supports { envoy, nginx } = self;
+        let both = [(DataPlane::Envoy, envoy), (DataPlane::Nginx, nginx)];
+        let asked = both.into_iter().filter(move |(one, _)| served_by.is_none_or(|wanted| wanted == *one));
+        let differ = envoy != nginx;
+        let told = if differ { 2 } else { 1 };
+        asked.take(told).map(move |(one, support)| {
+            // Where one serves, only what it lacks is worth its name: the other one has it.
+            let is_named = differ && (served_by.is_none() || matches!(support, Support::Reported(_)));
+            (Whose(is_named.then_some(one)), support)
+        })
+    }
+
+    /// Whether one that serves reads it.
+    pub(crate) fn is_honoured(self, served_by: Option<DataPlane>) -> bool {
+        self.of(served_by).any(|(_, support)| support.is_honoured())
+    }
+}
+
+/// The data plane that something holds for; none: it holds for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Whose(Option<DataPlane>);
+
+impl Whose {
+    /// Why a setting is not there.
+    pub(crate) fn not_supported(self, advice: &str) -> String {
+        match self.0 {
+            Some(data_plane) => format!("not supported by {data_plane}: {advice}"),
+            None => format!("not supported: {advice}"),
+        }
+    }
+
+    /// Something to know about a setting.
+    pub(crate) fn note(self, text: &str) -> String {
+        self.0.map_or_else(|| text.to_owned(), |data_plane| format!("{data_plane}: {text}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONLY_NGINX: Supports = Supports { envoy: Support::Reported("x"), nginx: Support::Full };
+
+    #[test]
+    fn what_is_the_same_everywhere_is_told_once_and_without_a_name() {
+        let told: Vec<_> = Supports::both(Support::Reported("x")).of(None).collect();
+        assert_eq!(told, [(Whose(None), Support::Reported("x"))]);
+        assert_eq!(told[0].0.not_supported("x"), "not supported: x");
+    }
+
+    #[test]
+    fn a_note_names_nobody_where_one_serves() {
+        let differ = Supports { envoy: Support::Needless("x"), nginx: Support::Full };
+        let note = |served_by| differ.of(served_by).next().map(|(whose, _)| whose.note("x"));
+        assert_eq!(note(Some(DataPlane::Envoy)).as_deref(), Some("x"));
+        assert_eq!(note(None).as_deref(), Some("Envoy: x"));
+    }
+
+    #[test]
+    fn what_differs_is_told_of_who_serves() {
+        let all: Vec<_> = ONLY_NGINX.of(None).collect();
+        assert_eq!(all.len(), 2);
+        let envoy: Vec<_> = ONLY_NGINX.of(Some(DataPlane::Envoy)).collect();
+        assert_eq!(envoy, [(Whose(Some(DataPlane::Envoy)), Support::Reported("x"))]);
+        assert_eq!(envoy[0].0.not_supported("x"), "not supported by Envoy: x");
+        assert!(!ONLY_NGINX.is_honoured(Some(DataPlane::Envoy)));
+        assert!(ONLY_NGINX.is_honoured(Some(DataPlane::Nginx)) && ONLY_NGINX.is_honoured(None));
+    }
+}

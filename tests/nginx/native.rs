@@ -1,0 +1,224 @@
+//! What nginx alone serves: it keeps bodies, and writes anew what pods say about where they are.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sluice_tests::artifacts;
+use sluice_tests::http::{self, Request, Response};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::ports::Network;
+use sluice_tests::script::{Answer, Script};
+use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::site::{HOST, Site, page};
+
+async fn start(site: &Site) -> Result<Sluice> {
+    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    Ok(sluice)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_see_redirects_and_cookies_where_they_see_the_pod() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+    let ingress = ingress
+        .annotation("proxy-redirect-from", "http://web.internal:8080/")
+        .annotation("proxy-redirect-to", "https://$http_host/shop/")
+        .annotation("proxy-cookie-domain", "web.internal web.test")
+        .annotation("proxy-cookie-path", "/app/ /shop/")
+        .annotation("proxy-http-version", "1.0");
+    site.manifests.ingress(&ingress)?;
+    let sluice = start(&site).await?;
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let headers = vec![
+        header("Location", "http://web.internal:8080/login?to=$host"),
+        header("Set-Cookie", "a=1; Domain=web.internal; Path=/app/x"),
+        header("Set-Cookie", "b=1; Domain=other.test; Path=/other"),
+    ];
+    site.pods[0].script(Script::echo().answer("/go", Answer { status: 302, headers, ..Answer::default() }));
+    let answer = sluice.get(HOST, "/go").await?;
+    let at = Some("https://web.test/shop/login?to=$host");
+    ensure!(answer.status == 302 && answer.header("location") == at, "{answer:?}");
+    let cookies: Vec<&str> = answer.headers("set-cookie").collect();
+    let expected = ["a=1; Domain=web.test; Path=/shop/x", "b=1; Domain=other.test; Path=/other"];
+    ensure!(cookies == expected, "{cookies:?}");
+    let spoken = sluice.get(HOST, "/").await?.json()?;
+    ensure!(spoken["http"].as_str().is_some_and(|http| http.ends_with("1.0")), "{spoken}");
+    sluice.stop()
+}
+
+/// A request whose body is half there.
+async fn half_a_request(sluice: &Sluice, host: &str) -> Result<TcpStream> {
+    let mut client = TcpStream::connect(sluice.http()).await?;
+    client
+        .write_all(format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 10\r\n\r\nfirst").as_bytes())
+        .await?;
+    Ok(client)
+}
+
+/// What comes in until it ends like this.
+async fn until(stream: &mut TcpStream, end: &str) -> Result<String> {
+    let mut said = Vec::new();
+    let mut bytes = [0; 1024];
+    while !said.ends_with(end.as_bytes()) {
+        let count =
+            tokio::time::timeout(wait::LIMIT, stream.read(&mut bytes)).await.context(end.to_owned())??;
+        ensure!(count > 0, "the end, before {end:?}: {}", String::from_utf8_lossy(&said));
+        said.extend_from_slice(&bytes[..count]);
+    }
+    Ok(String::from_utf8_lossy(&said).into_owned())
+}
+
+/// A pod that answers by hand, and its Ingress.
+async fn by_hand(site: &Site, name: &str, addr: SocketAddr, buffering: &str) -> Result<TcpListener> {
+    let pod = TcpListener::bind(addr).await?;
+    site.manifests.service("default", name, 80, &[addr])?;
+    let host = format!("{name}.test");
+    let ingress = Ingress::new("default", name).host(&host).path("/", name, 80);
+    site.manifests.ingress(&ingress.annotation("proxy-request-buffering", buffering))?;
+    Ok(pod)
+}
+
+async fn answered(mut pod: TcpStream, mut client: TcpStream) -> Result<String> {
+    pod.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
+    until(&mut client, "\r\n\r\n").await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pod_sees_a_body_when_it_is_there_or_while_it_comes() -> Result<()> {
+    let (site, network) = (Site::start(1, 1).await?, Network::reserve()?);
+    let whole = by_hand(&site, "whole", network.pod(0), "on").await?;
+    let stream = by_hand(&site, "stream", network.pod(1), "off").await?;
+    let sluice = start(&site).await?;
+
+    let mut client = half_a_request(&sluice, "stream.test").await?;
+    let (mut pod, _) = tokio::time::timeout(wait::LIMIT, stream.accept()).await.context("a connection")??;
+    ensure!(until(&mut pod, "first").await?.starts_with("POST / HTTP/1.1"));
+    client.write_all(b"later").await?;
+    until(&mut pod, "later").await?;
+    ensure!(answered(pod, client).await?.starts_with("HTTP/1.1 204"));
+
+    let mut client = half_a_request(&sluice, "whole.test").await?;
+    // By then nginx has read the half.
+    for _ in 0..20 {
+        ensure!(http::send(sluice.http(), &page()).await?.status == 200);
+    }
+    let early = tokio::time::timeout(std::time::Duration::from_millis(200), whole.accept()).await;
+    ensure!(early.is_err(), "the pod is asked before the body is there");
+    client.write_all(b"later").await?;
+    let (mut pod, _) = tokio::time::timeout(wait::LIMIT, whole.accept()).await.context("a connection")??;
+    until(&mut pod, "firstlater").await?;
+    ensure!(answered(pod, client).await?.starts_with("HTTP/1.1 204"));
+    sluice.stop()
+}
+
+/// As in ingress-nginx: one buffer of 4k, unless somebody says more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_head_of_an_answer_fits_into_one_buffer() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let large = Ingress::new("default", "large").host("large.test").path("/", "web", 80);
+    site.manifests.ingress(&large.annotation("proxy-buffer-size", "16k"))?;
+    let sluice = start(&site).await?;
+    let headers = vec![("x-long".to_owned(), "a".repeat(6000))];
+    site.pods[0].script(Script::echo().answer("/long", Answer { headers, ..Answer::default() }));
+    let status = async |host| sluice.get(host, "/long").await.map(|answer: Response| answer.status);
+    let (usual, large) = (status(HOST).await?, status("large.test").await?);
+    ensure!((usual, large) == (502, 200), "{usual} {large}");
+    sluice.stop()
+}
+
+/// A tenant's values that nginx would refuse, and all of its configuration with them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_that_nginx_would_refuse_cost_nothing_but_themselves() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let bad = Ingress::new("default", "bad").host("bad.test").path("/", "web", 80);
+    let bad = bad
+        .annotation("proxy-buffers-number", "2")
+        .annotation("proxy-busy-buffers-size", "900k")
+        .annotation("proxy-max-temp-file-size", "1")
+        .annotation("proxy-redirect-from", "$nonsense")
+        .annotation("proxy-cookie-path", "/ \"/; Secure\"")
+        .annotation("ssl-ciphers", "NONSENSE");
+    site.manifests.ingress(&bad)?;
+    let sluice = start(&site).await?;
+    sluice.wait_for_status("bad.test", "/", 200).await?;
+    for name in [
+        "proxy-busy-buffers-size",
+        "proxy-max-temp-file-size",
+        "proxy-redirect-from",
+        "proxy-cookie-path",
+        "ssl-ciphers",
+    ] {
+        let field = format!("default/bad: annotation {name}: expected");
+        ensure!(
+            sluice.log().lines().iter().any(|line| line.contains(&field)),
+            "{name}:\n{}",
+            sluice.log().tail()
+        );
+    }
+    let request = Request::get("bad.test", "/");
+    ensure!(http::send(sluice.http(), &request).await?.pod() == Some("web-0"));
+    sluice.stop()
+}
+
+/// What an operator or a tenant may write and nginx could not read: it costs that part, and the rest changes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let headers = json!({"x-long": "a".repeat(4050), "x-short": "here"});
+    let map = |name: &str, data: Value| {
+        let metadata = json!({"namespace": "default", "name": name});
+        site.manifests
+            .object(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
+    };
+    map("headers", headers)?;
+    let long = |letter: &str, length| letter.repeat(length);
+    let data = json!({
+        "block-user-agents": format!("{},{},bad", long("a", 5000), long("b", 600)),
+        "block-referers": long("c", 3000),
+        "add-headers": "default/headers",
+        "proxy-set-headers": "default/headers",
+        "ssl-ecdh-curve": "X25519MLKEM768:X25519",
+    });
+    map("sluice", data)?;
+    let classes: String = ('b'..='u').map(|letter| format!("[a-{letter}1-9]")).collect();
+    let pattern = Ingress::new("default", "pattern").host("pattern.test").annotation("use-regex", "true");
+    site.manifests.ingress(&pattern.path(&format!("/(?:{classes}){{120}}"), "web", 80))?;
+    let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
+    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    let page = sluice.get(HOST, "/").await?;
+    ensure!(page.header("x-short") == Some("here") && page.header("x-long").is_none(), "{page:?}");
+    for agent in [long("b", 600), "bad".to_owned()] {
+        let blocked = http::send(sluice.http(), &self::page().header("user-agent", &agent)).await?;
+        ensure!(blocked.status == 403, "{agent}: {blocked:?}");
+    }
+    let referred = http::send(sluice.http(), &self::page().header("referer", &long("c", 3000))).await?;
+    ensure!(referred.status == 403, "{referred:?}");
+    for key in ["block-user-agents", "add-headers", "proxy-set-headers", "ssl-ecdh-curve"] {
+        let said = format!("ConfigMap default/sluice: data.{key}: ");
+        let is_said =
+            sluice.log().lines().iter().any(|line| line.contains(&said) && line.contains("nginx data plane"));
+        // An OpenSSL from 3.5 on has the curve.
+        ensure!(is_said || key == "ssl-ecdh-curve" && new_openssl()?, "{key}:\n{}", sluice.log().tail());
+    }
+    ensure!(
+        sluice.log().lines().iter().any(|line| line.contains("more than PCRE takes")),
+        "{}",
+        sluice.log().tail()
+    );
+    sluice.stop()
+}
+
+fn new_openssl() -> Result<bool> {
+    let output = std::process::Command::new(artifacts::nginx()?).arg("-V").output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (_, version) = said.rsplit_once("OpenSSL ").context("an OpenSSL")?;
+    let old = ["1.", "3.0", "3.1", "3.2", "3.3", "3.4"];
+    Ok(!old.iter().any(|old| version.starts_with(old)))
+}

@@ -13,12 +13,11 @@
 //! nginx takes its routes from a file and its endpoints from the log alone. A reload takes a while, so the log names what
 //! the former configuration led to until all workers have the new one.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use sluice_ir::{Backend, BackendId, Config};
-use sluice_translate::{Change, ObjectKey, Options, Report, Translation, translate};
-use sluice_xds::{Settings, Store, Update};
+use sluice_ir::Config;
+use sluice_translate::{Change, Changes, Options, Report, Updated};
+use sluice_xds::{Routes, Settings, Store, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -38,13 +37,6 @@ const FAREWELL: Duration = Duration::from_millis(50);
 /// The same for nginx: it is asked whether it likes its new configuration, reloads, and every worker starts anew.
 const NGINX_FAREWELL: Duration = Duration::from_secs(5);
 
-/// What the events of a while come to.
-#[derive(Debug, Default)]
-struct Pending {
-    everything: bool,
-    endpoints: BTreeSet<ObjectKey>,
-}
-
 /// What data planes read.
 #[derive(Clone, Debug)]
 pub(crate) struct Served {
@@ -63,6 +55,7 @@ pub(crate) struct Publisher {
     settings: Settings,
     served: Served,
     metrics: Controller,
+    routes: Routes,
     nginx: Option<Configurations>,
     told: Told,
     /// What nginx does not serve.
@@ -80,8 +73,9 @@ impl Publisher {
         metrics: Controller,
         told: Told,
     ) -> Self {
-        let (nginx, unserved, ready, farewell) = (None, Vec::new(), false, None);
-        Publisher { view, options, settings, served, metrics, nginx, told, unserved, ready, farewell }
+        let (routes, nginx) = (Routes::default(), None);
+        let (unserved, ready, farewell) = (Vec::new(), false, None);
+        Publisher { view, options, settings, served, metrics, routes, nginx, told, unserved, ready, farewell }
     }
 
     /// Also writes nginx's configurations.
@@ -91,7 +85,7 @@ impl Publisher {
 
     /// Runs until the source ends.
     pub(crate) async fn run(mut self, mut events: UnboundedReceiver<Vec<Event>>) {
-        let mut pending = Pending { everything: true, ..Pending::default() };
+        let mut pending = Changes::everything();
         loop {
             let batch = tokio::select! {
                 batch = events.recv() => batch,
@@ -112,7 +106,7 @@ impl Publisher {
         }
     }
 
-    fn take(&mut self, events: Vec<Event>, pending: &mut Pending) {
+    fn take(&mut self, events: Vec<Event>, pending: &mut Changes) {
         let mut resources = self.view.resources_mut();
         for event in events {
             let change = match event {
@@ -131,83 +125,75 @@ impl Publisher {
                     Change::Nothing
                 }
             };
-            match change {
-                Change::Nothing => {}
-                Change::Endpoints(services) => pending.endpoints.extend(services),
-                Change::Everything => pending.everything = true,
-            }
+            pending.add(change);
         }
     }
 
-    async fn publish(&mut self, pending: Pending) {
-        if pending.everything {
-            self.publish_everything().await;
-        } else if !pending.endpoints.is_empty() {
-            self.publish_endpoints(&pending.endpoints).await;
-        } else {
+    async fn publish(&mut self, changes: Changes) {
+        if changes.is_empty() {
             return;
+        }
+        let (before, updated) = self.translate(&changes);
+        match before {
+            Some(before) => self.publish_routes(&before).await,
+            None if updated.backends.is_empty() => {}
+            None => self.publish_endpoints(&updated).await,
         }
         self.view.note_published();
         self.told.tell(&self.view.translation(), &self.unserved);
     }
 
-    /// The short way, at the cost of what changed: only endpoints moved.
-    async fn publish_endpoints(&mut self, services: &BTreeSet<ObjectKey>) {
-        let Some((changed, arrivals, farewell)) = self.refresh(services) else {
-            return self.publish_everything().await;
-        };
-        self.announce(arrivals).await;
-        self.served.log.publish(|log| log.refresh(self.view.translation().config(), &changed));
-        self.schedule(farewell);
+    /// Brings the translation up to date. Says what was served before, unless backends alone are not as they were.
+    fn translate(&self, changes: &Changes) -> (Option<Config>, Updated) {
+        let mut translation = self.view.translation_mut();
+        let before = (!changes.is_of_endpoints()).then(|| translation.config().clone());
+        let updated = translation.update(changes, &self.view.resources(), &self.options);
+        self.metrics.translated(&updated);
+        // Missing pods move requests to those who tell about errors.
+        let moved = || (!updated.servers.is_empty()).then(|| updated.undone(translation.config()));
+        (before.or_else(moved), updated)
     }
 
-    /// Nothing, when it takes more than that.
-    fn refresh(&self, services: &BTreeSet<ObjectKey>) -> Option<(BTreeSet<BackendId>, Update, Update)> {
-        let mut translation = self.view.translation_mut();
-        let before = backends_of(services, &translation);
-        let changed = translation.refresh_endpoints(services, &self.view.resources(), &self.options)?;
-        let now = &translation.config().backends;
+    /// The short way, at the cost of what changed: only endpoints moved.
+    async fn publish_endpoints(&mut self, updated: &Updated) {
         let (mut arrivals, mut farewell) = (Update::default(), Update::default());
-        for id in &changed {
-            let Some(backend) = now.get(id) else { continue };
-            let staying = before.get(id).map(|old| old.with_endpoints_of(backend));
+        for (id, before) in &updated.backends {
+            let translation = self.view.translation();
+            let Some(backend) = translation.config().backends.get(id) else { continue };
+            let staying = before.as_ref().map(|old| old.with_endpoints_of(backend));
             arrivals.endpoints(id, staying.as_ref().unwrap_or(backend));
             farewell.endpoints(id, backend);
         }
-        Some((changed, arrivals, farewell))
-    }
-
-    async fn publish_everything(&mut self) {
-        let (before, arrivals) = self.translate();
         self.announce(arrivals).await;
-        let farewell = self.lead_there(&before);
+        self.served.log.publish(|log| log.refresh(self.view.translation().config(), updated.backends.keys()));
         self.schedule(farewell);
     }
 
-    /// Translates everything; returns what was served before and what must be known first.
-    fn translate(&self) -> (Translation, Update) {
-        let translation = translate(&self.view.resources(), &self.options);
-        let before = std::mem::replace(&mut *self.view.translation_mut(), translation);
-        let arrivals = Update::arrivals(before.config(), self.view.translation().config());
-        (before, arrivals)
+    async fn publish_routes(&mut self, before: &Config) {
+        let arrivals = Update::arrivals(before, self.view.translation().config());
+        self.announce(arrivals).await;
+        let farewell = self.lead_there(before);
+        self.schedule(farewell);
     }
 
     /// Lets the filter and the routes use what is known by now; returns what can go then.
-    fn lead_there(&mut self, before: &Translation) -> Update {
+    fn lead_there(&mut self, before: &Config) -> Update {
         let translation = self.view.translation();
         let config = translation.config();
-        self.served.guards.publish(config, Some(before.config()));
+        self.served.guards.publish(config, Some(before));
         if let Some(nginx) = &self.nginx {
-            self.served.log.publish(|log| log.replace(&config.with_routes_of(before.config())));
+            self.served.log.publish(|log| log.replace(&config.with_routes_of(before)));
             self.unserved = nginx.publish(&translation);
         } else {
-            self.served.log.publish(|log| log.replace(config));
-            self.served.store.apply(Update::routing(config, &self.settings));
+            self.served.log.publish(|log| log.advance(before, config));
+            let routing = Update::routing_with(&mut self.routes, config, &self.settings);
+            self.served.store.apply(routing);
+            self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
         let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
-        Update::farewells(before.config(), config)
+        Update::farewells(before, config)
     }
 
     async fn announce(&mut self, arrivals: Update) {
@@ -236,12 +222,6 @@ impl Publisher {
             }
         }
     }
-}
-
-fn backends_of(services: &BTreeSet<ObjectKey>, translation: &Translation) -> BTreeMap<BackendId, Backend> {
-    let config = translation.config();
-    let ids = services.iter().flat_map(|service| translation.backends_of(service));
-    ids.filter_map(|id| Some((id.clone(), config.backends.get(id)?.clone()))).collect()
 }
 
 async fn until(at: Option<Instant>) {

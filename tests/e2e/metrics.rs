@@ -85,15 +85,25 @@ async fn requests_are_counted_by_ingress_when_that_is_asked_for() -> Result<()> 
         sample(sluice.health(), name, &labels).await.ok().flatten().filter(|requests| *requests >= 3.0)
     };
     wait::until("the requests to be counted", counted).await?;
-    for name in
-        ["request_duration_seconds", "header_duration_seconds", "response_duration_seconds", "response_size"]
-    {
+    for name in [
+        "request_duration_seconds",
+        "connect_duration_seconds",
+        "header_duration_seconds",
+        "response_duration_seconds",
+        "response_size",
+    ] {
         let count = format!("nginx_ingress_controller_{name}_count");
         let measured = sample(sluice.health(), &count, &labels).await?;
         ensure!(measured >= Some(3.0), "{name}: {measured:?}");
     }
-    let bytes = sample(sluice.health(), "nginx_ingress_controller_response_size_sum", &labels).await?;
-    ensure!(bytes > Some(0.0), "responses of {bytes:?} bytes");
+    let sum = async |name: &str| {
+        let name = format!("nginx_ingress_controller_{name}_sum");
+        sample(sluice.health(), &name, &labels).await?.with_context(|| format!("no {name}"))
+    };
+    ensure!(sum("response_size").await? > 0.0, "responses of nothing");
+    // Somebody has connected first, and that is a part of its request.
+    let (connecting, all) = (sum("connect_duration_seconds").await?, sum("request_duration_seconds").await?);
+    ensure!(connecting > 0.0 && connecting < all, "{connecting} s of {all} s");
     let page = http::get(sluice.health(), "metrics", "/metrics").await?.text();
     ensure!(!page.contains("nobody.test"), "clients choose no labels");
     sluice.stop()

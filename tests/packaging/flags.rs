@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use sluice_tests::artifacts;
 
@@ -83,10 +83,54 @@ fn the_values_are_the_defaults_of_the_flags() -> Result<()> {
     Ok(())
 }
 
+/// The command line of the controller.
+fn controller(values: &Value) -> Result<Vec<String>> {
+    let pods = pods(&objects(values)?);
+    let pod = pods.iter().find(|pod| pod.name.ends_with("-controller")).context("no controller")?;
+    let args =
+        pod.containers().next().and_then(|container| container["args"].as_array()).context("no args")?;
+    Ok(args.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+}
+
+fn with_extra(flag: &str) -> Value {
+    json!({"controller": {"extraArgs": {flag: "x"}}})
+}
+
 #[test]
 fn extra_flags_reach_the_controller() -> Result<()> {
-    let values = json!({"controller": {"extraArgs": {"drain-timeout": "3"}}});
-    let text = serde_json::to_string(&objects(&values)?)?;
-    ensure!(text.contains("\"--drain-timeout=3\""), "{text}");
+    let args = controller(&json!({"controller": {"extraArgs": {"drain-timeout": "3", "v": "2"}}}))?;
+    ensure!(args.ends_with(&["--drain-timeout=3".to_owned(), "--v=2".to_owned()]), "{args:?}");
+    Ok(())
+}
+
+/// Both would be on the command line, and the rights, ports and mounts of the chart would belong to only one of them.
+#[test]
+fn a_flag_that_the_chart_sets_is_refused_with_the_value_to_set_instead() -> Result<()> {
+    for (case, values) in cases() {
+        let extra = values.pointer("/controller/extraArgs").cloned().unwrap_or_default();
+        for flag in controller(&values)? {
+            let Some((flag, _)) = flag.strip_prefix("--").and_then(|flag| flag.split_once('=')) else {
+                continue;
+            };
+            if flag == "publish-service" || extra.get(flag).is_some() {
+                continue;
+            }
+            let Err(error) = objects(&with_extra(flag)) else {
+                bail!("{case}: a second --{flag} is rendered")
+            };
+            let said = format!("controller.extraArgs.{flag}: the chart sets --{flag} itself; ");
+            ensure!(format!("{error:#}").contains(&said), "{case}: {error:#}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn who_names_the_addresses_is_asked_instead_of_the_service_of_the_chart() -> Result<()> {
+    for flag in ["publish-service", "publish-status-address"] {
+        let args = controller(&with_extra(flag))?;
+        let published: Vec<_> = args.iter().filter(|arg| arg.starts_with("--publish")).collect();
+        ensure!(published == [&format!("--{flag}=x")], "{args:?}");
+    }
     Ok(())
 }

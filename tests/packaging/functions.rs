@@ -1,8 +1,9 @@
 //! The functions of Helm that the chart uses, and no others.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use gotmpl::{Template, Value as Item, to_value};
+use gotmpl::{Template, TemplateError, Value as Item, to_value};
 use serde_json::{Value, json};
 
 use crate::chart::folder;
@@ -23,6 +24,12 @@ pub(crate) fn all(engine: Template) -> Template {
             let map = args.first().map(to_json).unwrap_or_default();
             Ok(Item::Bool(map.get(text(args.get(1))).is_some()))
         })
+        .func("trim", move |args| string(text(args.first()).trim().to_owned()))
+        .func("dict", |args| {
+            let pairs = args.chunks(2).map(|pair| (text(pair.first()), pair.get(1).map(to_json)));
+            to_value(&pairs.collect::<BTreeMap<_, _>>())
+        })
+        .func("fail", |args| Err(TemplateError::Exec(text(args.first()))))
         .func("list", |args| Ok(Item::List(args.to_vec().into())))
         .func("lookup", |args| to_value(&look_up(&text(args.get(3)))))
         .func("b64enc", move |args| string(format!("base64 of {}", text(args.first()))))

@@ -26,6 +26,7 @@ mod tls;
 mod transport;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -65,9 +66,9 @@ pub struct Config {
     #[serde(skip_serializing_if = "is_default")]
     pub edge: Edge,
     /// By name; the catch-all server is always there.
-    pub servers: BTreeMap<ServerName, Server>,
+    pub servers: BTreeMap<ServerName, Arc<Server>>,
     /// Every backend that a location names.
-    pub backends: BTreeMap<BackendId, Backend>,
+    pub backends: BTreeMap<BackendId, Arc<Backend>>,
     /// Ports beside those for HTTP.
     #[serde(skip_serializing_if = "is_default")]
     pub streams: BTreeMap<StreamPort, Stream>,
@@ -102,10 +103,10 @@ impl Config {
         let known: BTreeSet<&LocationId> = decided.map(|location| &location.id).collect();
         for (name, server) in &other.servers {
             let gone = server.locations.iter().filter(|location| !known.contains(&location.id)).cloned();
-            both.servers.entry(name.clone()).or_default().locations.extend(gone);
+            Arc::make_mut(both.servers.entry(name.clone()).or_default()).locations.extend(gone);
         }
         for (id, backend) in &other.backends {
-            both.backends.entry(id.clone()).or_insert_with(|| backend.clone());
+            both.backends.entry(id.clone()).or_insert_with(|| Arc::clone(backend));
         }
         both
     }
@@ -117,8 +118,6 @@ fn locations(config: &Config) -> impl Iterator<Item = &Location> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn forwarding(path: &str, service: &str) -> Config {
@@ -126,8 +125,8 @@ mod tests {
         let path = PathMatch::Exact(path.to_owned());
         let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
         let mut config = Config::default();
-        config.servers.insert(name, Server { locations: vec![location], ..Server::default() });
-        config.backends.insert(id, Backend::default());
+        config.servers.insert(name, Arc::new(Server { locations: vec![location], ..Server::default() }));
+        config.backends.insert(id, Arc::default());
         config
     }
 

@@ -64,8 +64,9 @@ struct EdgeConf<'a> {
 
 pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Unserved>) -> String {
     let default = Server::default();
-    let named = config.servers.iter().filter(|(name, _)| **name != ServerName::CatchAll);
-    let catch_all = config.servers.get(&ServerName::CatchAll).unwrap_or(&default);
+    let named = config.servers.iter().map(|(name, server)| (name, server.as_ref()));
+    let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
+    let catch_all = config.servers.get(&ServerName::CatchAll).map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let (limits, zones) = Zones::of(config);
     let scene = Scene { config, settings, limits: &limits };

@@ -18,7 +18,11 @@ fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
     let path = PathMatch::Prefix("/".to_owned());
     let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
     let server = Server { locations: vec![Location { canaries, ..location }], ..Server::default() };
-    Config { servers: [(name, server)].into(), backends: [(id, backend)].into(), ..Config::default() }
+    Config {
+        servers: [(name, server.into())].into(),
+        backends: [(id, backend.into())].into(),
+        ..Config::default()
+    }
 }
 
 #[test]

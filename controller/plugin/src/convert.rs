@@ -63,20 +63,30 @@ pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wir
 /// The locations that the filter has a say in: those that forward to one of [`backends`], and what error services are
 /// asked by.
 pub(crate) fn locations(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
+    config.servers.values().flat_map(|server| forwarding(server, config)).chain(asked(config))
+}
+
+/// What error services are asked by.
+pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     let services = config.error_services().into_iter().filter(|id| is_inside(id, config));
     let told = |id: &ir::BackendId| {
         let backend = id.to_string();
         (ir::ErrorPages::route(id), wire::Location { backend, canaries: Vec::new(), session_path: None })
     };
-    forwarding(config).chain(services.map(told))
+    services.map(told)
 }
 
-fn is_inside(id: &ir::BackendId, config: &ir::Config) -> bool {
+/// Whether the filter chooses for a backend, if it is there.
+pub(crate) fn is_inside(id: &ir::BackendId, config: &ir::Config) -> bool {
     config.backends.get(id).is_none_or(|backend| backend.outside.is_none())
 }
 
-fn forwarding(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
-    config.servers.values().flat_map(|server| &server.locations).filter_map(|location| {
+/// The locations of one server that forward to one of [`backends`].
+pub(crate) fn forwarding<'a>(
+    server: &'a ir::Server,
+    config: &'a ir::Config,
+) -> impl Iterator<Item = (String, wire::Location)> + 'a {
+    server.locations.iter().filter_map(|location| {
         let ir::Action::Forward(id) = &location.action else { return None };
         let forwards = || wire::Location {
             backend: id.to_string(),

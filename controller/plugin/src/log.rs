@@ -57,6 +57,28 @@ impl Log {
         self.record(Step { base, locations, backends })
     }
 
+    /// Publishes a whole configuration, after that of `before`; `false` when that changes nothing. The same as
+    /// [`replace`](Self::replace), but what both configurations share is not looked at.
+    pub fn advance(&mut self, before: &ir::Config, now: &ir::Config) -> bool {
+        let changed_backends = changed(&before.backends, &now.backends);
+        if changed_backends.iter().any(|id| convert::is_inside(id, before) != convert::is_inside(id, now)) {
+            // Locations of servers that are as before may be the filter's now, or not any more.
+            return self.replace(now);
+        }
+        let base = self.version();
+        let servers = changed(&before.servers, &now.servers);
+        let of = |config: &ir::Config| -> BTreeMap<String, wire::Location> {
+            let servers = servers.iter().filter_map(|name| config.servers.get(*name));
+            let forwarding = servers.flat_map(|server| convert::forwarding(server, config));
+            forwarding.chain(convert::asked(config)).collect()
+        };
+        let (was, mut is) = (of(before), of(now));
+        let mut locations: BTreeSet<String> = was.into_keys().chain(is.keys().cloned()).collect();
+        locations.retain(|id| self.locations.set(id, is.remove(id)));
+        let backends = self.set_backends(now, changed_backends);
+        self.record(Step { base, locations, backends })
+    }
+
     /// Publishes what became of these backends; `false` when that changes nothing.
     pub fn refresh<'a>(
         &mut self,
@@ -64,6 +86,16 @@ impl Log {
         backends: impl IntoIterator<Item = &'a ir::BackendId>,
     ) -> bool {
         let base = self.version();
+        let backends = self.set_backends(config, backends);
+        self.record(Step { base, locations: BTreeSet::new(), backends })
+    }
+
+    /// Names those that are not as before.
+    fn set_backends<'a>(
+        &mut self,
+        config: &ir::Config,
+        backends: impl IntoIterator<Item = &'a ir::BackendId>,
+    ) -> BTreeSet<String> {
         let mut touched = BTreeSet::new();
         for id in backends {
             let backend = config.backends.get(id).filter(|backend| backend.outside.is_none());
@@ -72,7 +104,7 @@ impl Log {
                 touched.insert(id.to_string());
             }
         }
-        self.record(Step { base, locations: BTreeSet::new(), backends: touched })
+        touched
     }
 
     fn record(&mut self, step: Step) -> bool {
@@ -134,6 +166,15 @@ impl Log {
             removed_backends,
         }
     }
+}
+
+/// The keys of what is not the same in both. Values that are shared are not looked into.
+fn changed<'a, K: Ord, V: Eq>(
+    before: &'a BTreeMap<K, Arc<V>>,
+    now: &'a BTreeMap<K, Arc<V>>,
+) -> BTreeSet<&'a K> {
+    let new = now.iter().filter(|(key, value)| before.get(key) != Some(value)).map(|(key, _)| key);
+    new.chain(before.keys().filter(|key| !now.contains_key(key))).collect()
 }
 
 /// Entries by id, with the sum of their hashes.
@@ -228,7 +269,8 @@ mod tests {
             endpoints: addresses.iter().map(|a| ir::Endpoint::at(a.parse().unwrap())).collect(),
             ..ir::Backend::default()
         };
-        let backends = endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), backend(a)));
+        let backends =
+            endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), Arc::new(backend(a))));
         ir::Config { backends: backends.collect(), ..ir::Config::default() }
     }
 
@@ -275,6 +317,33 @@ mod tests {
         assert!(log.replace(&config));
         assert!(!log.replace(&config));
         assert!(!log.refresh(&config, config.backends.keys()));
+    }
+
+    #[test]
+    fn what_both_share_need_not_be_looked_at() {
+        let (mut short, mut long) = (Log::default(), Log::default());
+        let name = ir::ServerName::parse("a.test").unwrap();
+        let leading = |service: &str, outside: bool| {
+            let mut config = config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]);
+            let id = ir::BackendId::new("n", service, 80);
+            let host = ir::Hostname::parse("b.test").unwrap();
+            let outside = outside.then_some(ir::Outside { host, port: 80 });
+            Arc::make_mut(config.backends.entry(ir::BackendId::new("n", "b", 80)).or_default()).outside =
+                outside;
+            let path = ir::PathMatch::Prefix("/".to_owned());
+            let location = ir::Location::new(&name, path, ir::Action::Forward(id), Arc::default());
+            let server = ir::Server { locations: vec![location], ..ir::Server::default() };
+            config.servers.insert(name.clone(), server.into());
+            config
+        };
+        let mut before = ir::Config::default();
+        let steps = [leading("a", false), leading("b", false), leading("b", true), config(&[("c", &[])])];
+        for now in steps {
+            assert_eq!(short.advance(&before, &now), long.replace(&now));
+            assert_eq!((short.version(), short.snapshot()), (long.version(), long.snapshot()));
+            assert!(!short.advance(&now, &now.clone()));
+            before = now;
+        }
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Guards {
             // A Service that is gone is nobody, not a name to look up.
             translation.config().backends.get(id).cloned().unwrap_or_default()
         });
-        questions::judge(question, pods.as_ref(), &self.memory, check).await
+        questions::judge(question, pods.as_deref(), &self.memory, check).await
     }
 
     fn table(&self) -> Arc<Table> {

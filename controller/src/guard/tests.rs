@@ -23,7 +23,7 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
     let path = PathMatch::Prefix("/".to_owned());
     let location = Location::new(&name, path, Action::Denied, Shared::new(policy));
     let mut config = Config::default();
-    config.servers.insert(name, Server { locations: vec![location], ..Server::default() });
+    config.servers.insert(name, Server { locations: vec![location], ..Server::default() }.into());
     config.users.insert(id, Sensitive::new(users.to_owned()));
     config
 }

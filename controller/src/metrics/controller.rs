@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
 use sluice_ir::{Action, Backend};
-use sluice_translate::{Kind, Translation};
-use sluice_xds::Store;
+use sluice_translate::{Kind, Translation, Updated};
+use sluice_xds::{Routes, Store};
 
 use crate::view::View;
 
@@ -26,6 +26,9 @@ struct Families {
     /// nginx has not taken what it was given last; it serves what it had before.
     refused: AtomicBool,
     orphan_ingress: GaugeVec,
+    translated: IntCounter,
+    resolved: IntCounter,
+    rendered: IntCounter,
     /// Scrapes may come together; each refreshes what it shows.
     refreshing: Mutex<()>,
 }
@@ -56,8 +59,29 @@ impl Controller {
                 "1 for an Ingress that leads to no Service, or to one without endpoints",
                 &["namespace", "ingress", "type"],
             )?,
+            translated: counter(
+                "translated_ingresses_total",
+                "Ingresses that were translated because something they depend on has changed",
+            )?,
+            resolved: counter(
+                "resolved_backends_total",
+                "Backends that were looked up among Services and endpoints",
+            )?,
+            rendered: counter("rendered_hosts_total", "Hosts of which the routes were made again for Envoy")?,
             refreshing: Mutex::new(()),
         })))
+    }
+
+    /// The translation has been brought up to date: what that took, in work rather than in time.
+    pub(crate) fn translated(&self, updated: &Updated) {
+        self.0.translated.inc_by(updated.ingresses as u64);
+        self.0.resolved.inc_by(updated.resolved as u64);
+    }
+
+    /// How many hosts were rendered so far.
+    pub(crate) fn rendered(&self, routes: &Routes) {
+        let rendered = &self.0.rendered;
+        rendered.inc_by(routes.rendered().saturating_sub(rendered.get()));
     }
 
     /// A whole configuration has been published; with nginx: it has reloaded.
@@ -101,7 +125,8 @@ fn orphans(translation: &Translation, gauge: &GaugeVec) {
     let config = translation.config();
     for location in config.servers.values().flat_map(|server| &server.locations) {
         let Action::Forward(backend) = &location.action else { continue };
-        let leads_nowhere = |backend: &Backend| backend.endpoints.is_empty() && backend.outside.is_none();
+        let leads_nowhere =
+            |backend: &Arc<Backend>| backend.endpoints.is_empty() && backend.outside.is_none();
         let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
         if let Some(key) = translation.owner(&location.id).filter(|_| is_empty) {
             gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"]).set(1.0);

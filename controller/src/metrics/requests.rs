@@ -37,6 +37,7 @@ struct Inner {
     series: Cap,
     requests: IntCounterVec,
     duration: HistogramVec,
+    connect: HistogramVec,
     header: HistogramVec,
     response: HistogramVec,
     request_size: HistogramVec,
@@ -83,6 +84,11 @@ impl Requests {
             duration: histogram(
                 "request_duration_seconds",
                 "From the first byte of the client to the last byte for it",
+                times,
+            )?,
+            connect: histogram(
+                "connect_duration_seconds",
+                "What connecting to a pod took; 0 on a kept connection",
                 times,
             )?,
             header: histogram(
@@ -159,6 +165,7 @@ impl Inner {
         self.requests.with_label_values(&labels).inc();
         for (family, time) in [
             (&self.duration, request.duration),
+            (&self.connect, request.connecting),
             (&self.header, request.to_header),
             (&self.response, request.to_end),
         ] {
@@ -194,6 +201,7 @@ impl Inner {
         drop_series(&self.requests, &labels);
         for family in [
             &self.duration,
+            &self.connect,
             &self.header,
             &self.response,
             &self.request_size,

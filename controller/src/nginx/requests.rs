@@ -46,6 +46,7 @@ struct Line {
     method: String,
     status: String,
     duration: String,
+    connecting: String,
     to_header: String,
     to_end: String,
     received: u64,
@@ -127,6 +128,7 @@ fn request(line: &[u8]) -> Option<Request> {
         method: method(&line.method),
         status: line.status.parse().ok()?,
         duration: seconds(&line.duration),
+        connecting: seconds(&line.connecting),
         to_header: seconds(&line.to_header),
         to_end: seconds(&line.to_end),
         received: line.received,
@@ -152,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = r#"{"location":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
+    const LINE: &str = r#"{"location":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","connecting":"0.000, 0.001","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
 
     fn log() -> (tempfile::TempDir, RequestLog, File) {
         let folder = tempfile::tempdir().unwrap();
@@ -172,6 +174,7 @@ mod tests {
             method: "GET",
             status: 200,
             duration: Some(Duration::from_millis(30)),
+            connecting: Some(Duration::from_millis(1)),
             to_header: Some(Duration::from_millis(20)),
             to_end: None,
             received: 100,

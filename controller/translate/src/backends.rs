@@ -1,8 +1,8 @@
 //! Services and their ports: what an Ingress backend leads to.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU8;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 use sluice_ir::{Backend, BackendId, Endpoint, Hostname, Outside, Transport};
 
 use crate::annotations::Balance;
+use crate::claims::Seniority;
 use crate::endpoints::{self, Wanted};
 use crate::outside::{Target, is_forbidden};
+use crate::references::Seen;
 use crate::report::Reporter;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
@@ -76,62 +78,68 @@ pub(crate) struct Source {
     pub(crate) uses: Vec<Use>,
 }
 
-/// The backends that locations name, while a translation collects them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Registry {
-    /// What pods are usually spoken to with: it is not named in ids.
-    pub(crate) usual: Transport,
-    balances: BTreeMap<BackendId, Balance>,
-    sources: BTreeMap<BackendId, Source>,
+/// One place where a backend is named, and what is wanted of it there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) id: BackendId,
+    pub(crate) origin: Origin,
+    pub(crate) balance: Balance,
+    pub(crate) transport: Transport,
+    pub(crate) attempts: NonZeroU8,
+    pub(crate) usage: Use,
 }
 
-impl Registry {
+/// Who names backends, in the order in which they are heard.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Turn {
+    #[default]
+    Flags,
+    Ingress(Seniority),
+    /// The ConfigMaps of ports without HTTP.
+    Ports,
+}
+
+/// The order of everything that is said: by whom, and as which of the things that they say.
+pub(crate) type Rank = (Arc<Turn>, usize);
+
+/// Backends as they are named. What becomes of a backend that several name, the ledger says.
+#[derive(Debug, Default)]
+pub(crate) struct Uses {
+    /// What pods are usually spoken to with: it is not named in ids.
+    usual: Transport,
+    turn: Arc<Turn>,
+    said: usize,
+    pub(crate) named: Vec<(Rank, Named)>,
+}
+
+impl Uses {
+    pub(crate) fn new(usual: &Transport) -> Self {
+        Uses { usual: usual.clone(), ..Uses::default() }
+    }
+
+    /// Whose turn it is from now on.
+    pub(crate) fn turn(&mut self, turn: Turn) {
+        (self.turn, self.said) = (Arc::new(turn), 0);
+    }
+
+    /// The next rank.
+    pub(crate) fn rank(&mut self) -> Rank {
+        self.said += 1;
+        (Arc::clone(&self.turn), self.said)
+    }
+
     /// Notes that a backend is used and says its id.
-    pub(crate) fn use_of(&mut self, origin: Origin, terms: Terms<'_>, usage: Use) -> BackendId {
+    pub(crate) fn name(&mut self, origin: Origin, terms: Terms<'_>, usage: Use) -> BackendId {
         let Terms { transport, balance, attempts } = terms;
         let usual = match &origin {
             Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
             Origin::Outside(outside) => BackendId::outside(outside),
         };
-        // Whoever speaks to the pods, and how: the first decides how they are chosen, and the first that asks for
-        // sessions has them. [`Registry::settle`] tells the others.
-        let settled = self.balances.entry(usual.clone()).or_insert_with(|| balance.clone());
-        settled.affinity = settled.affinity.take().or_else(|| balance.affinity.clone());
-        let balance = settled.clone();
         let id = if *transport == self.usual { usual } else { usual.variant(&label(transport)) };
-        let new = || Source { origin, balance, transport: transport.clone(), attempts, uses: Vec::new() };
-        let source = self.sources.entry(id.clone()).or_insert_with(new);
-        source.attempts = source.attempts.max(attempts);
-        source.uses.push(usage);
+        let (balance, transport) = (balance.clone(), transport.clone());
+        let rank = self.rank();
+        self.named.push((rank, Named { id: id.clone(), origin, balance, transport, attempts, usage }));
         id
-    }
-
-    /// All uses are known: what was decided late holds for those that came early, too.
-    pub(crate) fn settle(&mut self) {
-        for (id, source) in &mut self.sources {
-            if let Some(balance) = self.balances.get(&id.service_port()) {
-                source.balance = balance.clone();
-            }
-        }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&BackendId, &Source)> {
-        self.sources.iter()
-    }
-
-    pub(crate) fn source(&self, id: &BackendId) -> Option<&Source> {
-        self.sources.get(id)
-    }
-
-    /// Which backends each Service stands behind.
-    pub(crate) fn by_service(&self) -> BTreeMap<ObjectKey, BTreeSet<BackendId>> {
-        let mut by_service: BTreeMap<ObjectKey, BTreeSet<BackendId>> = BTreeMap::new();
-        for (id, source) in &self.sources {
-            if let Origin::Service(service, _) = &source.origin {
-                by_service.entry(service.clone()).or_default().insert(id.clone());
-            }
-        }
-        by_service
     }
 }
 
@@ -241,13 +249,9 @@ fn find<'a>(
 }
 
 /// Where a Service of the cluster itself answers; a headless one does not.
-pub(crate) fn service_address(
-    target: &Target,
-    resources: &Resources,
-    options: &Options,
-) -> Option<SocketAddr> {
+pub(crate) fn service_address(target: &Target, seen: &Seen<'_>, options: &Options) -> Option<SocketAddr> {
     let (key, wanted) = target.service()?;
-    let service = resources.services.get(&key)?;
+    let service = seen.service(&key)?;
     let port = u16::try_from(port_of(service, &wanted)?.port).ok()?;
     let address = SocketAddr::new(cluster_ip(service)?, port);
     (!(address.ip().is_loopback() && options.own_ports.contains(&port))).then_some(address)

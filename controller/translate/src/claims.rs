@@ -17,6 +17,9 @@ pub(crate) fn age(ingress: &Ingress) -> Age {
     (ingress.metadata.creation_timestamp.clone(), Reverse(key_of(&ingress.metadata)))
 }
 
+/// The same, where an Ingress that is not stored yet is the youngest of all (`true`).
+pub(crate) type Seniority = (bool, Age);
+
 /// Hosts and paths of every Ingress, of whatever class, by age.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {

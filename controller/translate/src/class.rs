@@ -18,7 +18,7 @@ pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
     let namespace = ingress.metadata.namespace.as_ref();
     options.watch_namespace.as_ref().is_none_or(|watched| Some(watched) == namespace)
-        && Classes::of(resources, options).judge(ingress) == Verdict::Ours
+        && Classes::of(resources, options).judge(ingress, options) == Verdict::Ours
 }
 
 /// The answer for one Ingress.
@@ -33,50 +33,49 @@ pub(crate) enum Verdict {
 }
 
 /// The IngressClasses that this controller serves.
-pub(crate) struct Classes<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Classes {
     /// `None`: they cannot be read.
-    served: Option<BTreeSet<&'a str>>,
-    options: &'a Options,
+    served: Option<BTreeSet<String>>,
 }
 
-impl<'a> Classes<'a> {
-    pub(crate) fn of(resources: &'a Resources, options: &'a Options) -> Self {
-        let served = resources.ingress_classes_are_readable().then(|| served(resources, options));
-        Classes { served, options }
+impl Classes {
+    pub(crate) fn of(resources: &Resources, options: &Options) -> Self {
+        Classes { served: resources.ingress_classes_are_readable().then(|| served(resources, options)) }
     }
 
-    pub(crate) fn judge(&self, ingress: &Ingress) -> Verdict {
+    pub(crate) fn judge(&self, ingress: &Ingress, options: &Options) -> Verdict {
         let class_name = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
         if let (Some(name), Some(served)) = (class_name, &self.served) {
-            return if served.contains(name) { Verdict::Ours } else { self.unknown_class(name) };
+            return if served.contains(name) { Verdict::Ours } else { unknown_class(name, options) };
         }
         let annotation = ingress.metadata.annotations.as_ref().and_then(|all| all.get(ANNOTATION));
         match annotation {
-            Some(value) if *value == self.options.ingress_class => Verdict::Ours,
+            Some(value) if *value == options.ingress_class => Verdict::Ours,
             Some(value) => Verdict::Foreign {
                 field: "annotation kubernetes.io/ingress.class",
-                reason: format!("expected {:?}, got {:?}", self.options.ingress_class, shortened(value)),
+                reason: format!("expected {:?}, got {:?}", options.ingress_class, shortened(value)),
             },
-            None if self.options.watch_ingress_without_class => Verdict::Ours,
+            None if options.watch_ingress_without_class => Verdict::Ours,
             None => Verdict::Foreign {
                 field: "spec.ingressClassName",
                 reason: "expected a class, got none (and --watch-ingress-without-class is off)".to_owned(),
             },
         }
     }
+}
 
-    fn unknown_class(&self, name: &str) -> Verdict {
-        let wanted = &self.options.controller_class;
-        Verdict::Foreign {
-            field: "spec.ingressClassName",
-            reason: format!("expected an IngressClass with controller {wanted:?}, got {:?}", shortened(name)),
-        }
+fn unknown_class(name: &str, options: &Options) -> Verdict {
+    let wanted = &options.controller_class;
+    Verdict::Foreign {
+        field: "spec.ingressClassName",
+        reason: format!("expected an IngressClass with controller {wanted:?}, got {:?}", shortened(name)),
     }
 }
 
-fn served<'a>(resources: &'a Resources, options: &'a Options) -> BTreeSet<&'a str> {
+fn served(resources: &Resources, options: &Options) -> BTreeSet<String> {
     if resources.ingress_classes.is_empty() && options.class_is_implied {
-        return BTreeSet::from([options.ingress_class.as_str()]);
+        return BTreeSet::from([options.ingress_class.clone()]);
     }
     let ours = |name: &str, controller: Option<&str>| {
         controller == Some(options.controller_class.as_str())
@@ -87,7 +86,7 @@ fn served<'a>(resources: &'a Resources, options: &'a Options) -> BTreeSet<&'a st
         .filter(|(key, class)| {
             ours(&key.name, class.spec.as_ref().and_then(|spec| spec.controller.as_deref()))
         })
-        .map(|(key, _)| key.name.as_str())
+        .map(|(key, _)| key.name.clone())
         .collect()
 }
 
@@ -128,7 +127,7 @@ mod tests {
             resources.forbid_ingress_classes();
         }
         let options = Options { watch_ingress_without_class: without_class, ..Options::default() };
-        Classes::of(&resources, &options).judge(&ingress(class_name, annotation)) == Verdict::Ours
+        Classes::of(&resources, &options).judge(&ingress(class_name, annotation), &options) == Verdict::Ours
     }
 
     /// The table of `controller.md` section 2.

@@ -1,6 +1,9 @@
 //! Objects that objects name: one place that says which of them may be read (R9 of the security rules).
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
 
 use crate::annotations::value;
 use crate::certificate::Known;
@@ -28,10 +31,52 @@ impl<T: Into<String>> From<T> for Fault {
     }
 }
 
+/// The objects that Ingresses may lead to. It keeps in mind which were looked for, whether they were there or not: what
+/// was made with it holds until one of those changes.
+pub(crate) struct Seen<'a> {
+    resources: &'a Resources,
+    looked_for: RefCell<BTreeSet<ObjectRef>>,
+}
+
+impl<'a> Seen<'a> {
+    pub(crate) fn of(resources: &'a Resources) -> Self {
+        Seen { resources, looked_for: RefCell::default() }
+    }
+
+    pub(crate) fn has_service(&self, key: &ObjectKey) -> bool {
+        self.note(Kind::Service, key);
+        self.resources.services.contains_key(key)
+    }
+
+    pub(crate) fn service(&self, key: &ObjectKey) -> Option<&'a Service> {
+        self.note(Kind::Service, key);
+        self.resources.services.get(key).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn secret(&self, key: &ObjectKey) -> Option<&'a Known> {
+        self.note(Kind::Secret, key);
+        self.resources.secrets.get(key).map(AsRef::as_ref)
+    }
+
+    fn config_map(&self, key: &ObjectKey) -> Option<&'a ConfigMap> {
+        self.note(Kind::ConfigMap, key);
+        self.resources.config_maps.get(key).map(AsRef::as_ref)
+    }
+
+    /// Everything that was looked for.
+    pub(crate) fn into_looked_for(self) -> BTreeSet<ObjectRef> {
+        self.looked_for.into_inner()
+    }
+
+    fn note(&self, kind: Kind, key: &ObjectKey) {
+        self.looked_for.borrow_mut().insert(ObjectRef { kind, key: key.clone() });
+    }
+}
+
 /// Who may name what.
 #[derive(Clone, Copy)]
 pub(crate) struct References<'a> {
-    pub(crate) resources: &'a Resources,
+    pub(crate) seen: &'a Seen<'a>,
     /// `allow-cross-namespace-resources`
     pub(crate) across_namespaces: bool,
 }
@@ -45,7 +90,7 @@ impl<'a> References<'a> {
     ) -> Result<&'a BTreeMap<String, String>, Fault> {
         static NOTHING: BTreeMap<String, String> = BTreeMap::new();
         let key = self.key(namespace, text)?;
-        let found = self.resources.config_maps.get(&key);
+        let found = self.seen.config_map(&key);
         let found = found.ok_or_else(|| Fault::missing(Kind::ConfigMap, key))?;
         Ok(found.data.as_ref().unwrap_or(&NOTHING))
     }
@@ -53,7 +98,7 @@ impl<'a> References<'a> {
     /// The Secret that an object of `namespace` names, and its key.
     pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Known), Fault> {
         let key = self.key(namespace, text)?;
-        match self.resources.secrets.get(&key) {
+        match self.seen.secret(&key) {
             Some(secret) => Ok((key, secret)),
             None => Err(Fault::missing(Kind::Secret, key)),
         }
@@ -86,7 +131,8 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"A": "b"}});
         resources.apply(Object::from_value(object).unwrap());
         let read = |across_namespaces, text: &str| {
-            References { resources: &resources, across_namespaces }.config_map("own", text).map(BTreeMap::len)
+            let seen = Seen::of(&resources);
+            References { seen: &seen, across_namespaces }.config_map("own", text).map(BTreeMap::len)
         };
         assert_eq!(read(true, "other/m"), Ok(1));
         assert!(read(false, "other/m").unwrap_err().reason.contains("allow-cross-namespace-resources"));

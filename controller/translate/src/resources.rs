@@ -10,7 +10,7 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use crate::certificate::Known;
 use crate::claims::Claims;
 use crate::pods::{Pods, services_of};
-use crate::{Kind, Object, ObjectKey, Pod};
+use crate::{Kind, Object, ObjectKey, ObjectRef, Pod};
 
 /// The label by which an EndpointSlice names its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -22,8 +22,61 @@ pub enum Change {
     Nothing,
     /// Only the endpoints of these Services.
     Endpoints(BTreeSet<ObjectKey>),
+    /// Whatever follows from one object.
+    Object(ObjectRef),
     /// Anything.
     Everything,
+}
+
+/// Changes of a while, together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    everything: bool,
+    objects: BTreeSet<ObjectRef>,
+    endpoints: BTreeSet<ObjectKey>,
+}
+
+impl Changes {
+    /// Whatever there is may have changed.
+    #[must_use]
+    pub fn everything() -> Self {
+        Changes { everything: true, ..Changes::default() }
+    }
+
+    /// One more.
+    pub fn add(&mut self, change: Change) {
+        match change {
+            Change::Nothing => {}
+            Change::Endpoints(services) => self.endpoints.extend(services),
+            Change::Object(object) => drop(self.objects.insert(object)),
+            Change::Everything => self.everything = true,
+        }
+    }
+
+    /// Whether nothing has changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Changes::default()
+    }
+
+    /// Whether endpoints are all that has changed.
+    #[must_use]
+    pub fn is_of_endpoints(&self) -> bool {
+        !self.everything && self.objects.is_empty()
+    }
+
+    pub(crate) fn is_everything(&self) -> bool {
+        self.everything
+    }
+
+    pub(crate) fn objects(&self) -> &BTreeSet<ObjectRef> {
+        &self.objects
+    }
+
+    /// The Services whose endpoints have changed.
+    pub(crate) fn endpoints(&self) -> &BTreeSet<ObjectKey> {
+        &self.endpoints
+    }
 }
 
 /// Every object, by kind and name. Sources apply and delete; the translation reads.
@@ -47,17 +100,18 @@ pub struct Resources {
 impl Resources {
     /// Adds an object or replaces the one of its name.
     pub fn apply(&mut self, object: Object) -> Change {
-        let key = object.key();
-        match object {
-            Object::ConfigMap(o) => put(&mut self.config_maps, key, o),
-            Object::EndpointSlice(o) => self.apply_slice(key, o),
-            Object::Ingress(o) => self.apply_ingress(key, *o),
-            Object::IngressClass(o) => put(&mut self.ingress_classes, key, o),
-            Object::Namespace(o) => put(&mut self.namespaces, key, o),
-            Object::Pod(o) => self.apply_pod(&key, &o),
-            Object::Secret(o) => put(&mut self.secrets, key, o.into()),
-            Object::Service(o) => put(&mut self.services, key, *o),
-        }
+        let (kind, key) = (object.kind(), object.key());
+        let changed = match object {
+            Object::EndpointSlice(o) => return self.apply_slice(key, o),
+            Object::Pod(o) => return self.apply_pod(&key, &o),
+            Object::ConfigMap(o) => put(&mut self.config_maps, &key, o),
+            Object::Ingress(o) => self.apply_ingress(&key, *o),
+            Object::IngressClass(o) => put(&mut self.ingress_classes, &key, o),
+            Object::Namespace(o) => put(&mut self.namespaces, &key, o),
+            Object::Secret(o) => put(&mut self.secrets, &key, o.into()),
+            Object::Service(o) => put(&mut self.services, &key, *o),
+        };
+        if changed { Change::Object(ObjectRef { kind, key }) } else { Change::Nothing }
     }
 
     /// Removes an object, if it is there.
@@ -72,7 +126,7 @@ impl Resources {
             Kind::Secret => self.secrets.remove(key).is_some(),
             Kind::Service => self.services.remove(key).is_some(),
         };
-        if was_there { Change::Everything } else { Change::Nothing }
+        if was_there { Change::Object(ObjectRef { kind, key: key.clone() }) } else { Change::Nothing }
     }
 
     /// IngressClasses cannot be listed: `spec.ingressClassName` then says nothing, and only the annotation counts.
@@ -94,14 +148,14 @@ impl Resources {
         &self.claims
     }
 
-    fn apply_ingress(&mut self, key: ObjectKey, ingress: Ingress) -> Change {
-        let before = self.ingresses.get(&key).cloned();
-        let change = put(&mut self.ingresses, key.clone(), ingress);
-        if change != Change::Nothing {
+    fn apply_ingress(&mut self, key: &ObjectKey, ingress: Ingress) -> bool {
+        let before = self.ingresses.get(key).cloned();
+        let changed = put(&mut self.ingresses, key, ingress);
+        if changed {
             before.iter().for_each(|before| self.claims.remove(before));
-            self.ingresses.get(&key).into_iter().for_each(|now| self.claims.add(now));
+            self.ingresses.get(key).into_iter().for_each(|now| self.claims.add(now));
         }
-        change
+        changed
     }
 
     fn delete_ingress(&mut self, key: &ObjectKey) -> bool {
@@ -123,14 +177,12 @@ impl Resources {
             // The slice moved to another Service, which no controller of Kubernetes does: rare enough to redo all.
             self.delete_slice(&key);
             self.slice_owners.insert(key.clone(), service.clone());
-            put(self.slices.entry(service).or_default(), key, slice);
+            put(self.slices.entry(service).or_default(), &key, slice);
             return Change::Everything;
         }
         self.slice_owners.insert(key.clone(), service.clone());
-        match put(self.slices.entry(service.clone()).or_default(), key, slice) {
-            Change::Nothing => Change::Nothing,
-            _ => Change::Endpoints([service].into()),
-        }
+        let changed = put(self.slices.entry(service.clone()).or_default(), &key, slice);
+        if changed { Change::Endpoints([service].into()) } else { Change::Nothing }
     }
 
     fn delete_slice(&mut self, key: &ObjectKey) -> Change {
@@ -162,12 +214,13 @@ impl Resources {
     }
 }
 
-fn put<T: PartialEq>(map: &mut BTreeMap<ObjectKey, Arc<T>>, key: ObjectKey, object: T) -> Change {
-    if map.get(&key).is_some_and(|known| **known == object) {
-        return Change::Nothing;
+/// Whether that changes anything.
+fn put<T: PartialEq>(map: &mut BTreeMap<ObjectKey, Arc<T>>, key: &ObjectKey, object: T) -> bool {
+    if map.get(key).is_some_and(|known| **known == object) {
+        return false;
     }
-    map.insert(key, Arc::new(object));
-    Change::Everything
+    map.insert(key.clone(), Arc::new(object));
+    true
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sluice_ir::{Layer4, Stream, StreamPort, Transport};
 
 use crate::annotations::{Balance, Parsed, value};
-use crate::backends::{Origin, Port, Registry, Terms, Use};
+use crate::backends::{Origin, Port, Terms, Use, Uses};
 use crate::global::Globals;
 use crate::object::shortened;
 use crate::report::Reporter;
@@ -34,7 +34,7 @@ pub(crate) fn streams(
     resources: &Resources,
     options: &Options,
     globals: &Globals,
-    registry: &mut Registry,
+    uses: &mut Uses,
     reports: &mut Vec<Report>,
 ) -> BTreeMap<StreamPort, Stream> {
     let mut all = BTreeMap::new();
@@ -52,7 +52,7 @@ pub(crate) fn streams(
             match read(layer, name, text, resources, options) {
                 Ok((port, target, wanted)) => {
                     let usage = Use { object: object.clone(), field, as_canary: false };
-                    all.insert(port, stream(target, wanted, globals, registry, usage));
+                    all.insert(port, stream(target, wanted, globals, uses, usage));
                 }
                 Err(reason) => {
                     reporter.say(Severity::Error, field, reason, SKIPPED);
@@ -63,12 +63,12 @@ pub(crate) fn streams(
     all
 }
 
-fn stream(target: Target<'_>, port: Port, globals: &Globals, registry: &mut Registry, usage: Use) -> Stream {
+fn stream(target: Target<'_>, port: Port, globals: &Globals, uses: &mut Uses, usage: Use) -> Stream {
     let transport = Transport { proxy_protocol: target.encode, ..globals.transport.clone() };
     // Envoy's own round robin: there is nothing of a request that one could look at.
     let (balance, attempts) = (Balance::default(), NonZeroU8::MIN);
     let terms = Terms { transport: &transport, balance: &balance, attempts };
-    let backend = registry.use_of(Origin::Service(target.service, port), terms, usage);
+    let backend = uses.name(Origin::Service(target.service, port), terms, usage);
     let patience = globals.streams;
     Stream { backend, proxy_protocol: target.decode, idle: patience.idle, attempts: patience.attempts }
 }

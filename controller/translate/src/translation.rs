@@ -1,91 +1,108 @@
-//! The result of a translation, and how to bring it up to date when only endpoints moved.
+//! The result of a translation.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{
-    Action, Backend, BackendId, Config, Edge, ErrorRequest, Location, LocationId, SecretId, ServerName,
-};
+use sluice_ir::{Backend, BackendId, Config, Location, LocationId, SecretId, Server, ServerName};
 
-use crate::annotations::Context;
-use crate::backends::{Registry, resolve};
-use crate::global::Globals;
-use crate::report::Reporter;
-use crate::secrets::Secrets;
-use crate::servers::{self, Assembled, ErrorService, Owners};
-use crate::streams::streams;
-use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
+use crate::backends::{Named, Rank};
+use crate::claims::Seniority;
+use crate::ground::Ground;
+use crate::islands::Islands;
+use crate::ledger::Ledger;
+use crate::resources::Changes;
+use crate::servers::{Owners, names};
+use crate::{ObjectKey, Options, Report, Resources};
 
 /// What there is to serve, and what could not be honoured.
+///
+/// It knows what it is made from, so that it can be brought up to date at the cost of what changed: see [`update`](Self::update).
 #[derive(Clone, Debug, Default)]
 pub struct Translation {
-    config: Config,
-    owners: Owners,
-    routing_reports: Vec<Report>,
-    backend_reports: BTreeMap<BackendId, Vec<Report>>,
-    registry: Registry,
-    by_service: BTreeMap<ObjectKey, BTreeSet<BackendId>>,
-    /// Backends of which it matters whether they have any endpoint at all.
-    watched: BTreeSet<BackendId>,
+    pub(crate) config: Config,
+    pub(crate) ground: Ground,
+    pub(crate) islands: Islands,
+    pub(crate) ledger: Ledger,
+    pub(crate) owners: Owners,
+    /// Notes about Ingresses that are somebody else's.
+    pub(crate) foreign: BTreeMap<ObjectKey, Report>,
+    pub(crate) backend_reports: BTreeMap<BackendId, Vec<Report>>,
+    /// How many name each Secret.
+    pub(crate) holders: BTreeMap<SecretId, usize>,
+    pub(crate) flags: OfFlags,
+}
+
+/// What follows from flags and the objects that they name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfFlags {
+    pub(crate) secrets: BTreeSet<SecretId>,
+    pub(crate) ports: Vec<(Rank, Named)>,
+    pub(crate) reports: Vec<Report>,
+}
+
+/// What an update has changed, and what it took.
+#[derive(Clone, Debug, Default)]
+pub struct Updated {
+    /// Everything was translated again.
+    pub everything: bool,
+    /// Ingresses that were read.
+    pub ingresses: usize,
+    /// Backends that were resolved.
+    pub resolved: usize,
+    /// Servers that are not as before, as they were; without those that were made again and came out the same.
+    pub servers: BTreeMap<ServerName, Option<Arc<Server>>>,
+    /// Backends that are not as before, as they were.
+    pub backends: BTreeMap<BackendId, Option<Arc<Backend>>>,
+}
+
+impl Updated {
+    /// The servers and the backends as they were, in what is otherwise served now.
+    #[must_use]
+    pub fn undone(&self, now: &Config) -> Config {
+        let mut before = now.clone();
+        restore(&mut before.servers, &self.servers);
+        restore(&mut before.backends, &self.backends);
+        before
+    }
+}
+
+fn restore<K: Clone + Ord, V>(now: &mut BTreeMap<K, Arc<V>>, before: &BTreeMap<K, Option<Arc<V>>>) {
+    for (key, value) in before {
+        match value {
+            Some(value) => drop(now.insert(key.clone(), Arc::clone(value))),
+            None => drop(now.remove(key)),
+        }
+    }
 }
 
 /// Translates everything. Pure and total.
 #[must_use]
 pub fn translate(resources: &Resources, options: &Options) -> Translation {
-    let mut reports = Vec::new();
-    let ingresses = servers::ours(resources, options, &mut reports);
-    let mut translation = translate_these(ingresses, resources, options);
-    translation.routing_reports.extend(reports);
+    let mut translation = Translation::default();
+    translation.update(&Changes::everything(), resources, options);
     translation
 }
 
-/// Translates some Ingresses as if there were no others. They are ours, and in the order in which they are read.
+/// Translates some Ingresses as if there were no others, and all together. They are ours, and in the order in which they
+/// are read.
 pub(crate) fn translate_these<'a>(
-    ingresses: impl IntoIterator<Item = &'a Ingress>,
+    ingresses: impl IntoIterator<Item = (Seniority, &'a Ingress)>,
     resources: &Resources,
     options: &Options,
 ) -> Translation {
-    let mut translation = Translation::default();
-    let Translation { config, owners, routing_reports, registry, .. } = &mut translation;
-    let globals = Globals::of(resources, options, routing_reports);
-    config.edge = Edge { largest_body: globals.largest_body, ..globals.edge.clone() };
-    let context = Context { resources, options, globals: &globals };
-    let mut secrets = Secrets::default();
-    config.default_certificate = default_certificate(resources, options, &mut secrets, routing_reports);
-    let assembled = servers::assemble(ingresses, context, registry, &mut secrets, routing_reports);
-    let Assembled { servers, owners: of_locations, error_services, tls } = assembled;
-    (config.servers, config.tls, *owners) = (servers, tls, of_locations);
-    config.streams = streams(resources, options, &globals, registry, routing_reports);
-    config.secrets = secrets.values;
-    config.users = secrets.users.into_iter().map(|(id, listed)| (id, listed.text)).collect();
-    translation.by_service = translation.registry.by_service();
-    let all: Vec<BackendId> = translation.registry.iter().map(|(id, _)| id.clone()).collect();
-    for id in all {
-        translation.refresh_backend(&id, resources, options);
-    }
-    translation.ask_error_services(&error_services);
+    let mut translation = Translation::on(Ground::of(resources, options));
+    let ours: Vec<_> = ingresses.into_iter().map(|(age, ingress)| ((age, ingress), names(ingress))).collect();
+    let island = translation.settle_island(ours, true, resources, options);
+    translation.take_flags(resources, options);
+    translation.settle(
+        &mut Updated::default(),
+        BTreeSet::from([island]),
+        BTreeSet::new(),
+        resources,
+        options,
+    );
     translation
-}
-
-/// The operator's, for hosts that have none of their own.
-fn default_certificate(
-    resources: &Resources,
-    options: &Options,
-    secrets: &mut Secrets,
-    reports: &mut Vec<Report>,
-) -> Option<SecretId> {
-    let key = options.default_certificate.as_ref()?;
-    let found = resources.secrets.get(key).ok_or_else(|| "expected a Secret, got none".to_owned());
-    match found.and_then(|secret| secret.pair()) {
-        Ok(pair) => Some(secrets.present(key, pair)),
-        Err(reason) => {
-            let object = ObjectRef { kind: Kind::Secret, key: key.clone() };
-            let consequence = "a generated certificate is presented";
-            let field = "--default-ssl-certificate";
-            Reporter::new(object, reports).say(Severity::Error, field, reason, consequence);
-            None
-        }
-    }
 }
 
 impl Translation {
@@ -99,15 +116,17 @@ impl Translation {
     #[must_use]
     pub fn reports(&self) -> Vec<&Report> {
         let mut all: Vec<&Report> =
-            self.routing_reports.iter().chain(self.backend_reports.values().flatten()).collect();
+            self.routing_reports().chain(self.backend_reports.values().flatten()).collect();
         all.sort();
         all.dedup();
         all
     }
 
     /// What is wrong with the objects themselves; what is wrong behind them is left out.
-    pub(crate) fn routing_reports(&self) -> &[Report] {
-        &self.routing_reports
+    pub(crate) fn routing_reports(&self) -> impl Iterator<Item = &Report> {
+        let of_all = self.ground.reports.iter().chain(&self.flags.reports).chain(self.foreign.values());
+        let of_islands = self.islands.iter().flat_map(|island| &island.reports);
+        of_all.chain(of_islands).chain(self.ledger.reports())
     }
 
     /// A location by its id.
@@ -129,80 +148,4 @@ impl Translation {
     pub fn owner(&self, location: &LocationId) -> Option<&ObjectKey> {
         self.owners.get(location)
     }
-
-    /// The backends that a Service stands behind.
-    pub fn backends_of(&self, service: &ObjectKey) -> impl Iterator<Item = &BackendId> {
-        self.by_service.get(service).into_iter().flatten()
-    }
-
-    /// Brings the backends of these Services up to date and names those that changed. The same as translating
-    /// everything again, at the cost of what changed. `None`: nothing is done, because where requests go changes, too,
-    /// and everything has to be translated again.
-    pub fn refresh_endpoints<'a>(
-        &mut self,
-        services: impl IntoIterator<Item = &'a ObjectKey>,
-        resources: &Resources,
-        options: &Options,
-    ) -> Option<BTreeSet<BackendId>> {
-        let services: Vec<&ObjectKey> = services.into_iter().collect();
-        if services.iter().any(|service| self.moves_requests(service, resources, options)) {
-            return None;
-        }
-        let mut changed = BTreeSet::new();
-        for service in services {
-            for id in self.by_service.get(service).cloned().unwrap_or_default() {
-                if self.refresh_backend(&id, resources, options) {
-                    changed.insert(id);
-                }
-            }
-        }
-        Some(changed)
-    }
-
-    /// Whether a backend that has an error service behind it, or that is one, gets its first endpoint or loses its last.
-    fn moves_requests(&self, service: &ObjectKey, resources: &Resources, options: &Options) -> bool {
-        let watched = self.backends_of(service).filter(|id| self.watched.contains(*id));
-        watched.into_iter().any(|id| {
-            let now = self.registry.source(id).map(|source| resolve(source, resources, options).0);
-            now.is_some_and(|now| is_dead(&now) != self.config.backends.get(id).is_none_or(is_dead))
-        })
-    }
-
-    /// Locations whose pods are missing lead to their error service, if that has any.
-    fn ask_error_services(&mut self, services: &BTreeMap<LocationId, ErrorService>) {
-        let Config { servers, backends, .. } = &mut self.config;
-        let is_dead = |id: &BackendId| backends.get(id).is_none_or(is_dead);
-        for location in servers.values_mut().flat_map(|server| &mut server.locations) {
-            let Some(ErrorService { backend, next, place }) = services.get(&location.id) else { continue };
-            let Action::Forward(main) = &location.action else { continue };
-            self.watched.extend([main.clone(), backend.clone()]);
-            if is_dead(backend) {
-                location.error_pages.iter_mut().for_each(|pages| pages.backend.clone_from(next));
-            } else if is_dead(main) {
-                location.action = Action::Forward(backend.clone());
-                location.for_https = None;
-                location.error = Some(ErrorRequest { status: 503, place: place.clone() });
-            }
-        }
-    }
-
-    fn refresh_backend(&mut self, id: &BackendId, resources: &Resources, options: &Options) -> bool {
-        let Some(source) = self.registry.source(id) else { return false };
-        let (backend, reports) = resolve(source, resources, options);
-        if reports.is_empty() {
-            self.backend_reports.remove(id);
-        } else {
-            self.backend_reports.insert(id.clone(), reports);
-        }
-        if self.config.backends.get(id) == Some(&backend) {
-            return false;
-        }
-        self.config.backends.insert(id.clone(), backend);
-        true
-    }
-}
-
-/// Nobody would answer.
-fn is_dead(backend: &Backend) -> bool {
-    backend.endpoints.is_empty() && backend.outside.is_none()
 }

@@ -19,6 +19,7 @@ mod update;
 
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
+pub use render::Routes;
 pub use resource::{Name, ResourceType};
 pub use serve::{Changes, Check, Checks, Verdict};
 pub use serve::{Generation, Refusal, Request, Requests, Stats, Store, routes};

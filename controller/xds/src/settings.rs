@@ -21,6 +21,8 @@ pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
 /// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
 pub(crate) const LOCATION_KEY: &str = "location";
+/// What Envoy tells of connecting to a pod, with each request.
+pub(crate) const CONNECTING_TAG: &str = "connecting";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use prost::Message;
 use sluice_ir::{Backend, BackendId, Config};
 
-use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS};
+use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, Routes};
 use crate::{Name, ResourceType, Settings};
 
 /// A step of a publication.
@@ -55,6 +55,12 @@ impl Update {
     /// The listeners with their certificates, all routes and the filter.
     #[must_use]
     pub fn routing(config: &Config, settings: &Settings) -> Self {
+        Update::routing_with(&mut Routes::default(), config, settings)
+    }
+
+    /// The same, with what is remembered of the hosts that have not changed.
+    #[must_use]
+    pub fn routing_with(routes: &mut Routes, config: &Config, settings: &Settings) -> Self {
         let types =
             [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
         let mut update = Update::complete_for(types);
@@ -79,7 +85,7 @@ impl Update {
             let secret = chosen.unwrap_or_else(generated);
             update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
-        update.put(ResourceType::Route, HTTP, &render::routes(config));
+        update.set(ResourceType::Route, HTTP, routes.encode(config));
         update.put(ResourceType::Extension, FILTER, &render::filter(settings));
         update
     }
@@ -165,8 +171,9 @@ mod tests {
             endpoints: endpoints.iter().map(|text| Endpoint::at(text.parse().unwrap())).collect(),
             ..Backend::default()
         };
-        let backends =
-            backends.iter().map(|(name, endpoints)| (BackendId::new("d", name, 80), backend(endpoints)));
+        let backends = backends
+            .iter()
+            .map(|(name, endpoints)| (BackendId::new("d", name, 80), backend(endpoints).into()));
         Config { backends: backends.collect(), ..Config::default() }
     }
 

@@ -71,6 +71,37 @@ async fn traffic_flows_while_the_api_server_is_gone_and_changes_arrive_after() -
     .await
 }
 
+/// A whole minute, in real time: long enough for the waits between attempts to have grown to the longest.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_minute_without_the_api_server_costs_no_request_and_ends_by_itself() -> Result<()> {
+    const MINUTE: Duration = Duration::from_secs(60);
+    everywhere(async |cluster| {
+        let _pods = web(cluster).await?;
+        let sluice = start(cluster).await?;
+        let load = load(&sluice);
+        let asked = cluster.gate().count("", "");
+        cluster.gate().close();
+        change(cluster).await?;
+        tokio::time::sleep(MINUTE).await;
+        for host in [STAYS, GOES] {
+            ensure!(sluice.get(host, "/").await?.status == 200, "{host}: nobody said that it is gone");
+        }
+        ensure!(cluster.gate().count("", "") == asked, "the API server was not gone");
+        // At once, after half a minute, and perhaps once more: not a line for each attempt.
+        let lines = sluice.log().lines();
+        let is_told = |line: &&String| line.contains("watch of Ingress: ") && line.contains("still served");
+        let told = lines.iter().filter(is_told).count();
+        ensure!((1..=3).contains(&told), "told {told} times that Ingresses cannot be watched");
+        cluster.gate().open().await?;
+        // The longest wait between two attempts, before its jitter.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        has_arrived(&sluice).await?;
+        none_failed(load).await?;
+        sluice.stop()
+    })
+    .await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_that_breaks_off_goes_on_where_it_was() -> Result<()> {
     everywhere(async |cluster| {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use sluice_ir::{AffinityMode, CanaryRules, Cookie, SameSite};
 use sluice_translate::{Object, Options, translate};
 
@@ -69,7 +71,7 @@ fn the_default_backend_is_always_there_and_those_of_annotations_have_names_of_th
     let shown = |default: Option<&ObjectKey>| {
         let mut config = Config::default();
         for service in ["errors", "other"] {
-            config.backends.insert(BackendId::new("shop", service, "first"), Backend::default());
+            config.backends.insert(BackendId::new("shop", service, "first"), Backend::default().into());
         }
         let shown = upstreams(&config, &Resources::default(), default);
         shown.into_iter().map(|upstream| upstream.name).collect::<Vec<_>>()
@@ -93,7 +95,7 @@ fn changed(change: impl FnOnce(&mut Config)) -> Vec<Value> {
 }
 
 fn web(config: &mut Config) -> &mut Backend {
-    config.backends.get_mut(&BackendId::new("default", "web", 80)).unwrap()
+    Arc::make_mut(config.backends.get_mut(&BackendId::new("default", "web", 80)).unwrap())
 }
 
 #[test]
@@ -133,8 +135,8 @@ fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
     let rules = CanaryRules { weight: 5, total: 100, ..CanaryRules::default() };
     let canary = Canary { backend: next.clone(), rules, sticky: true };
     let shown = changed(|config| {
-        config.backends.insert(next, Backend::default());
-        for location in config.servers.values_mut().flat_map(|server| &mut server.locations) {
+        config.backends.insert(next, Backend::default().into());
+        for location in config.servers.values_mut().flat_map(|server| &mut Arc::make_mut(server).locations) {
             if matches!(&location.action, Action::Forward(main) if main.as_str() == WEB) {
                 location.canaries.push(canary.clone());
             }

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use crate::claims::{Age, age, paths};
+use crate::claims::{Seniority, age, paths};
 use crate::global::Globals;
 use crate::object::key_of;
 use crate::translation::translate_these;
@@ -77,7 +77,7 @@ pub fn admit(ingress: &Ingress, resources: &Resources, options: &Options, rules:
 
 /// The order in which Ingresses are read once this one is stored. One that is not stored yet is the youngest, though the
 /// API server gives it the time of this second, in which others may have been created.
-fn seniority(ingress: &Ingress, resources: &Resources) -> (bool, Age) {
+fn seniority(ingress: &Ingress, resources: &Resources) -> Seniority {
     (!resources.ingresses.contains_key(&key_of(&ingress.metadata)), age(ingress))
 }
 
@@ -96,14 +96,16 @@ fn translate_with_neighbours(
     ingresses.push(ingress);
     ingresses.sort_by_cached_key(|ingress| seniority(ingress, resources));
     admission.looked_at = ingresses.len();
+    let ingresses = ingresses.into_iter().map(|ingress| (seniority(ingress, resources), ingress));
     let translation = translate_these(ingresses, resources, options);
     admission.config_bytes = serde_json::to_vec(translation.config()).map_or(0, |text| text.len());
     let object = ObjectRef { kind: Kind::Ingress, key };
-    let (own, all) = (translation.routing_reports(), translation.reports());
+    let own: Vec<&Report> = translation.routing_reports().collect();
+    let all = translation.reports();
     for report in all.into_iter().filter(|report| report.object == object) {
         match report.severity {
             _ if report.inadmissible => admission.errors.push(report.to_string()),
-            Severity::Error if report.missing.is_none() && own.contains(report) => {
+            Severity::Error if report.missing.is_none() && own.contains(&report) => {
                 admission.errors.push(report.to_string());
             }
             Severity::Error | Severity::Warning => admission.warnings.push(in_short(report)),

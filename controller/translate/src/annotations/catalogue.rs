@@ -239,6 +239,11 @@ pub fn find(name: &str) -> Option<&'static Annotation> {
     BY_NAME.get(name).copied()
 }
 
+/// The name that a name stands for.
+pub(crate) fn canonical(name: &str) -> &str {
+    find(name).and_then(|annotation| annotation.alias_of).unwrap_or(name)
+}
+
 /// The name that somebody who wrote `name` may have meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     alike(BY_NAME.keys().copied(), name)

@@ -45,18 +45,18 @@ use sluice_ir::{
     UpstreamTls,
 };
 
+use crate::Options;
 use crate::global::Globals;
 use crate::outside::Target;
-use crate::references::References;
+use crate::references::{References, Seen};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
-use crate::{Options, Resources};
 use view::{Rules, View};
 
 pub(crate) use backend::is_http10;
 pub(crate) use body::{BUFFER, BUFFERS, buffer, buffers, limit as body_limit, memory};
-pub(crate) use catalogue::alike;
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value};
+pub(crate) use catalogue::{alike, canonical};
 pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
 pub(crate) use proxy::{conditions, time_limit, tries};
@@ -70,7 +70,7 @@ pub(crate) use value::{Expected, Parsed};
 /// What annotations are read with.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    pub(crate) resources: &'a Resources,
+    pub(crate) seen: &'a Seen<'a>,
     pub(crate) options: &'a Options,
     pub(crate) globals: &'a Globals,
 }
@@ -148,14 +148,14 @@ impl Annotations {
         secrets: &mut Secrets,
         reporter: Reporter<'_>,
     ) -> Self {
-        let Context { resources, options, globals } = context;
+        let Context { seen, options, globals } = context;
         let rules = Rules {
             prefix: &options.annotations_prefix,
             risk: globals.risk,
             blocked: &globals.blocked_words,
             data_plane: options.data_plane,
         };
-        let references = References { resources, across_namespaces: globals.across_namespaces };
+        let references = References { seen, across_namespaces: globals.across_namespaces };
         let mut view = View::of(ingress, &rules, references, secrets, reporter);
         Annotations::gather(&mut view, globals)
     }

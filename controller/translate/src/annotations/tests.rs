@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::support::Support;
-use crate::{Kind, Object, ObjectKey, ObjectRef, Report};
+use crate::{Kind, Object, ObjectKey, ObjectRef, Report, Resources};
 
 fn ingress(annotations: &serde_json::Value) -> Ingress {
     let object = json!({
@@ -24,7 +24,8 @@ fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
 fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<String>) {
     let mut reports = Vec::new();
     let (resources, options) = (Resources::default(), Options::default());
-    let context = Context { resources: &resources, options: &options, globals };
+    let seen = Seen::of(&resources);
+    let context = Context { seen: &seen, options: &options, globals };
     let ingress = ingress(annotations);
     let read = Annotations::of(&ingress, context, &mut Secrets::default(), reporter(&mut reports));
     (read, reports.iter().map(ToString::to_string).collect())
@@ -43,7 +44,8 @@ fn nothing_is_accepted_and_ignored() {
     let mut reports = Vec::new();
     let rules = Rules { prefix: "p", risk: Risk::Critical, blocked: &[], data_plane: None };
     let (resources, mut secrets) = (Resources::default(), Secrets::default());
-    let references = References { resources: &resources, across_namespaces: false };
+    let seen = Seen::of(&resources);
+    let references = References { seen: &seen, across_namespaces: false };
     let mut view = View::of(&ingress, &rules, references, &mut secrets, reporter(&mut reports));
     Annotations::gather(&mut view, &Globals::default());
     assert_eq!(view.unasked(), Vec::<&str>::new());

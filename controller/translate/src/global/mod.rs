@@ -17,7 +17,7 @@ use crate::annotations::{
     Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path, is_http10,
     redirect_part, time_limit, tries, usual_statuses, value,
 };
-use crate::references::References;
+use crate::references::{References, Seen};
 use crate::{Options, Report, Resources};
 use view::View;
 
@@ -132,7 +132,8 @@ impl Globals {
     pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
         let mut globals = Globals::default();
         if let Some(mut view) = View::of(resources, options, reports) {
-            globals.take(&mut view, References { resources, across_namespaces: true });
+            let seen = Seen::of(resources);
+            globals.take(&mut view, References { seen: &seen, across_namespaces: true });
         }
         globals
     }
@@ -285,7 +286,9 @@ mod tests {
         let mut reports = Vec::new();
         let values = honoured.map(|key| (key.name, "x")).collect();
         let mut view = View::with(values, &mut reports);
-        let references = References { resources: &Resources::default(), across_namespaces: true };
+        let resources = Resources::default();
+        let seen = Seen::of(&resources);
+        let references = References { seen: &seen, across_namespaces: true };
         Globals::default().take(&mut view, references);
         assert_eq!(view.unasked(), Vec::<&str>::new());
     }

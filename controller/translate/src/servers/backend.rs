@@ -75,7 +75,7 @@ impl Assembly<'_> {
         let terms = Terms { transport, balance: &annotations.backend.balance, attempts };
         let as_canary = annotations.canary.is_some();
         let usage = Use { object: author.object.clone(), field, as_canary };
-        self.registry.use_of(Origin::Service(service, port), terms, usage)
+        self.uses.name(Origin::Service(service, port), terms, usage)
     }
 
     /// Who is asked when the pods are missing. ingress-nginx: one that does not exist is ignored.
@@ -83,7 +83,7 @@ impl Assembly<'_> {
         const FIELD: &str = "annotation default-backend";
         let name = author.annotations.errors.service.clone()?;
         let service = ObjectKey::new(author.object.key.namespace.clone(), name);
-        if !self.resources.services.contains_key(&service) {
+        if !self.seen.has_service(&service) {
             let missing = ObjectRef { kind: Kind::Service, key: service };
             self.report(&author.object).say_missing(missing, Severity::Warning, FIELD, "annotation ignored");
             return None;
@@ -95,9 +95,7 @@ impl Assembly<'_> {
     /// What an annotation's URL leads to: a Service of the cluster, or a host outside.
     pub(super) fn target(&mut self, target: &Target, author: &Author, annotation: &str) -> BackendId {
         let origin = match target.service() {
-            Some((service, port)) if self.resources.services.contains_key(&service) => {
-                Origin::Service(service, port)
-            }
+            Some((service, port)) if self.seen.has_service(&service) => Origin::Service(service, port),
             _ => Origin::Outside(sluice_ir::Outside { host: target.host.clone(), port: target.port }),
         };
         let transport = target.transport(self.globals.transport.connect_timeout);
@@ -105,7 +103,7 @@ impl Assembly<'_> {
         let terms = Terms { transport: &transport, balance: &self.globals.balance, attempts };
         let field = format!("annotation {annotation}");
         let usage = Use { object: author.object.clone(), field, as_canary: false };
-        self.registry.use_of(origin, terms, usage)
+        self.uses.name(origin, terms, usage)
     }
 }
 

@@ -4,15 +4,15 @@
 //! that for every path that leads there. A backend may have several: the filter asks the headers of each, then the cookies
 //! of each, and then draws one by the weights of all.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Action, BackendId, Canary, CanaryRules, Location, ServerName};
+use sluice_ir::{Action, BackendId, Canary, CanaryRules, ServerName};
 
 use super::Assembly;
 use super::claim::Author;
-use crate::Severity;
+use crate::backends::Rank;
 use crate::path::{self, PathType};
+use crate::report::Reporter;
+use crate::{ObjectRef, Report, Severity};
 
 /// More canaries of one backend than this, the filter does not tell apart.
 const MOST: usize = 64;
@@ -27,6 +27,16 @@ pub(super) struct Candidate {
     field: String,
     backend: BackendId,
     rules: CanaryRules,
+    rank: Rank,
+}
+
+/// A canary for a port of a Service, and who has written it where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) main: BackendId,
+    canary: Canary,
+    object: ObjectRef,
+    field: String,
 }
 
 impl Assembly<'_> {
@@ -50,38 +60,31 @@ impl Assembly<'_> {
                 let Some((service, port)) = self.service_of(&path.backend, author, &place) else { continue };
                 let transport = author.annotations.backend.transport.clone();
                 let backend = self.backend(service, port, &transport, author, format!("{place}.service"));
-                let (path, author, rules) = (text.to_owned(), author.clone(), rules.clone());
-                self.canaries.push(Candidate {
-                    host: host.clone(),
-                    path,
-                    kind,
-                    author,
-                    field,
-                    backend,
-                    rules,
-                });
+                let (host, path) = (host.clone(), text.to_owned());
+                let (author, rules, rank) = (author.clone(), rules.clone(), self.uses.rank());
+                self.canaries.push(Candidate { host, path, kind, author, field, backend, rules, rank });
             }
         }
     }
 
-    /// The canaries of each backend that has any, in the order of their Ingresses.
-    pub(super) fn canaries_by_backend(&mut self) -> BTreeMap<BackendId, Vec<Canary>> {
-        let mut by_backend: BTreeMap<BackendId, Vec<Canary>> = BTreeMap::new();
+    /// The canaries that are offered to backends; what is wrong with one by itself is reported.
+    pub(super) fn offers(&mut self) -> Vec<(Rank, Offer)> {
+        let mut offers = Vec::new();
         for candidate in std::mem::take(&mut self.canaries) {
-            let Candidate { author, field, backend, rules, .. } = &candidate;
-            let complaint = match self.main_of(&candidate) {
+            let Candidate { author, field, backend, rules, rank, .. } = &candidate;
+            match self.main_of(&candidate) {
                 Ok(main) => {
                     let sticky = author.annotations.backend.canary_is_sticky;
                     let canary = Canary { backend: backend.clone(), rules: rules.clone(), sticky };
-                    add(by_backend.entry(main).or_default(), canary).err()
+                    let (object, field) = (author.object.clone(), field.clone());
+                    offers.push((rank.clone(), Offer { main, canary, object, field }));
                 }
-                Err(reason) => Some((reason, "canary not used")),
-            };
-            if let Some((reason, consequence)) = complaint {
-                self.report(&author.object).say(Severity::Warning, field, reason, consequence);
+                Err(reason) => {
+                    self.report(&author.object).say(Severity::Warning, field, reason, "canary not used");
+                }
             }
         }
-        by_backend
+        offers
     }
 
     fn main_of(&self, candidate: &Candidate) -> Result<BackendId, &'static str> {
@@ -101,6 +104,18 @@ impl Assembly<'_> {
         }
         Ok(main)
     }
+}
+
+/// The canaries of one port, in the order of their Ingresses, and what is wrong with them together.
+pub(crate) fn settle<'a>(offers: impl Iterator<Item = &'a Offer>) -> (Vec<Canary>, Vec<Report>) {
+    let (mut canaries, mut reports) = (Vec::new(), Vec::new());
+    for Offer { canary, object, field, .. } in offers {
+        if let Err((reason, consequence)) = add(&mut canaries, canary.clone()) {
+            let mut reporter = Reporter::new(object.clone(), &mut reports);
+            reporter.say(Severity::Warning, field, reason, consequence);
+        }
+    }
+    (canaries, reports)
 }
 
 /// Adds one more canary of a backend, unless it is there: an Ingress may name it on every path of that backend. An error
@@ -123,12 +138,5 @@ fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (&'static str, 
             "weight cut to what older canaries leave",
         )),
         false => Ok(()),
-    }
-}
-
-/// Gives a location the canaries of its backend.
-pub(super) fn attach(location: &mut Location, canaries: &BTreeMap<BackendId, Vec<Canary>>) {
-    if let Action::Forward(main) = &location.action {
-        location.canaries.extend(canaries.get(&main.service_port()).into_iter().flatten().cloned());
     }
 }

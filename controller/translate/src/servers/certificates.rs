@@ -12,8 +12,8 @@ use sluice_ir::{Action, Demand, HostTls, Redirect, RedirectTo, SecretId, Server,
 use super::Assembly;
 use super::claim::Author;
 use crate::object::{is_dns_name, shortened};
-use crate::references::Fault;
-use crate::{Kind, ObjectKey, Resources, Severity};
+use crate::references::{Fault, Seen};
+use crate::{Kind, ObjectKey, Severity};
 
 impl Assembly<'_> {
     /// The catch-all server always has the default certificate.
@@ -80,7 +80,7 @@ impl Assembly<'_> {
             return Err(format!("expected the name of a Secret, got {:?}", shortened(name)).into());
         }
         let key = ObjectKey::new(author.object.key.namespace.clone(), name);
-        let secret = self.resources.secrets.get(&key);
+        let secret = self.seen.secret(&key);
         let secret = secret.ok_or_else(|| Fault::missing(Kind::Secret, key.clone()))?;
         let pair = secret.pair()?;
         if !pair.covers(host) {
@@ -95,7 +95,7 @@ impl Assembly<'_> {
 pub(super) fn by_name(
     own: BTreeMap<ServerName, HostTls>,
     servers: &BTreeMap<ServerName, Server>,
-    resources: &Resources,
+    seen: &Seen<'_>,
 ) -> BTreeMap<ServerName, HostTls> {
     let asks = |server: &Server| {
         server
@@ -107,7 +107,7 @@ pub(super) fn by_name(
     let of = |owner: &ServerName, other: &ServerName| {
         let id = own.get(owner)?.certificate.as_ref()?;
         let (namespace, secret) = id.as_str().split_once('/')?;
-        let pair = resources.secrets.get(&ObjectKey::new(namespace, secret))?.pair().ok()?;
+        let pair = seen.secret(&ObjectKey::new(namespace, secret))?.pair().ok()?;
         pair.covers(&other.to_string()).then(|| id.clone())
     };
     let mut all = BTreeMap::new();

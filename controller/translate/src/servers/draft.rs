@@ -141,14 +141,19 @@ fn precedence(path: &PathMatch) -> (bool, Reverse<usize>, &str) {
     (!matches!(path, PathMatch::Exact(_)), Reverse(text.len()), text)
 }
 
-/// The host with `www.`, or without it, which leads to the host.
-pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(ServerName, Server)> {
+/// A host with `www.`, or without it.
+pub(super) fn other_name(name: &ServerName) -> Option<ServerName> {
     let ServerName::Exact(host) = name else { return None };
     let other = match host.as_str().strip_prefix("www.") {
-        Some(bare) => Hostname::parse(bare).ok()?,
-        None => Hostname::parse(&format!("www.{}", host.as_str())).ok()?,
+        Some(bare) => Hostname::parse(bare),
+        None => Hostname::parse(&format!("www.{}", host.as_str())),
     };
-    let other = ServerName::Exact(other);
+    other.ok().map(ServerName::Exact)
+}
+
+/// The other name of a host, which leads to the host.
+pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(ServerName, Server)> {
+    let (ServerName::Exact(host), other) = (name, other_name(name)?) else { return None };
     let redirect = Redirect { status: globals.redirect_status, to: RedirectTo::Host(host.clone()) };
     let root = PathMatch::Prefix("/".to_owned());
     let location = Location::new(&other, root, Action::Redirect(redirect), Arc::default());

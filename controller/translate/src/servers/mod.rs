@@ -13,7 +13,7 @@ mod canary;
 mod certificates;
 mod claim;
 mod draft;
-mod order;
+mod names;
 mod patterns;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,17 +23,20 @@ use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
 use sluice_ir::{BackendId, HostTls, LocationId, Mirror, Place, Server, ServerName};
 
 use crate::annotations::{Annotations, Context, auth_external};
-use crate::backends::{Origin, Port, Registry, Terms, Use, service_address};
+use crate::backends::{Named, Origin, Port, Rank, Terms, Turn, Use, Uses, service_address};
+use crate::claims::Seniority;
 use crate::global::Globals;
 use crate::object::{key_of, shortened};
 use crate::path::{self, PathType};
+use crate::references::Seen;
 use crate::report::Reporter;
 use crate::secrets::Secrets;
-use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
+use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Severity};
 use canary::Candidate;
+pub(crate) use canary::{Offer, settle};
 use claim::{Author, Claim};
 use draft::Draft;
-pub(crate) use order::ours;
+pub(crate) use names::{components, names};
 
 /// More rules than this in one Ingress are refused: R5 of the security rules.
 const MOST_RULES: usize = 1000;
@@ -41,27 +44,31 @@ const MOST_RULES: usize = 1000;
 /// The API server's own limit for the annotations of one object: keys and values together, in bytes.
 const MOST_ANNOTATIONS: usize = 256 * 1024;
 
-/// Collects the servers of one translation.
+/// Collects the servers of some Ingresses.
 struct Assembly<'a> {
     drafts: BTreeMap<ServerName, Draft>,
     /// Each with the server that it is another name of, in the order in which they were asked for.
     aliases: Vec<(ServerName, ServerName, ObjectRef)>,
     canaries: Vec<Candidate>,
-    registry: &'a mut Registry,
-    secrets: &'a mut Secrets,
-    reports: &'a mut Vec<Report>,
-    fallback: Option<BackendId>,
+    uses: Uses,
+    secrets: Secrets,
+    reports: Vec<Report>,
+    fallback: Option<&'a BackendId>,
     globals: &'a Globals,
     options: &'a Options,
-    resources: &'a Resources,
+    seen: &'a Seen<'a>,
 }
 
-/// Every server, whose locations they are, and who is asked where pods are missing.
+/// Every server, whose locations they are, and who is asked where pods are missing; and all that they need.
 pub(crate) struct Assembled {
     pub(crate) servers: BTreeMap<ServerName, Server>,
     pub(crate) owners: Owners,
     pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
     pub(crate) tls: BTreeMap<ServerName, HostTls>,
+    pub(crate) named: Vec<(Rank, Named)>,
+    pub(crate) offers: Vec<(Rank, Offer)>,
+    pub(crate) secrets: Secrets,
+    pub(crate) reports: Vec<Report>,
 }
 
 /// Who is asked when the pods of a location are missing, and what it is told.
@@ -76,44 +83,35 @@ pub(crate) struct ErrorService {
 /// Which Ingress each location is from. Those of flags and those that follow from others are from none.
 pub(crate) type Owners = BTreeMap<LocationId, ObjectKey>;
 
-/// Builds the servers of these Ingresses, which are in the order in which they are read.
+/// Builds the servers of these Ingresses, which are in the order in which they are read. The catch-all server is there
+/// when somebody names it, and on demand.
 pub(crate) fn assemble<'a>(
-    ingresses: impl IntoIterator<Item = &'a Ingress>,
+    ingresses: impl IntoIterator<Item = (Seniority, &'a Ingress)>,
+    with_catch_all: bool,
+    fallback: Option<&BackendId>,
     context: Context<'_>,
-    registry: &mut Registry,
-    secrets: &mut Secrets,
-    reports: &mut Vec<Report>,
 ) -> Assembled {
-    let Context { resources, options, globals } = context;
-    registry.usual = globals.transport.clone();
-    let fallback = default_backend(options, globals, registry);
-    let drafts = BTreeMap::from([(ServerName::CatchAll, Draft::default())]);
-    let (aliases, canaries) = (Vec::new(), Vec::new());
-    let mut assembly = Assembly {
-        drafts,
-        aliases,
-        canaries,
-        registry,
-        secrets,
-        reports,
-        fallback,
-        globals,
-        options,
-        resources,
-    };
-    for ingress in ingresses {
+    let Context { seen, options, globals } = context;
+    let drafts = with_catch_all.then(|| (ServerName::CatchAll, Draft::default())).into_iter().collect();
+    let (aliases, canaries, reports) = (Vec::new(), Vec::new(), Vec::new());
+    let (uses, secrets) = (Uses::new(&globals.transport), Secrets::default());
+    let mut assembly =
+        Assembly { drafts, aliases, canaries, uses, secrets, reports, fallback, globals, options, seen };
+    for (seniority, ingress) in ingresses {
+        assembly.uses.turn(Turn::Ingress(seniority));
         assembly.add(ingress);
     }
     assembly.finish()
 }
 
-fn default_backend(options: &Options, globals: &Globals, registry: &mut Registry) -> Option<BackendId> {
+/// The Service that a flag names, for requests that nobody else wants.
+pub(crate) fn default_backend(options: &Options, globals: &Globals, uses: &mut Uses) -> Option<BackendId> {
     let service = options.default_backend_service.clone()?;
     let object = ObjectRef { kind: Kind::Service, key: service.clone() };
     let usage = Use { object, field: "--default-backend-service".to_owned(), as_canary: false };
     let attempts = globals.retries.attempts;
     let terms = Terms { transport: &globals.transport, balance: &globals.balance, attempts };
-    Some(registry.use_of(Origin::Service(service, Port::First), terms, usage))
+    Some(uses.name(Origin::Service(service, Port::First), terms, usage))
 }
 
 impl Assembly<'_> {
@@ -124,9 +122,9 @@ impl Assembly<'_> {
             self.report(&object).say(Severity::Error, field, reason, "Ingress not served");
             return;
         }
-        let reporter = Reporter::new(object.clone(), self.reports);
-        let context = Context { resources: self.resources, options: self.options, globals: self.globals };
-        let annotations = Annotations::of(ingress, context, self.secrets, reporter);
+        let reporter = Reporter::new(object.clone(), &mut self.reports);
+        let context = Context { seen: self.seen, options: self.options, globals: self.globals };
+        let annotations = Annotations::of(ingress, context, &mut self.secrets, reporter);
         if annotations.refused {
             return;
         }
@@ -245,7 +243,7 @@ impl Assembly<'_> {
     fn add_mirror(&mut self, author: &mut Author) {
         let Some((target, host)) = author.annotations.mirror.clone() else { return };
         let backend = self.target(&target, author, "mirror-target");
-        let address = service_address(&target, self.resources, self.options);
+        let address = service_address(&target, self.seen, self.options);
         let annotations = Arc::make_mut(&mut author.annotations);
         Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host, address });
     }
@@ -257,7 +255,7 @@ impl Assembly<'_> {
         else {
             return;
         };
-        let is_known = target.service().is_some_and(|(key, _)| self.resources.services.contains_key(&key));
+        let is_known = target.service().is_some_and(|(key, _)| self.seen.has_service(&key));
         let backend = is_known.then(|| self.target(&target, author, "auth-url"));
         let annotations = Arc::make_mut(&mut author.annotations);
         let guard = Arc::make_mut(&mut annotations.policy).guard.as_mut();
@@ -267,12 +265,11 @@ impl Assembly<'_> {
     }
 
     fn report(&mut self, object: &ObjectRef) -> Reporter<'_> {
-        Reporter::new(object.clone(), self.reports)
+        Reporter::new(object.clone(), &mut self.reports)
     }
 
     fn finish(mut self) -> Assembled {
-        let canaries = self.canaries_by_backend();
-        self.registry.settle();
+        let offers = self.offers();
         let mut servers = BTreeMap::new();
         let mut counterparts = BTreeMap::new();
         let (mut owners, mut error_services) = (Owners::new(), BTreeMap::new());
@@ -282,14 +279,13 @@ impl Assembly<'_> {
             if draft.from_to_www {
                 counterparts.extend(draft::counterpart(&name, self.globals));
             }
-            let mut finished = draft.finish(&name, self.fallback.as_ref(), self.globals, self.reports);
-            finished.server.locations.iter_mut().for_each(|location| canary::attach(location, &canaries));
+            let finished = draft.finish(&name, self.fallback, self.globals, &mut self.reports);
             // Not `append`: that makes the whole map anew, for each host.
             owners.extend(finished.owners);
             error_services.extend(finished.error_services);
             servers.insert(name, finished.server);
         }
-        add_aliases(&mut servers, self.aliases, self.reports);
+        add_aliases(&mut servers, self.aliases, &mut self.reports);
         let aliases: BTreeSet<ServerName> =
             servers.values().flat_map(|server| server.aliases.iter().cloned()).collect();
         for (name, server) in counterparts {
@@ -297,8 +293,9 @@ impl Assembly<'_> {
                 servers.entry(name).or_insert(server);
             }
         }
-        let tls = certificates::by_name(tls, &servers, self.resources);
-        Assembled { servers, owners, error_services, tls }
+        let tls = certificates::by_name(tls, &servers, self.seen);
+        let Assembly { uses, secrets, reports, .. } = self;
+        Assembled { servers, owners, error_services, tls, named: uses.named, offers, secrets, reports }
     }
 }
 

@@ -29,7 +29,7 @@ pub use cluster::cluster;
 pub use endpoints::load_assignment;
 pub use filter::{CAPABILITIES, filter};
 pub use listener::{listener, tls_listener};
-pub use route::routes;
+pub use route::{Routes, routes};
 pub use stream::stream;
 pub use tls::secret;
 pub use upstream_tls::named_secret;

@@ -6,10 +6,11 @@ use envoy_types::pb::envoy::config::core::v3::{ApiVersion, GrpcService};
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::{
     CommonGrpcAccessLogConfig, HttpGrpcAccessLogConfig,
 };
+use envoy_types::pb::envoy::r#type::tracing::v3::{CustomTag, custom_tag};
 use envoy_types::pb::google::protobuf::UInt32Value;
 
 use super::wire::{any, seconds};
-use crate::settings::XDS_CLUSTER;
+use crate::settings::{CONNECTING_TAG, XDS_CLUSTER};
 
 /// What is told together, at most: of so much time ...
 const SECONDS: i64 = 1;
@@ -26,6 +27,7 @@ pub(super) fn to_controller() -> AccessLog {
         transport_api_version: ApiVersion::V3.into(),
         buffer_flush_interval: seconds(SECONDS),
         buffer_size_bytes: Some(UInt32Value { value: BYTES }),
+        custom_tags: vec![connecting()],
         ..CommonGrpcAccessLogConfig::default()
     };
     let config =
@@ -35,4 +37,11 @@ pub(super) fn to_controller() -> AccessLog {
         config_type: any(config).map(access_log::ConfigType::TypedConfig),
         ..AccessLog::default()
     }
+}
+
+/// When the connection to the pod was begun, counted from the request, and how long it took. A connection that was there
+/// before the request has no such beginning.
+fn connecting() -> CustomTag {
+    let value = "%COMMON_DURATION(DS_RX_BEG:US_CX_BEG:us)%/%COMMON_DURATION(US_CX_BEG:US_CX_END:us)%";
+    CustomTag { tag: CONNECTING_TAG.to_owned(), r#type: Some(custom_tag::Type::Value(value.to_owned())) }
 }

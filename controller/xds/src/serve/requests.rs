@@ -16,7 +16,7 @@ use tonic::service::Routes;
 use tonic::{Request as Rpc, Response, Status, Streaming};
 use tracing::debug;
 
-use crate::settings::LOCATION_KEY;
+use crate::settings::{CONNECTING_TAG, LOCATION_KEY};
 
 /// A request that was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Request {
     pub status: u16,
     /// All of it, from the first byte of the client to the last byte for the client.
     pub duration: Option<Duration>,
+    /// What connecting to the pod took: nothing, on a connection that was there before.
+    pub connecting: Option<Duration>,
     /// From the first byte to the pod to the first byte of the pod.
     pub to_header: Option<Duration>,
     /// From the first byte to the pod to the last byte of the pod.
@@ -102,6 +104,7 @@ impl From<HttpAccessLogEntry> for Request {
             method: name(request.request_method),
             status: status.unwrap_or_default(),
             duration: length(common.duration.as_ref()),
+            connecting: connecting(&common),
             to_header: since_pod(&common, common.time_to_first_upstream_rx_byte.as_ref()),
             to_end: since_pod(&common, common.time_to_last_upstream_rx_byte.as_ref()),
             received: request.request_headers_bytes + request.request_body_bytes,
@@ -130,6 +133,18 @@ fn name(method: i32) -> &'static str {
 fn length(duration: Option<&protobuf::Duration>) -> Option<Duration> {
     let duration = duration?;
     Some(Duration::new(u64::try_from(duration.seconds).ok()?, u32::try_from(duration.nanos).ok()?))
+}
+
+/// Only of requests that have reached a pod.
+fn connecting(common: &AccessLogCommon) -> Option<Duration> {
+    common.time_to_first_upstream_tx_byte.as_ref()?;
+    let tag = common.custom_tags.get(CONNECTING_TAG).map(String::as_str).unwrap_or_default();
+    let micros = tag.split_once('/').and_then(|(begun, took)| {
+        // Only a connection that was begun after the request has cost it something.
+        begun.parse::<u64>().ok()?;
+        took.parse().ok()
+    });
+    Some(Duration::from_micros(micros.unwrap_or_default()))
 }
 
 fn since_pod(common: &AccessLogCommon, then: Option<&protobuf::Duration>) -> Option<Duration> {
@@ -177,11 +192,28 @@ mod tests {
             method: "POST",
             status: 201,
             duration: Some(Duration::from_millis(9)),
+            connecting: Some(Duration::ZERO),
             to_header: Some(Duration::from_millis(3)),
             sent: 42,
             ..Request::default()
         };
         assert_eq!(Request::from(entry), expected);
         assert_eq!(Request::from(HttpAccessLogEntry::default()), Request::default());
+    }
+
+    #[test]
+    fn only_a_connection_that_was_begun_for_a_request_has_cost_it_something() {
+        let micros = |tag: &str| {
+            let custom_tags = [(CONNECTING_TAG.to_owned(), tag.to_owned())].into();
+            let asked = millis(1);
+            let common =
+                AccessLogCommon { time_to_first_upstream_tx_byte: asked, custom_tags, ..Default::default() };
+            connecting(&common).map(|took| took.as_micros())
+        };
+        assert_eq!(micros("120/80"), Some(80));
+        for kept in ["", "/80", "-/80", "-120/80", "/", "120/"] {
+            assert_eq!(micros(kept), Some(0), "{kept:?}");
+        }
+        assert_eq!(connecting(&AccessLogCommon::default()), None);
     }
 }

@@ -16,8 +16,7 @@ use pod::Pod;
 use prost::Message;
 use server::{Server, settings};
 use sluice_ir::{
-    Action, Backend, BackendId, Config, Endpoint, Location, PathMatch, Redirect, RedirectTo, Server as Host,
-    ServerName,
+    Action, Backend, BackendId, Config, Endpoint, Location, PathMatch, Redirect, RedirectTo, ServerName,
 };
 use sluice_xds::{ResourceType, Settings, Update, render};
 
@@ -28,14 +27,14 @@ fn id(service: &str) -> BackendId {
 fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {
     let endpoints = pods.iter().map(|pod| Endpoint::at(pod.address)).collect();
     let attempts = std::num::NonZeroU8::new(3).unwrap();
-    config.backends.insert(id(service), Backend { attempts, endpoints, ..Backend::default() });
+    config.backends.insert(id(service), Backend { attempts, endpoints, ..Backend::default() }.into());
 }
 
 fn location(config: &mut Config, host: &str, path: PathMatch, action: Action) {
     let server = ServerName::parse(host).unwrap();
 
     let location = Location::new(&server, path, action, Arc::default());
-    config.servers.entry(server).or_default().locations.push(location);
+    Arc::make_mut(config.servers.entry(server).or_default()).locations.push(location);
 }
 
 fn all_to(config: &mut Config, host: &str, service: &str) {
@@ -44,7 +43,7 @@ fn all_to(config: &mut Config, host: &str, service: &str) {
 
 fn site(pods: &[&Pod]) -> Config {
     let mut config = Config::default();
-    config.servers.insert(ServerName::CatchAll, Host::default());
+    config.servers.insert(ServerName::CatchAll, Arc::default());
     backend(&mut config, "shop", pods);
     location(&mut config, "shop.test", PathMatch::Exact("/closed".into()), Action::Denied);
     let moved = Action::Redirect(Redirect { status: 301, to: RedirectTo::Path("/new/".into()) });

@@ -43,3 +43,38 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
+
+{{/* Flags that the chart does not set. A second one of those that it sets would leave rights, ports or mounts behind that
+belong to the first. */}}
+{{- define "sluice.extraArgs" -}}
+{{- $own := dict
+  "source" "it is a chart for a cluster"
+  "data-plane" "Envoys run in pods of their own"
+  "xds-address" "set xds.port or ipv6"
+  "bind-address" "set ipv6"
+  "xds-certificates" "set xds.controllerSecret"
+  "http-port" "set dataPlane.containerPort.http"
+  "https-port" "set dataPlane.containerPort.https"
+  "controller-class" "set controller.ingressClassResource.controllerValue"
+  "ingress-class" "set controller.ingressClass"
+  "ingress-class-by-name" "set controller.ingressClassByName"
+  "watch-ingress-without-class" "set controller.watchIngressWithoutClass"
+  "watch-namespace" "set controller.scope.enabled and controller.scope.namespace"
+  "watch-namespace-selector" "set controller.scope.namespaceSelector"
+  "election-id" "the Lease is called after the release, and the rights with it; set nameOverride for another name"
+  "configmap" "write the settings into controller.config"
+  "validating-webhook" "set controller.admission.enabled"
+  "validating-webhook-certificate" "set controller.admission.secret"
+  "validating-webhook-key" "set controller.admission.secret"
+  "publish-pods" "set dataPlane.hostPort"
+  "pod-weights" "set controller.podWeights"
+  "default-backend-service" "set controller.defaultBackendService"
+  "disable-catch-all" "set controller.disableCatchAll"
+}}
+{{- range $flag, $value := .Values.controller.extraArgs }}
+{{- if hasKey $own $flag }}
+{{- fail (printf "controller.extraArgs.%s: the chart sets --%s itself; %s" $flag $flag (index $own $flag)) }}
+{{- end }}
+- --{{ $flag }}={{ $value }}
+{{- end }}
+{{- end }}

@@ -10,6 +10,7 @@ mod errors;
 mod location;
 pub(super) mod matching;
 mod redirect;
+mod rendered;
 mod retry;
 
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
@@ -21,19 +22,33 @@ use super::format::format;
 use super::header::set;
 use super::{HTTP, forwarded};
 use matching::{one_label_and, only_for};
+pub use rendered::Routes;
 
 /// All routes of the listeners.
 #[must_use]
 pub fn routes(config: &Config) -> RouteConfiguration {
-    let hosts = config.servers.iter().flat_map(|(name, server)| {
-        let names = std::iter::once(name).chain(&server.aliases);
-        names.map(|name| host(name, server, config))
-    });
+    let hosts = config.servers.iter().flat_map(|(name, server)| hosts_of(name, server, config));
+    let others = all_but_hosts(config);
+    RouteConfiguration { virtual_hosts: hosts.chain(others.virtual_hosts).collect(), ..others }
+}
+
+/// One server, by all of its names.
+fn hosts_of<'a>(
+    name: &'a ServerName,
+    server: &'a Server,
+    config: &'a Config,
+) -> impl Iterator<Item = VirtualHost> + use<'a> {
+    let names = std::iter::once(name).chain(&server.aliases);
+    names.map(|name| host(name, server, config))
+}
+
+/// What holds for all hosts, and the host that no client gets anything of.
+fn all_but_hosts(config: &Config) -> RouteConfiguration {
     let errors = errors::host(config);
     RouteConfiguration {
         name: HTTP.to_owned(),
         request_headers_to_add: request_headers(&config.edge, errors.is_some()),
-        virtual_hosts: hosts.chain(errors).collect(),
+        virtual_hosts: errors.into_iter().collect(),
         ignore_port_in_host_matching: true,
         request_headers_to_remove: forwarded::ENVOYS_OWN.map(str::to_owned).into(),
         response_headers_to_add: config.edge.response_headers.iter().map(header).collect(),
@@ -107,7 +122,7 @@ mod tests {
         for host in hosts {
             let name = ServerName::parse(host).unwrap();
             let locations = vec![location(&name, PathMatch::Prefix("/".into()), Action::Denied)];
-            config.servers.insert(name, Server { locations, ..Server::default() });
+            config.servers.insert(name, Server { locations, ..Server::default() }.into());
         }
         config
     }
@@ -116,7 +131,7 @@ mod tests {
     fn an_empty_configuration_has_routes_that_match_nothing() {
         assert!(routes(&Config::default()).virtual_hosts.is_empty());
         let mut config = Config::default();
-        config.servers.insert(ServerName::CatchAll, Server::default());
+        config.servers.insert(ServerName::CatchAll, Arc::default());
         assert!(routes(&config).virtual_hosts[0].routes.is_empty());
     }
 

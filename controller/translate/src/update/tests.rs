@@ -1,0 +1,105 @@
+//! Whatever changes, in whatever order: what was brought up to date is what a translation of everything gives.
+
+mod world;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::translate;
+use crate::translation::translate_these;
+use world::{Step, apply, options, step};
+
+/// Configuration, whose it is, and reports: all that a translation says.
+fn said(translation: &Translation) -> String {
+    let Translation { config, owners, .. } = translation;
+    let reports: Vec<String> = translation.reports().iter().map(|report| format!("{report:?}")).collect();
+    let holders = &translation.holders;
+    let secrets: Vec<_> = config.secrets.keys().chain(config.users.keys()).collect();
+    format!("{:#}\n{owners:#?}\n{holders:#?}\n{secrets:?}\n{}", json!(config), reports.join("\n"))
+}
+
+/// All Ingresses at once, as one island.
+fn at_once(resources: &Resources, options: &Options) -> String {
+    let ground = Ground::of(resources, options);
+    let mut foreign = Vec::new();
+    let mut ours = Vec::new();
+    for ingress in resources.ingresses.values() {
+        match ground.judge(ingress, options) {
+            Whose::Ours => ours.push(((false, age(ingress)), ingress.as_ref())),
+            Whose::Theirs(report) => foreign.push((key_of(&ingress.metadata), report)),
+            Whose::Unwatched => {}
+        }
+    }
+    ours.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut translation = translate_these(ours, resources, options);
+    translation.foreign.extend(foreign);
+    // How many islands name a Secret says nothing about what is served.
+    let holders = translate(resources, options).holders;
+    said(&Translation { holders, ..translation })
+}
+
+fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
+    let (mut resources, options) = (Resources::default(), options());
+    world::beginning().into_iter().for_each(|object| drop(resources.apply(object)));
+    let mut translation = translate(&resources, &options);
+    for batch in batches {
+        let before = translation.clone();
+        let mut changes = Changes::default();
+        batch.iter().for_each(|step| changes.add(step.take(&mut resources)));
+        let updated = translation.update(&changes, &resources, &options);
+        let whole = translate(&resources, &options);
+        prop_assert_eq!(said(&translation), said(&whole), "{:?}", batch);
+        prop_assert_eq!(said(&whole), at_once(&resources, &options));
+        let undone = updated.undone(translation.config());
+        prop_assert_eq!(&undone.servers, &before.config().servers);
+        prop_assert_eq!(&undone.backends, &before.config().backends);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_brought_up_to_date_is_what_a_whole_translation_gives(
+        batches in prop::collection::vec(prop::collection::vec(step(), 1..4), 1..24)
+    ) {
+        play(&batches)?;
+    }
+}
+
+/// So many Ingresses of so many hosts, each with a Service and a pod.
+fn many(hosts: usize) -> (Resources, Translation) {
+    let mut resources = Resources::default();
+    for n in 0..hosts {
+        world::application(n).into_iter().for_each(|object| drop(resources.apply(object)));
+    }
+    let translation = translate(&resources, &options());
+    assert_eq!(translation.config().servers.len(), hosts + 1);
+    (resources, translation)
+}
+
+/// What it takes to take one step when there are so many others.
+fn work(hosts: usize, steps: &[Step]) -> (usize, usize, usize) {
+    let (mut resources, mut translation) = many(hosts);
+    let mut changes = Changes::default();
+    steps.iter().for_each(|step| changes.add(step.take(&mut resources)));
+    assert!(!changes.is_empty());
+    let updated = translation.update(&changes, &resources, &options());
+    assert_eq!(said(&translation), said(&translate(&resources, &options())));
+    (updated.ingresses, updated.servers.len(), updated.resolved)
+}
+
+#[test]
+fn a_change_costs_what_changed_however_many_others_there_are() {
+    let moved = apply(world::ingress("app", "app-7", &["moved.test"], "app-7", json!({})));
+    let pods = apply(world::slice("app", "app-7", &["10.9.9.9"]));
+    let gone = Step::Delete(Kind::Service, ObjectKey::new("app", "app-7"));
+    for hosts in [10, 200] {
+        // One host comes and one goes; the Service is looked up again, though it comes to the same.
+        assert_eq!(work(hosts, std::slice::from_ref(&moved)), (1, 2, 0));
+        assert_eq!(work(hosts, std::slice::from_ref(&pods)), (0, 0, 1));
+        assert_eq!(work(hosts, std::slice::from_ref(&gone)), (0, 0, 1));
+    }
+}

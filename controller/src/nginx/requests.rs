@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    const LINE: &str = r#"{"location":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","connecting":"0.000, 0.001","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
+    const LINE: &str = r#"{"location":"a/","backend":"","main":"d/w/80","method":"GET","status":"200","duration":"0.030","connecting":"0.001, 0.000","to_header":"0.010, 0.020","to_end":"0.020, -","received":100,"sent":200}"#;
 
     fn log() -> (tempfile::TempDir, RequestLog, File) {
         let folder = tempfile::tempdir().unwrap();
@@ -174,7 +174,7 @@ mod tests {
             method: "GET",
             status: 200,
             duration: Some(Duration::from_millis(30)),
-            connecting: Some(Duration::from_millis(1)),
+            connecting: Some(Duration::ZERO),
             to_header: Some(Duration::from_millis(20)),
             to_end: None,
             received: 100,

@@ -43,14 +43,13 @@ impl<'a> Seen<'a> {
         Seen { resources, looked_for: RefCell::default() }
     }
 
-    pub(crate) fn has_service(&self, key: &ObjectKey) -> bool {
-        self.note(Kind::Service, key);
-        self.resources.services.contains_key(key)
-    }
-
     pub(crate) fn service(&self, key: &ObjectKey) -> Option<&'a Service> {
         self.note(Kind::Service, key);
         self.resources.services.get(key).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn has_service(&self, key: &ObjectKey) -> bool {
+        self.service(key).is_some()
     }
 
     pub(crate) fn secret(&self, key: &ObjectKey) -> Option<&'a Known> {

@@ -26,5 +26,6 @@ mod retries;
 mod routing;
 #[path = "../e2e/site.rs"]
 mod site;
+mod weak_certificate;
 mod websockets;
 mod zones;

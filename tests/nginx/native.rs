@@ -184,14 +184,26 @@ async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
         "add-headers": "default/headers",
         "proxy-set-headers": "default/headers",
         "ssl-ecdh-curve": "X25519MLKEM768:X25519",
+        "use-gzip": "true",
+        "gzip-types": "text/plain application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     });
     map("sluice", data)?;
     let classes: String = ('b'..='u').map(|letter| format!("[a-{letter}1-9]")).collect();
     let pattern = Ingress::new("default", "pattern").host("pattern.test").annotation("use-regex", "true");
     site.manifests.ingress(&pattern.path(&format!("/(?:{classes}){{120}}"), "web", 80))?;
+    let named = Ingress::new("default", "named").host("named.test").path("/", "web", 80);
+    let named =
+        named.annotation("auth-url", "http://auth.test/").annotation("proxy-body-size", "9000000000g");
+    let named = named.annotation("auth-response-headers", &format!("x-{}", long("n", 200)));
+    site.manifests.ingress(&named)?;
+    let mut grpc = named.annotation("backend-protocol", "GRPC").to_json();
+    grpc["metadata"]["name"] = "grpc".into();
+    grpc["spec"]["rules"][0]["host"] = "grpc.test".into();
+    site.manifests.object(&grpc)?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
     let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
+    sluice.wait_for_status("grpc.test", "/", 503).await?;
     let page = sluice.get(HOST, "/").await?;
     ensure!(page.header("x-short") == Some("here") && page.header("x-long").is_none(), "{page:?}");
     for agent in [long("b", 600), "bad".to_owned()] {
@@ -200,7 +212,7 @@ async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
     }
     let referred = http::send(sluice.http(), &self::page().header("referer", &long("c", 3000))).await?;
     ensure!(referred.status == 403, "{referred:?}");
-    for key in ["block-user-agents", "add-headers", "proxy-set-headers", "ssl-ecdh-curve"] {
+    for key in ["block-user-agents", "add-headers", "proxy-set-headers", "gzip-types", "ssl-ecdh-curve"] {
         let said = format!("ConfigMap default/sluice: data.{key}: ");
         let is_said =
             sluice.log().lines().iter().any(|line| line.contains(&said) && line.contains("nginx data plane"));

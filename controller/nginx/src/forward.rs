@@ -80,6 +80,9 @@ pub(crate) struct Tls {
     pub(crate) verify: Option<(Pinned, u32)>,
 }
 
+/// Its names of headers are hashed into small buckets, unlike those of `proxy`.
+const GRPC: &str = "grpc";
+
 /// gRPC has no connection of its own to speak of.
 const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
 
@@ -92,8 +95,8 @@ impl Forward {
         let (module, scheme) = match (is_grpc, &transport.tls) {
             (false, None) => ("proxy", "http"),
             (false, Some(_)) => ("proxy", "https"),
-            (true, None) => ("grpc", "grpc"),
-            (true, Some(_)) => ("grpc", "grpcs"),
+            (true, None) => (GRPC, "grpc"),
+            (true, Some(_)) => (GRPC, "grpcs"),
         };
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let around = || is_grpc.then(|| Clients::of_all(edge));
@@ -139,6 +142,11 @@ impl Forward {
             .flat_map(|cors| cors.origins.iter().chain(cors.variables.iter().map(|(_, value)| value)));
         let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
         let replacing = self.replacing.iter().flat_map(|(_, from, to)| [from, to]);
+        let hidden = self.clients.iter().flat_map(|clients| &clients.hidden);
+        let names = self.pods.iter().map(|(name, _)| name).chain(hidden);
+        if self.module == GRPC && !names.into_iter().all(|name| name.0.fits_small_bucket()) {
+            return false;
+        }
         rewrite.chain(lines).chain(cors).chain(tls).chain(replacing).all(|word| word.0.fits())
     }
 }

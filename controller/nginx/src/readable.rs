@@ -39,6 +39,15 @@ pub(crate) fn part_of<'a>(
             left_out(key, format!("{} texts that are longer than nginx reads", before - texts.len()));
         }
     }
+    if let Some(types) = edge.compression.gzip.as_mut().and_then(|gzip| gzip.types.as_mut()) {
+        types.retain(|name| {
+            let fits = word(name).0.fits_small_bucket();
+            if !fits {
+                left_out("gzip-types", format!("{name}, which is longer than nginx reads"));
+            }
+            fits
+        });
+    }
     curves(&mut edge, settings, |curve| left_out("ssl-ecdh-curve", curve));
     if edge == config.edge { Cow::Borrowed(config) } else { Cow::Owned(Config { edge, ..config.clone() }) }
 }

@@ -21,15 +21,7 @@ fn config(text: &str) -> Config {
     let regex = PathRegex { pattern: format!("/r{text}"), groups: 1, alternatives: false };
     let template = Template(vec![Piece::Text(format!("/{text}")), Piece::Group(1)]);
     let copies = BackendId::outside(&Outside { host: Hostname::parse("copies.test").unwrap(), port: 80 });
-    let replaced = || Some(Replaced { from: Expression::literal(text), to: Expression::literal(text) });
-    let policy = Arc::new(Policy {
-        forwarded_prefix: Some(text.to_owned()),
-        host: Some(Expression::literal(text)),
-        connection: Some(text.to_owned()),
-        rewritten: Rewritten { redirects: replaced(), cookie_domains: replaced(), cookie_paths: replaced() },
-        mirror: Some(Mirror { backend: copies.clone(), host: text.to_owned(), address: None }),
-        ..Policy::default()
-    });
+    let policy = Arc::new(policy(text, &copies));
     let pages = BackendId::new("default", "pages", 80);
     let place = Place { namespace: text.to_owned(), ingress: text.to_owned(), ..Place::default() };
     let error_pages =
@@ -75,6 +67,18 @@ fn config(text: &str) -> Config {
             .into(),
         secrets: [(SecretId::authorities("n", text), authorities())].into(),
         ..Config::default()
+    }
+}
+
+fn policy(text: &str, copies: &BackendId) -> Policy {
+    let replaced = || Some(Replaced { from: Expression::literal(text), to: Expression::literal(text) });
+    Policy {
+        forwarded_prefix: Some(text.to_owned()),
+        host: Some(Expression::literal(text)),
+        connection: Some(text.to_owned()),
+        rewritten: Rewritten { redirects: replaced(), cookie_domains: replaced(), cookie_paths: replaced() },
+        mirror: Some(Mirror { backend: copies.clone(), host: text.to_owned(), address: None }),
+        ..Policy::default()
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn span(text: &str) -> Parsed<u32> {
     span.ok_or_else(|| "a time such as 500ms, 60s or 1h, up to 49 days".into())
 }
 
-/// nginx: digits and one letter, `8m`. In bytes.
+/// nginx: digits and one letter, `8m`. In bytes, of which nginx counts 2^63.
 pub(crate) fn size(text: &str) -> Parsed<u64> {
     let expected = || Expected::from("a size such as 512k, 8m or 1g");
     let (digits, unit) = match text.char_indices().last() {
@@ -85,7 +85,8 @@ pub(crate) fn size(text: &str) -> Parsed<u64> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(expected());
     }
-    digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(expected)
+    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    bytes.filter(|bytes| i64::try_from(*bytes).is_ok()).ok_or_else(expected)
 }
 
 /// A URL or a path, without variables of nginx.
@@ -174,7 +175,9 @@ mod tests {
         for bad in ["true ", " true", "yes", "trueish", "TrUe", ""] {
             assert!(bool(bad).is_err(), "{bad:?}");
         }
-        for bad in ["8mb", "m", "", "-1", "8 m", "8.5m", "0x8", "99999999999999999999g", "\u{666}m"] {
+        for bad in
+            ["8mb", "m", "", "-1", "8 m", "8.5m", "0x8", "99999999999999999999g", "9000000000g", "\u{666}m"]
+        {
             assert!(size(bad).is_err(), "{bad:?}");
         }
         for bad in ["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "10.0.0.1,nonsense", "::/129", "10.0.0"] {

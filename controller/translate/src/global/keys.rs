@@ -141,7 +141,7 @@ pub static KEYS: &[Key] = &[
     key("gzip-disable", "").instead("clients that cannot take gzip do not ask for it"),
     key("gzip-level", "1").full(),
     key("gzip-min-length", "256").full(),
-    key("gzip-types", "").full(),
+    key("gzip-types", "").full().nginx(Support::Partly("names of up to 46 characters; longer ones are reported")),
     key("hide-headers", "").full(),
     key("hsts", "true").full(),
     key("hsts-include-subdomains", "true").full(),

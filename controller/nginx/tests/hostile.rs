@@ -1,5 +1,6 @@
 //! Whatever a text says, the configuration has the same structure: the words of nginx are ours alone.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{
@@ -13,6 +14,10 @@ use sluice_nginx::{OpenSsl, Part, Settings, render};
 mod common;
 
 use common::settings;
+
+fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> BTreeMap<BackendId, Arc<Backend>> {
+    backends.map(|(id, backend)| (id, Arc::new(backend))).into()
+}
 
 /// A configuration with this text wherever a tenant or the operator can put one.
 fn config(text: &str) -> Config {
@@ -62,9 +67,7 @@ fn config(text: &str) -> Config {
     Config {
         edge,
         servers: [(name, server.into())].into(),
-        backends: [(id, of_pods(text)), (copies, outside()), (pages, Backend::default())]
-            .map(|(id, backend)| (id, backend.into()))
-            .into(),
+        backends: shared([(id, of_pods(text)), (copies, outside()), (pages, Backend::default())]),
         secrets: [(SecretId::authorities("n", text), authorities())].into(),
         ..Config::default()
     }

@@ -1,6 +1,7 @@
 //! Who gets 403, whatever the host.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use askama::Template;
 use sluice_ir::{Blocked, Cidr, TextMatch};
@@ -35,8 +36,21 @@ fn keys(texts: &[TextMatch]) -> Vec<Word> {
     texts.iter().filter(new).map(key).collect()
 }
 
-/// Whether nginx can read it.
-pub(crate) fn is_readable(text: &TextMatch) -> bool {
+/// The texts that nginx cannot read, by the key of the ConfigMap that has them.
+pub(crate) fn unreadable(blocked: &Blocked) -> impl Iterator<Item = (&'static str, usize)> {
+    [("block-user-agents", &blocked.user_agents), ("block-referers", &blocked.referers)]
+        .map(|(key, texts)| (key, texts.iter().filter(|text| !is_readable(text)).count()))
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+}
+
+/// Nobody comes in.
+pub(crate) fn everybody() -> Blocked {
+    let any = [IpAddr::from([0u8; 4]), IpAddr::from([0u8; 16])];
+    Blocked { addresses: any.into_iter().filter_map(|any| Cidr::new(any, 0)).collect(), ..Blocked::default() }
+}
+
+fn is_readable(text: &TextMatch) -> bool {
     key(text).0.fits()
 }
 

@@ -1,5 +1,5 @@
 //! What the operator's ConfigMap says and nginx could not read: it is left out alone, and named, because nginx would refuse
-//! everything else with it.
+//! everything else with it. Where it says who may not come in, nobody may until it can be read.
 
 use std::borrow::Cow;
 
@@ -23,22 +23,16 @@ pub(crate) fn part_of<'a>(
     unserved: &mut Vec<Unserved>,
 ) -> Cow<'a, Config> {
     let mut edge = config.edge.clone();
+    for (key, count) in blocked::unreadable(&config.edge.blocked) {
+        let what = format!("{count} texts that are longer than nginx reads").into();
+        unserved.push(Unserved { part: Part::Edge(key), what, closes: true });
+        edge.blocked = blocked::everybody();
+    }
     let mut left_out = |key, what: String| {
         unserved.push(Unserved { part: Part::Edge(key), what: what.into(), closes: false });
     };
     headers(&mut edge.request_headers, |name| left_out("proxy-set-headers", name));
     headers(&mut edge.response_headers, |name| left_out("add-headers", name));
-    let texts = [
-        ("block-user-agents", &mut edge.blocked.user_agents),
-        ("block-referers", &mut edge.blocked.referers),
-    ];
-    for (key, texts) in texts {
-        let before = texts.len();
-        texts.retain(blocked::is_readable);
-        if texts.len() < before {
-            left_out(key, format!("{} texts that are longer than nginx reads", before - texts.len()));
-        }
-    }
     if let Some(types) = edge.compression.gzip.as_mut().and_then(|gzip| gzip.types.as_mut()) {
         types.retain(|name| {
             let fits = word(name).0.fits_small_bucket();

@@ -38,7 +38,7 @@ pub struct Unserved {
     pub part: Part,
     /// What it asks for.
     pub what: Cow<'static, str>,
-    /// Without it the location must not be served, and answers 503.
+    /// Without it nothing must be served: the location answers 503, and every request gets 403 where it is for all hosts.
     pub closes: bool,
 }
 
@@ -55,7 +55,8 @@ impl Unserved {
         match (&self.part, self.closes) {
             (Part::Location(_), true) => "the location answers 503",
             (Part::Location(_), false) => "the location is served without",
-            (Part::Edge(_), _) => "everything is served without",
+            (Part::Edge(_), true) => "every request answers 403",
+            (Part::Edge(_), false) => "everything is served without",
         }
     }
 }

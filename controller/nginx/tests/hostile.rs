@@ -184,7 +184,7 @@ fn no_text_names_a_variable() {
 }
 
 #[test]
-fn a_text_that_nginx_cannot_read_costs_its_location_only() {
+fn a_text_that_nginx_cannot_read_costs_what_it_stands_in_only() {
     let rendered = render(&config(&"a".repeat(5000)), &settings());
     let of = |is_wanted: fn(&Part) -> bool| {
         rendered.unserved.iter().filter(|unserved| is_wanted(&unserved.part)).collect::<Vec<_>>()
@@ -192,7 +192,7 @@ fn a_text_that_nginx_cannot_read_costs_its_location_only() {
     assert_eq!(of(|part| matches!(part, Part::Location(_))).len(), 3);
     let keys = of(|part| matches!(part, Part::Edge(_)));
     let keys: Vec<_> = keys.into_iter().map(|unserved| unserved.part.to_string()).collect();
-    let expected = ["proxy-set-headers", "add-headers", "block-user-agents", "block-referers"];
+    let expected = ["block-user-agents", "block-referers", "proxy-set-headers", "add-headers"];
     assert_eq!(keys, expected.map(|key| format!("data.{key}")));
     assert!(rendered.text.contains("\"shop.test\""));
 }

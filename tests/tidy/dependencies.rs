@@ -12,7 +12,7 @@ const CLOSED: &[(&str, &[&str])] = &[
     // D1: the wire schema is read inside the filter.
     ("sluice-filter-config", &["serde", "serde_json"]),
     // D2: what decides knows no host.
-    ("sluice-filter-core", &["crc32fast", "md-5", "regex-lite", "sluice-filter-config"]),
+    ("sluice-filter-core", &["crc32fast", "foldhash", "md-5", "regex-lite", "sluice-filter-config"]),
     ("sluice-filter", &["proxy-wasm", "rustc-hash", "sluice-filter-config", "sluice-filter-core"]),
     // The nginx module is a join of two crates that do not know each other; only one of them knows nginx.
     ("sluice-nginx-module", &["rustix", "sluice-ngxsafe", "sluice-pwhost"]),

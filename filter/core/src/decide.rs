@@ -7,6 +7,7 @@ use crate::balance::Candidates;
 use crate::canary;
 use crate::location::Location;
 use crate::outcome::{NewSession, Outcome, Ticket, Watch};
+use crate::tables::ById;
 use crate::{Backend, Request, Rng, Tables, Timestamp};
 
 /// What to do with a request.
@@ -51,7 +52,7 @@ impl Reply {
 
 /// The part of the tables that a request changes.
 struct Desk<'a> {
-    backends: &'a mut std::collections::HashMap<Rc<str>, Backend>,
+    backends: &'a mut ById<Rc<str>, Backend>,
     key: &'a mut Vec<u8>,
 }
 

@@ -123,7 +123,8 @@ impl Serials {
 /// The attempts of nginx's `$upstream_addr`, `$upstream_status` and the like: separated by commas, and by colons between
 /// blanks where an internal redirect began anew.
 pub fn attempts(list: &str) -> impl Iterator<Item = &str> {
-    list.split(", ").flat_map(|part| part.split(" : ")).map(str::trim).filter(|part| !part.is_empty())
+    // By single letters: looking for a text has a price at its start, and this is read at the end of every request.
+    list.split(' ').map(|part| part.trim_end_matches(',')).filter(|part| !part.is_empty() && *part != ":")
 }
 
 #[cfg(test)]
@@ -136,6 +137,7 @@ mod tests {
         assert_eq!(list("127.0.0.1:26157 : 127.0.0.1:26158"), ["127.0.0.1:26157", "127.0.0.1:26158"]);
         assert_eq!(list("unix:/x.sock, 10.0.0.1:80"), ["unix:/x.sock", "10.0.0.1:80"]);
         assert_eq!(list("[::1]:80, [::2]:80 : 10.0.0.1:80").last(), Some(&"10.0.0.1:80"));
+        assert_eq!(list("502, 200 : -"), ["502", "200", "-"]);
         assert_eq!(list(""), [""; 0]);
     }
 }

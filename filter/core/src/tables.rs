@@ -11,6 +11,9 @@ use crate::outcome::Serials;
 use crate::policy::Draft;
 use crate::{Backend, InvalidBackend, Rng, Timestamp};
 
+/// Found by id, several times in each request: a fast hash. Whoever wants ids to collide has to make a Service for each.
+pub(crate) type ById<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// The compiled tables of one worker.
 ///
 /// An update is compiled whole before anything of it takes effect: a document is applied or refused, never half.
@@ -20,8 +23,8 @@ pub struct Tables {
     zone: Option<String>,
     serials: Serials,
     switched: Vec<Switch>,
-    pub(crate) locations: HashMap<Box<str>, Location>,
-    pub(crate) backends: HashMap<Rc<str>, Backend>,
+    pub(crate) locations: ById<Box<str>, Location>,
+    pub(crate) backends: ById<Rc<str>, Backend>,
     pub(crate) list: String,
     pub(crate) key: Vec<u8>,
 }

@@ -16,8 +16,8 @@ extern "C" fn proxy_on_vm_start(_root: u32, _configuration_size: usize) -> bool 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_configure(root: u32, configuration_size: usize) -> bool {
-    root::configure(root, configuration_size)
+extern "C" fn proxy_on_configure(_root: u32, configuration_size: usize) -> bool {
+    root::configure(configuration_size)
 }
 
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use crate::worker::Worker;
 const TICK: Duration = Duration::from_millis(50);
 
 /// A checkpoint has come; `false` refuses it.
-pub(crate) fn configure(_root: u32, size: usize) -> bool {
+pub(crate) fn configure(size: usize) -> bool {
     host::tick_every(TICK);
     Worker::with(|worker| {
         let accepted = worker.configure(&host::plugin_configuration(size));

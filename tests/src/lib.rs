@@ -40,3 +40,4 @@ pub mod tally;
 pub mod tls;
 pub mod unix;
 pub mod wait;
+pub mod zones;

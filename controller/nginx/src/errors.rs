@@ -45,14 +45,10 @@ pub(crate) fn pages(location: &Location, config: &Config) -> Vec<Page> {
 
 /// The locations that a server's pages lead to, each once.
 pub(crate) fn asked(server: &Server, scene: Scene<'_>) -> Vec<Asked> {
-    let Scene { config, settings, .. } = scene;
     let mut all = BTreeMap::new();
-    for (pages, statuses) in server.locations.iter().filter_map(|location| served(location, config)) {
+    for (pages, statuses) in server.locations.iter().filter_map(|location| served(location, scene.config)) {
         for status in statuses {
-            let service = pages.backend.as_ref().map(|id| service(id, pages, status, config));
-            let counted = |id: &BackendId| settings.requests.as_ref().map(|_| value(id.as_str()));
-            let counted = pages.backend.as_ref().and_then(counted);
-            let service = service.map(|service| Service { counted, ..service });
+            let service = pages.backend.as_ref().map(|id| service(id, pages, status, scene));
             all.entry(name(pages, status)).or_insert(service);
         }
     }
@@ -83,13 +79,14 @@ fn name(pages: &ErrorPages, status: u16) -> String {
     format!("@sluice_error_{}_{status}", hash(&format!("{:?} {:?}", pages.backend, pages.place)))
 }
 
-fn service(id: &BackendId, pages: &ErrorPages, status: u16, config: &Config) -> Service {
+fn service(id: &BackendId, pages: &ErrorPages, status: u16, scene: Scene<'_>) -> Service {
+    let Scene { config, settings, .. } = scene;
     let transport = upstream::transport(id, config);
     let mut own = told::of_error(&ErrorRequest { status, place: pages.place.clone() });
     own.push(("X-Original-URI".to_owned(), Text::default().variable("request_uri")));
     Service {
         route: value(ErrorPages::route(id)),
-        counted: None,
+        counted: settings.requests.as_ref().map(|_| value(id.as_str())),
         upstream: upstream::name(&transport, config),
         connect: transport.connect_timeout,
         pods: told::pods(&config.edge, own),

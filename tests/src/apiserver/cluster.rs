@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::fake::Fake;
+use super::fake::{FAKE_VERSION, Fake};
 use super::gate::Gate;
 use super::kinds;
 use crate::echo::Echo;
@@ -39,8 +39,10 @@ enum Upstream {
     Fake(Fake),
     Real {
         addr: SocketAddr,
+        /// What it says of itself; behind a kubeconfig of ours it is a fake that another process started.
+        version: String,
         /// `kubectl proxy`, which has the credentials, where there are any.
-        proxy: Option<(Process, Port)>,
+        _proxy: Option<(Process, Port)>,
     },
 }
 
@@ -56,16 +58,12 @@ impl Cluster {
     pub async fn real(prefix: &str) -> Result<Option<Cluster>> {
         let Some(path) = std::env::var_os("KUBECONFIG") else { return Ok(None) };
         // Without TLS nobody asks for credentials either.
-        if let Some(addr) = plain_address(Path::new(&path)) {
-            return Ok(Some(Cluster::new(Upstream::Real { addr, proxy: None }, addr, prefix).await?));
-        }
-        let port = Port::reserve()?;
-        let mut command = Command::new("kubectl");
-        command.args(["proxy", "--address=127.0.0.1", &format!("--port={}", port.number())]);
-        let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
-        proxy.log().wait_for("Starting to serve").await?;
-        let addr = port.addr();
-        Ok(Some(Cluster::new(Upstream::Real { addr, proxy: Some((proxy, port)) }, addr, prefix).await?))
+        let (addr, proxy) = match plain_address(Path::new(&path)) {
+            Some(addr) => (addr, None),
+            None => kubectl_proxy().await.map(|(process, port)| (port.addr(), Some((process, port))))?,
+        };
+        let version = version(addr).await?;
+        Ok(Some(Cluster::new(Upstream::Real { addr, version, _proxy: proxy }, addr, prefix).await?))
     }
 
     async fn new(upstream: Upstream, addr: SocketAddr, prefix: &str) -> Result<Cluster> {
@@ -86,10 +84,10 @@ impl Cluster {
     }
 
     /// What is behind it, for the output of a test.
-    pub fn described(&self) -> &'static str {
-        match self.upstream {
-            Upstream::Fake(_) => "the fake API server",
-            Upstream::Real { .. } => "the API server that KUBECONFIG names",
+    pub fn described(&self) -> String {
+        match &self.upstream {
+            Upstream::Fake(_) => "the fake API server".to_owned(),
+            Upstream::Real { version, .. } => format!("the API server that KUBECONFIG names ({version})"),
         }
     }
 
@@ -136,14 +134,27 @@ impl Cluster {
     /// Creates an object, or replaces the one of its name; past the gate.
     pub async fn apply(&self, object: &Value) -> Result<()> {
         let path = path_of(object)?;
-        let created = self.ask("POST", &parent(&path), Some(object)).await?;
-        if created.status != 409 {
+        if self.ask("GET", &path, None).await?.status == 404 {
+            let created = self.ask("POST", &parent(&path), Some(object)).await?;
             ensure!((200..300).contains(&created.status), "create {path}: {}", created.text());
             return Ok(());
         }
-        let replaced = self.ask("PUT", &path, Some(object)).await?;
+        let replaced = self.replace(&path, object.clone()).await?;
         ensure!(replaced.status == 200, "replace {path}: {}", replaced.text());
         Ok(())
+    }
+
+    /// Replaces the object as it is now: some kinds want to be told which version is replaced.
+    async fn replace(&self, path: &str, mut object: Value) -> Result<Response> {
+        loop {
+            let known = self.ask("GET", path, None).await?.json()?;
+            object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
+            let replaced = self.ask("PUT", path, Some(&object)).await?;
+            // The controller writes too, and a version lasts no longer than until somebody does.
+            if replaced.status != 409 {
+                return Ok(replaced);
+            }
+        }
     }
 
     /// Writes the status of an object.
@@ -154,9 +165,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Deletes an object.
+    /// Deletes an object at once: of a Pod, a real API server would wait for the kubelet of a node that does not exist.
     pub async fn delete(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
-        let path = self.path(api_version, kind, name)?;
+        let path = format!("{}?gracePeriodSeconds=0", self.path(api_version, kind, name)?);
         let deleted = self.ask("DELETE", &path, None).await?;
         ensure!(matches!(deleted.status, 200 | 202), "delete {path}: {}", deleted.text());
         Ok(())
@@ -284,7 +295,8 @@ impl Cluster {
     /// Starts pods that Endpoints may name. A real API server does not take loopback addresses.
     pub async fn pods(&self, service: &str, count: u16) -> Result<Vec<Echo>> {
         let addrs: Vec<SocketAddr> = match self.upstream {
-            Upstream::Fake(_) | Upstream::Real { proxy: None, .. } => self.network.pods(count),
+            Upstream::Fake(_) => self.network.pods(count),
+            Upstream::Real { ref version, .. } if version == FAKE_VERSION => self.network.pods(count),
             Upstream::Real { .. } => {
                 let host = own_address()?;
                 self.ports
@@ -352,6 +364,22 @@ fn path_of(object: &Value) -> Result<String> {
 
 fn parent(path: &str) -> String {
     path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
+}
+
+async fn kubectl_proxy() -> Result<(Process, Port)> {
+    let port = Port::reserve()?;
+    let mut command = Command::new("kubectl");
+    command.args(["proxy", "--address=127.0.0.1", &format!("--port={}", port.number())]);
+    let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
+    proxy.log().wait_for("Starting to serve").await?;
+    Ok((proxy, port))
+}
+
+/// What the API server there says that it is.
+async fn version(addr: SocketAddr) -> Result<String> {
+    let answer = http::send(addr, &Request::get("localhost", "/version")).await?;
+    ensure!(answer.status == 200, "/version: {}", answer.text());
+    Ok(answer.json()?["gitVersion"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Where a kubeconfig of one cluster leads, when that is an address without TLS, as ours are.

@@ -25,6 +25,13 @@ use crate::wait;
 /// What everything that belongs to a test carries where it has no namespace.
 const LABEL: &str = "sluice-test";
 
+/// The kinds of which a test has objects without a namespace.
+const OWN: [(&str, &str); 3] = [
+    ("v1", "Namespace"),
+    ("networking.k8s.io/v1", "IngressClass"),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+];
+
 /// An API server, a namespace in it, and pods.
 pub struct Cluster {
     upstream: Upstream,
@@ -175,7 +182,7 @@ impl Cluster {
 
     /// Takes everything away that this put into the cluster.
     pub async fn remove(&self) -> Result<()> {
-        for (api_version, kind) in [("v1", "Namespace"), ("networking.k8s.io/v1", "IngressClass")] {
+        for (api_version, kind) in OWN {
             for object in self.list(api_version, kind).await? {
                 if object["metadata"]["labels"][LABEL] == self.namespace.as_str() {
                     self.delete(api_version, kind, object["metadata"]["name"].as_str().unwrap_or_default())
@@ -272,10 +279,15 @@ impl Cluster {
     pub async fn foreign_class(&self, name: &str, controller: &str) -> Result<()> {
         self.apply(&json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
-            "metadata": { "name": name, "labels": { LABEL: self.namespace } },
+            "metadata": self.own(name),
             "spec": { "controller": controller },
         }))
         .await
+    }
+
+    /// Metadata of an object without a namespace, so that it goes with the test.
+    pub fn own(&self, name: &str) -> Value {
+        json!({ "name": name, "labels": { LABEL: self.namespace } })
     }
 
     /// A namespace with these labels; its name is that of this test's with something behind it.
@@ -350,7 +362,8 @@ impl Drop for Cluster {
         if let Upstream::Real { .. } = &self.upstream {
             let label = format!("{LABEL}={}", self.namespace);
             let mut command = Command::new("kubectl");
-            let _ = command.args(["delete", "--wait=false", "namespace,ingressclass", "-l", &label]).output();
+            let kinds = OWN.map(|(_, kind)| kind.to_lowercase()).join(",");
+            let _ = command.args(["delete", "--wait=false", &kinds, "-l", &label]).output();
         }
     }
 }

@@ -3,8 +3,8 @@
 //! Whatever is behind it, a test has a namespace and an IngressClass of its own, so that nothing else matters.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,14 +12,14 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::fake::{FAKE_VERSION, Fake};
+use super::fake::Fake;
 use super::gate::Gate;
 use super::kinds;
+use super::upstream::{Upstream, own_address};
 use crate::echo::Echo;
 use crate::http::{self, Request, Response};
 use crate::manifests::{Ingress, endpoint_slice};
 use crate::ports::{Network, Port};
-use crate::process::Process;
 use crate::wait;
 
 /// What everything that belongs to a test carries where it has no namespace.
@@ -42,43 +42,24 @@ pub struct Cluster {
     ports: Vec<Port>,
 }
 
-enum Upstream {
-    Fake(Fake),
-    Real {
-        addr: SocketAddr,
-        /// What it says of itself; behind a kubeconfig of ours it is a fake that another process started.
-        version: String,
-        /// `kubectl proxy`, which has the credentials, where there are any.
-        _proxy: Option<(Process, Port)>,
-    },
-}
-
 impl Cluster {
     /// In front of the fake.
     pub async fn fake() -> Result<Cluster> {
-        let fake = Fake::start().await?;
-        let addr = fake.addr();
-        Cluster::new(Upstream::Fake(fake), addr, "sluice-test").await
+        Cluster::new(Upstream::Fake(Fake::start().await?), "sluice-test").await
     }
 
     /// In front of the API server that `KUBECONFIG` names; `None` when it names none. Names in it begin with `prefix`.
     pub async fn real(prefix: &str) -> Result<Option<Cluster>> {
-        let Some(path) = std::env::var_os("KUBECONFIG") else { return Ok(None) };
-        // Without TLS nobody asks for credentials either.
-        let (addr, proxy) = match plain_address(Path::new(&path)) {
-            Some(addr) => (addr, None),
-            None => kubectl_proxy().await.map(|(process, port)| (port.addr(), Some((process, port))))?,
-        };
-        let version = version(addr).await?;
-        Ok(Some(Cluster::new(Upstream::Real { addr, version, _proxy: proxy }, addr, prefix).await?))
+        let Some(upstream) = Upstream::of_kubeconfig().await? else { return Ok(None) };
+        Cluster::new(upstream, prefix).await.map(Some)
     }
 
-    async fn new(upstream: Upstream, addr: SocketAddr, prefix: &str) -> Result<Cluster> {
+    async fn new(upstream: Upstream, prefix: &str) -> Result<Cluster> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let cluster = Cluster {
+            gate: Gate::start(upstream.addr()).await?,
             upstream,
-            gate: Gate::start(addr).await?,
             namespace: format!("{prefix}-{}-{number}", std::process::id()),
             folder: tempfile::Builder::new().prefix("sluice-cluster-").tempdir()?,
             network: Network::reserve()?,
@@ -92,10 +73,7 @@ impl Cluster {
 
     /// What is behind it, for the output of a test.
     pub fn described(&self) -> String {
-        match &self.upstream {
-            Upstream::Fake(_) => "the fake API server".to_owned(),
-            Upstream::Real { version, .. } => format!("the API server that KUBECONFIG names ({version})"),
-        }
+        self.upstream.to_string()
     }
 
     /// The fake, when it is one: for what a real API server does not let happen.
@@ -241,14 +219,7 @@ impl Cluster {
 
     async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Response> {
         let request = Request::new(method, "localhost", path).header("content-type", "application/json");
-        http::send(self.addr(), &request.body(body.map(Value::to_string).unwrap_or_default())).await
-    }
-
-    fn addr(&self) -> SocketAddr {
-        match &self.upstream {
-            Upstream::Fake(fake) => fake.addr(),
-            Upstream::Real { addr, .. } => *addr,
-        }
+        http::send(self.upstream.addr(), &request.body(body.map(Value::to_string).unwrap_or_default())).await
     }
 
     fn path(&self, api_version: &str, kind: &str, name: &str) -> Result<String> {
@@ -301,21 +272,17 @@ impl Cluster {
 
     /// Another door to the same API server, for a controller that has faults of its own.
     pub async fn another_gate(&self) -> Result<Gate> {
-        Gate::start(self.addr()).await
+        Gate::start(self.upstream.addr()).await
     }
 
     /// Starts pods that Endpoints may name. A real API server does not take loopback addresses.
     pub async fn pods(&self, service: &str, count: u16) -> Result<Vec<Echo>> {
-        let addrs: Vec<SocketAddr> = match self.upstream {
-            Upstream::Fake(_) => self.network.pods(count),
-            Upstream::Real { ref version, .. } if version == FAKE_VERSION => self.network.pods(count),
-            Upstream::Real { .. } => {
+        let addrs: Vec<SocketAddr> = match self.upstream.takes_loopback() {
+            true => self.network.pods(count),
+            false => {
                 let host = own_address()?;
-                self.ports
-                    .iter()
-                    .take(count.into())
-                    .map(|port| SocketAddr::new(host, port.number()))
-                    .collect()
+                let ports = self.ports.iter().take(count.into());
+                ports.map(|port| SocketAddr::new(host, port.number())).collect()
             }
         };
         ensure!(addrs.len() == usize::from(count), "more pods than a real cluster gets here");
@@ -377,35 +344,4 @@ fn path_of(object: &Value) -> Result<String> {
 
 fn parent(path: &str) -> String {
     path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
-}
-
-async fn kubectl_proxy() -> Result<(Process, Port)> {
-    let port = Port::reserve()?;
-    let mut command = Command::new("kubectl");
-    command.args(["proxy", "--address=127.0.0.1", &format!("--port={}", port.number())]);
-    let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
-    proxy.log().wait_for("Starting to serve").await?;
-    Ok((proxy, port))
-}
-
-/// What the API server there says that it is.
-async fn version(addr: SocketAddr) -> Result<String> {
-    let answer = http::send(addr, &Request::get("localhost", "/version")).await?;
-    ensure!(answer.status == 200, "/version: {}", answer.text());
-    Ok(answer.json()?["gitVersion"].as_str().unwrap_or_default().to_owned())
-}
-
-/// Where a kubeconfig of one cluster leads, when that is an address without TLS, as ours are.
-fn plain_address(kubeconfig: &Path) -> Option<SocketAddr> {
-    let config: Value = serde_json::from_slice(&fs::read(kubeconfig).ok()?).ok()?;
-    config.pointer("/clusters/0/cluster/server")?.as_str()?.strip_prefix("http://")?.parse().ok()
-}
-
-/// The address that this machine would use towards others; nothing is sent.
-fn own_address() -> Result<IpAddr> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    socket
-        .connect((Ipv4Addr::new(192, 0, 2, 1), 9))
-        .context("a real cluster needs an address besides loopback")?;
-    Ok(socket.local_addr()?.ip())
 }

@@ -20,6 +20,7 @@ mod reply;
 mod selector;
 mod store;
 mod target;
+mod upstream;
 mod validation;
 mod watch;
 

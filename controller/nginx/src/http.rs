@@ -9,7 +9,7 @@ use crate::Unserved;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
 use crate::conf::{Value, Word, word};
-use crate::limits::{Zone, Zones};
+use crate::limits::{self, Zone};
 use crate::server::{Scene, ServerConf};
 use crate::settings::Settings;
 use crate::tls::TlsConf;
@@ -68,8 +68,8 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
     let catch_all = config.servers.get(&ServerName::CatchAll).map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
-    let (limits, zones) = Zones::of(config);
-    let scene = Scene { config, settings, limits: &limits };
+    let zones = limits::zones(config);
+    let scene = Scene { config, settings };
     let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
     let file = |path: &std::path::Path| word(path.display());
     let main = MainConf {

@@ -25,6 +25,8 @@ mod policies;
 mod pooled_pod;
 mod reload;
 mod retries;
+#[path = "../e2e/rotation.rs"]
+mod rotation;
 mod routing;
 #[path = "../e2e/site.rs"]
 mod site;

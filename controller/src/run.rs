@@ -62,13 +62,7 @@ fn check(args: &Run) -> anyhow::Result<()> {
 
 /// A flag that is given and that nginx could not honour.
 fn flag_for_envoy(args: &Run) -> Option<&'static str> {
-    let Run { metrics, translation, .. } = args;
-    let flags = [
-        (metrics.access_log, "--access-log"),
-        (translation.tcp_services_configmap.is_some(), "--tcp-services-configmap"),
-        (translation.udp_services_configmap.is_some(), "--udp-services-configmap"),
-    ];
-    flags.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    args.metrics.access_log.then_some("--access-log")
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {

@@ -24,6 +24,7 @@ mod https;
 mod metrics;
 mod passthrough;
 mod passwords;
+mod ports;
 mod questions;
 mod replacement;
 mod routing;

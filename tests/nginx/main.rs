@@ -21,11 +21,14 @@ mod native;
 mod pause;
 mod policies;
 mod pooled_pod;
+#[path = "../e2e/ports.rs"]
+mod ports;
 mod reload;
 mod retries;
 mod routing;
 #[path = "../e2e/site.rs"]
 mod site;
+mod streams;
 mod weak_certificate;
 mod websockets;
 mod zones;

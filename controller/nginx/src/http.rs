@@ -12,6 +12,7 @@ use crate::conf::{Value, Word, word};
 use crate::limits::{Zone, Zones};
 use crate::server::{Scene, ServerConf};
 use crate::settings::Settings;
+use crate::streams::StreamConf;
 use crate::tls::TlsConf;
 use crate::told::{self, Clients, Line, client_header, client_variable};
 use crate::upstream::{self, Upstream};
@@ -44,6 +45,7 @@ struct MainConf<'a> {
     zones: Vec<Zone>,
     upstreams: Vec<Upstream>,
     servers: Vec<ServerConf<'a>>,
+    streams: Option<StreamConf>,
 }
 
 /// The edge.
@@ -89,12 +91,14 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         zones,
         upstreams: upstream::all(config),
         servers,
+        streams: StreamConf::of(config, settings, unserved),
     };
     // Nothing in the templates can fail, and a String takes everything.
     main.render().unwrap_or_default() + "\n"
 }
 
-fn resolver(address: &IpAddr) -> String {
+/// An address where nginx asks for others.
+pub(crate) fn resolver(address: &IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),

@@ -25,7 +25,6 @@ const WAF: &str = "put a web application firewall in front of Sluice";
 const TRACES: &str = "trace in the pods; Sluice sends no spans yet";
 const NO_LOG: &str = "no access log is written";
 const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzip, too: use-gzip";
-const NO_STREAMS: &str = "ports without HTTP are not served";
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
 
 const fn key(name: &'static str, default: &'static str) -> Key {
@@ -217,11 +216,11 @@ pub static KEYS: &[Key] = &[
     key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout").native(),
     key("proxy-set-headers", "").partly("of nginx's variables those that Sluice has"),
     key("proxy-ssl-location-only", "false").instead("proxy-ssl-* hold for the paths of their Ingress"),
-    key("proxy-stream-next-upstream", "true").full().nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-next-upstream-tries", "3").partly("0 (no limit) and more than 16 are 16").nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-responses", "1").instead("a client's datagrams go to one pod until proxy-stream-timeout of silence").nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-timeout", "600s").full().nginx(Support::Reported(NO_STREAMS)),
+    key("proxy-stream-next-upstream", "true").full(),
+    key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").native(),
+    key("proxy-stream-next-upstream-tries", "3").partly("0 (no limit) and more than 16 are 16"),
+    key("proxy-stream-responses", "1").instead("a client's datagrams go to one pod until proxy-stream-timeout of silence").native(),
+    key("proxy-stream-timeout", "600s").full(),
     key("relative-redirects", "false").full(),
     key("retry-non-idempotent", "false").full(),
     key("reuse-port", "true").instead("workers always share their ports"),

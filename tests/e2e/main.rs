@@ -34,4 +34,5 @@ mod sticky;
 mod streams;
 mod two_envoys;
 mod weights;
+mod written;
 mod zones;

@@ -1,5 +1,6 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
+mod access_log;
 mod bodies;
 mod certificates;
 mod client_certificates;
@@ -31,4 +32,6 @@ mod site;
 mod streams;
 mod weak_certificate;
 mod websockets;
+#[path = "../e2e/written.rs"]
+mod written;
 mod zones;

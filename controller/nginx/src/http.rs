@@ -6,6 +6,7 @@ use askama::Template;
 use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
 
 use crate::Unserved;
+use crate::access_log::Written;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
 use crate::conf::{Value, Word, word};
@@ -39,6 +40,7 @@ struct MainConf<'a> {
     nobody: Word,
     resolvers: Vec<String>,
     requests: Option<Word>,
+    access_log: Option<Written>,
     edge: EdgeConf<'a>,
     tls: TlsConf,
     blocked: Option<BlockedConf<'a>>,
@@ -71,7 +73,8 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let catch_all = config.servers.get(&ServerName::CatchAll).map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let (limits, zones) = Zones::of(config);
-    let scene = Scene { config, settings, limits: &limits };
+    let access_log = Written::of_requests(&config.edge.log, settings);
+    let scene = Scene { config, settings, limits: &limits, logs: access_log.is_some() };
     let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
     let file = |path: &std::path::Path| word(path.display());
     let main = MainConf {
@@ -85,6 +88,7 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
         resolvers: settings.resolvers.iter().map(resolver).collect(),
         requests: settings.requests.as_deref().map(file),
+        access_log,
         edge: EdgeConf::new(&config.edge),
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::of(&config.edge.blocked),
@@ -135,7 +139,7 @@ impl<'a> EdgeConf<'a> {
             blocked: _,
             // The distribution's nginx has no Brotli: who takes that takes gzip as well.
             compression,
-            // No log is written.
+            // In the template, `access_log.rs`.
             log: _,
             http: _,
         } = edge;

@@ -14,6 +14,7 @@
 //!
 //! Pure, and the same bytes for the same input.
 
+mod access_log;
 mod blocked;
 mod buffering;
 mod conf;
@@ -43,7 +44,7 @@ use std::path::{Path, PathBuf};
 
 use sluice_ir::{Config, Sensitive};
 
-pub use settings::{OpenSsl, Settings, Streams};
+pub use settings::{AccessLog, OpenSsl, Settings, Streams};
 pub use streams::pods;
 pub use unserved::{Part, Unserved};
 

@@ -22,6 +22,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) config: &'a Config,
     pub(crate) settings: &'a Settings,
     pub(crate) limits: &'a Zones,
+    /// Requests are written down.
+    pub(crate) logs: bool,
 }
 
 /// One host of the IR.

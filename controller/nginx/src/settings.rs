@@ -28,12 +28,23 @@ pub struct Settings {
     pub workers: Option<u32>,
     /// Where requests are written down for the controller, if they are counted.
     pub requests: Option<PathBuf>,
+    /// Where requests and connections are written down for people, if they are.
+    pub access_log: Option<AccessLog>,
     /// What nginx has for connections without HTTP, if it has that.
     pub streams: Option<Streams>,
     /// The OpenSSL that nginx runs with, where that is known.
     pub openssl: Option<OpenSsl>,
     /// Seconds that workers of a former configuration have for open requests.
     pub drain: u64,
+}
+
+/// Files whose lines the controller passes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessLog {
+    /// To standard output.
+    pub output: PathBuf,
+    /// To standard error.
+    pub errors: PathBuf,
 }
 
 /// nginx's stream module.

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use askama::Template;
 use sluice_ir::{Backend, BackendId, Config, Layer4, Stream, StreamPort};
 
+use crate::access_log::Written;
 use crate::conf::{Value, Word, value, word};
 use crate::files::hash;
 use crate::settings::Settings;
@@ -30,6 +31,7 @@ pub(crate) struct StreamConf {
     nobody: Word,
     upstreams: Vec<Upstream>,
     ports: Vec<Port>,
+    access_log: Option<Written>,
 }
 
 struct Upstream {
@@ -40,6 +42,7 @@ struct Upstream {
 /// `server {}`.
 struct Port {
     address: SocketAddr,
+    backend: Value,
     is_udp: bool,
     reads_header: bool,
     writes_header: bool,
@@ -75,6 +78,7 @@ impl StreamConf {
             nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
             upstreams: backends(config).map(|(id, _)| Upstream::of(id, settings)).collect(),
             ports,
+            access_log: Written::of_connections(&config.edge.log, settings),
         })
     }
 }
@@ -109,6 +113,7 @@ impl Port {
         let is_udp = port.layer == Layer4::Udp;
         Ok(Port {
             address: SocketAddr::new(settings.http.ip(), port.number.get()),
+            backend: value(stream.backend.service_port()),
             is_udp,
             reads_header: stream.proxy_protocol,
             writes_header: backend.transport.proxy_protocol,

@@ -190,7 +190,7 @@ fn named(policy: &Policy) {
         buffering: _,
         rewritten: _,
         mirror: _,
-        // No log is written.
+        // In `location.rs`.
         unlogged: _,
     } = policy;
 }

@@ -1,11 +1,13 @@
 //! nginx as a child process: started, watched, told to reload, drained and stopped.
 
+mod access_log;
 mod certificates;
 mod configurations;
 mod outcome;
 mod pods;
 mod reload;
 mod requests;
+mod tail;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,6 +26,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
+pub(crate) use access_log::AccessLog;
 pub(crate) use certificates::Certificates;
 pub(crate) use configurations::{Configuration, Configurations, Owners};
 pub(crate) use outcome::Outcome;
@@ -67,6 +70,8 @@ pub(crate) struct Nginx {
     pub(crate) certificates: Certificates,
     /// What it tells of requests, if somebody counts them.
     pub(crate) requests: Option<RequestLog>,
+    /// What it writes down for people, if they want that.
+    pub(crate) access_log: Option<AccessLog>,
 }
 
 impl Nginx {
@@ -199,6 +204,10 @@ impl Nginx {
                 warn!("nginx did not end in {LAST_WORDS:?}; killing it");
                 child.kill().await.ok();
             }
+        }
+        // The last lines are written when workers end.
+        if let Some(log) = self.access_log.clone() {
+            tokio::task::spawn_blocking(move || log.pass_on()).await.ok();
         }
         info!("nginx stopped");
     }

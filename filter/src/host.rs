@@ -26,6 +26,8 @@ const CLUSTER_HEADER: &str = "x-sluice-cluster";
 const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
 const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
 const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
+/// Where a retry is a context of its own: the first one.
+const TICKET_VARIABLE: &[u8] = b"ngx.sluice_ticket";
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 const OK: u32 = 0;
@@ -125,7 +127,7 @@ impl Returned {
 pub(crate) fn location(host: Host) -> Option<String> {
     let path = match host {
         Host::Envoy | Host::ManagedEnvoy => ROUTE_NAME,
-        Host::Nginx => LOCATION_VARIABLE,
+        Host::Nginx | Host::NgxWasm => LOCATION_VARIABLE,
     };
     property(path).and_then(|value| String::from_utf8(value).ok())
 }
@@ -173,7 +175,7 @@ pub(crate) fn route_to(host: Host, backend: &str) -> bool {
     match host {
         Host::Envoy => set_request_header(CLUSTER_HEADER, backend),
         Host::ManagedEnvoy => set_request_header(MANAGED_CLUSTER_HEADER, backend),
-        Host::Nginx => set_property(BACKEND_VARIABLE, backend),
+        Host::Nginx | Host::NgxWasm => set_property(BACKEND_VARIABLE, backend),
     }
 }
 
@@ -182,8 +184,18 @@ pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
     match host {
         Host::Envoy => set_request_header(ENDPOINT_HEADER, endpoints),
         Host::ManagedEnvoy => set_request_header(MANAGED_ENDPOINT_HEADER, endpoints),
-        Host::Nginx => set_property(ENDPOINT_VARIABLE, endpoints),
+        Host::Nginx | Host::NgxWasm => set_property(ENDPOINT_VARIABLE, endpoints),
     }
+}
+
+/// Leaves it where the contexts of retries find it: what was decided belongs to this one.
+pub(crate) fn sign(context: u32) -> bool {
+    set_property(TICKET_VARIABLE, &context.to_string())
+}
+
+/// The context that what was decided for this retry belongs to.
+pub(crate) fn signed() -> Option<u32> {
+    String::from_utf8(property(TICKET_VARIABLE)?).ok()?.parse().ok()
 }
 
 fn set_request_header(name: &str, value: &str) -> bool {
@@ -284,8 +296,8 @@ pub(crate) fn answer_status() -> Option<u16> {
     value.parse().ok()
 }
 
-/// Sends a GET to the controller; the answer comes to the root context that is the current one.
-pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration) -> bool {
+/// Sends a GET to the controller; the answer comes to the root context that is the current one, with this token.
+pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration) -> Option<u32> {
     let headers = pairs::serialise(&[
         (":method", "GET"),
         (":path", path),
@@ -310,7 +322,7 @@ pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration
             &mut token,
         )
     };
-    status == OK
+    (status == OK).then_some(token)
 }
 
 /// Writes a line to the host's log.

@@ -28,7 +28,7 @@ impl View {
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
     fn single(&self, name: &str) -> Option<Vec<u8>> {
         match self.host {
-            Host::Nginx => host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes()),
+            Host::Nginx | Host::NgxWasm => host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes()),
             Host::Envoy | Host::ManagedEnvoy => host::request_header(name),
         }
     }
@@ -51,7 +51,7 @@ impl View {
 
 impl Request for View {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        if self.host != Host::Nginx && self.expected.get() >= View::MANY {
+        if !self.host.is_nginx() && self.expected.get() >= View::MANY {
             return self.joined(name);
         }
         if name == "cookie" {
@@ -79,7 +79,7 @@ impl Request for View {
     /// nginx has the variables themselves.
     fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
         match self.host {
-            Host::Nginx => {
+            Host::Nginx | Host::NgxWasm => {
                 let path = format!("ngx.{variable}");
                 out.extend_from_slice(&host::property(path.as_bytes()).unwrap_or_default());
             }

@@ -92,7 +92,7 @@ impl Worker {
 
     /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
     pub(crate) fn polls_at_once(&self) -> bool {
-        self.host != Host::Nginx
+        !self.host.is_nginx()
     }
 
     /// Sends the next poll when one is due.
@@ -103,7 +103,7 @@ impl Worker {
             return;
         }
         let path = self.feed.path(self.tables.version());
-        if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT) {
+        if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT).is_some() {
             self.feed.sent();
         } else {
             self.feed.ended(Verdict::Failed, now);
@@ -154,10 +154,21 @@ impl Worker {
             host::forward_anywhere(self.host);
             return Fate::GoesOn;
         };
+        if location.is_empty() && self.host == Host::NgxWasm {
+            return self.go_on(context);
+        }
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }
         self.decide(context, &location)
+    }
+
+    /// A retry in a context of its own: the candidates are there already.
+    fn go_on(&mut self, retry: u32) -> Fate {
+        if let Some(first) = host::signed() {
+            self.open.hand_over(first, retry);
+        }
+        Fate::GoesOn
     }
 
     fn apply(&mut self, update: Update) -> Result<(), Refused> {
@@ -185,6 +196,9 @@ impl Worker {
                     host::route_to(self.host, backend);
                 }
                 host::forward_to(self.host, forward.candidates);
+                if self.host == Host::NgxWasm && forward.ticket.is_some() {
+                    host::sign(context);
+                }
                 self.open.keep(context, forward.ticket);
                 Fate::GoesOn
             }
@@ -207,11 +221,32 @@ impl Worker {
     fn may_wait(&mut self, context: u32) -> bool {
         let now = host::now();
         let give_up = *self.give_up.get_or_insert(now.after(PATIENCE));
-        if self.control.is_none() || now >= give_up {
-            return false;
+        let Some(control) = self.control.as_ref().filter(|_| now < give_up) else { return false };
+        if self.host != Host::NgxWasm {
+            self.open.wait(context);
+            return true;
         }
-        self.open.wait(context);
-        true
+        let path = self.feed.path(None);
+        let token = host::get(&control.upstream, &control.authority, &path, PATIENCE);
+        if let Some(token) = token {
+            self.open.ask(token, context);
+        }
+        token.is_some()
+    }
+
+    /// The request whose own call has this token.
+    pub(crate) fn asked(&mut self, token: u32) -> Option<u32> {
+        self.open.asked(token)
+    }
+
+    /// The answer for a request that waited: the host resumes it when this returns. The poll may have been quicker.
+    pub(crate) fn answered_itself(&mut self, context: u32, status: Option<u16>, body: &[u8]) {
+        if self.tables.version().is_none() && status == Some(200) {
+            self.take_log(body);
+        }
+        if let Some(location) = host::location(self.host) {
+            self.decide(context, &location);
+        }
     }
 
     /// Sets the cookie of a new session, now that it is known which endpoint answered.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use sluice_nginx::Settings;
+use sluice_nginx::{Engine, Settings};
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -100,6 +100,9 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
     let counted = counted.transpose()?;
     let requests = counted.as_ref().map(|log| log.path().to_owned());
     let settings = Settings { openssl: nginx::openssl(&binary), requests, ..settings };
+    if let Engine::Kong { cache, .. } = &settings.engine {
+        nginx::prepare_cache(cache)?;
+    }
     let certificates = Certificates::new(settings.certificates(), certificate)?;
     let configurations =
         Configurations::new(settings.clone(), certificates.clone(), args.translation.configmap.clone());
@@ -125,11 +128,10 @@ fn announce(args: &Run) -> impl Fn() + Clone + Send + use<> {
 
 /// The filter as Envoys get it.
 pub(crate) fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
-    let wasm = || binary::companion(args.filter_wasm.as_deref(), "sluice_filter.wasm", "--filter-wasm");
     Ok(match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(wasm()?),
+        DataPlane::Envoy => FilterCode::File(options::filter_wasm(args)?),
         DataPlane::None => {
-            let filter = wasm()?;
+            let filter = options::filter_wasm(args)?;
             FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
         }
         // There is none to get it; nginx has its own.

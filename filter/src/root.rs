@@ -39,6 +39,9 @@ pub(crate) fn called_back(root: u32, token: u32, headers: usize, body_size: usiz
             return worker.answered_itself(context, status, &body);
         }
         worker.answered(status, &body);
+        if !worker.polls_in_answers() {
+            return;
+        }
         // Resuming requests made their contexts the current one; the next call is this root's again.
         host::switch_to(root);
         worker.poll();

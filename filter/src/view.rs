@@ -28,7 +28,9 @@ impl View {
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
     fn single(&self, name: &str) -> Option<Vec<u8>> {
         match self.host {
-            Host::Nginx | Host::NgxWasm => host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes()),
+            Host::Nginx | Host::NgxWasm => {
+                host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes())
+            }
             Host::Envoy | Host::ManagedEnvoy => host::request_header(name),
         }
     }

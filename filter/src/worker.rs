@@ -86,13 +86,21 @@ impl Worker {
         }
         self.host = data_plane;
         self.control = config.control;
-        self.unknown_locations = host::counter("sluice.unknown_locations");
+        // A worker of ngx_wasm_module dies of it where nginx.conf does not say how many there are.
+        let counts = data_plane != Host::NgxWasm;
+        self.unknown_locations = counts.then(|| host::counter("sluice.unknown_locations")).flatten();
         true
     }
 
     /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
     pub(crate) fn polls_at_once(&self) -> bool {
         !self.host.is_nginx()
+    }
+
+    /// Whether this host lets the answer of a call send the next one. In ngx_wasm_module a call of the root context takes
+    /// its memory with it when it ends, and a worker dies of another one: there the next tick sends it.
+    pub(crate) fn polls_in_answers(&self) -> bool {
+        self.host != Host::NgxWasm
     }
 
     /// Sends the next poll when one is due.

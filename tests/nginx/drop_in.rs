@@ -1,7 +1,6 @@
 //! `nginx-wasm/drop-in`, as it is, but on ports and pods of the test's own.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use sluice_tests::artifacts::{self, repository};
@@ -13,9 +12,6 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
 use crate::site::{HOST, Site};
-
-/// An nginx with Kong's module; without it the lines that are its own stand for ours.
-const KONGS: &str = "SLUICE_NGX_WASM";
 
 struct Example {
     site: Site,
@@ -33,7 +29,7 @@ impl Example {
         let text = replace(&text, "listen 8080", &format!("listen {}", port.addr()))?;
         let text = replace(&text, "127.0.0.1:18000", &sluice.xds().to_string())?;
         let text = replace(&text, "shop.example", HOST)?;
-        let kongs = env::var_os(KONGS).map(PathBuf::from).filter(|_| file == "kong.conf");
+        let kongs = artifacts::ngx_wasm().filter(|_| file == "kong.conf");
         let text = match &kongs {
             Some(_) => replace(&text, "sluice_filter.wasm", &path(&artifacts::filter()?))?,
             None if file == "kong.conf" => ours(&kongs_as_ours(&text)?)?,

@@ -9,9 +9,10 @@ use crate::Unserved;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
 use crate::conf::{Value, Word, word};
+use crate::kong::{self, KongConf};
 use crate::limits::{Zone, Zones};
 use crate::server::{Scene, ServerConf};
-use crate::settings::Settings;
+use crate::settings::{Engine, Settings};
 use crate::tls::TlsConf;
 use crate::told::{self, Clients, Line, client_header, client_variable};
 use crate::upstream::{self, Upstream};
@@ -29,8 +30,10 @@ const USUAL_CIPHERS: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-
 #[template(path = "main.conf")]
 struct MainConf<'a> {
     settings: &'a Settings,
-    module: Word,
-    filter: Word,
+    module: Option<Word>,
+    /// Our module's filter; `None` where Kong's host has it.
+    filter: Option<Word>,
+    kong: Option<KongConf>,
     checkpoint: Vec<Word>,
     user: Option<Word>,
     workers: String,
@@ -71,11 +74,17 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let (limits, zones) = Zones::of(config);
     let scene = Scene { config, settings, limits: &limits };
     let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
+    unserved.extend(kong::unserved_of_all(config, settings));
     let file = |path: &std::path::Path| word(path.display());
+    let (module, filter) = match &settings.engine {
+        Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
+        Engine::Kong { module, .. } => (module.as_deref().map(file), None),
+    };
     let main = MainConf {
         settings,
-        module: file(&settings.module),
-        filter: file(&settings.filter),
+        module,
+        filter,
+        kong: KongConf::of(config, settings),
         checkpoint: parts(&settings.checkpoint),
         user: settings.user.as_ref().map(word),
         workers: settings.workers.map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
@@ -87,7 +96,7 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::of(&config.edge.blocked),
         zones,
-        upstreams: upstream::all(config),
+        upstreams: upstream::all(config, settings),
         servers,
     };
     // Nothing in the templates can fail, and a String takes everything.

@@ -1,4 +1,4 @@
-//! nginx.conf for an nginx with our module.
+//! nginx.conf for an nginx with our module, or with Kong's (`kong.rs`).
 //!
 //! ```text
 //!   ir::Config --> http {}: maps, headers, the filter, one upstream for all pods
@@ -22,6 +22,7 @@ mod files;
 mod forward;
 pub mod guard;
 mod http;
+mod kong;
 mod limits;
 mod location;
 mod mirror;
@@ -40,7 +41,7 @@ use std::path::{Path, PathBuf};
 
 use sluice_ir::{Config, Sensitive};
 
-pub use settings::{OpenSsl, Settings};
+pub use settings::{Engine, OpenSsl, Settings};
 pub use unserved::{Part, Unserved};
 
 /// A configuration.

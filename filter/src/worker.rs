@@ -158,13 +158,14 @@ impl Worker {
 
     /// Decides a request that has just arrived.
     pub(crate) fn handle(&mut self, context: u32) -> Fate {
-        let Some(location) = host::location(self.host) else {
+        let location = host::location(self.host);
+        if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
+            return self.go_on(context);
+        }
+        let Some(location) = location else {
             host::forward_anywhere(self.host);
             return Fate::GoesOn;
         };
-        if location.is_empty() && self.host == Host::NgxWasm {
-            return self.go_on(context);
-        }
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }

@@ -6,6 +6,7 @@ mod canary;
 mod decisions;
 mod feed;
 mod hash;
+mod ngx_wasm;
 mod outcomes;
 mod sessions;
 

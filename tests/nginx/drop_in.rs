@@ -61,7 +61,7 @@ impl Example {
         waited.map(drop).with_context(|| self.nginx.log().tail())
     }
 
-    /// What every host does: the filter's choice, a retry, and a location that is not Sluice's.
+    /// What every host does: the filter's choice, a retry, an end of those, and a location that is not Sluice's.
     async fn play(mut self) -> Result<()> {
         self.site.endpoints(&[1, 2])?;
         self.answers(&["web-1", "web-2"]).await?;
@@ -70,6 +70,9 @@ impl Example {
             let page = http::get(self.port.addr(), HOST, "/").await?;
             ensure!(page.pod() == Some("web-2"), "{page:?}");
         }
+        self.site.pods[2].stop().await;
+        let page = http::get(self.port.addr(), HOST, "/").await?;
+        ensure!(page.status == 502, "{page:?}");
         let status = http::send(self.port.addr(), &Request::get("any.test", "/status")).await?;
         ensure!(status.text() == "mine\n", "{status:?}");
         self.nginx.stop()?;
@@ -112,6 +115,6 @@ async fn an_nginx_of_the_operators_takes_the_filter_with_a_few_lines() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_lines_for_kongs_host_lead_to_the_choice_and_once_to_the_next() -> Result<()> {
+async fn the_lines_for_kongs_host_lead_to_the_choice_and_on_to_the_next() -> Result<()> {
     Example::start("kong.conf").await?.play().await
 }

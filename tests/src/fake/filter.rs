@@ -139,6 +139,17 @@ impl Filter {
         self.vm.on_http_call_response(&self.root, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
     }
 
+    /// Answers any call, numbered from 0 as they were sent; as Kong's host does it, while the context is the current one that
+    /// has sent it.
+    pub fn answer_call(&mut self, number: usize, context: Option<ContextId>, status: u16, body: &[u8]) {
+        let token = self.calls()[number].token;
+        let host = self.vm.env_mut();
+        host.answer_status = Some(status);
+        host.answer_body = body.to_vec();
+        let context = context.map_or(&self.root, |id| &self.open[&id]);
+        self.vm.on_http_call_response(context, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
+    }
+
     /// Answers the newest poll with tables.
     pub fn answer_tables(&mut self, tables: Tables) {
         self.answer(200, &PluginConfig::of(tables).to_json());

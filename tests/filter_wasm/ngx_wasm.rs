@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use sluice_filter_config::{Affinity, AffinityMode, Cookie, Host, Location, PluginConfig};
-use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, Request, backend, snapshot, tables};
+use sluice_tests::fake::{
+    BACKEND, Filter, LOCATION, Outcome, Personality, Request, backend, snapshot, tables,
+};
 
 const QUICK: Duration = Duration::from_millis(5);
 
@@ -30,7 +32,10 @@ fn a_poll_goes_out_with_the_next_tick_and_never_with_an_answer() {
 #[test]
 fn no_metric_is_defined() {
     let filter = polling();
-    assert!(filter.host().counters.is_empty(), "a worker dies of it where nginx.conf names no number of them");
+    assert!(
+        filter.host().counters.is_empty(),
+        "a worker dies of it where nginx.conf names no number of them"
+    );
 }
 
 #[test]

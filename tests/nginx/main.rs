@@ -1,5 +1,6 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
+mod again;
 mod bodies;
 mod certificates;
 mod client_certificates;

@@ -146,7 +146,7 @@ pub(crate) fn unserved(main: &BackendId, location: &Location, scene: Scene<'_>) 
 /// The same of the operator's settings.
 pub(crate) fn unserved_of_all(config: &Config, settings: &Settings) -> Option<Unserved> {
     let is_kept = config.backends.values().any(|backend| backend.transport.keep != Keep::default());
-    (settings.engine.is_kongs() && is_kept).then(|| Unserved {
+    (settings.engine.is_kongs() && is_kept).then_some(Unserved {
         part: Part::Edge("upstream-keepalive-requests"),
         what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),
         closes: false,

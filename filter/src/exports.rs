@@ -12,6 +12,7 @@ use crate::{request, root};
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_vm_start(_root: u32, _configuration_size: usize) -> bool {
+    root::started();
     true
 }
 

@@ -6,7 +6,12 @@ use crate::host;
 use crate::worker::Worker;
 
 /// Restarts a poll that failed; a healthy poll does not need it.
-const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// The host has started this VM. ngx_wasm_module does not say so of one that takes the place of another that trapped.
+pub(crate) fn started() {
+    Worker::with(Worker::started);
+}
 
 /// A checkpoint has come; `false` refuses it.
 pub(crate) fn configure(size: usize) -> bool {
@@ -23,6 +28,9 @@ pub(crate) fn configure(size: usize) -> bool {
 /// Some time has passed.
 pub(crate) fn tick(root: u32) {
     Worker::with(|worker| {
+        if !worker.trusts_ticks() {
+            return;
+        }
         worker.check_patience();
         host::switch_to(root);
         worker.poll();

@@ -9,6 +9,7 @@ use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp, Ver
 
 use crate::request::Open;
 use crate::rng::SplitMix64;
+use crate::root::TICK;
 use crate::view::View;
 use crate::{host, observation};
 
@@ -39,6 +40,9 @@ pub(crate) struct Worker {
     open: Open,
     give_up: Option<Timestamp>,
     unknown_locations: Option<u32>,
+    /// Whether the host has started this VM, and not only put it in the place of another.
+    is_started: bool,
+    configured: Timestamp,
 }
 
 thread_local! {
@@ -61,7 +65,21 @@ impl Worker {
             open: Open::default(),
             give_up: None,
             unknown_locations: None,
+            is_started: false,
+            configured: Timestamp::default(),
         }
+    }
+
+    pub(crate) fn started(&mut self) {
+        self.is_started = true;
+    }
+
+    /// Whether a tick is one for this VM. After a trap, ngx_wasm_module goes on with the timers of the VM before, and takes
+    /// a call that such a one makes for a second trap, until the new timer has come for the first time.
+    pub(crate) fn trusts_ticks(&self) -> bool {
+        self.host != Host::NgxWasm
+            || self.is_started
+            || host::now() >= self.configured.after(TICK.saturating_mul(2))
     }
 
     /// Takes a checkpoint. `false` refuses it, and the host keeps the last good one.
@@ -85,6 +103,9 @@ impl Worker {
             return refuse(&format!("plugin configuration: {error}"));
         }
         self.host = data_plane;
+        if data_plane == Host::NgxWasm && !self.is_started {
+            self.configured = host::now();
+        }
         self.control = config.control;
         // A worker of ngx_wasm_module dies of it where nginx.conf does not say how many there are.
         let counts = data_plane != Host::NgxWasm;

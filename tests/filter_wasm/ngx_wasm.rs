@@ -10,11 +10,16 @@ use sluice_tests::fake::{
 
 const QUICK: Duration = Duration::from_millis(5);
 
-/// A filter that follows the log, and has sent its first poll.
-fn polling() -> Filter {
-    let mut filter = Filter::new(Personality::Nginx);
+/// A filter that is told where the log is.
+fn configured(mut filter: Filter) -> Filter {
     let checkpoint = PluginConfig { host: Some(Host::NgxWasm), ..filter.checkpoint(true) };
     assert!(filter.configure(&checkpoint));
+    filter
+}
+
+/// A filter that follows the log, and has sent its first poll.
+fn polling() -> Filter {
+    let mut filter = configured(Filter::new(Personality::Nginx));
     filter.tick();
     assert_eq!(filter.calls().len(), 1);
     filter
@@ -27,6 +32,15 @@ fn a_poll_goes_out_with_the_next_tick_and_never_with_an_answer() {
     assert_eq!(filter.calls().len(), 1, "a worker dies of it");
     filter.tick();
     assert!(filter.calls()[1].path.starts_with("/v1/plugin-config?since=1-"), "{:?}", filter.calls());
+}
+
+#[test]
+fn after_a_trap_the_first_ticks_are_those_of_the_vm_before() {
+    let mut filter = configured(Filter::replacing(Personality::Nginx));
+    filter.tick();
+    assert_eq!(filter.calls().len(), 0, "a second trap");
+    filter.tick();
+    assert_eq!(filter.calls().len(), 1);
 }
 
 #[test]

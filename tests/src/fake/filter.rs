@@ -47,6 +47,15 @@ impl Filter {
 
     /// The same on this host.
     pub fn on(host: FakeHost) -> Self {
+        Self::start(host, true)
+    }
+
+    /// One that takes the place of another which trapped, where a host does not say that it starts.
+    pub fn replacing(personality: Personality) -> Self {
+        Self::start(FakeHost::new(personality), false)
+    }
+
+    fn start(host: FakeHost, is_told: bool) -> Self {
         let unimplemented = match host.personality {
             Personality::Envoy => Unimplemented::Answers,
             Personality::Nginx => Unimplemented::Traps,
@@ -54,7 +63,7 @@ impl Filter {
         let plugin = Plugin::new(module(), Options { unimplemented, ..Options::default() }).unwrap();
         let mut vm = Vm::new(&plugin, host).unwrap();
         let root = vm.create_root().unwrap();
-        assert!(vm.on_vm_start(&root, 0).unwrap());
+        assert!(!is_told || vm.on_vm_start(&root, 0).unwrap());
         Filter { vm, root, open: BTreeMap::new() }
     }
 

@@ -3,6 +3,7 @@
 use proxy_wasm::types::Action;
 use rustc_hash::FxHashMap;
 use sluice_filter_core::Ticket;
+use sluice_filter_core::connections::Client;
 
 use crate::worker::{Fate, Worker};
 
@@ -38,6 +39,7 @@ pub(crate) struct Open {
     /// Those that wait for the answer of a call of their own, by its token.
     asking: FxHashMap<u32, u32>,
     tickets: FxHashMap<u32, Ticket>,
+    counted: FxHashMap<u32, Client>,
 }
 
 impl Open {
@@ -80,6 +82,18 @@ impl Open {
         if let Some(ticket) = ticket {
             self.tickets.insert(context, ticket);
         }
+    }
+
+    /// This one counts for its client until its end.
+    pub(crate) fn count(&mut self, context: u32, client: Option<Client>) {
+        if let Some(client) = client {
+            self.counted.insert(context, client);
+        }
+    }
+
+    /// For whom this one counted, once.
+    pub(crate) fn uncount(&mut self, context: u32) -> Option<Client> {
+        self.counted.remove(&context)
     }
 
     /// What was decided for this one.

@@ -32,6 +32,7 @@ pub(crate) fn tick(root: u32) {
             return;
         }
         worker.check_patience();
+        worker.beat();
         host::switch_to(root);
         worker.poll();
     });

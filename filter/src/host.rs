@@ -27,7 +27,6 @@ const CLUSTER_HEADER: &str = "x-sluice-cluster";
 const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
 const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
 const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
-/// Where a retry is a context of its own: the first one.
 const TICKET_VARIABLE: &[u8] = b"ngx.sluice_ticket";
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
@@ -142,10 +141,7 @@ impl Returned {
 
 /// The id of the location that the data plane matched; `None` when it matched none of ours.
 pub(crate) fn location(host: Host) -> Option<String> {
-    let path = match host {
-        Host::Envoy | Host::ManagedEnvoy => ROUTE_NAME,
-        Host::Nginx | Host::NgxWasm => LOCATION_VARIABLE,
-    };
+    let path = if host.is_nginx() { LOCATION_VARIABLE } else { ROUTE_NAME };
     property(path).and_then(|value| String::from_utf8(value).ok())
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, LogLevel, MapType};
 use sluice_filter_config::Host;
+use sluice_filter_core::connections::{Exchange, Shared, Unavailable};
 use sluice_filter_core::{Reply, Timestamp};
 
 use crate::pairs::{self, Pairs};
@@ -29,6 +30,8 @@ const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 const OK: u32 = 0;
+const NOT_FOUND: u32 = 1;
+const CAS_MISMATCH: u32 = 8;
 const STREAM_REQUEST: u32 = 0;
 const GRPC_STATUS_NONE: i32 = -1;
 
@@ -89,6 +92,20 @@ unsafe extern "C" {
         max_len: usize,
         value: *mut *mut u8,
         value_len: *mut usize,
+    ) -> u32;
+    fn proxy_get_shared_data(
+        key: *const u8,
+        key_len: usize,
+        value: *mut *mut u8,
+        value_len: *mut usize,
+        cas: *mut u32,
+    ) -> u32;
+    fn proxy_set_shared_data(
+        key: *const u8,
+        key_len: usize,
+        value: *const u8,
+        value_len: usize,
+        cas: u32,
     ) -> u32;
     fn proxy_log(level: u32, message: *const u8, message_len: usize) -> u32;
     fn proxy_define_metric(kind: u32, name: *const u8, name_len: usize, id: *mut u32) -> u32;
@@ -332,6 +349,39 @@ pub(crate) fn counter(name: &str) -> Option<u32> {
 pub(crate) fn count(id: u32) {
     // SAFETY: no pointers; an unknown id is an error status.
     unsafe { proxy_increment_metric(id, 1) };
+}
+
+/// The memory that all VMs of this filter share.
+pub(crate) struct SharedData;
+
+impl Shared for SharedData {
+    fn read(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable> {
+        let (mut value, mut version) = (Returned::NOTHING, 0);
+        // SAFETY: the key outlives the call and the host writes the three out-parameters only.
+        let status = unsafe {
+            proxy_get_shared_data(key.as_ptr(), key.len(), &mut value.data, &mut value.len, &mut version)
+        };
+        match status {
+            // Nothing is allocated for a value without bytes.
+            OK => Ok(Some((value.bytes(status).unwrap_or_default(), version))),
+            NOT_FOUND => Ok(None),
+            _ => Err(Unavailable),
+        }
+    }
+
+    fn exchange(&self, key: &str, value: &[u8], version: Option<u32>) -> Result<Exchange, Unavailable> {
+        // To Envoy a value that is not there yet has every version, and zero means whatever version it is: a version
+        // that no value gets is how to write a first value and no second one.
+        let cas = version.unwrap_or(u32::MAX);
+        // SAFETY: key and value outlive the call; the host copies them.
+        let status =
+            unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), cas) };
+        match status {
+            OK => Ok(Exchange::Done),
+            CAS_MISMATCH => Ok(Exchange::Lost),
+            _ => Err(Unavailable),
+        }
+    }
 }
 
 /// Whether the request has the header by which an end-to-end test asks for a fault. Headers `x-sluice-*` of clients do

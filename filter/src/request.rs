@@ -3,6 +3,7 @@
 use proxy_wasm::types::Action;
 use rustc_hash::FxHashMap;
 use sluice_filter_core::Ticket;
+use sluice_filter_core::connections::Client;
 
 use crate::worker::{Fate, Worker};
 
@@ -36,6 +37,7 @@ pub(crate) fn gone(context: u32) {
 pub(crate) struct Open {
     waiting: Vec<u32>,
     tickets: FxHashMap<u32, Ticket>,
+    counted: FxHashMap<u32, Client>,
 }
 
 impl Open {
@@ -58,6 +60,18 @@ impl Open {
         if let Some(ticket) = ticket {
             self.tickets.insert(context, ticket);
         }
+    }
+
+    /// This one counts for its client until its end.
+    pub(crate) fn count(&mut self, context: u32, client: Option<Client>) {
+        if let Some(client) = client {
+            self.counted.insert(context, client);
+        }
+    }
+
+    /// For whom this one counted, once.
+    pub(crate) fn uncount(&mut self, context: u32) -> Option<Client> {
+        self.counted.remove(&context)
     }
 
     /// What was decided for this one.

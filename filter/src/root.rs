@@ -24,6 +24,7 @@ pub(crate) fn configure(size: usize) -> bool {
 pub(crate) fn tick(root: u32) {
     Worker::with(|worker| {
         worker.check_patience();
+        worker.beat();
         host::switch_to(root);
         worker.poll();
     });

@@ -1,28 +1,51 @@
 //! A request as the core asks for it. Every answer costs a call to the host, so each is asked for once.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
+use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Host, Variable};
-use sluice_filter_core::{Fact, Request, variables};
+use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections, Entry, Unavailable};
+use sluice_filter_core::{Fact, Request, Timestamp, variables};
 
 use crate::host;
 use crate::pairs::Pairs;
 
 /// The current request.
-pub(crate) struct View {
+pub(crate) struct View<'a> {
     host: Host,
+    now: Timestamp,
+    connections: RefCell<&'a mut Connections>,
+    counted: Cell<Option<Client>>,
     expected: Cell<usize>,
     all: OnceCell<Pairs>,
     cookies: OnceCell<Option<Vec<u8>>>,
 }
 
-impl View {
+impl<'a> View<'a> {
     /// From so many headers on it is cheaper to read all at once.
     const MANY: usize = 2;
 
-    pub(crate) fn new(host: Host) -> Self {
-        View { host, expected: Cell::new(0), all: OnceCell::new(), cookies: OnceCell::new() }
+    pub(crate) fn new(host: Host, now: Timestamp, connections: &'a mut Connections) -> Self {
+        View {
+            host,
+            now,
+            connections: RefCell::new(connections),
+            counted: Cell::new(None),
+            expected: Cell::new(0),
+            all: OnceCell::new(),
+            cookies: OnceCell::new(),
+        }
+    }
+
+    /// As whose request it was counted, once it was decided.
+    pub(crate) fn counted(&self) -> Option<Client> {
+        self.counted.get()
+    }
+
+    /// nginx redirects before it counts; Envoy does so after the filter, and knows no cluster then.
+    fn is_redirected(&self) -> bool {
+        host::property(b"xds\0cluster_name").is_none()
     }
 
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
@@ -49,7 +72,7 @@ impl View {
     }
 }
 
-impl Request for View {
+impl Request for View<'_> {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
         if self.host != Host::Nginx && self.expected.get() >= View::MANY {
             return self.joined(name);
@@ -74,6 +97,30 @@ impl Request for View {
 
     fn expect(&self, headers: usize) {
         self.expected.set(headers);
+    }
+
+    /// nginx counts itself, by `limit_conn`.
+    fn enters(&self, limit: &ConnectionLimit) -> bool {
+        if self.host == Host::Nginx || self.is_redirected() {
+            return true;
+        }
+        let address = connections::address(&self.fact(Fact::ClientAddress).unwrap_or_default());
+        let connections = &mut **self.connections.borrow_mut();
+        match connections.enter(limit, &address, self.now, &host::SharedData) {
+            Ok(Entry::Counted(client)) => {
+                self.counted.set(Some(client));
+                true
+            }
+            Ok(Entry::Exempt) => true,
+            Ok(Entry::Refused) => false,
+            Err(Unavailable) => {
+                if connections.is_failure_news() {
+                    let message = "the host shares no data, so requests in process are not limited";
+                    host::log(LogLevel::Error, message);
+                }
+                true
+            }
+        }
     }
 
     /// nginx has the variables themselves.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
+use sluice_filter_core::connections::Connections;
 use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp, Verdict};
 
 use crate::request::Open;
@@ -37,6 +38,7 @@ pub(crate) struct Worker {
     feed: Feed,
     rng: SplitMix64,
     open: Open,
+    connections: Connections,
     give_up: Option<Timestamp>,
     unknown_locations: Option<u32>,
 }
@@ -52,12 +54,14 @@ impl Worker {
     }
 
     fn new() -> Self {
+        let mut rng = SplitMix64::seeded();
         Worker {
             host: Host::default(),
             control: None,
             tables: Tables::default(),
             feed: Feed::default(),
-            rng: SplitMix64::seeded(),
+            connections: Connections::new(&mut rng),
+            rng,
             open: Open::default(),
             give_up: None,
             unknown_locations: None,
@@ -178,8 +182,11 @@ impl Worker {
     }
 
     fn decide(&mut self, context: u32, location: &str) -> Fate {
-        let request = View::new(self.host);
-        match self.tables.decide(location, &request, host::now(), &mut self.rng) {
+        let now = host::now();
+        let request = View::new(self.host, now, &mut self.connections);
+        let decision = self.tables.decide(location, &request, now, &mut self.rng);
+        self.open.count(context, request.counted());
+        match decision {
             Decision::Forward(forward) => {
                 if let Some(backend) = forward.backend {
                     host::route_to(self.host, backend);
@@ -196,6 +203,10 @@ impl Worker {
                 if let Some(counter) = self.unknown_locations {
                     host::count(counter);
                 }
+                host::forward_anywhere(self.host);
+                Fate::GoesOn
+            }
+            Decision::Elsewhere => {
                 host::forward_anywhere(self.host);
                 Fate::GoesOn
             }
@@ -228,6 +239,7 @@ impl Worker {
 
     /// A request is over, and the host still knows how it went.
     pub(crate) fn learn(&mut self, context: u32) {
+        self.uncount(context);
         let Some(ticket) = self.open.close(context) else { return };
         let watch = ticket.watch();
         let observation =
@@ -238,9 +250,21 @@ impl Worker {
 
     /// A request is over, and that is all that is known.
     pub(crate) fn abandon(&mut self, context: u32) {
+        self.uncount(context);
         if let Some(ticket) = self.open.close(context) {
             self.tables.ended(ticket, None, host::now());
         }
+    }
+
+    fn uncount(&mut self, context: u32) {
+        if let Some(client) = self.open.uncount(context) {
+            self.connections.leave(client, &host::SharedData);
+        }
+    }
+
+    /// Says that what this worker has in process is still so.
+    pub(crate) fn beat(&mut self) {
+        self.connections.tick(host::now, &host::SharedData);
     }
 
     /// Lets requests go that have waited long enough for tables that do not come.

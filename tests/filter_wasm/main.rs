@@ -3,6 +3,7 @@
 //! The hosts are fakes; `tests/e2e` covers the same ground in the real ones.
 
 mod canary;
+mod connections;
 mod decisions;
 mod feed;
 mod hash;

@@ -6,6 +6,8 @@ mod certificates;
 mod client_certificates;
 mod configuration;
 mod controller;
+#[path = "../e2e/crowd.rs"]
+mod crowd;
 mod drop_in;
 mod endpoint_change;
 mod errors;

@@ -43,8 +43,8 @@ pub use expression::{Expression, Part, Variable};
 pub use log::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
-    Access, Buffering, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins, Passwords, Place,
-    Policy, Question, Rate, Replaced, Retries, RetryOn, Rewritten, Timeouts,
+    Access, Buffering, Connections, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins,
+    Passwords, Place, Policy, Question, Rate, Replaced, Retries, RetryOn, Rewritten, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
 pub use server::{

@@ -13,7 +13,7 @@ use crate::errors::{self, Page};
 use crate::expression::template;
 use crate::files::{self, Pinned};
 use crate::guard::GuardConf;
-use crate::limits::Limit;
+use crate::limits::{self, ConnectionLimit, Limit};
 use crate::location::pattern;
 use crate::redirect::{self, Answer};
 use crate::rewritten::{Replacing, replacing};
@@ -27,6 +27,7 @@ pub(crate) struct Forward {
     pub(crate) guard: Option<GuardConf>,
     pub(crate) limits: Vec<Limit>,
     pub(crate) limit_status: u16,
+    pub(crate) connections: Option<ConnectionLimit>,
     /// KiB of one answer in a second.
     pub(crate) rate: Option<NonZeroU32>,
     /// KiB that come before that.
@@ -104,7 +105,8 @@ impl Forward {
         Forward {
             access: access(policy),
             guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host)),
-            limits: scene.limits.limits(policy),
+            limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
+            connections: policy.limits.as_ref().and_then(limits::connections),
             rate: policy.rate,
             rate_after: policy.rate.and(NonZeroU32::new(policy.rate_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),

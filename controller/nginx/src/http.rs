@@ -10,7 +10,7 @@ use crate::access_log::Written;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
 use crate::conf::{Value, Word, word};
-use crate::limits::{Zone, Zones};
+use crate::limits::{self, Zone};
 use crate::server::{Scene, ServerConf};
 use crate::settings::Settings;
 use crate::streams::StreamConf;
@@ -72,9 +72,9 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
     let catch_all = config.servers.get(&ServerName::CatchAll).map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
-    let (limits, zones) = Zones::of(config);
+    let zones = limits::zones(config);
     let access_log = Written::of_requests(&config.edge.log, settings);
-    let scene = Scene { config, settings, limits: &limits, logs: access_log.is_some() };
+    let scene = Scene { config, settings, logs: access_log.is_some() };
     let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
     let file = |path: &std::path::Path| word(path.display());
     let main = MainConf {

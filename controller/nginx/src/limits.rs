@@ -1,9 +1,8 @@
 //! How much one client may ask for. As in ingress-nginx the paths of one Ingress are counted together.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use sluice_ir::{Cidr, Config, Limits, Policy, Rate};
+use sluice_ir::{Cidr, Config, Limits, Rate};
 
 use crate::files::hash;
 
@@ -14,6 +13,8 @@ pub(crate) struct Zone {
     pub(crate) exempt: Vec<Cidr>,
     /// With its unit: `r/s`.
     pub(crate) rates: Vec<(&'static str, u32)>,
+    /// Where requests in process are counted.
+    pub(crate) connections: Option<String>,
 }
 
 /// A limit in a location.
@@ -22,42 +23,45 @@ pub(crate) struct Limit {
     pub(crate) burst: u32,
 }
 
-/// Which policies are counted under which name.
-#[derive(Default)]
-pub(crate) struct Zones {
-    /// By identity, because two Ingresses that say the same are counted by themselves.
-    names: BTreeMap<*const Policy, String>,
+/// A limit of what is in process.
+pub(crate) struct ConnectionLimit {
+    pub(crate) zone: String,
+    pub(crate) most: u32,
+    pub(crate) status: u16,
 }
 
-impl Zones {
-    /// In the order of the locations.
-    pub(crate) fn of(config: &Config) -> (Self, Vec<Zone>) {
-        let (mut zones, mut all) = (Zones::default(), Vec::new());
-        for location in config.servers.values().flat_map(|server| &server.locations) {
-            let Some(limits) = &location.policy.limits else { continue };
-            zones.names.entry(Arc::as_ptr(&location.policy)).or_insert_with(|| {
-                // nginx keeps a zone that has the same name and the same key after a reload, and refuses one that has
-                // another key: who is exempt is a part of the name.
-                let name = hash(&format!("{} {:?}", location.id.as_str(), limits.exempt));
-                all.push(zone(name.clone(), limits));
-                name
-            });
-        }
-        (zones, all)
+/// In the order of the locations that are the first of theirs.
+pub(crate) fn zones(config: &Config) -> Vec<Zone> {
+    let (mut seen, mut zones) = (BTreeMap::new(), Vec::new());
+    for location in config.servers.values().flat_map(|server| &server.locations) {
+        let Some(limits) = &location.policy.limits else { continue };
+        seen.entry(name(limits)).or_insert_with_key(|name| zones.push(zone(name.clone(), limits)));
     }
+    zones
+}
 
-    /// The limits of a location.
-    pub(crate) fn limits(&self, policy: &Arc<Policy>) -> Vec<Limit> {
-        let name = self.names.get(&Arc::as_ptr(policy));
-        let Some((limits, name)) = policy.limits.as_ref().zip(name) else { return Vec::new() };
-        let limit = |(unit, rate): (&str, Rate)| Limit { zone: full_name(name, unit), burst: rate.burst };
-        rates(limits).map(limit).collect()
-    }
+/// The limits of a location.
+pub(crate) fn limits(limits: &Limits) -> Vec<Limit> {
+    let name = name(limits);
+    rates(limits).map(|(unit, rate)| Limit { zone: full_name(&name, unit), burst: rate.burst }).collect()
+}
+
+/// Its limit of what is in process.
+pub(crate) fn connections(limits: &Limits) -> Option<ConnectionLimit> {
+    let sluice_ir::Connections { most, status } = limits.connections?;
+    Some(ConnectionLimit { zone: format!("sluice_{}_conn", name(limits)), most: most.get(), status })
+}
+
+/// nginx keeps a zone that has the same name and the same key after a reload, and refuses one that has another key: who is
+/// exempt is a part of the name.
+fn name(limits: &Limits) -> String {
+    hash(&format!("{} {:?}", limits.zone, limits.exempt))
 }
 
 fn zone(name: String, limits: &Limits) -> Zone {
     let rates = rates(limits).map(|(unit, rate)| (unit, rate.requests.get())).collect();
-    Zone { name, exempt: limits.exempt.clone(), rates }
+    let connections = connections(limits).map(|limit| limit.zone);
+    Zone { name, exempt: limits.exempt.clone(), rates, connections }
 }
 
 impl Zone {

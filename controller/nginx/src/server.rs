@@ -8,7 +8,6 @@ use sluice_ir::{Blocked, ClientCertificates, Config, Demand, Server, ServerName}
 use crate::conf::{Value, Word, word};
 use crate::errors::{self, Asked};
 use crate::guard::Asking;
-use crate::limits::Zones;
 use crate::location::{LocationConf, matches};
 use crate::mirror::{self, Copies};
 use crate::redirect;
@@ -21,7 +20,6 @@ use crate::unserved::{self, Part, Unserved};
 pub(crate) struct Scene<'a> {
     pub(crate) config: &'a Config,
     pub(crate) settings: &'a Settings,
-    pub(crate) limits: &'a Zones,
     /// Requests are written down.
     pub(crate) logs: bool,
 }

@@ -60,8 +60,8 @@ pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wir
     inside.map(|(id, inside)| (id.to_string(), backend(id, inside)))
 }
 
-/// The locations that the filter has a say in: those that forward to one of [`backends`], and what error services are
-/// asked by.
+/// The locations that the filter has a say in: those that forward to one of [`backends`] or whose clients are counted, and
+/// what error services are asked by.
 pub(crate) fn locations(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     config.servers.values().flat_map(|server| forwarding(server, config)).chain(asked(config))
 }
@@ -71,7 +71,7 @@ pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::
     let services = config.error_services().into_iter().filter(|id| is_inside(id, config));
     let told = |id: &ir::BackendId| {
         let backend = id.to_string();
-        (ir::ErrorPages::route(id), wire::Location { backend, canaries: Vec::new(), session_path: None })
+        (ir::ErrorPages::route(id), wire::Location { backend, ..wire::Location::default() })
     };
     services.map(told)
 }
@@ -81,20 +81,30 @@ pub(crate) fn is_inside(id: &ir::BackendId, config: &ir::Config) -> bool {
     config.backends.get(id).is_none_or(|backend| backend.outside.is_none())
 }
 
-/// The locations of one server that forward to one of [`backends`].
+/// The locations of one server that forward to one of [`backends`], or whose clients are counted.
 pub(crate) fn forwarding<'a>(
     server: &'a ir::Server,
     config: &'a ir::Config,
 ) -> impl Iterator<Item = (String, wire::Location)> + 'a {
     server.locations.iter().filter_map(|location| {
         let ir::Action::Forward(id) = &location.action else { return None };
+        let connections = location.policy.limits.as_ref().and_then(connections);
+        let is_inside = is_inside(id, config);
         let forwards = || wire::Location {
             backend: id.to_string(),
-            canaries: location.canaries.iter().map(canary).collect(),
+            canaries: location.canaries.iter().filter(|_| is_inside).map(canary).collect(),
             session_path: location.session_path.clone(),
+            connections: connections.clone(),
         };
-        is_inside(id, config).then(|| (location.id.as_str().to_owned(), forwards()))
+        (is_inside || connections.is_some()).then(|| (location.id.as_str().to_owned(), forwards()))
     })
+}
+
+fn connections(limits: &ir::Limits) -> Option<wire::Connections> {
+    let ir::Connections { most, status } = limits.connections?;
+    let exempt = limits.exempt.iter();
+    let exempt = exempt.filter_map(|cidr| wire::Network::new(cidr.address(), cidr.length())).collect();
+    Some(wire::Connections { zone: limits.zone.clone(), most, status, exempt })
 }
 
 fn canary(canary: &ir::Canary) -> wire::Canary {

@@ -15,6 +15,7 @@
 mod affinity;
 mod backend;
 mod canary;
+mod connections;
 mod hash;
 mod location;
 mod outlier;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
 pub use backend::{Backend, Endpoint, LoadBalance};
 pub use canary::{Canary, CanaryAffinity, HeaderMatch, HeaderRule, Share};
+pub use connections::{Connections, InvalidNetwork, Network};
 pub use hash::{HashKey, KeyPart, Plain, UnknownVariable, Variable};
 pub use location::Location;
 pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};
@@ -191,7 +193,8 @@ mod tests {
         "locations":{"h/":{"backend":"n/s/80","canaries":[
             {"backend":"n/a/80","header":{"name":"X-Canary"},"cookie":"c","weight":{"weight":5,"total":1000}},
             {"backend":"n/b/80","header":{"name":"x","values":{"exact":"eu"}},"affinity":"legacy"},
-            {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}}],"session_path":"/"}},
+            {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}}],"session_path":"/",
+            "connections":{"zone":"n/i","most":8,"status":503,"exempt":["10.0.0.0/8","2001:db8::/32"]}}},
         "backends":{"n/s/80":{"name":"n-s-80",
             "load_balance":{"bounded_chash":{"key":[{"literal":"a"},{"variable":"arg_x"}],"load_factor":125}},
             "affinity":{"mode":"persistent","cookie":{"name":"route","expires":-1,"max_age":3600,"path":"/p",
@@ -217,6 +220,8 @@ mod tests {
             ("\"max_ejected\":10", "\"max_ejected\":101"),
             ("\"persistent\"", "\"sometimes\""),
             ("\"slow_start\"", "\"warm_up\""),
+            ("\"most\":8", "\"most\":0"),
+            ("10.0.0.0/8", "10.0.0.0/33"),
         ] {
             assert!(EVERYTHING.contains(good));
             let document = EVERYTHING.replace(good, bad);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Canary;
+use crate::{Canary, Connections};
 
 /// What one location of the data plane does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct Location {
     /// is honoured, but no cookie is set (ingress-nginx's list of hosts and paths, as seen from one location).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_path: Option<String>,
+    /// How many requests of one client it serves at a time. Not for nginx, which counts them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
 }
 
 impl Location {

@@ -21,8 +21,10 @@ pub enum Decision<'a> {
     Forward(Forward<'a>),
     /// Answer it here.
     Reply(Reply),
-    /// Not a location or backend of these tables: leave it to the data plane, which has its own fallback.
+    /// Not a location of these tables: leave it to the data plane, which has its own fallback.
     Unknown,
+    /// Its backend is none of these tables: a host that the data plane asks DNS for.
+    Elsewhere,
 }
 
 /// Where a request goes.
@@ -66,13 +68,16 @@ impl Tables {
         rng: &mut impl Rng,
     ) -> Decision<'_> {
         let Some(location) = self.locations.get(location) else { return Decision::Unknown };
+        if let Some(limit) = location.connections.as_ref().filter(|limit| !request.enters(limit)) {
+            return Decision::Reply(limit.refusal());
+        }
         let mut desk = Desk { backends: &mut self.backends, key: &mut self.key };
-        let Some(primary) = desk.backends.get(&location.backend) else { return Decision::Unknown };
+        let Some(primary) = desk.backends.get(&location.backend) else { return Decision::Elsewhere };
         if primary.endpoints().is_empty() {
             return Decision::Reply(Reply::NO_ENDPOINTS);
         }
         let Route { id, affinity, session_path } = desk.route(location, request, rng);
-        let Some(backend) = desk.backends.get_mut(id) else { return Decision::Unknown };
+        let Some(backend) = desk.backends.get_mut(id) else { return Decision::Elsewhere };
         let (candidates, session) = match affinity {
             Some(affinity) => place(backend, affinity, session_path, request, now, rng),
             None => (backend.balance(request, desk.key, now, rng), None),

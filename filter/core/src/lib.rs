@@ -21,6 +21,7 @@ pub mod affinity;
 mod backend;
 pub mod balance;
 pub mod canary;
+pub mod connections;
 mod decide;
 mod endpoints;
 mod feed;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use sluice_filter_config as wire;
 
 use crate::canary::Canary;
+use crate::connections::ConnectionLimit;
 
 /// Where the requests of a location go.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub struct Location {
     pub session_path: Option<Rc<str>>,
     /// How many headers the canaries' rules read.
     pub headers: usize,
+    /// How many requests of one client it serves at a time.
+    pub connections: Option<ConnectionLimit>,
 }
 
 impl From<wire::Location> for Location {
@@ -27,6 +30,7 @@ impl From<wire::Location> for Location {
             headers: canaries.iter().map(|canary| canary.rules.headers()).sum(),
             canaries,
             session_path: location.session_path.map(|path| path.as_str().into()),
+            connections: location.connections.map(ConnectionLimit::from),
         }
     }
 }

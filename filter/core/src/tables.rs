@@ -196,6 +196,7 @@ mod tests {
             Decision::Forward(Forward { candidates, .. }) => candidates.to_owned(),
             Decision::Reply(Reply { status, .. }) => status.to_string(),
             Decision::Unknown => "unknown".to_owned(),
+            Decision::Elsewhere => "elsewhere".to_owned(),
         }
     }
 

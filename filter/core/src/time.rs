@@ -26,6 +26,12 @@ impl Timestamp {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
+    /// The host's nanoseconds.
+    #[must_use]
+    pub const fn nanos(self) -> u64 {
+        self.0
+    }
+
     /// Whole seconds since the epoch.
     #[must_use]
     pub const fn seconds(self) -> u64 {

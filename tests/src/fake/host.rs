@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluice_pwhost::{
@@ -60,6 +62,9 @@ pub struct Call {
     pub path: String,
 }
 
+/// Values by their keys, with the numbers of their versions.
+pub type SharedData = Arc<Mutex<BTreeMap<Vec<u8>, (Vec<u8>, u32)>>>;
+
 /// The host.
 #[derive(Debug)]
 pub struct FakeHost {
@@ -97,6 +102,8 @@ pub struct FakeHost {
     pub undeclared: Vec<Vec<u8>>,
     /// Properties and headers that were asked for.
     pub reads: usize,
+    /// What all VMs of the filter share, where the host has such a thing.
+    pub shared: Option<SharedData>,
 }
 
 impl FakeHost {
@@ -120,6 +127,7 @@ impl FakeHost {
             random: 0,
             undeclared: Vec::new(),
             reads: 0,
+            shared: (personality == Personality::Envoy).then(SharedData::default),
         }
     }
 
@@ -310,6 +318,23 @@ impl Env for FakeHost {
             "Kong's host honours the tick period in on_configure only"
         );
         self.tick_period = Some(period);
+        Ok(())
+    }
+
+    fn shared_data(&mut self, key: &[u8]) -> Answer<(Cow<'_, [u8]>, u32)> {
+        let shared = self.shared.as_ref().ok_or(Status::InternalFailure)?.lock().unwrap();
+        let (value, version) = shared.get(key).ok_or(Status::NotFound)?;
+        Ok((Cow::Owned(value.clone()), *version))
+    }
+
+    /// As Envoy does it: what is not there has every version, and no version means all of them.
+    fn set_shared_data(&mut self, key: &[u8], value: &[u8], cas: Option<NonZeroU32>) -> Answer<()> {
+        let mut shared = self.shared.as_ref().ok_or(Status::InternalFailure)?.lock().unwrap();
+        let (known, version) = shared.get(key).map_or((None, 0), |(_, version)| (Some(*version), *version));
+        if known.is_some_and(|version| cas.is_some_and(|cas| cas.get() != version)) {
+            return Err(Status::CasMismatch);
+        }
+        shared.insert(key.to_vec(), (value.to_vec(), version + 1));
         Ok(())
     }
 

@@ -23,7 +23,7 @@ pub use bodies::Buffering;
 pub use cors::{Cors, Origin, Origins};
 pub use errors::{ErrorPages, Place};
 pub use guard::{Guard, Passwords};
-pub use limits::{Limits, Rate};
+pub use limits::{Connections, Limits, Rate};
 pub use mirror::Mirror;
 pub use proxy::{Retries, RetryOn, Timeouts};
 pub use question::{Memory, Question};

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use sluice_ir::{Limits, Rate};
+use sluice_ir::{Connections, Limits, Rate};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
@@ -16,9 +16,8 @@ pub(super) const GROUP: Group = Group {
     title: "Limits",
     annotations: &[
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
-            .instead(
-                "Envoy counts no open requests of a client (envoyproxy/envoy#27853); use limit-rps, or a limit in the pods",
-            ),
+            .partly("a request is counted once addresses, passwords and limit-rps have let it in")
+            .nginx(Support::Full),
         annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
             .partly("counted for each path by itself, and from the beginning when routes change")
             .nginx(Support::Full),
@@ -59,11 +58,9 @@ pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limit
         Some(Rate { requests, burst: requests.get().saturating_mul(multiplier) })
     };
     let (per_second, per_minute) = (rate("limit-rps"), rate("limit-rpm"));
-    let status = globals.limit_status;
-    (per_second.is_some() || per_minute.is_some()).then_some(Limits {
-        per_second,
-        per_minute,
-        exempt,
-        status,
-    })
+    let most = view.read("limit-connections", value::count).and_then(NonZeroU32::new);
+    let connections = most.map(|most| Connections { most, status: globals.connections_status });
+    let zone = view.reporter.object().key.to_string();
+    let limits = Limits { zone, per_second, per_minute, connections, exempt, status: globals.limit_status };
+    (limits.has_rates() || limits.connections.is_some()).then_some(limits)
 }

@@ -50,6 +50,7 @@ pub(crate) struct Globals {
     pub(crate) allowed_headers: Vec<String>,
     /// `limit-req-status-code`
     pub(crate) limit_status: u16,
+    pub(crate) connections_status: u16,
     /// `limit-rate`
     pub(crate) rate: Option<NonZeroU32>,
     /// `limit-rate-after`
@@ -126,6 +127,7 @@ impl Default for Globals {
             largest_body: Some(1 << 20),
             allowed_headers: Vec::new(),
             limit_status: 503,
+            connections_status: 503,
             rate: None,
             rate_after: 0,
             http10: false,
@@ -199,6 +201,7 @@ impl Globals {
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
         view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
         view.set(&mut self.limit_status, "limit-req-status-code", error_status);
+        view.set(&mut self.connections_status, "limit-conn-status-code", error_status);
         view.set(&mut self.rate, "limit-rate", |text| Ok(NonZeroU32::new(value::count(text)?)));
         view.set(&mut self.rate_after, "limit-rate-after", value::count);
         view.set(&mut self.error_statuses, "custom-http-errors", usual_statuses);

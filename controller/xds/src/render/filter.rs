@@ -36,6 +36,7 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_get_header_map_pairs",
     "proxy_get_header_map_value",
     "proxy_get_property",
+    "proxy_get_shared_data",
     "proxy_http_call",
     "proxy_increment_metric",
     "proxy_log",
@@ -43,6 +44,7 @@ pub const CAPABILITIES: &[&str] = &[
     "proxy_replace_header_map_value",
     "proxy_send_local_response",
     "proxy_set_effective_context",
+    "proxy_set_shared_data",
     "proxy_set_tick_period_milliseconds",
     // Called by Rust's standard library.
     "environ_get",

@@ -60,7 +60,7 @@ pub(super) fn per_route(
         filters.push(limit(policy.largest_body));
     }
     filters.extend(policy.rate.filter(|_| !is_websocket).map(limits::rate));
-    filters.extend(policy.limits.as_ref().map(limits::limits));
+    filters.extend(policy.limits.as_ref().filter(|limits| limits.has_rates()).map(limits::limits));
     filters.extend(guards(policy));
     if filters.is_empty() {
         return HashMap::new();

@@ -1,0 +1,248 @@
+//! How many requests of one client are in process, in all workers of a data plane together.
+//!
+//! ```text
+//!   zone, address --hash--> client --low bits--> slot: [client, worker, count] ...   shared, compare and swap
+//!                                      workers: [worker, last heartbeat] ...         shared, compare and swap
+//! ```
+//!
+//! Whether one more may enter and that it did is one exchange of its slot, so the limit is exact whoever else counts
+//! at the same moment. What a worker writes of a client is what it knows itself and no difference to what was there, so a
+//! count that got lost comes right with the next one.
+//!
+//! Counts are those of a worker that lives. Nobody says of a VM that trapped, or of a thread that ended, what it still
+//! had in process; it has no heartbeat any more, and after [`LAPSE`] its counts are none.
+//!
+//! Nothing can be deleted from the memory that VMs share, so it is bounded by its layout: [`SLOTS`] values of at most
+//! [`Slot::MOST`] counts. A client without room is refused, as by nginx when a zone is full. Nobody can fill the room of
+//! somebody else on purpose: where a client is counted depends on a random number.
+
+mod limit;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+pub use limit::{ConnectionLimit, address};
+use slot::Slot;
+use workers::Workers;
+
+use crate::tables::ById;
+use crate::{Rng, Timestamp};
+
+const SLOTS: u64 = 4096;
+/// A worker that has something in process says at least this often that it lives.
+const BEAT: Duration = Duration::from_secs(1);
+/// A worker that was not heard of for so long is gone. Longer than any worker is busy without a pause.
+const LAPSE: Duration = Duration::from_secs(10);
+/// Who loses an exchange has lost it to another worker that won: so many in a row do not happen.
+const EXCHANGES: usize = 1000;
+/// Changes with the layout of what is shared: VMs of an older filter may still be there.
+const PREFIX: &str = "sluice.connections.1";
+
+/// The memory that all workers of a data plane share.
+pub trait Shared {
+    /// A value and the number of its version; `Ok(None)` where there is none yet.
+    fn read(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable>;
+
+    /// Replaces the value of this version; without a version, only where there is none yet.
+    fn exchange(&self, key: &str, value: &[u8], version: Option<u32>) -> Result<Exchange, Unavailable>;
+}
+
+/// What became of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// The new value is there.
+    Done,
+    /// Somebody else's is.
+    Lost,
+}
+
+/// This host shares nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unavailable;
+
+/// A client of a zone, to be given back when its request is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Client(u64);
+
+/// Whether a request may enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// It is counted.
+    Counted(Client),
+    /// It is not counted, and may.
+    Exempt,
+    /// There are as many as may be, or nobody could say how many there are.
+    Refused,
+}
+
+/// What one worker has in process, and its way to the others.
+#[derive(Debug)]
+pub struct Connections {
+    /// Of this VM, for as long as it lives.
+    worker: u32,
+    /// What the first worker makes the seed of all.
+    draw: u64,
+    seed: Option<u64>,
+    beaten: Option<Timestamp>,
+    is_failure_told: bool,
+    open: ById<u64, u32>,
+}
+
+impl Connections {
+    /// Of a worker that has just started.
+    pub fn new(rng: &mut impl Rng) -> Self {
+        let worker = u32::try_from(rng.next_u64() >> 32).unwrap_or_default();
+        let (draw, open) = (rng.next_u64(), ById::default());
+        Connections { worker, draw, seed: None, beaten: None, is_failure_told: false, open }
+    }
+
+    /// A request of this client address begins, unless that is too much.
+    pub fn enter(
+        &mut self,
+        limit: &ConnectionLimit,
+        address: &[u8],
+        now: Timestamp,
+        shared: &impl Shared,
+    ) -> Result<Entry, Unavailable> {
+        if limit.exempts(address) {
+            return Ok(Entry::Exempt);
+        }
+        let client = self.client(limit, address, shared)?;
+        if self.open.is_empty() || self.is_beat_due(now) {
+            self.beat(now, shared)?;
+        }
+        let (worker, mine) = (self.worker, self.in_process(client));
+        let mut entered = false;
+        change(&slot_of(client), shared, |bytes| {
+            let mut slot = Slot::read(bytes);
+            if slot.is_anybody_elses(worker) {
+                let workers = Workers::read(&shared.read(&workers_key())?.map(|it| it.0).unwrap_or_default());
+                slot.retain(|other| other == worker || workers.lives(other, now));
+            }
+            entered = slot.set(client.0, worker, mine)
+                && slot.total(client.0) < limit.most
+                && slot.set(client.0, worker, mine.saturating_add(1));
+            Ok(entered.then(|| slot.write()))
+        })
+        .map(|is_settled| {
+            if !(entered && is_settled) {
+                return Entry::Refused;
+            }
+            self.open.insert(client.0, mine.saturating_add(1));
+            Entry::Counted(client)
+        })
+    }
+
+    /// A request that was counted is over.
+    pub fn leave(&mut self, client: Client, shared: &impl Shared) {
+        let left = self.in_process(client).saturating_sub(1);
+        if left == 0 {
+            self.open.remove(&client.0);
+        } else {
+            self.open.insert(client.0, left);
+        }
+        let worker = self.worker;
+        // Where that fails, the next request of the client or the end of the worker mends it.
+        let _ = change(&slot_of(client), shared, |bytes| {
+            let mut slot = Slot::read(bytes);
+            slot.set(client.0, worker, left);
+            Ok(Some(slot.write()))
+        });
+    }
+
+    /// Says that this worker lives, when it has something in process and has not said so for a while.
+    pub fn tick(&mut self, now: impl FnOnce() -> Timestamp, shared: &impl Shared) {
+        if self.open.is_empty() {
+            return;
+        }
+        let now = now();
+        if self.is_beat_due(now) {
+            // The next tick tries again.
+            let _ = self.beat(now, shared);
+        }
+    }
+
+    /// Whether the host's failure is news: it is told once, not with each request.
+    pub fn is_failure_news(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_failure_told, true)
+    }
+
+    fn in_process(&self, client: Client) -> u32 {
+        self.open.get(&client.0).copied().unwrap_or_default()
+    }
+
+    /// A clock that was set back counts as a long time.
+    fn is_beat_due(&self, now: Timestamp) -> bool {
+        self.beaten.is_none_or(|beaten| now < beaten || now.since(beaten) >= BEAT)
+    }
+
+    fn beat(&mut self, now: Timestamp, shared: &impl Shared) -> Result<(), Unavailable> {
+        let worker = self.worker;
+        let is_settled = change(&workers_key(), shared, |bytes| {
+            let mut workers = Workers::read(bytes);
+            workers.beat(worker, now);
+            Ok(Some(workers.write()))
+        })?;
+        if is_settled {
+            self.beaten = Some(now);
+        }
+        Ok(())
+    }
+
+    /// Addresses are hashed with what nobody outside knows. SipHash keeps that a secret.
+    fn client(
+        &mut self,
+        limit: &ConnectionLimit,
+        address: &[u8],
+        shared: &impl Shared,
+    ) -> Result<Client, Unavailable> {
+        let seed = self.seed(shared)?;
+        let mut hasher = DefaultHasher::new();
+        (seed, &limit.zone, address).hash(&mut hasher);
+        Ok(Client(hasher.finish()))
+    }
+
+    /// The same for all workers: the first one's.
+    fn seed(&mut self, shared: &impl Shared) -> Result<u64, Unavailable> {
+        if let Some(seed) = self.seed {
+            return Ok(seed);
+        }
+        let key = format!("{PREFIX}.seed");
+        for _ in 0..2 {
+            if let Some((bytes, _)) = shared.read(&key)? {
+                let seed = u64::from_le_bytes(bytes.try_into().map_err(|_| Unavailable)?);
+                return Ok(*self.seed.insert(seed));
+            }
+            shared.exchange(&key, &self.draw.to_le_bytes(), None)?;
+        }
+        Err(Unavailable)
+    }
+}
+
+/// Changes a shared value as long as it takes; without a new value, not at all. `false` when others were always faster.
+fn change(
+    key: &str,
+    shared: &impl Shared,
+    mut new: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, Unavailable>,
+) -> Result<bool, Unavailable> {
+    for _ in 0..EXCHANGES {
+        let (bytes, version) = shared.read(key)?.map_or((Vec::new(), None), |(b, v)| (b, Some(v)));
+        let Some(changed) = new(&bytes)? else { return Ok(true) };
+        if shared.exchange(key, &changed, version)? == Exchange::Done {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn slot_of(client: Client) -> String {
+    format!("{PREFIX}.{}", client.0 % SLOTS)
+}
+
+fn workers_key() -> String {
+    format!("{PREFIX}.workers")
+}

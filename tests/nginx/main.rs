@@ -29,6 +29,7 @@ mod ports;
 mod reload;
 mod retries;
 mod routing;
+mod shutdown;
 #[path = "../e2e/site.rs"]
 mod site;
 mod streams;

@@ -67,6 +67,8 @@ fn nginx() -> sluice_nginx::Settings {
         user: None,
         workers: Some(1),
         openssl: None,
+        access_log: None,
+        streams: None,
         requests: None,
         drain: 1,
     }

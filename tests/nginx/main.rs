@@ -32,6 +32,7 @@ mod retries;
 #[path = "../e2e/rotation.rs"]
 mod rotation;
 mod routing;
+mod shutdown;
 #[path = "../e2e/site.rs"]
 mod site;
 mod streams;

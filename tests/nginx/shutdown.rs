@@ -1,0 +1,33 @@
+//! SIGTERM: open requests finish, connections that rest are closed, and nothing waits for anything else.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use sluice_tests::connection::Connection;
+use sluice_tests::http;
+use sluice_tests::script::Script;
+use sluice_tests::sluice::Options;
+use sluice_tests::wait;
+
+use crate::site::{HOST, Site, page};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_request_finishes_and_no_connection_that_rests_is_waited_for() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    // Far more than the tests wait for a process to end.
+    let patient = vec!["--drain-timeout".to_owned(), "600".to_owned()];
+    let sluice = Options::new(&site.manifests).arguments(patient).data_plane("nginx").start().await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    let mut resting = Connection::open(sluice.http()).await?;
+    ensure!(resting.send(&page()).await?.status == 200 && resting.is_reusable());
+    let before = site.pods[0].hits();
+    site.pods[0].script(Script::echo().delay(Duration::from_millis(700)));
+    let addr = sluice.http();
+    let request = tokio::spawn(async move { http::send(addr, &page()).await });
+    wait::until("the request to arrive", async || (site.pods[0].hits() > before).then_some(())).await?;
+
+    sluice.stop()?;
+    ensure!(request.await??.status == 200);
+    ensure!(resting.send(&page()).await.is_err(), "the connection is still open");
+    Ok(())
+}

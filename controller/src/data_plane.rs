@@ -14,7 +14,7 @@ use tracing::info;
 use crate::admin::Probe;
 use crate::args::{DataPlane, Run};
 use crate::metrics::Requests;
-use crate::nginx::{self, Certificates, Configurations, Nginx, Outcome, RequestLog};
+use crate::nginx::{self, AccessLog, Certificates, Configurations, Nginx, Outcome, Owners, RequestLog};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::{binary, options};
@@ -99,13 +99,18 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         args.metrics.enable_metrics.then(|| RequestLog::begin(settings.folder.join("requests.log")));
     let counted = counted.transpose()?;
     let requests = counted.as_ref().map(|log| log.path().to_owned());
-    let settings = Settings { openssl: nginx::openssl(&binary), requests, ..settings };
+    let access_log = args.metrics.access_log.then(|| AccessLog::begin(&settings.folder)).transpose()?;
+    access_log.iter().for_each(AccessLog::follow);
+    let files = access_log.as_ref().map(AccessLog::files);
+    let settings = nginx::know(&binary, Settings { requests, access_log: files, ..settings });
     if let Engine::Kong { cache, .. } = &settings.engine {
         nginx::prepare_cache(cache)?;
     }
     let certificates = Certificates::new(settings.certificates(), certificate)?;
-    let configurations =
-        Configurations::new(settings.clone(), certificates.clone(), args.translation.configmap.clone());
+    let maps = args.translation.clone();
+    let owners =
+        Owners { edge: maps.configmap, tcp: maps.tcp_services_configmap, udp: maps.udp_services_configmap };
+    let configurations = Configurations::new(settings.clone(), certificates.clone(), owners)?;
     let nginx = Nginx {
         binary,
         folder,
@@ -115,6 +120,7 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         configurations: configurations.subscribe(),
         certificates,
         requests: counted,
+        access_log,
     };
     Ok(Child::Nginx(Box::new(nginx), Box::new(configurations)))
 }

@@ -70,6 +70,8 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
         user: rustix::process::geteuid().is_root().then(|| "root".to_owned()),
         workers: flags.nginx_workers,
         openssl: None,
+        access_log: None,
+        streams: None,
         requests: None,
         drain: args.shutdown.drain_timeout.as_secs(),
     })
@@ -121,6 +123,11 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_n
         user: None,
         workers: None,
         openssl: None,
+        access_log: None,
+        streams: Some(sluice_nginx::Streams {
+            module: Some(PathBuf::from("ngx_stream_module.so")),
+            believes_headers: true,
+        }),
         requests: None,
         drain: 10,
     }

@@ -165,6 +165,9 @@ impl Publisher {
             farewell.endpoints(id, backend);
         }
         self.announce(arrivals).await;
+        if let Some(nginx) = &self.nginx {
+            nginx.publish_pods(&self.view.translation());
+        }
         self.served.log.publish(|log| log.refresh(self.view.translation().config(), updated.backends.keys()));
         self.schedule(farewell);
     }

@@ -41,11 +41,6 @@ fn check(args: &Run) -> anyhow::Result<()> {
     {
         bail!("--manifests {}: no such folder", folder.display());
     }
-    if args.data_plane == DataPlane::Nginx
-        && let Some(flag) = flag_for_envoy(args)
-    {
-        bail!("{flag}: not served with --data-plane nginx; leave it out");
-    }
     match args.data_plane {
         DataPlane::Envoy | DataPlane::Nginx => {
             check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
@@ -58,17 +53,6 @@ fn check(args: &Run) -> anyhow::Result<()> {
         ),
         DataPlane::None => Ok(()),
     }
-}
-
-/// A flag that is given and that nginx could not honour.
-fn flag_for_envoy(args: &Run) -> Option<&'static str> {
-    let Run { metrics, translation, .. } = args;
-    let flags = [
-        (metrics.access_log, "--access-log"),
-        (translation.tcp_services_configmap.is_some(), "--tcp-services-configmap"),
-        (translation.udp_services_configmap.is_some(), "--udp-services-configmap"),
-    ];
-    flags.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
 }
 
 fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {

@@ -10,4 +10,11 @@ fn main() {
     if version.is_some_and(|version| version >= 1_023_000) {
         println!("cargo::rustc-cfg=nginx_linked_headers");
     }
+    let headers = env::var("DEP_NGINX_INCLUDE").unwrap_or_default();
+    if !headers.split(':').any(|folder| folder.ends_with("src/stream")) {
+        println!(
+            "cargo::error=nginx's sources are configured without its stream module: say --with-stream=dynamic to \
+            ./configure (an nginx without it can still run this module), or run `cargo xtask setup`"
+        );
+    }
 }

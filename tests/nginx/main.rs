@@ -1,5 +1,6 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
+mod access_log;
 mod again;
 mod bodies;
 mod certificates;
@@ -24,11 +25,18 @@ mod native;
 mod pause;
 mod policies;
 mod pooled_pod;
+#[path = "../e2e/ports.rs"]
+mod ports;
 mod reload;
 mod retries;
+#[path = "../e2e/rotation.rs"]
+mod rotation;
 mod routing;
 #[path = "../e2e/site.rs"]
 mod site;
+mod streams;
 mod weak_certificate;
 mod websockets;
+#[path = "../e2e/written.rs"]
+mod written;
 mod zones;

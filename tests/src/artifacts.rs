@@ -53,6 +53,14 @@ pub fn nginx() -> Result<PathBuf> {
     find("NGINX_BINARY", target().join("nginx/root/usr/sbin/nginx"), "nginx")
 }
 
+/// The library of nginx's stream module, where distributions have it; `None` where it should be a part of nginx.
+pub fn nginx_stream_module() -> Result<Option<PathBuf>> {
+    let nginx = nginx()?;
+    let root = nginx.parent().and_then(Path::parent).context("nginx is in no folder")?;
+    let folders = [root.join("lib/nginx/modules"), root.join("modules"), "/usr/lib/nginx/modules".into()];
+    Ok(folders.map(|folder| folder.join("ngx_stream_module.so")).into_iter().find(|file| file.is_file()))
+}
+
 /// An nginx with Kong's ngx_wasm_module, `SLUICE_NGX_WASM`: where it is set, managed nginx runs there.
 pub fn ngx_wasm() -> Option<PathBuf> {
     env::var_os("SLUICE_NGX_WASM").map(PathBuf::from)

@@ -29,6 +29,9 @@ pub struct Lines {
     /// On standard error, not on standard output.
     #[serde(skip_serializing_if = "is_default")]
     pub to_stderr: bool,
+    /// What clients say is written as it is.
+    #[serde(skip_serializing_if = "is_default")]
+    pub raw: bool,
     /// `None`: the data plane's own.
     #[serde(skip_serializing_if = "is_default")]
     pub format: Option<LogFormat>,
@@ -102,6 +105,15 @@ pub enum Fact {
     BytesReceived,
     Milliseconds,
     RequestId,
+    /// By a password.
+    User,
+    /// What is spoken below: TCP or UDP.
+    Layer,
+    /// Of a connection without HTTP.
+    SessionStatus,
+    PodStatus,
+    /// Of the answers' bodies.
+    PodBytes,
     /// A backend's id.
     Backend,
     PodAddress,

@@ -1,7 +1,7 @@
 //! Ports that lead to pods without anybody looking at what is said.
 
 use std::fmt;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use serde::{Serialize, Serializer};
 
@@ -53,4 +53,10 @@ pub struct Stream {
     pub idle: u32,
     /// Pods that are tried for one connection.
     pub attempts: u32,
+    /// Seconds in which they are, if there is a limit.
+    #[serde(skip_serializing_if = "is_default")]
+    pub attempts_within: Option<NonZeroU32>,
+    /// Datagrams after which an answer is whole, if they are counted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub answers: Option<NonZeroU32>,
 }

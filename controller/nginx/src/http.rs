@@ -6,6 +6,7 @@ use askama::Template;
 use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
 
 use crate::Unserved;
+use crate::access_log::Written;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
 use crate::conf::{Value, Word, word};
@@ -13,6 +14,7 @@ use crate::kong::{self, KongConf};
 use crate::limits::{self, Zone};
 use crate::server::{Scene, ServerConf};
 use crate::settings::{Engine, Settings};
+use crate::streams::StreamConf;
 use crate::tls::TlsConf;
 use crate::told::{self, Clients, Line, client_header, client_variable};
 use crate::upstream::{self, Upstream};
@@ -41,12 +43,14 @@ struct MainConf<'a> {
     nobody: Word,
     resolvers: Vec<String>,
     requests: Option<Word>,
+    access_log: Option<Written>,
     edge: EdgeConf<'a>,
     tls: TlsConf,
     blocked: Option<BlockedConf<'a>>,
     zones: Vec<Zone>,
     upstreams: Vec<Upstream>,
     servers: Vec<ServerConf<'a>>,
+    streams: Option<StreamConf>,
 }
 
 /// The edge.
@@ -72,7 +76,8 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let catch_all = config.servers.get(&ServerName::CatchAll).map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let zones = limits::zones(config);
-    let scene = Scene { config, settings };
+    let access_log = Written::of_requests(&config.edge.log, settings);
+    let scene = Scene { config, settings, logs: access_log.is_some() };
     let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
     unserved.extend(kong::unserved_of_all(config, settings));
     let file = |path: &std::path::Path| word(path.display());
@@ -92,18 +97,21 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
         resolvers: settings.resolvers.iter().map(resolver).collect(),
         requests: settings.requests.as_deref().map(file),
+        access_log,
         edge: EdgeConf::new(&config.edge),
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::of(&config.edge.blocked),
         zones,
         upstreams: upstream::all(config, settings),
         servers,
+        streams: StreamConf::of(config, settings, unserved),
     };
     // Nothing in the templates can fail, and a String takes everything.
     main.render().unwrap_or_default() + "\n"
 }
 
-fn resolver(address: &IpAddr) -> String {
+/// An address where nginx asks for others.
+pub(crate) fn resolver(address: &IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => format!("[{address}]"),
@@ -140,7 +148,7 @@ impl<'a> EdgeConf<'a> {
             blocked: _,
             // The distribution's nginx has no Brotli: who takes that takes gzip as well.
             compression,
-            // No log is written.
+            // In the template, `access_log.rs`.
             log: _,
             http: _,
         } = edge;

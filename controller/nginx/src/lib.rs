@@ -8,10 +8,13 @@
 //! What the filter decides is not here: endpoints, balancing, stickiness and canaries reach it from the controller, so a
 //! change of those never reloads nginx. The one upstream connects to whatever the filter has chosen.
 //!
+//! Ports without HTTP are in `stream {}`, and their pods in files that nginx reads when a client comes: [`pods`].
+//!
 //! Private keys are not in it either: `files.rs` says which files hold them.
 //!
 //! Pure, and the same bytes for the same input.
 
+mod access_log;
 mod blocked;
 mod buffering;
 mod conf;
@@ -31,6 +34,7 @@ mod redirect;
 mod rewritten;
 mod server;
 mod settings;
+mod streams;
 mod tls;
 mod told;
 mod unserved;
@@ -41,7 +45,8 @@ use std::path::{Path, PathBuf};
 
 use sluice_ir::{Config, Sensitive};
 
-pub use settings::{Engine, OpenSsl, Settings};
+pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
+pub use streams::pods;
 pub use unserved::{Part, Unserved};
 
 /// A configuration.

@@ -16,8 +16,12 @@ pub(crate) struct LocationConf {
     sign: &'static str,
     path: Word,
     id: Value,
-    /// Its requests are counted by its id and by this backend, if they are.
-    counted: Option<Value>,
+    /// Its requests are counted by its id.
+    counted: bool,
+    /// They are told of by this backend.
+    main: Option<Value>,
+    /// They are not written down where others are.
+    unlogged: bool,
     /// A request without a good certificate is refused. nginx itself asks for one in handshakes only.
     certified: bool,
     content: Content,
@@ -65,9 +69,11 @@ impl LocationConf {
         };
         let required = |clients: &ClientCertificates| clients.demand == Demand::Required;
         let certified = host.server.clients.as_ref().is_some_and(required);
-        let counted = scene.settings.requests.as_ref().map(|_| value(main(location)));
+        let (counted, logged) = (scene.settings.requests.is_some(), scene.logs);
+        let main = (counted || logged).then(|| value(main(location)));
+        let unlogged = logged && location.policy.unlogged;
         let (path, id) = (word(path), value(location.id.as_str()));
-        let made = LocationConf { sign, path, id, counted, certified, content };
+        let made = LocationConf { sign, path, id, counted, main, unlogged, certified, content };
         made.fits().then_some(made)
     }
 

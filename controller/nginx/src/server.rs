@@ -20,6 +20,8 @@ use crate::unserved::{self, Part, Unserved};
 pub(crate) struct Scene<'a> {
     pub(crate) config: &'a Config,
     pub(crate) settings: &'a Settings,
+    /// Requests are written down.
+    pub(crate) logs: bool,
 }
 
 /// One host of the IR.

@@ -1,7 +1,7 @@
 //! What the controller says beside the IR.
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where things are on the machine that nginx runs on.
 #[derive(Clone, Debug)]
@@ -26,10 +26,32 @@ pub struct Settings {
     pub workers: Option<u32>,
     /// Where requests are written down for the controller, if they are counted.
     pub requests: Option<PathBuf>,
+    /// Where requests and connections are written down for people, if they are.
+    pub access_log: Option<AccessLog>,
+    /// What nginx has for connections without HTTP, if it has that.
+    pub streams: Option<Streams>,
     /// The OpenSSL that nginx runs with, where that is known.
     pub openssl: Option<OpenSsl>,
     /// Seconds that workers of a former configuration have for open requests.
     pub drain: u64,
+}
+
+/// Files whose lines the controller passes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessLog {
+    /// To standard output.
+    pub output: PathBuf,
+    /// To standard error.
+    pub errors: PathBuf,
+}
+
+/// nginx's stream module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// The library that it is in; `None` where it is a part of nginx itself.
+    pub module: Option<PathBuf>,
+    /// It can take the client's address from a PROXY header.
+    pub believes_headers: bool,
 }
 
 /// What runs the filter in nginx.
@@ -80,17 +102,59 @@ impl OpenSsl {
     }
 }
 
+impl Streams {
+    /// What `nginx -V` of this program says, and where the library is then: where nginx looks for its libraries, or
+    /// beside the program, if it was unpacked and not installed. `is_file` looks.
+    #[must_use]
+    pub fn of_nginx(said: &str, binary: &Path, is_file: impl Fn(&Path) -> bool) -> Option<Self> {
+        let mut words = said.split_whitespace();
+        let has = |wanted: &str| said.split_whitespace().any(|word| word == wanted);
+        let believes_headers = has("--with-stream_realip_module");
+        if has("--with-stream") {
+            return Some(Streams { module: None, believes_headers });
+        }
+        let folder = words.find_map(|word| word.strip_prefix("--modules-path=")).map(PathBuf::from);
+        let root = binary.parent().and_then(Path::parent);
+        let beside = root.into_iter().flat_map(|root| [root.join("lib/nginx/modules"), root.join("modules")]);
+        let files = folder.into_iter().chain(beside).map(|folder| folder.join("ngx_stream_module.so"));
+        let module = files.into_iter().find(|file| has("--with-stream=dynamic") && is_file(file))?;
+        Some(Streams { module: Some(module), believes_headers })
+    }
+}
+
 impl Settings {
     /// The folder of certificates and keys. `default.pem` in it is what hosts without one of their own present.
     #[must_use]
     pub fn certificates(&self) -> PathBuf {
         self.folder.join("certificates")
     }
+
+    /// The folder of files with the pods of ports without HTTP.
+    #[must_use]
+    pub fn pods(&self) -> PathBuf {
+        self.folder.join("pods")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_stream_module_is_in_nginx_or_in_a_file_that_is_there() {
+        let of = |said, there: &str| {
+            Streams::of_nginx(said, Path::new("/opt/nginx/sbin/nginx"), |file| file == Path::new(there))
+        };
+        let in_file = |file: &str| Some(Streams { module: Some(file.into()), believes_headers: false });
+        let debian = "nginx version: x\nconfigure arguments: --modules-path=/m --with-stream=dynamic";
+        assert_eq!(of(debian, "/m/ngx_stream_module.so"), in_file("/m/ngx_stream_module.so"));
+        let unpacked = "/opt/nginx/lib/nginx/modules/ngx_stream_module.so";
+        assert_eq!(of(debian, unpacked), in_file(unpacked));
+        assert_eq!(of(debian, "/elsewhere"), None);
+        let whole = "configure arguments: --with-stream_realip_module --with-stream";
+        assert_eq!(of(whole, ""), Some(Streams { module: None, believes_headers: true }));
+        assert_eq!(of("configure arguments: --with-http_v2_module", "/m/ngx_stream_module.so"), None);
+    }
 
     #[test]
     fn the_openssl_that_runs_counts_and_not_the_one_it_was_built_with() {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use sluice_ir::{
     Action, BackendId, ClientCertificates, Demand, Location, LocationId, Policy, Protocol, SecretId,
-    ServerName, UpstreamTls,
+    ServerName, StreamPort, UpstreamTls,
 };
 
 use crate::server::{Host, Scene};
@@ -20,6 +20,8 @@ pub enum Part {
     Location(LocationId),
     /// All hosts: a key of the operator's ConfigMap.
     Edge(&'static str),
+    /// A port without HTTP.
+    Port(StreamPort),
 }
 
 impl fmt::Display for Part {
@@ -27,6 +29,7 @@ impl fmt::Display for Part {
         match self {
             Part::Location(location) => write!(f, "location {}", location.as_str()),
             Part::Edge(key) => write!(f, "data.{key}"),
+            Part::Port(port) => write!(f, "data.{}", port.number),
         }
     }
 }
@@ -46,7 +49,10 @@ impl Unserved {
     /// Why.
     #[must_use]
     pub fn reason(&self) -> String {
-        format!("{}: not served by the nginx data plane", self.what)
+        match self.part {
+            Part::Port(_) => format!("expected {}", self.what),
+            Part::Location(_) | Part::Edge(_) => format!("{}: not served by the nginx data plane", self.what),
+        }
     }
 
     /// What happens instead.
@@ -57,6 +63,7 @@ impl Unserved {
             (Part::Location(_), false) => "the location is served without",
             (Part::Edge(_), true) => "every request answers 403",
             (Part::Edge(_), false) => "everything is served without",
+            (Part::Port(_), _) => "port not served",
         }
     }
 }
@@ -184,7 +191,7 @@ fn named(policy: &Policy) {
         buffering: _,
         rewritten: _,
         mirror: _,
-        // No log is written.
+        // In `location.rs`.
         unlogged: _,
     } = policy;
 }

@@ -8,7 +8,7 @@ pub(crate) struct MetricsFlags {
     /// Whether requests are counted and measured. Costs the data plane something for each of them.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) enable_metrics: bool,
-    /// Whether each request is a line of JSON on Envoy's standard output.
+    /// Whether each request is a line on standard output: of JSON, or as the ConfigMap says.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = ArgAction::Set)]
     pub(crate) access_log: bool,
     /// Whether request metrics have a label for the host.

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
+use sluice_ir::{Layer4, StreamPort};
 use sluice_nginx::{Part, Settings, Unserved};
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Translation};
 use tokio::process::Command;
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 use tracing::error;
 
 use super::certificates::Certificates;
+use super::pods::PodFiles;
 
 /// A configuration for nginx, with the names of the certificates that it needs.
 #[derive(Debug)]
@@ -26,16 +28,29 @@ pub(crate) struct Configuration {
 pub(crate) struct Configurations {
     settings: Settings,
     certificates: Certificates,
+    pods: PodFiles,
     latest: watch::Sender<Option<Arc<Configuration>>>,
-    /// Whose keys are the operator's.
-    configmap: Option<ObjectKey>,
+    owners: Owners,
     told: Mutex<BTreeSet<Unserved>>,
 }
 
+/// The operator's ConfigMaps.
+#[derive(Debug)]
+pub(crate) struct Owners {
+    /// What holds for all hosts.
+    pub(crate) edge: Option<ObjectKey>,
+    pub(crate) tcp: Option<ObjectKey>,
+    pub(crate) udp: Option<ObjectKey>,
+}
+
 impl Configurations {
-    pub(crate) fn new(settings: Settings, certificates: Certificates, configmap: Option<ObjectKey>) -> Self {
-        let latest = watch::Sender::new(None);
-        Configurations { settings, certificates, latest, configmap, told: Mutex::default() }
+    pub(crate) fn new(
+        settings: Settings,
+        certificates: Certificates,
+        owners: Owners,
+    ) -> anyhow::Result<Self> {
+        let (latest, pods) = (watch::Sender::new(None), PodFiles::new(settings.pods())?);
+        Ok(Configurations { settings, certificates, pods, latest, owners, told: Mutex::default() })
     }
 
     /// Where each new one shows; `None` until there is one.
@@ -49,6 +64,7 @@ impl Configurations {
         let rendered = sluice_nginx::render(translation.config(), &self.settings);
         let reports = self.reports(rendered.unserved, translation);
         let files = rendered.files.keys().cloned().collect();
+        self.publish_pods(translation);
         if let Err(error) = self.certificates.publish(rendered.files) {
             error!("nginx gets no new configuration, because its certificates cannot be written: {error:#}");
             return reports;
@@ -63,11 +79,20 @@ impl Configurations {
         reports
     }
 
+    /// Pods of ports without HTTP: nginx looks for them by itself.
+    pub(crate) fn publish_pods(&self, translation: &Translation) {
+        if let Err(error) = self.pods.publish(sluice_nginx::pods(translation.config())) {
+            error!("the pods of ports without http stay as they are: {error:#}");
+        }
+    }
+
     /// Whose it is.
     fn owner(&self, part: &Part, translation: &Translation) -> Option<ObjectRef> {
         let (kind, key) = match part {
             Part::Location(location) => (Kind::Ingress, translation.owner(location)),
-            Part::Edge(_) => (Kind::ConfigMap, self.configmap.as_ref()),
+            Part::Edge(_) => (Kind::ConfigMap, self.owners.edge.as_ref()),
+            Part::Port(StreamPort { layer: Layer4::Tcp, .. }) => (Kind::ConfigMap, self.owners.tcp.as_ref()),
+            Part::Port(StreamPort { layer: Layer4::Udp, .. }) => (Kind::ConfigMap, self.owners.udp.as_ref()),
         };
         Some(ObjectRef { kind, key: key?.clone() })
     }

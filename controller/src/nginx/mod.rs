@@ -1,10 +1,13 @@
 //! nginx as a child process: started, watched, told to reload, drained and stopped.
 
+mod access_log;
 mod certificates;
 mod configurations;
 mod outcome;
+mod pods;
 mod reload;
 mod requests;
+mod tail;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,15 +19,16 @@ use std::time::Duration;
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use sluice_nginx::OpenSsl;
+use sluice_nginx::{OpenSsl, Settings, Streams};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tracing::{debug, error, info, warn};
 
+pub(crate) use access_log::AccessLog;
 pub(crate) use certificates::Certificates;
-pub(crate) use configurations::{Configuration, Configurations};
+pub(crate) use configurations::{Configuration, Configurations, Owners};
 pub(crate) use outcome::Outcome;
 pub(crate) use requests::RequestLog;
 
@@ -40,10 +44,12 @@ const FORGOTTEN: Duration = Duration::from_secs(10);
 /// Time to end after it was told to at once, before it is killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// The OpenSSL that this nginx runs with; `None` when it does not say.
-pub(crate) fn openssl(binary: &Path) -> Option<OpenSsl> {
-    let output = std::process::Command::new(binary).arg("-V").stdin(Stdio::null()).output().ok()?;
-    OpenSsl::of_nginx(&String::from_utf8_lossy(&output.stderr))
+/// These settings, with what the program says about itself.
+pub(crate) fn know(binary: &Path, settings: Settings) -> Settings {
+    let output = std::process::Command::new(binary).arg("-V").stdin(Stdio::null()).output();
+    let said = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+    let streams = Streams::of_nginx(&said, binary, Path::is_file);
+    Settings { openssl: OpenSsl::of_nginx(&said), streams, ..settings }
 }
 
 /// How to run nginx.
@@ -64,6 +70,8 @@ pub(crate) struct Nginx {
     pub(crate) certificates: Certificates,
     /// What it tells of requests, if somebody counts them.
     pub(crate) requests: Option<RequestLog>,
+    /// What it writes down for people, if they want that.
+    pub(crate) access_log: Option<AccessLog>,
 }
 
 impl Nginx {
@@ -196,6 +204,10 @@ impl Nginx {
                 warn!("nginx did not end in {LAST_WORDS:?}; killing it");
                 child.kill().await.ok();
             }
+        }
+        // The last lines are written when workers end.
+        if let Some(log) = self.access_log.clone() {
+            tokio::task::spawn_blocking(move || log.pass_on()).await.ok();
         }
         info!("nginx stopped");
     }

@@ -1,40 +1,21 @@
-//! What nginx tells of the requests that it has served: lines in a file, written by its workers some at a time.
-//!
-//! A file never makes a worker wait, as a pipe or a socket that is full would, and loses nothing as a datagram would. What
-//! has been read is given back to the disk while the file grows on (`FALLOC_FL_PUNCH_HOLE`), so nobody has to agree on a
-//! moment at which it begins anew.
+//! What nginx tells of the requests that it has served.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
-use rustix::fs::{FallocateFlags, fallocate};
 use serde::Deserialize;
 use sluice_xds::Request;
 use tracing::warn;
 
+use super::tail::Tail;
 use crate::metrics::Requests;
 
 /// How often it is read. Workers write once a second.
 const PERIOD: Duration = Duration::from_millis(250);
-/// Bytes that are read at a time.
-const PIECE: usize = 1 << 20;
-/// Bytes that have been read and are still on the disk, at the most.
-const KEPT: u64 = 4 << 20;
-
 /// nginx's log, read on and on.
 #[derive(Debug)]
-pub(crate) struct RequestLog {
-    path: PathBuf,
-    file: File,
-    /// Up to here it has been read.
-    read: u64,
-    /// Up to here the disk has it back.
-    freed: u64,
-}
+pub(crate) struct RequestLog(Tail);
 
 /// A line, as `requests.conf` has it.
 #[derive(Deserialize)]
@@ -56,14 +37,11 @@ struct Line {
 impl RequestLog {
     /// Begins an empty one.
     pub(crate) fn begin(path: PathBuf) -> anyhow::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true).mode(0o600);
-        let file = options.open(&path).with_context(|| path.display().to_string())?;
-        Ok(RequestLog { path, file, read: 0, freed: 0 })
+        Tail::begin(path).map(RequestLog)
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.0.path()
     }
 
     /// Tells of requests for as long as it is polled.
@@ -75,7 +53,7 @@ impl RequestLog {
                     Ok(some) if some.is_empty() => break,
                     Ok(some) => requests.take(&some),
                     Err(error) => {
-                        warn!("{}: {error}; requests are not counted", self.path.display());
+                        warn!("{}: {error}; requests are not counted", self.path().display());
                         break;
                     }
                 }
@@ -84,34 +62,9 @@ impl RequestLog {
         }
     }
 
-    /// Whole lines that were not read yet, or nothing.
+    /// Requests that were not read yet, or nothing.
     fn next(&mut self) -> io::Result<Vec<Request>> {
-        let mut bytes = vec![0; PIECE];
-        let count = self.file.read_at(&mut bytes, self.read)?;
-        bytes.truncate(count);
-        let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else {
-            // What is longer is no line of ours.
-            self.read += if count == PIECE { PIECE as u64 } else { 0 };
-            return Ok(Vec::new());
-        };
-        self.read += end as u64 + 1;
-        self.free()?;
-        let lines = bytes.get(..end).unwrap_or_default().split(|byte| *byte == b'\n');
-        Ok(lines.filter_map(request).collect())
-    }
-
-    fn free(&mut self) -> io::Result<()> {
-        if self.read - self.freed < KEPT {
-            return Ok(());
-        }
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        if fallocate(&self.file, flags, self.freed, self.read - self.freed).is_err() {
-            // Not every file system can: what comes in just now is lost.
-            self.file.set_len(0)?;
-            self.read = 0;
-        }
-        self.freed = self.read;
-        Ok(())
+        Ok(self.0.next()?.split(|byte| *byte == b'\n').filter_map(request).collect())
     }
 }
 
@@ -150,6 +103,7 @@ fn method(text: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{File, OpenOptions};
     use std::io::Write;
 
     use super::*;
@@ -184,21 +138,6 @@ mod tests {
         assert!(log.next().unwrap().is_empty());
         writeln!(file, "{}", &LINE[20..]).unwrap();
         assert_eq!(log.next().unwrap().len(), 1);
-    }
-
-    #[test]
-    fn the_disk_gets_back_what_was_read() {
-        let (_folder, mut log, mut file) = log();
-        let many = format!("{LINE}\n").repeat(10_000);
-        let mut count = 0;
-        for _ in 0..10 {
-            file.write_all(many.as_bytes()).unwrap();
-            while let some @ 1.. = log.next().unwrap().len() {
-                count += some;
-            }
-        }
-        assert_eq!(count, 100_000);
-        assert!(log.freed > 0 && log.read - log.freed < KEPT);
     }
 
     #[test]

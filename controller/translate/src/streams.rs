@@ -70,7 +70,14 @@ fn stream(target: Target<'_>, port: Port, globals: &Globals, uses: &mut Uses, us
     let terms = Terms { transport: &transport, balance: &balance, attempts };
     let backend = uses.name(Origin::Service(target.service, port), terms, usage);
     let patience = globals.streams;
-    Stream { backend, proxy_protocol: target.decode, idle: patience.idle, attempts: patience.attempts }
+    Stream {
+        backend,
+        proxy_protocol: target.decode,
+        idle: patience.idle,
+        attempts: patience.attempts,
+        attempts_within: patience.attempts_within,
+        answers: patience.answers,
+    }
 }
 
 fn read<'a>(

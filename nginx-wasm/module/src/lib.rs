@@ -14,6 +14,7 @@
 //! | `sluice_wasm FILE;` | http | the filter, as `sluice-compile` wrote it |
 //! | `sluice_filter CONFIG...;` or `off` | http, server, location | filters requests, with this configuration (arguments are joined: nginx limits one to 4 kB) |
 //! | `sluice_peer;` | upstream, before `keepalive` | connects to the candidates in `$sluice_endpoint` |
+//! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the pods in a file of the controller's |
 //!
 //! nginx is behind `sluice-ngxsafe`, the ABI behind `sluice-pwhost`; this crate only joins them, without `unsafe`.
 //!
@@ -43,7 +44,7 @@ const BACKEND: &str = "sluice_backend";
 /// The module.
 pub struct Sluice;
 
-module!(Sluice, c"ngx_http_sluice_module");
+module!(Sluice, c"ngx_http_sluice_module", c"ngx_stream_sluice_module");
 
 impl Module for Sluice {
     type Main = Main;

@@ -22,6 +22,14 @@ pub struct Conf<'a> {
 }
 
 impl Conf<'_> {
+    /// # Safety
+    ///
+    /// nginx has just called a directive with this, and `'a` ends before that returns.
+    pub(crate) unsafe fn new(cf: *mut ngx_conf_t) -> Self {
+        // SAFETY: nginx's pointers are not null.
+        Conf { raw: unsafe { NonNull::new_unchecked(cf) }, directive: PhantomData }
+    }
+
     /// The directive's arguments.
     pub fn arguments(&self) -> impl Iterator<Item = &[u8]> {
         // SAFETY: nginx fills `args` with the words of the directive, its name first, before it calls `set`; they are
@@ -120,8 +128,8 @@ pub(crate) unsafe extern "C" fn set<M: Registered>(
 ) -> *mut c_char {
     // SAFETY: `Commands::of` put the directive there.
     let directive = unsafe { &*(*command).post.cast::<Directive<M>>() };
-    // SAFETY: nginx's pointers are not null.
-    let conf = unsafe { Conf { raw: NonNull::new_unchecked(cf), directive: PhantomData } };
+    // SAFETY: this is such a call.
+    let conf = unsafe { Conf::new(cf) };
     // SAFETY: `target` is what `create` made for the kind of place that `Commands::of` asked for; the main
     // configuration is another object. Nobody else has a reference to either.
     let done = unsafe {

@@ -1,7 +1,7 @@
 //! What the nginx module needs of nginx, so that its own code has no `unsafe`.
 //!
 //! ```text
-//!   nginx ---------> extern "C" functions (config, phases, peer, timer, call)
+//!   nginx ---------> extern "C" functions (config, phases, peer, stream, timer, call)
 //!                       |  check pointers once, make a handle
 //!                       v
 //!                    Module: callbacks of safe Rust  --- effects ---> recorded in the handle
@@ -24,6 +24,7 @@
 #![allow(unsafe_code, reason = "nginx is C; this crate is the only one of the workspace that talks to it")]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod address;
 mod call;
 mod candidates;
 mod config;
@@ -33,11 +34,13 @@ mod log;
 mod module;
 mod peer;
 mod phases;
+mod pods;
 mod pool;
 mod precompiled;
 pub mod process;
 mod reply;
 mod request;
+pub mod stream;
 mod timer;
 mod view;
 mod worker;

@@ -12,7 +12,7 @@ use nginx_sys::{
     ngx_uint_t,
 };
 
-use crate::{Conf, Request, config, phases, request, worker};
+use crate::{Conf, Request, config, phases, request, stream, worker};
 
 /// An HTTP module of nginx. All functions are called on nginx's one thread, and never inside one another.
 pub trait Module: Sized + 'static {
@@ -233,24 +233,25 @@ pub struct Pointers<T: 'static, const N: usize>([*mut T; N]);
 // SAFETY: nobody writes it; what the pointers lead to is nginx's business.
 unsafe impl<T, const N: usize> Sync for Pointers<T, N> {}
 
-impl Pointers<ngx_module_t, 2> {
-    /// The one module of a library.
-    pub const fn to_table(table: &'static Table) -> Self {
-        Self([table.as_ptr(), null_mut()])
+impl Pointers<ngx_module_t, 3> {
+    /// The modules of a library: one for HTTP, and the one for connections without.
+    pub const fn to_tables(table: &'static Table) -> Self {
+        Self([table.as_ptr(), stream::table(), null_mut()])
     }
 }
 
-impl Pointers<c_char, 2> {
-    /// The name of the one module of a library.
-    pub const fn to_name(name: &'static CStr) -> Self {
-        Self([name.as_ptr().cast_mut(), null_mut()])
+impl Pointers<c_char, 3> {
+    /// Their names.
+    pub const fn to_names(http: &'static CStr, stream: &'static CStr) -> Self {
+        Self([http.as_ptr().cast_mut(), stream.as_ptr().cast_mut(), null_mut()])
     }
 }
 
-/// Makes the symbols by which nginx finds the one module of a library: `module!(Sluice, c"ngx_http_sluice_module")`.
+/// Makes the symbols by which nginx finds the modules of a library, the one for HTTP and the one for connections without:
+/// `module!(Sluice, c"ngx_http_sluice_module", c"ngx_stream_sluice_module")`.
 #[macro_export]
 macro_rules! module {
-    ($module:ty, $name:expr) => {
+    ($module:ty, $http:expr, $stream:expr) => {
         static CONTEXT: $crate::HttpContext = $crate::HttpContext::of::<$module>();
         static COMMANDS: $crate::Commands<{ <$module as $crate::Module>::DIRECTIVES.len() + 1 }> =
             $crate::Commands::of::<$module>();
@@ -265,12 +266,12 @@ macro_rules! module {
         /// The modules of this library.
         #[unsafe(no_mangle)]
         #[allow(non_upper_case_globals)]
-        pub static ngx_modules: $crate::Pointers<$crate::nginx_sys::ngx_module_t, 2> =
-            $crate::Pointers::to_table(&TABLE);
+        pub static ngx_modules: $crate::Pointers<$crate::nginx_sys::ngx_module_t, 3> =
+            $crate::Pointers::to_tables(&TABLE);
         /// Their names.
         #[unsafe(no_mangle)]
         #[allow(non_upper_case_globals)]
-        pub static ngx_module_names: $crate::Pointers<::std::ffi::c_char, 2> =
-            $crate::Pointers::to_name($name);
+        pub static ngx_module_names: $crate::Pointers<::std::ffi::c_char, 3> =
+            $crate::Pointers::to_names($http, $stream);
     };
 }

@@ -10,13 +10,13 @@ use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
 use nginx_sys::{
-    NGX_BUSY, NGX_ERROR, NGX_OK, ngx_addr_t, ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_get_indexed_variable,
+    NGX_BUSY, NGX_ERROR, NGX_OK, ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_get_indexed_variable,
     ngx_http_get_variable_index, ngx_http_request_t, ngx_http_upstream_init_peer_pt,
     ngx_http_upstream_init_pt, ngx_http_upstream_init_round_robin, ngx_http_upstream_module,
-    ngx_http_upstream_srv_conf_t, ngx_int_t, ngx_palloc, ngx_parse_addr_port, ngx_peer_connection_t,
-    ngx_str_t, ngx_uint_t,
+    ngx_http_upstream_srv_conf_t, ngx_int_t, ngx_palloc, ngx_peer_connection_t, ngx_str_t, ngx_uint_t,
 };
 
+use crate::address;
 use crate::candidates::Candidates;
 use crate::log::{self, Level};
 use crate::module::Registered;
@@ -131,7 +131,7 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
         let peer = &mut *data.cast::<Peer>();
         let tries = (*connection).tries;
         while let Some(candidate) = peer.candidates.next(peer.list.as_ref(), tries) {
-            match address(peer.request, candidate) {
+            match address::of_peer((*peer.request).pool, candidate) {
                 Some((address, name)) => {
                     (*connection).sockaddr = address.sockaddr;
                     (*connection).socklen = address.socklen;
@@ -150,26 +150,6 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
         }
     }
     NGX_BUSY as ngx_int_t
-}
-
-unsafe fn address(r: *mut ngx_http_request_t, text: &[u8]) -> Option<(ngx_addr_t, *mut ngx_str_t)> {
-    // SAFETY: the request is live; a zeroed `ngx_addr_t` is what nginx itself starts from, and the text is only read.
-    // The name lives in the request's pool, where `$upstream_addr` reads it after the next try has begun.
-    unsafe {
-        let mut address: ngx_addr_t = std::mem::zeroed();
-        let pool = (*r).pool;
-        if ngx_parse_addr_port(pool, &mut address, text.as_ptr().cast_mut(), text.len())
-            != NGX_OK as ngx_int_t
-        {
-            return None;
-        }
-        let name: *mut ngx_str_t = ngx_palloc(pool, size_of::<ngx_str_t>()).cast();
-        if name.is_null() {
-            return None;
-        }
-        name.write(ngx_str_t { len: text.len(), data: text.as_ptr().cast_mut() });
-        Some((address, name))
-    }
 }
 
 unsafe extern "C" fn free(connection: *mut ngx_peer_connection_t, data: *mut c_void, _state: ngx_uint_t) {

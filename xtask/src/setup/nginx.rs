@@ -17,6 +17,9 @@ use crate::target;
 /// Where `nginx-dev` has the sources, without what `configure` makes of them.
 const INSTALLED_SOURCE: &str = "/usr/share/nginx/src";
 const PACKAGES: [&str; 2] = ["nginx-dev", "libclang-dev"];
+/// What is unpacked: nginx, and its module for connections without HTTP.
+const UNPACKED: [&str; 2] = ["nginx", "libnginx-mod-stream"];
+const STREAM: &str = "root/usr/lib/nginx/modules/ngx_stream_module.so";
 
 /// The folder of the configured sources, `objs` in it.
 pub(crate) fn source() -> PathBuf {
@@ -30,7 +33,7 @@ pub(crate) fn nginx() -> Result<PathBuf> {
         ensure!(binary.is_file(), "NGINX_BINARY is {}, which is not a file", binary.display());
         ensure!(
             is_configured(&source()),
-            "NGINX_DIR is {}, which has no objs/ngx_auto_config.h",
+            "NGINX_DIR is {}, which has no objs/Makefile of a ./configure --with-stream=dynamic",
             source().display()
         );
         return binary.canonicalize().context("NGINX_BINARY");
@@ -41,7 +44,8 @@ pub(crate) fn nginx() -> Result<PathBuf> {
     );
     let mut step = Step::start("nginx and its headers");
     let (folder, binary) = (source(), source().join("root/usr/sbin/nginx"));
-    if !is_configured(&folder) || !binary.is_file() || version(&binary)? != source_version(&folder)? {
+    let is_whole = is_configured(&folder) && binary.is_file() && folder.join(STREAM).is_file();
+    if !is_whole || version(&binary)? != source_version(&folder)? {
         prepare(&mut step, &folder)?;
     }
     let (built, headers) = (version(&binary)?, source_version(&folder)?);
@@ -81,16 +85,18 @@ fn prepare(step: &mut Step, folder: &Path) -> Result<()> {
 fn fill(step: &mut Step, folder: &Path) -> Result<()> {
     fs::create_dir_all(target())?;
     step.run(Command::new("cp").args(["-R", INSTALLED_SOURCE]).arg(folder))?;
-    // The flags of the distribution's build are a bash array.
-    let configure = r#"source ./conf_flags && ./configure "${NGX_CONF_FLAGS[@]}""#;
+    // The flags of the distribution's build are a bash array, without those of modules that are packages.
+    let configure = r#"source ./conf_flags && ./configure "${NGX_CONF_FLAGS[@]}" --with-stream=dynamic"#;
     step.run(Command::new("bash").current_dir(folder).args(["-euc", configure]))?;
     let root = folder.join("root");
     fs::create_dir_all(&root)?;
-    apt::unpack(step, "nginx", &root)
+    UNPACKED.iter().try_for_each(|package| apt::unpack(step, package, &root))
 }
 
+/// Also for connections without HTTP: the module is built against those headers, too.
 fn is_configured(folder: &Path) -> bool {
-    folder.join("objs/ngx_auto_config.h").is_file()
+    let makefile = fs::read_to_string(folder.join("objs/Makefile")).unwrap_or_default();
+    makefile.contains("src/stream")
 }
 
 /// bindgen reads the headers with it.

@@ -17,6 +17,8 @@ pub fn settings() -> Settings {
         user: None,
         workers: Some(1),
         openssl: None,
+        access_log: None,
+        streams: None,
         requests: None,
         drain: 1,
     }

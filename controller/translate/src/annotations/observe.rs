@@ -3,7 +3,6 @@
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
 use super::view::View;
-use crate::support::Support;
 
 const NO_TRACES: &str = "trace in the pods; Sluice sends no spans yet";
 
@@ -12,7 +11,6 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("enable-access-log", Value::Bool, Risk::Low, Scope::Location)
             .partly("requests are written down where --access-log says so")
-            .nginx(Support::Reported("no access log is written"))
             .harmless(&["false"]),
         annotation("enable-rewrite-log", Value::Bool, Risk::Low, Scope::Location)
             .instead("`sluice render` shows what becomes of a path")

@@ -23,9 +23,7 @@ const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const WAF: &str = "put a web application firewall in front of Sluice";
 const TRACES: &str = "trace in the pods; Sluice sends no spans yet";
-const NO_LOG: &str = "no access log is written";
 const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzip, too: use-gzip";
-const NO_STREAMS: &str = "ports without HTTP are not served";
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
 
 const fn key(name: &'static str, default: &'static str) -> Key {
@@ -74,8 +72,8 @@ impl Key {
 /// By name.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
-    key("access-log-params", "").instead("a log is written at once, as it is; leave it out").nginx(Support::Reported(NO_LOG)),
-    key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH).nginx(Support::Reported(NO_LOG)),
+    key("access-log-params", "").instead("a log is written at once, as it is; leave it out").nginx(Support::Reported("a line is written within seconds; leave it out")),
+    key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH),
     key("add-headers", "").partly("of nginx's variables those that Sluice has"),
     key("allow-backend-server-header", "false").full(),
     key("allow-cross-namespace-resources", "false").full(),
@@ -99,13 +97,13 @@ pub static KEYS: &[Key] = &[
     key("debug-connections", "").instead("use the admin interface of Envoy, and its log").nginx(Support::Reported("use the log of nginx")),
     key("default-type", "text/html").needless(),
     key("denylist-source-range", "").full(),
-    key("disable-access-log", "false").partly(WHERE_ASKED).nginx(Support::Needless(NO_LOG)),
-    key("disable-http-access-log", "false").partly(WHERE_ASKED).nginx(Support::Needless(NO_LOG)),
+    key("disable-access-log", "false").partly(WHERE_ASKED),
+    key("disable-http-access-log", "false").partly(WHERE_ASKED),
     key("disable-ipv6", "false").instead("use --bind-address"),
     key("disable-ipv6-dns", "").instead("names are looked up in both families"),
     key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced, either"),
-    key("disable-stream-access-log", "false").partly(WHERE_ASKED).nginx(Support::Needless(NO_LOG)),
-    key("enable-access-log-for-default-backend", "false").instead("--access-log writes about every request, also about those that no Ingress takes").nginx(Support::Reported(NO_LOG)),
+    key("disable-stream-access-log", "false").partly(WHERE_ASKED),
+    key("enable-access-log-for-default-backend", "false").instead("--access-log writes about every request, also about those that no Ingress takes"),
     key("enable-aio-write", "true").needless(),
     key("enable-auth-access-log", "false").needless(),
     key("enable-brotli", "false").full().nginx(Support::Reported(NO_BROTLI)),
@@ -147,7 +145,7 @@ pub static KEYS: &[Key] = &[
     key("hsts-include-subdomains", "true").full(),
     key("hsts-max-age", "31536000").full(),
     key("hsts-preload", "false").full(),
-    key("http-access-log-path", "").partly(LOG_PATH).nginx(Support::Reported(NO_LOG)),
+    key("http-access-log-path", "").partly(LOG_PATH),
     key("http-redirect-code", "308").full(),
     key("http-snippet", "").instead(NO_SNIPPETS),
     key("http2-max-concurrent-streams", "128").full(),
@@ -165,10 +163,10 @@ pub static KEYS: &[Key] = &[
     key("limit-req-status-code", "503").full(),
     key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
-    key("log-format-escape-json", "false").partly(WHERE_ASKED).nginx(Support::Reported(NO_LOG)),
-    key("log-format-escape-none", "false").partly(WHERE_ASKED).nginx(Support::Reported(NO_LOG)),
-    key("log-format-stream", "").partly(LOG_FORMAT).nginx(Support::Reported(NO_LOG)),
-    key("log-format-upstream", "").partly(LOG_FORMAT).nginx(Support::Reported(NO_LOG)),
+    key("log-format-escape-json", "false").partly(WHERE_ASKED),
+    key("log-format-escape-none", "false").partly(WHERE_ASKED),
+    key("log-format-stream", "").partly(LOG_FORMAT),
+    key("log-format-upstream", "").partly(LOG_FORMAT),
     key("lua-shared-dicts", "").needless(),
     key("main-snippet", "").instead(NO_SNIPPETS),
     key("map-hash-bucket-size", "64").needless(),
@@ -217,11 +215,11 @@ pub static KEYS: &[Key] = &[
     key("proxy-send-timeout", "60").differs("one timeout for both directions: the longer of this and proxy-read-timeout").native(),
     key("proxy-set-headers", "").partly("of nginx's variables those that Sluice has"),
     key("proxy-ssl-location-only", "false").instead("proxy-ssl-* hold for the paths of their Ingress"),
-    key("proxy-stream-next-upstream", "true").full().nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-next-upstream-tries", "3").partly("0 (no limit) and more than 16 are 16").nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-responses", "1").instead("a client's datagrams go to one pod until proxy-stream-timeout of silence").nginx(Support::Reported(NO_STREAMS)),
-    key("proxy-stream-timeout", "600s").full().nginx(Support::Reported(NO_STREAMS)),
+    key("proxy-stream-next-upstream", "true").full(),
+    key("proxy-stream-next-upstream-timeout", "600s").instead("use proxy-stream-next-upstream-tries and proxy-connect-timeout").native(),
+    key("proxy-stream-next-upstream-tries", "3").partly("0 (no limit) and more than 16 are 16"),
+    key("proxy-stream-responses", "1").instead("a client's datagrams go to one pod until proxy-stream-timeout of silence").native(),
+    key("proxy-stream-timeout", "600s").full(),
     key("relative-redirects", "false").full(),
     key("retry-non-idempotent", "false").full(),
     key("reuse-port", "true").instead("workers always share their ports"),
@@ -230,7 +228,7 @@ pub static KEYS: &[Key] = &[
     key("server-snippet", "").instead(NO_SNIPPETS),
     key("server-tokens", "false").instead("no Server header names Sluice"),
     key("service-upstream", "false").full(),
-    key("skip-access-log-urls", "").partly("where --access-log says so; paths in their own case, not patterns").nginx(Support::Reported(NO_LOG)),
+    key("skip-access-log-urls", "").partly("where --access-log says so; paths in their own case, not patterns").nginx(Support::Partly("where --access-log says so; not patterns")),
     key("ssl-buffer-size", "4k").needless(),
     key("ssl-ciphers", "").partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own").nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
     key("ssl-dh-param", "").instead("keys are exchanged on curves: ssl-ecdh-curve"),
@@ -244,7 +242,7 @@ pub static KEYS: &[Key] = &[
     key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-timeout", "10m").full(),
-    key("stream-access-log-path", "").partly(LOG_PATH).nginx(Support::Reported(NO_LOG)),
+    key("stream-access-log-path", "").partly(LOG_PATH),
     key("stream-snippet", "").instead(NO_SNIPPETS),
     key("strict-validate-path-type", "true").full(),
     key("syslog-host", "").instead("logs go to standard output; a collector takes them on"),

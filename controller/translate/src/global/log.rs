@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 
 use sluice_ir::{AccessLog, Fact, LogFormat, LogPart};
 
+use facts::{Difference, Told};
+
 use super::view::View;
 use crate::Severity;
 use crate::annotations::{Parsed, value};
 use crate::object::shortened;
+use crate::support::DataPlane;
 
 /// What ingress-nginx's image has for standard output, and what everybody knows it by.
 const STDOUT: [&str; 3] = ["/var/log/nginx/access.log", "/dev/stdout", "/proc/self/fd/1"];
@@ -39,6 +42,8 @@ pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
     } else {
         Escapes::Nginx
     };
+    log.requests.raw = as_it_is;
+    log.connections.raw = as_it_is;
     log.requests.format = format(view, "log-format-upstream", escapes, facts::of_request);
     log.connections.format = format(view, "log-format-stream", escapes, facts::of_connection);
 }
@@ -52,7 +57,7 @@ enum Escapes {
 }
 
 /// What a variable is, and how it differs from nginx's.
-type Lookup = fn(&str) -> Option<(Fact, &'static str)>;
+type Lookup = fn(&str) -> Option<(Fact, Difference)>;
 
 fn format(view: &mut View<'_, '_>, key: &'static str, escapes: Escapes, lookup: Lookup) -> Option<LogFormat> {
     let text = view.text(key)?;
@@ -69,17 +74,19 @@ fn format(view: &mut View<'_, '_>, key: &'static str, escapes: Escapes, lookup: 
         let (parts, names) = parts(text, lookup);
         (LogFormat::Text(parts), names)
     };
-    if escapes == Escapes::Nginx {
+    let served_by = view.served_by();
+    if escapes == Escapes::Nginx && served_by != Some(DataPlane::Nginx) {
         let reason = "a quote that a client sends is not escaped in a line of text";
         view.say(Severity::Note, key, reason, "use a format in JSON and log-format-escape-json");
     }
     for (name, difference) in names {
-        match difference {
-            None => {
+        match difference.map_or(Told::Missing, |difference| difference.told(served_by)) {
+            Told::Nothing => {}
+            Told::Missing => {
                 let reason = format!("expected variables that Sluice has, got ${}", shortened(&name));
                 view.say(Severity::Warning, key, reason, "- is written in its place");
             }
-            Some(difference) => {
+            Told::Differs(difference) => {
                 let reason = format!("${name} is {difference}");
                 view.say(Severity::Note, key, reason, "written with this difference");
             }
@@ -88,8 +95,8 @@ fn format(view: &mut View<'_, '_>, key: &'static str, escapes: Escapes, lookup: 
     Some(format)
 }
 
-/// Names of variables that are not there (`None`), or that are not quite the same.
-type Names = BTreeMap<String, Option<&'static str>>;
+/// Names of variables that are not there (`None`), and how others differ.
+type Names = BTreeMap<String, Option<Difference>>;
 
 /// What is not known is `-`, as what is not there.
 fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
@@ -105,7 +112,7 @@ fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
         match lookup(name) {
             Some((fact, difference)) => {
                 parts.push(LogPart::Fact(fact));
-                if !difference.is_empty() {
+                if difference != Difference::None {
                     names.insert(name.to_owned(), Some(difference));
                 }
             }
@@ -154,11 +161,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_named_and_written_as_a_dash() {
-        let (read, names) = parts("$remote_addr [${remote_user}] $5 $status", facts::of_request);
+        let (read, names) = parts("$remote_addr [${geoip_city}] $5 $status", facts::of_request);
         let text = |text: &str| LogPart::Text(text.to_owned());
         let expected = [LogPart::Fact(Fact::ClientAddress), text(" [-] - "), LogPart::Fact(Fact::Status)];
         assert_eq!(read, expected);
-        assert_eq!(names.keys().collect::<Vec<_>>(), ["5", "remote_user"]);
+        assert_eq!(names.keys().collect::<Vec<_>>(), ["5", "geoip_city"]);
     }
 
     #[test]

@@ -92,6 +92,21 @@ pub(crate) struct Patience {
     pub(crate) idle: u32,
     /// Pods for one connection.
     pub(crate) attempts: u32,
+    /// Seconds for all of them, if there is a limit.
+    pub(crate) attempts_within: Option<NonZeroU32>,
+    /// Datagrams of an answer, if they are counted.
+    pub(crate) answers: Option<NonZeroU32>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Patience {
+            idle: 600,
+            attempts: 3,
+            attempts_within: NonZeroU32::new(600),
+            answers: Some(NonZeroU32::MIN),
+        }
+    }
 }
 
 impl Default for Globals {
@@ -122,7 +137,7 @@ impl Default for Globals {
             keeps_errors: false,
             balance: Balance::default(),
             unguarded: vec!["/.well-known/acme-challenge".to_owned()],
-            streams: Patience { idle: 600, attempts: 3 },
+            streams: Patience::default(),
             question: None,
             closed: false,
             admission: Strictness { path_types: true, allow_snippets: false },
@@ -197,10 +212,14 @@ impl Globals {
 
     fn take_streams(&mut self, view: &mut View<'_, '_>) {
         let mut again = true;
-        let Patience { idle, attempts } = &mut self.streams;
+        let Patience { idle, attempts, attempts_within, answers } = &mut self.streams;
         view.set(idle, "proxy-stream-timeout", |text| Ok(value::span(text)?.div_ceil(1000)));
         view.set(attempts, "proxy-stream-next-upstream-tries", value::count);
         view.set(&mut again, "proxy-stream-next-upstream", value::bool);
+        view.set(attempts_within, "proxy-stream-next-upstream-timeout", |text| {
+            Ok(NonZeroU32::new(value::span(text)?.div_ceil(1000)))
+        });
+        view.set(answers, "proxy-stream-responses", |text| Ok(NonZeroU32::new(value::count(text)?)));
         // nginx: 0 is no limit.
         *attempts = match (again, *attempts) {
             (false, _) => 1,

@@ -51,6 +51,11 @@ impl<'a, 'r> View<'a, 'r> {
         Some(view)
     }
 
+    /// The one data plane that serves, where that is known.
+    pub(super) fn served_by(&self) -> Option<DataPlane> {
+        self.data_plane
+    }
+
     /// Sets what the key stands for, when it is there and can be read.
     pub(super) fn set<T>(
         &mut self,

@@ -48,6 +48,8 @@ fn operator(fact: &Fact) -> String {
         Fact::BytesReceived => "%BYTES_RECEIVED%",
         Fact::Milliseconds => "%DURATION%",
         Fact::RequestId => "%REQ(X-REQUEST-ID)%",
+        // Translation says that there is no such thing here.
+        Fact::User | Fact::Layer | Fact::SessionStatus | Fact::PodStatus | Fact::PodBytes => "-",
         Fact::Backend => "%UPSTREAM_CLUSTER_RAW%",
         Fact::PodAddress => "%UPSTREAM_HOST%",
         Fact::PodMilliseconds => "%COMMON_DURATION(US_TX_BEG:US_RX_END:ms)%",

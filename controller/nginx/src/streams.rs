@@ -1,0 +1,162 @@
+//! Ports without HTTP. Their pods are not in the configuration: nginx reads them from a file of their own when a client
+//! comes, so another pod costs no reload.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use askama::Template;
+use sluice_ir::{Backend, BackendId, Config, Layer4, Stream, StreamPort};
+
+use crate::access_log::Written;
+use crate::conf::{Value, Word, value, word};
+use crate::files::hash;
+use crate::settings::Settings;
+use crate::unserved::{Part, Unserved};
+
+const NO_MODULE: &str = "nginx's stream module, which is not there: install it (Debian: libnginx-mod-stream), or use an \
+    nginx that is built --with-stream";
+const NOT_OURS: &str = "the module of Sluice, which chooses the pods of connections without HTTP";
+const NO_HEADERS: &str =
+    "an nginx that is built --with-stream_realip_module, because a PROXY header is to be read";
+const NO_RESOLVER: &str = "a resolver in /etc/resolv.conf for the Service's external name, got none";
+/// Where nothing is said of silence.
+const FOR_EVER: u32 = 365 * 24 * 3600;
+
+/// `stream {}`.
+#[derive(Template)]
+#[template(path = "stream.conf")]
+pub(crate) struct StreamConf {
+    pub(crate) module: Option<Word>,
+    resolvers: Vec<String>,
+    nobody: Word,
+    upstreams: Vec<Upstream>,
+    ports: Vec<Port>,
+    access_log: Option<Written>,
+}
+
+struct Upstream {
+    name: String,
+    pods: Word,
+}
+
+/// `server {}`.
+struct Port {
+    address: SocketAddr,
+    backend: Value,
+    is_udp: bool,
+    reads_header: bool,
+    writes_header: bool,
+    connect: u32,
+    idle: u32,
+    attempts: u32,
+    within: u32,
+    answers: Option<u32>,
+    to: To,
+}
+
+enum To {
+    Upstream(String),
+    Outside { variable: String, place: Value },
+}
+
+impl StreamConf {
+    /// `None` where there are no such ports.
+    pub(crate) fn of(config: &Config, settings: &Settings, unserved: &mut Vec<Unserved>) -> Option<Self> {
+        let mut ports = Vec::new();
+        for (port, stream) in &config.streams {
+            match Port::of(*port, stream, config, settings) {
+                Ok(port) => ports.push(port),
+                Err(what) => {
+                    unserved.push(Unserved { part: Part::Port(*port), what: what.into(), closes: true });
+                }
+            }
+        }
+        let streams = settings.streams.as_ref().filter(|_| !ports.is_empty())?;
+        Some(StreamConf {
+            module: streams.module.as_ref().map(|file| word(file.display())),
+            resolvers: settings.resolvers.iter().map(crate::http::resolver).collect(),
+            nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
+            upstreams: backends(config).map(|(id, _)| Upstream::of(id, settings)).collect(),
+            ports,
+            access_log: Written::of_connections(&config.edge.log, settings),
+        })
+    }
+}
+
+impl Upstream {
+    fn of(id: &BackendId, settings: &Settings) -> Self {
+        Upstream { name: upstream(id), pods: word(settings.pods().join(file(id)).display()) }
+    }
+}
+
+impl Port {
+    fn of(
+        port: StreamPort,
+        stream: &Stream,
+        config: &Config,
+        settings: &Settings,
+    ) -> Result<Self, &'static str> {
+        if settings.engine.is_kongs() {
+            return Err(NOT_OURS);
+        }
+        let streams = settings.streams.as_ref().ok_or(NO_MODULE)?;
+        if stream.proxy_protocol && !streams.believes_headers {
+            return Err(NO_HEADERS);
+        }
+        let default = Backend::default();
+        let backend = config.backends.get(&stream.backend).map_or(&default, AsRef::as_ref);
+        let to = match &backend.outside {
+            Some(_) if settings.resolvers.is_empty() => return Err(NO_RESOLVER),
+            Some(outside) => To::Outside {
+                variable: format!("sluice_outside_{}", hash(stream.backend.as_str())),
+                place: value(crate::upstream::place(outside)),
+            },
+            None => To::Upstream(upstream(&stream.backend)),
+        };
+        let is_udp = port.layer == Layer4::Udp;
+        Ok(Port {
+            address: SocketAddr::new(settings.http.ip(), port.number.get()),
+            backend: value(stream.backend.service_port()),
+            is_udp,
+            reads_header: stream.proxy_protocol,
+            writes_header: backend.transport.proxy_protocol,
+            connect: backend.transport.connect_timeout.max(1),
+            idle: if stream.idle == 0 { FOR_EVER } else { stream.idle },
+            attempts: stream.attempts.max(1),
+            within: stream.attempts_within.map_or(0, Into::into),
+            answers: stream.answers.filter(|_| is_udp).map(Into::into),
+            to,
+        })
+    }
+}
+
+/// The pods of every port, by the names of their files.
+#[must_use]
+pub fn pods(config: &Config) -> BTreeMap<String, String> {
+    backends(config).map(|(id, backend)| (file(id), listed(backend))).collect()
+}
+
+fn listed(backend: &Backend) -> String {
+    let mut text = String::new();
+    for endpoint in backend.endpoints.iter().filter(|endpoint| !endpoint.draining) {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{} {}", endpoint.address, endpoint.weight);
+    }
+    text
+}
+
+/// The backends that are pods.
+fn backends(config: &Config) -> impl Iterator<Item = (&BackendId, &Backend)> {
+    let ids: BTreeSet<&BackendId> = config.streams.values().map(|stream| &stream.backend).collect();
+    let backends = ids.into_iter().filter_map(|id| Some((id, config.backends.get(id)?.as_ref())));
+    backends.filter(|(_, backend)| backend.outside.is_none())
+}
+
+fn upstream(id: &BackendId) -> String {
+    format!("sluice_stream_{}", hash(id.as_str()))
+}
+
+fn file(id: &BackendId) -> String {
+    hash(id.as_str())
+}

@@ -1,0 +1,115 @@
+//! Ports without HTTP in nginx.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use sluice_tests::connection::Connection;
+use sluice_tests::ports::Port;
+use sluice_tests::sluice::Sluice;
+use sluice_tests::{artifacts, wait};
+use tempfile::TempDir;
+
+use crate::managed::reloads;
+use crate::ports::{self, config_map, with_ports};
+use crate::site::{HOST, Site, page};
+
+#[tokio::test]
+async fn a_tcp_port_leads_to_its_service_and_says_who_the_client_is_where_that_is_asked_for() -> Result<()> {
+    ports::tcp("nginx").await
+}
+
+#[tokio::test]
+async fn datagrams_reach_the_pods_of_a_udp_service_and_their_answers_come_back() -> Result<()> {
+    ports::udp("nginx").await
+}
+
+/// Writes the ConfigMaps; a TCP port leads to the site's Service.
+fn lead_there(site: &Site, port: &Port) -> Result<()> {
+    site.manifests.object(&config_map("tcp", json!({(port.number().to_string()): "default/web:80"})))?;
+    site.manifests.object(&config_map("udp", json!({})))
+}
+
+/// Who answers on new connections; `None` when somebody does not.
+async fn pods(port: &Port, connections: usize) -> Option<BTreeSet<String>> {
+    let mut pods = BTreeSet::new();
+    for _ in 0..connections {
+        let mut connection = Connection::open(port.addr()).await.ok()?;
+        pods.insert(connection.send(&page()).await.ok()?.pod()?.to_owned());
+    }
+    Some(pods)
+}
+
+async fn wait_for_pods(port: &Port, expected: &[&str], sluice: &Sluice) -> Result<()> {
+    let expected: BTreeSet<String> = expected.iter().map(|pod| (*pod).to_owned()).collect();
+    let all = async || (pods(port, 4).await.as_ref() == Some(&expected)).then_some(());
+    let waited = wait::until("connections to reach their pods", all).await;
+    waited.map(drop).with_context(|| sluice.log().tail())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn other_pods_need_no_reload_and_connections_that_are_open_stay() -> Result<()> {
+    let (site, port) = (Site::start(3, 2).await?, Port::reserve()?);
+    lead_there(&site, &port)?;
+    let sluice = with_ports(&site.manifests, "nginx").start().await?;
+    wait_for_pods(&port, &["web-0", "web-1"], &sluice).await?;
+    let mut open = Connection::open(port.addr()).await?;
+    let before = open.send(&page()).await?.pod().map(str::to_owned);
+    site.endpoints(&[2])?;
+    wait_for_pods(&port, &["web-2"], &sluice).await?;
+    ensure!(open.send(&page()).await?.pod() == before.as_deref(), "the connection has moved");
+    ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
+    // Nobody is there to take it.
+    site.endpoints(&[])?;
+    let refused = async || pods(&port, 1).await.is_none().then_some(());
+    wait::until("connections to end", refused).await?;
+    site.endpoints(&[0])?;
+    wait_for_pods(&port, &["web-0"], &sluice).await?;
+    ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pod_that_does_not_listen_is_skipped() -> Result<()> {
+    let (mut site, port) = (Site::start(2, 2).await?, Port::reserve()?);
+    lead_there(&site, &port)?;
+    let sluice = with_ports(&site.manifests, "nginx").start().await?;
+    wait_for_pods(&port, &["web-0", "web-1"], &sluice).await?;
+    site.pods[0].stop().await;
+    for _ in 0..4 {
+        let answered = pods(&port, 1).await.context("no answer")?;
+        ensure!(answered == ["web-1".to_owned()].into(), "{answered:?}");
+    }
+    sluice.stop()
+}
+
+/// An nginx that says of itself that it has no streams.
+fn without_streams() -> Result<(TempDir, PathBuf)> {
+    let folder = TempDir::new()?;
+    let (script, nginx) = (folder.path().join("nginx"), artifacts::nginx()?);
+    let text = format!(
+        "#!/bin/sh\n[ \"$*\" != -V ] || exec echo 'configure arguments: --with-http_ssl_module' >&2\nexec {} \"$@\"\n",
+        nginx.display()
+    );
+    fs::write(&script, text)?;
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755))?;
+    Ok((folder, script))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_nginx_without_the_module_says_what_to_install_and_serves_everything_else() -> Result<()> {
+    let (site, port) = (Site::start(1, 1).await?, Port::reserve()?);
+    lead_there(&site, &port)?;
+    let (_folder, nginx) = without_streams()?;
+    let sluice = with_ports(&site.manifests, "nginx").nginx(&nginx).start().await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    let said = format!("ConfigMap sluice/tcp: data.{}: expected nginx's stream module", port.number());
+    let lines = sluice.log().lines();
+    let line = lines.iter().find(|line| line.contains(&said)).with_context(|| sluice.log().tail())?;
+    ensure!(line.contains("libnginx-mod-stream"), "{line}");
+    ensure!(Connection::open(port.addr()).await.is_err(), "somebody listens");
+    sluice.stop()
+}

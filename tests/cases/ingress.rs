@@ -1,5 +1,5 @@
 //! `ingress.json`, one test for each area and data plane. What fails and why is in `expected-failures.txt`; what fails on
-//! nginx only, in `expected-failures-nginx.txt`.
+//! nginx only, in `expected-failures-nginx.txt`, and on Kong's host for nginx, in `expected-failures-kong.txt`.
 
 use std::collections::BTreeSet;
 
@@ -41,6 +41,9 @@ fn file(data_plane: &str) -> Result<(CaseFile, ExpectedFailures)> {
     let mut expected = list("expected-failures.txt")?;
     if data_plane == "nginx" {
         expected += &list("expected-failures-nginx.txt")?;
+        if artifacts::ngx_wasm().is_some() {
+            expected += &list("expected-failures-kong.txt")?;
+        }
     }
     Ok((CaseFile::read(&folder.join("ingress.json"))?, ExpectedFailures::parse(&expected)?))
 }

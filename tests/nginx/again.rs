@@ -62,7 +62,9 @@ async fn no_more_is_tried_than_is_said_and_then_the_failure_is_told() -> Result<
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_pod_may_have_begun_is_sent_again_only_where_that_is_said() -> Result<()> {
-    let mut site = Site::start(2, 2).await?;
+    let mut site = Site::start(3, 3).await?;
+    // Nobody has ever listened there, so there is no kept connection to it either.
+    site.pods[2].stop().await;
     let sluice = start(&site, ingress()).await?;
     site.pods.iter().for_each(|pod| pod.script(Script::hang_up()));
     let before = hits(&site);
@@ -70,11 +72,10 @@ async fn what_a_pod_may_have_begun_is_sent_again_only_where_that_is_said() -> Re
     ensure!(answer.status == 502 && hits(&site) - before == 1, "{answer:?}");
 
     // Nothing has begun where nobody listens.
-    site.pods[0].stop().await;
-    site.pods[1].script(Script::echo());
-    for _ in 0..4 {
+    site.pods.iter().for_each(|pod| pod.script(Script::echo()));
+    for _ in 0..6 {
         let answer = post(&sluice).await?;
-        ensure!(answer.status == 200 && answer.pod() == Some("web-1"), "{answer:?}");
+        ensure!(answer.status == 200, "{answer:?}");
         ensure!(answer.json()?["method"] == "POST", "{answer:?}");
     }
     sluice.stop()

@@ -238,7 +238,7 @@ impl Index {
                 let reason = format!("{} {} is in {other} already; not used", name.0, name.1);
                 events.push(Event::Problem(Problem { place: self.place(path), reason, harmless: true }));
             } else if let Some(object) = object.filter(|object| before.get(&name) != Some(object)) {
-                events.push(Event::Apply(Box::new(object.clone())));
+                events.push(Event::Apply(object.clone()));
             }
         }
     }
@@ -249,7 +249,7 @@ impl Index {
         places.remove(path);
         let next = places.first().cloned();
         match next.and_then(|next| self.files.get(&next)?.objects.get(name)) {
-            Some(object) if had_it => events.push(Event::Apply(Box::new(object.clone()))),
+            Some(object) if had_it => events.push(Event::Apply(object.clone())),
             Some(_) => {}
             None => {
                 self.places.remove(name);

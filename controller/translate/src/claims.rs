@@ -116,7 +116,7 @@ mod tests {
             "spec": {"rules": [{"host": host, "http": {"paths": paths}}]},
         });
         match Object::from_value(object).unwrap() {
-            Object::Ingress(ingress) => *ingress,
+            Object::Ingress(ingress) => Arc::unwrap_or_clone(ingress),
             other => panic!("{other:?}"),
         }
     }

@@ -104,7 +104,7 @@ mod tests {
             "spec": {"ingressClassName": class_name},
         });
         match Object::from_value(object).unwrap() {
-            Object::Ingress(ingress) => *ingress,
+            Object::Ingress(ingress) => Arc::unwrap_or_clone(ingress),
             other => panic!("{other:?}"),
         }
     }

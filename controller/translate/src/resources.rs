@@ -4,16 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use crate::certificate::Known;
 use crate::claims::Claims;
 use crate::pods::{Pods, services_of};
-use crate::{Kind, Object, ObjectKey, ObjectRef, Pod};
-
-/// The label by which an EndpointSlice names its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+use crate::{EndpointSlice, Kind, Object, ObjectKey, ObjectRef, Pod};
 
 /// What a change of the cache means for a translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,11 +101,11 @@ impl Resources {
             Object::EndpointSlice(o) => return self.apply_slice(key, o),
             Object::Pod(o) => return self.apply_pod(&key, &o),
             Object::ConfigMap(o) => put(&mut self.config_maps, &key, o),
-            Object::Ingress(o) => self.apply_ingress(&key, *o),
+            Object::Ingress(o) => self.apply_ingress(&key, o),
             Object::IngressClass(o) => put(&mut self.ingress_classes, &key, o),
             Object::Namespace(o) => put(&mut self.namespaces, &key, o),
-            Object::Secret(o) => put(&mut self.secrets, &key, o.into()),
-            Object::Service(o) => put(&mut self.services, &key, *o),
+            Object::Secret(o) => put(&mut self.secrets, &key, Arc::new(Arc::unwrap_or_clone(o).into())),
+            Object::Service(o) => put(&mut self.services, &key, o),
         };
         if changed { Change::Object(ObjectRef { kind, key }) } else { Change::Nothing }
     }
@@ -148,7 +144,7 @@ impl Resources {
         &self.claims
     }
 
-    fn apply_ingress(&mut self, key: &ObjectKey, ingress: Ingress) -> bool {
+    fn apply_ingress(&mut self, key: &ObjectKey, ingress: Arc<Ingress>) -> bool {
         let before = self.ingresses.get(key).cloned();
         let changed = put(&mut self.ingresses, key, ingress);
         if changed {
@@ -168,9 +164,9 @@ impl Resources {
         self.slices.get(service).into_iter().flat_map(BTreeMap::values)
     }
 
-    fn apply_slice(&mut self, key: ObjectKey, slice: EndpointSlice) -> Change {
-        let label = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME));
-        let Some(service) = label.map(|name| ObjectKey::new(key.namespace.clone(), name.clone())) else {
+    fn apply_slice(&mut self, key: ObjectKey, slice: Arc<EndpointSlice>) -> Change {
+        let service = slice.service.as_deref().map(|name| ObjectKey::new(key.namespace.clone(), name));
+        let Some(service) = service else {
             return self.delete_slice(&key);
         };
         if self.slice_owners.get(&key).is_some_and(|owner| *owner != service) {
@@ -209,17 +205,17 @@ impl Resources {
         let from = ObjectKey::new(pod.namespace.clone(), "");
         let near = self.slices.range(from..).take_while(|(service, _)| service.namespace == pod.namespace);
         let slices = near.flat_map(|(service, slices)| slices.values().map(move |slice| (service, slice)));
-        let services = services_of(pod, slices.map(|(service, slice)| (service, slice.endpoints.as_slice())));
+        let services = services_of(pod, slices.map(|(service, slice)| (service, slice.endpoints.as_ref())));
         if services.is_empty() { Change::Nothing } else { Change::Endpoints(services) }
     }
 }
 
 /// Whether that changes anything.
-fn put<T: PartialEq>(map: &mut BTreeMap<ObjectKey, Arc<T>>, key: &ObjectKey, object: T) -> bool {
-    if map.get(key).is_some_and(|known| **known == object) {
+fn put<T: PartialEq>(map: &mut BTreeMap<ObjectKey, Arc<T>>, key: &ObjectKey, object: Arc<T>) -> bool {
+    if map.get(key).is_some_and(|known| *known == object) {
         return false;
     }
-    map.insert(key.clone(), Arc::new(object));
+    map.insert(key.clone(), object);
     true
 }
 

@@ -105,6 +105,8 @@ pub(crate) fn paths(ingress: &Ingress) -> impl Iterator<Item = (String, String)>
 mod tests {
     use serde_json::json;
 
+    use std::sync::Arc;
+
     use super::*;
     use crate::Object;
 

@@ -92,6 +92,8 @@ fn served(resources: &Resources, options: &Options) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::Object;
     use serde_json::json;

@@ -59,7 +59,7 @@ pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
 pub use options::Options;
 pub use pods::Pod;
 pub use report::{Report, Severity};
-pub use slices::EndpointSlice;
 pub use resources::{Change, Changes, Resources};
+pub use slices::EndpointSlice;
 pub use support::{DataPlane, Support, Supports};
 pub use translation::{Translation, Updated, translate};

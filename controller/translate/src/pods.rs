@@ -89,8 +89,7 @@ pub(crate) fn services_of<'a>(
     pod: &ObjectKey,
     slices: impl Iterator<Item = (&'a ObjectKey, &'a [Endpoint])>,
 ) -> BTreeSet<ObjectKey> {
-    let behind = |endpoints: &[Endpoint]| {
-        endpoints.iter().any(|endpoint| endpoint.pod.as_deref() == Some(&pod.name))
-    };
+    let behind =
+        |endpoints: &[Endpoint]| endpoints.iter().any(|endpoint| endpoint.pod.as_deref() == Some(&pod.name));
     slices.filter(|(_, endpoints)| behind(endpoints)).map(|(service, _)| service.clone()).collect()
 }

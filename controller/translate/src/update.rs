@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, SecretId, ServerName};
+use sluice_ir::{BackendId, SecretId, ServerName, Shared};
 
 use crate::annotations::Context;
 use crate::backends::{Turn, Uses, resolve};
@@ -291,7 +291,7 @@ impl Translation {
 
 /// Sets a value and notes what was there before. What is as before stays the very same.
 fn set<K: Clone + Ord, V: PartialEq>(
-    all: &mut BTreeMap<K, Arc<V>>,
+    all: &mut Shared<K, V>,
     before: &mut BTreeMap<K, Option<Arc<V>>>,
     key: &K,
     now: Arc<V>,

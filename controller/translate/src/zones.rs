@@ -18,7 +18,9 @@ impl Zones {
     pub(crate) fn of(&self, endpoint: &Endpoint) -> Vec<String> {
         let mut zones: Vec<String> = match self.by_hints {
             true => hinted(endpoint).map(str::to_owned).collect(),
-            false => endpoint.zone.iter().filter(|zone| !zone.is_empty()).map(|zone| zone.to_string()).collect(),
+            false => {
+                endpoint.zone.iter().filter(|zone| !zone.is_empty()).map(|zone| zone.to_string()).collect()
+            }
         };
         zones.sort();
         zones.dedup();
@@ -36,7 +38,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn zones(endpoints: Value) -> Vec<Vec<String>> {
-        let endpoints: Vec<k8s_openapi::api::discovery::v1::Endpoint> = serde_json::from_value(endpoints).unwrap();
+        let endpoints: Vec<k8s_openapi::api::discovery::v1::Endpoint> =
+            serde_json::from_value(endpoints).unwrap();
         let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| Endpoint::of(endpoint, "n")).collect();
         let zones = Zones::among(endpoints.iter());
         endpoints.iter().map(|endpoint| zones.of(endpoint)).collect()

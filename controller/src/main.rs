@@ -2,10 +2,6 @@
 
 use std::process::ExitCode;
 
-/// Gives memory back that a large translation has left, and has no arena for each thread.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let args = sluice::Args::of_process();
     match sluice::main(args) {

@@ -61,7 +61,7 @@ struct Listed<'a> {
     terminates: bool,
 }
 
-fn listed<'a>(wanted: Wanted<'_>, resources: &'a Resources) -> Vec<Listed<'a>> {
+fn listed<'a>(wanted: Wanted<'a>, resources: &'a Resources) -> Vec<Listed<'a>> {
     let mut listed = Vec::new();
     for slice in resources.slices_of(wanted.service) {
         let Some(port) = port_number(slice, wanted.port) else { continue };

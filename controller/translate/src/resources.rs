@@ -86,7 +86,7 @@ pub struct Resources {
     pub(crate) secrets: BTreeMap<ObjectKey, Arc<Known>>,
     pub(crate) services: BTreeMap<ObjectKey, Arc<Service>>,
     /// By Service, then by name of the slice.
-    slices: BTreeMap<ObjectKey, BTreeMap<ObjectKey, Arc<EndpointSlice>>>,
+    slices: BTreeMap<(ObjectKey, ObjectKey), Arc<EndpointSlice>>,
     /// Which Service a slice belongs to, because a deletion only names the slice.
     slice_owners: BTreeMap<ObjectKey, ObjectKey>,
     ingress_classes_are_forbidden: bool,
@@ -160,8 +160,13 @@ impl Resources {
         gone.is_some()
     }
 
-    pub(crate) fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = &Arc<EndpointSlice>> {
-        self.slices.get(service).into_iter().flat_map(BTreeMap::values)
+    pub(crate) fn slices_of<'a>(
+        &'a self,
+        service: &'a ObjectKey,
+    ) -> impl Iterator<Item = &'a Arc<EndpointSlice>> {
+        let from = (service.clone(), ObjectKey::default());
+        let slices = self.slices.range(from..).take_while(move |((other, _), _)| other == service);
+        slices.map(|(_, slice)| slice)
     }
 
     fn apply_slice(&mut self, key: ObjectKey, slice: Arc<EndpointSlice>) -> Change {
@@ -173,22 +178,17 @@ impl Resources {
             // The slice moved to another Service, which no controller of Kubernetes does: rare enough to redo all.
             self.delete_slice(&key);
             self.slice_owners.insert(key.clone(), service.clone());
-            put(self.slices.entry(service).or_default(), &key, slice);
+            put(&mut self.slices, &(service, key), slice);
             return Change::Everything;
         }
         self.slice_owners.insert(key.clone(), service.clone());
-        let changed = put(self.slices.entry(service.clone()).or_default(), &key, slice);
+        let changed = put(&mut self.slices, &(service.clone(), key), slice);
         if changed { Change::Endpoints([service].into()) } else { Change::Nothing }
     }
 
     fn delete_slice(&mut self, key: &ObjectKey) -> Change {
         let Some(service) = self.slice_owners.remove(key) else { return Change::Nothing };
-        if let Some(slices) = self.slices.get_mut(&service) {
-            slices.remove(key);
-            if slices.is_empty() {
-                self.slices.remove(&service);
-            }
-        }
+        self.slices.remove(&(service.clone(), key.clone()));
         Change::Endpoints([service].into())
     }
 
@@ -202,16 +202,17 @@ impl Resources {
 
     /// Weights change rarely: looking through the namespace costs less than an index of all pods.
     fn change_of_pod(&self, pod: &ObjectKey) -> Change {
-        let from = ObjectKey::new(pod.namespace.clone(), "");
-        let near = self.slices.range(from..).take_while(|(service, _)| service.namespace == pod.namespace);
-        let slices = near.flat_map(|(service, slices)| slices.values().map(move |slice| (service, slice)));
-        let services = services_of(pod, slices.map(|(service, slice)| (service, slice.endpoints.as_ref())));
+        let from = (ObjectKey::new(pod.namespace.clone(), ""), ObjectKey::default());
+        let near =
+            self.slices.range(from..).take_while(|((service, _), _)| service.namespace == pod.namespace);
+        let services =
+            services_of(pod, near.map(|((service, _), slice)| (service, slice.endpoints.as_ref())));
         if services.is_empty() { Change::Nothing } else { Change::Endpoints(services) }
     }
 }
 
 /// Whether that changes anything.
-fn put<T: PartialEq>(map: &mut BTreeMap<ObjectKey, Arc<T>>, key: &ObjectKey, object: Arc<T>) -> bool {
+fn put<K: Clone + Ord, T: PartialEq>(map: &mut BTreeMap<K, Arc<T>>, key: &K, object: Arc<T>) -> bool {
     if map.get(key).is_some_and(|known| *known == object) {
         return false;
     }

@@ -160,8 +160,8 @@ impl Translation {
         self.config.passthrough.extend(passthrough);
         self.islands.insert(Island {
             ingresses,
-            names,
-            looked_for,
+            names: names.into_iter().collect(),
+            looked_for: looked_for.into_iter().collect(),
             servers,
             tls: tls_names,
             secrets,
@@ -186,7 +186,7 @@ impl Translation {
         }
         island.tls.iter().for_each(|name| drop(self.config.tls.remove(name)));
         self.let_go(&island.secrets);
-        island.ingresses
+        island.ingresses.into_iter().collect()
     }
 
     /// What flags name: the certificate for hosts without one, and ports without HTTP.

@@ -110,7 +110,7 @@ impl Publisher {
         let mut resources = self.view.resources_mut();
         for event in events {
             let change = match event {
-                Event::Apply(object) => resources.apply(*object),
+                Event::Apply(object) => resources.apply(object),
                 Event::Delete(kind, key) => resources.delete(kind, &key),
                 Event::IngressClassesForbidden => {
                     resources.forbid_ingress_classes();

@@ -31,7 +31,7 @@ pub(crate) fn render(args: &Render) -> anyhow::Result<()> {
     let mut documents = Vec::new();
     for event in read_once(&args.manifests)? {
         match event {
-            Event::Apply(object) => drop(resources.apply(*object)),
+            Event::Apply(object) => drop(resources.apply(object)),
             Event::Delete(kind, key) => drop(resources.delete(kind, &key)),
             Event::Problem(problem) => documents.push(problem),
             Event::IngressClassesForbidden => resources.forbid_ingress_classes(),

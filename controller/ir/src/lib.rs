@@ -22,6 +22,7 @@ mod policy;
 mod redirect;
 mod secret;
 mod server;
+mod shared;
 mod stream;
 mod tls;
 mod transport;
@@ -51,6 +52,8 @@ pub use server::{
     Action, Canary, ErrorRequest, Hostname, InvalidHostname, Location, LocationId, Server, ServerName,
 };
 
+pub use shared::{Changed, Shared, changed};
+
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use stream::{Layer4, Stream, StreamPort};
 pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
@@ -68,9 +71,9 @@ pub struct Config {
     #[serde(skip_serializing_if = "is_default")]
     pub edge: Edge,
     /// By name; the catch-all server is always there.
-    pub servers: BTreeMap<ServerName, Arc<Server>>,
+    pub servers: Shared<ServerName, Server>,
     /// Every backend that a location names.
-    pub backends: BTreeMap<BackendId, Arc<Backend>>,
+    pub backends: Shared<BackendId, Backend>,
     /// Ports beside those for HTTP.
     #[serde(skip_serializing_if = "is_default")]
     pub streams: BTreeMap<StreamPort, Stream>,

@@ -19,8 +19,8 @@ fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
     let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
     let server = Server { locations: vec![Location { canaries, ..location }], ..Server::default() };
     Config {
-        servers: [(name, server.into())].into(),
-        backends: [(id, backend.into())].into(),
+        servers: [(name, Arc::new(server))].into_iter().collect(),
+        backends: [(id, Arc::new(backend))].into_iter().collect(),
         ..Config::default()
     }
 }

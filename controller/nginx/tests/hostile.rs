@@ -1,12 +1,11 @@
 //! Whatever a text says, the configuration has the same structure: the words of nginx are ours alone.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sluice_ir::{
     Action, Backend, BackendId, Blocked, Config, Edge, ErrorPages, ErrorRequest, Expression, Header,
     Hostname, Location, Mirror, Outside, PathMatch, PathRegex, Piece, Place, Policy, Redirect, RedirectTo,
-    Replaced, Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Template, TextMatch,
+    Replaced, Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Shared, Template, TextMatch,
     Transport, UpstreamTls, Verify,
 };
 use sluice_nginx::{OpenSsl, Part, Settings, render};
@@ -15,8 +14,8 @@ mod common;
 
 use common::settings;
 
-fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> BTreeMap<BackendId, Arc<Backend>> {
-    backends.map(|(id, backend)| (id, Arc::new(backend))).into()
+fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> Shared<BackendId, Backend> {
+    backends.map(|(id, backend)| (id, Arc::new(backend))).into_iter().collect()
 }
 
 /// A configuration with this text wherever a tenant or the operator can put one.
@@ -66,7 +65,7 @@ fn config(text: &str) -> Config {
     };
     Config {
         edge,
-        servers: [(name, server.into())].into(),
+        servers: [(name, Arc::new(server))].into_iter().collect(),
         backends: shared([(id, of_pods(text)), (copies, outside()), (pages, Backend::default())]),
         secrets: [(SecretId::authorities("n", text), authorities())].into(),
         ..Config::default()

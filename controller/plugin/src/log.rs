@@ -60,13 +60,15 @@ impl Log {
     /// Publishes a whole configuration, after that of `before`; `false` when that changes nothing. The same as
     /// [`replace`](Self::replace), but what both configurations share is not looked at.
     pub fn advance(&mut self, before: &ir::Config, now: &ir::Config) -> bool {
-        let changed_backends = changed(&before.backends, &now.backends);
+        let changed_backends: Vec<_> =
+            ir::changed(&before.backends, &now.backends).map(|changed| changed.name).collect();
         if changed_backends.iter().any(|id| convert::is_inside(id, before) != convert::is_inside(id, now)) {
             // Locations of servers that are as before may be the filter's now, or not any more.
             return self.replace(now);
         }
         let base = self.version();
-        let servers = changed(&before.servers, &now.servers);
+        let servers: Vec<_> =
+            ir::changed(&before.servers, &now.servers).map(|changed| changed.name).collect();
         let of = |config: &ir::Config| -> BTreeMap<String, wire::Location> {
             let servers = servers.iter().filter_map(|name| config.servers.get(*name));
             let forwarding = servers.flat_map(|server| convert::forwarding(server, config));
@@ -166,15 +168,6 @@ impl Log {
             removed_backends,
         }
     }
-}
-
-/// The keys of what is not the same in both. Values that are shared are not looked into.
-fn changed<'a, K: Ord, V: Eq>(
-    before: &'a BTreeMap<K, Arc<V>>,
-    now: &'a BTreeMap<K, Arc<V>>,
-) -> BTreeSet<&'a K> {
-    let new = now.iter().filter(|(key, value)| before.get(key) != Some(value)).map(|(key, _)| key);
-    new.chain(before.keys().filter(|key| !now.contains_key(key))).collect()
 }
 
 /// Entries by id, with the sum of their hashes.

@@ -146,7 +146,7 @@ fn ingress(mut object: serde_json::Value, namespace: &str) -> Result<Ingress, St
         metadata.entry("namespace").or_insert_with(|| namespace.into());
     }
     match Object::from_value(object) {
-        Ok(Object::Ingress(ingress)) => Ok(*ingress),
+        Ok(Object::Ingress(ingress)) => Ok(Arc::unwrap_or_clone(ingress)),
         Ok(other) => Err(format!("expected an Ingress, got {}", other.reference())),
         Err(error) => Err(error.to_string()),
     }

@@ -53,6 +53,9 @@ impl Guards {
 
     /// What holds from now on. Locations that only `before` has are known a little longer: Envoys still ask for them.
     pub(crate) fn publish(&self, now: &Config, before: Option<&Config>) {
+        if before.is_some_and(|before| Table::is_unmoved(before, now)) && !self.table().lingers {
+            return;
+        }
         let table = Table::of(now, before, &self.table());
         *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
     }

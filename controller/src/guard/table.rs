@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sluice_auth::Users;
-use sluice_ir::{Access, Config, Guard, Location, SecretId, Sensitive};
+use sluice_ir::{Access, Config, Guard, Location, SecretId, Sensitive, Server, changed};
 use tokio::sync::Semaphore;
 
 /// What is asked of clients of a location.
@@ -53,6 +53,15 @@ impl Table {
         }
         table.lingers = of_now != (table.locations.len(), table.users.len());
         table
+    }
+
+    /// Whether nothing that a table is made from has changed.
+    pub(super) fn is_unmoved(before: &Config, now: &Config) -> bool {
+        let watches =
+            |server: &Arc<Server>| server.locations.iter().any(|location| location.policy.guard.is_some());
+        let mut servers =
+            changed(&before.servers, &now.servers).flat_map(|server| [server.before, server.now]).flatten();
+        before.users == now.users && !servers.any(watches)
     }
 
     pub(super) fn location(&self, id: &str) -> Option<&Watched> {

@@ -65,10 +65,10 @@ fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Findings {
     for event in events {
         match event {
             Event::Apply(object) => {
-                if let Object::Ingress(ingress) = object.as_ref() {
+                if let Object::Ingress(ingress) = &object {
                     ingresses.push(ingress.as_ref().clone());
                 }
-                resources.apply(*object);
+                resources.apply(object);
             }
             Event::Problem(problem) => documents.push(problem),
             Event::IngressClassesForbidden => resources.forbid_ingress_classes(),

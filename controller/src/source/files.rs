@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -146,8 +146,13 @@ impl Follower {
     fn look_at_everything(&mut self, events: &mut Vec<Event>) -> std::io::Result<()> {
         self.look_around = Instant::now() + LOOK_AROUND;
         let manifests = folder::manifests(&self.index.folder)?;
-        let missing: Vec<PathBuf> =
-            self.index.files.keys().filter(|path| !manifests.contains_key(*path)).cloned().collect();
+        let missing: Vec<PathBuf> = self
+            .index
+            .files
+            .keys()
+            .filter(|path| !manifests.contains_key(path.as_ref()))
+            .map(|path| path.to_path_buf())
+            .collect();
         for path in missing {
             self.due.entry(path).or_insert_with(|| Instant::now() + GONE);
         }
@@ -165,9 +170,9 @@ type Name = (Kind, ObjectKey);
 /// What has been read from which file.
 struct Index {
     folder: PathBuf,
-    files: BTreeMap<PathBuf, File>,
+    files: BTreeMap<Arc<Path>, File>,
     /// Where each object stands. The first path in order has it; the others wait for it to go.
-    places: BTreeMap<Name, BTreeSet<PathBuf>>,
+    places: BTreeSet<(Name, Arc<Path>)>,
 }
 
 struct File {
@@ -177,7 +182,7 @@ struct File {
 
 impl Index {
     fn new(folder: &Path) -> Self {
-        Index { folder: folder.to_owned(), files: BTreeMap::new(), places: BTreeMap::new() }
+        Index { folder: folder.to_owned(), files: BTreeMap::new(), places: BTreeSet::new() }
     }
 
     fn read(&mut self, path: &Path, fingerprint: Fingerprint, events: &mut Vec<Event>) {
@@ -187,8 +192,7 @@ impl Index {
         let place = self.place(path);
         let (found, problems) = load(path, &place, fingerprint);
         let readable = problems.iter().all(|problem| problem.harmless);
-        let file =
-            self.files.entry(path.to_owned()).or_insert(File { fingerprint, objects: BTreeMap::new() });
+        let file = self.files.entry(path.into()).or_insert(File { fingerprint, objects: BTreeMap::new() });
         file.fingerprint = fingerprint;
         let before = std::mem::take(&mut file.objects);
         let mut now: BTreeMap<Name, Object> = BTreeMap::new();
@@ -222,40 +226,43 @@ impl Index {
 
     /// Says what differs between `before` and what the file holds now.
     fn update(&mut self, path: &Path, before: &BTreeMap<Name, Object>, events: &mut Vec<Event>) {
-        let held = self.files.get(path).map(|file| &file.objects);
-        let now: Vec<Name> = held.into_iter().flat_map(BTreeMap::keys).cloned().collect();
-        let gone = before.keys().filter(|name| held.is_none_or(|held| !held.contains_key(*name)));
+        let Some((known, File { objects: held, .. })) = self.files.get_key_value(path) else { return };
+        let known = Arc::clone(known);
+        let now: Vec<Name> = held.keys().cloned().collect();
+        let gone = before.keys().filter(|name| !held.contains_key(*name));
         for name in gone.cloned().collect::<Vec<_>>() {
             self.leave(path, &name, events);
         }
         for name in now {
-            let places = self.places.entry(name.clone()).or_default();
-            places.insert(path.to_owned());
-            let first = places.first().cloned().unwrap_or_default();
+            self.places.insert((name.clone(), Arc::clone(&known)));
+            let first = self.first_place(&name).unwrap_or_else(|| Arc::clone(&known));
             let object = self.files.get(path).and_then(|file| file.objects.get(&name));
-            if first != path {
+            if *first != *path {
                 let other = self.place(&first);
                 let reason = format!("{} {} is in {other} already; not used", name.0, name.1);
                 events.push(Event::Problem(Problem { place: self.place(path), reason, harmless: true }));
             } else if let Some(object) = object.filter(|object| before.get(&name) != Some(object)) {
-                events.push(Event::Apply(Box::new(object.clone())));
+                events.push(Event::Apply(object.clone()));
             }
         }
     }
 
     fn leave(&mut self, path: &Path, name: &Name, events: &mut Vec<Event>) {
-        let Some(places) = self.places.get_mut(name) else { return };
-        let had_it = places.first().is_some_and(|first| first == path);
-        places.remove(path);
-        let next = places.first().cloned();
+        let Some(first) = self.first_place(name) else { return };
+        let had_it = *first == *path;
+        self.places.remove(&(name.clone(), path.into()));
+        let next = self.first_place(name);
         match next.and_then(|next| self.files.get(&next)?.objects.get(name)) {
-            Some(object) if had_it => events.push(Event::Apply(Box::new(object.clone()))),
+            Some(object) if had_it => events.push(Event::Apply(object.clone())),
             Some(_) => {}
-            None => {
-                self.places.remove(name);
-                events.push(Event::Delete(name.0, name.1.clone()));
-            }
+            None => events.push(Event::Delete(name.0, name.1.clone())),
         }
+    }
+
+    fn first_place(&self, name: &Name) -> Option<Arc<Path>> {
+        let from = (name.clone(), Arc::from(Path::new("")));
+        let (_, first) = self.places.range(from..).next().filter(|(other, _)| other == name)?;
+        Some(Arc::clone(first))
     }
 }
 

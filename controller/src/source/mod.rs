@@ -14,7 +14,7 @@ pub use files::{Files, read_once};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// This object is there now.
-    Apply(Box<Object>),
+    Apply(Object),
     /// This one no longer is.
     Delete(Kind, ObjectKey),
     /// IngressClasses cannot be read at all.

@@ -20,71 +20,55 @@ pub(crate) fn age(ingress: &Ingress) -> Age {
 /// The same, where an Ingress that is not stored yet is the youngest of all (`true`).
 pub(crate) type Seniority = (bool, Age);
 
-/// Hosts and paths of every Ingress, of whatever class, by age.
+/// Hosts and paths of every Ingress, of whatever class, by age. Flat: most hosts have one claim, and a map of its own for each
+/// would be most of what is remembered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claims {
-    hosts: BTreeMap<String, Host>,
-}
-
-/// Who claims something of one host. A host may have more paths than anybody wants to look at for one question.
-#[derive(Clone, Debug, Default)]
-struct Host {
-    paths: BTreeMap<String, BTreeSet<Age>>,
-    /// With how many of the paths each of them claims.
-    claimants: BTreeMap<Age, usize>,
-}
-
-impl Host {
-    fn add(&mut self, path: String, age: &Age) {
-        if self.paths.entry(path).or_default().insert(age.clone()) {
-            *self.claimants.entry(age.clone()).or_default() += 1;
-        }
-    }
-
-    fn remove(&mut self, path: &str, age: &Age) {
-        let Some(claims) = self.paths.get_mut(path) else { return };
-        let was_there = claims.remove(age);
-        if claims.is_empty() {
-            self.paths.remove(path);
-        }
-        if let Some(count) = self.claimants.get_mut(age).filter(|_| was_there) {
-            *count -= 1;
-            if *count == 0 {
-                self.claimants.remove(age);
-            }
-        }
-    }
+    /// By host and path. `None`, which is before every age, is where a search begins.
+    paths: BTreeSet<((String, String), Option<Age>)>,
+    /// By host, with how many of its paths each of them claims. A host may have more paths than anybody wants to look at for
+    /// one question.
+    claimants: BTreeMap<(String, Option<Age>), usize>,
 }
 
 impl Claims {
     pub(crate) fn add(&mut self, ingress: &Ingress) {
-        let age = age(ingress);
+        let age = Some(age(ingress));
         for (host, path) in paths(ingress) {
-            self.hosts.entry(host).or_default().add(path, &age);
+            if self.paths.insert(((host.clone(), path), age.clone())) {
+                *self.claimants.entry((host, age.clone())).or_default() += 1;
+            }
         }
     }
 
     pub(crate) fn remove(&mut self, ingress: &Ingress) {
-        let age = age(ingress);
+        let age = Some(age(ingress));
         for (host, path) in paths(ingress) {
-            let Some(claims) = self.hosts.get_mut(&host) else { continue };
-            claims.remove(&path, &age);
-            if claims.paths.is_empty() {
-                self.hosts.remove(&host);
+            if !self.paths.remove(&((host.clone(), path), age.clone())) {
+                continue;
+            }
+            let claimant = (host, age.clone());
+            if let Some(count) = self.claimants.get_mut(&claimant) {
+                *count -= 1;
+                if *count == 0 {
+                    self.claimants.remove(&claimant);
+                }
             }
         }
     }
 
     /// The oldest Ingress that names a host.
     pub(crate) fn first_of(&self, host: &str) -> Option<&ObjectKey> {
-        let ((_, Reverse(key)), _) = self.hosts.get(host)?.claimants.first_key_value()?;
-        Some(key)
+        let ((claimed, oldest), _) = self.claimants.range((host.to_owned(), None)..).next()?;
+        oldest.as_ref().filter(|_| claimed == host).map(|(_, Reverse(key))| key)
     }
 
     /// Who claims a path, the oldest first.
     pub(crate) fn of(&self, host: &str, path: &str) -> impl Iterator<Item = &ObjectKey> + use<'_> {
-        let claims = self.hosts.get(host).and_then(|claims| claims.paths.get(path));
-        claims.into_iter().flatten().map(|(_, Reverse(key))| key)
+        let claimed = (host.to_owned(), path.to_owned());
+        let from = (claimed.clone(), None);
+        let claims = self.paths.range(from..).take_while(move |(other, _)| *other == claimed);
+        claims.filter_map(|(_, age)| age.as_ref()).map(|(_, Reverse(key))| key)
     }
 }
 
@@ -105,6 +89,8 @@ pub(crate) fn paths(ingress: &Ingress) -> impl Iterator<Item = (String, String)>
 mod tests {
     use serde_json::json;
 
+    use std::sync::Arc;
+
     use super::*;
     use crate::Object;
 
@@ -116,7 +102,7 @@ mod tests {
             "spec": {"rules": [{"host": host, "http": {"paths": paths}}]},
         });
         match Object::from_value(object).unwrap() {
-            Object::Ingress(ingress) => *ingress,
+            Object::Ingress(ingress) => Arc::unwrap_or_clone(ingress),
             other => panic!("{other:?}"),
         }
     }
@@ -158,6 +144,6 @@ mod tests {
         let first = ingress("a", "2026-01-01T00:00:00Z", "x.y", "/");
         claims.add(&first);
         claims.remove(&first);
-        assert!(claims.hosts.is_empty());
+        assert!(claims.paths.is_empty() && claims.claimants.is_empty());
     }
 }

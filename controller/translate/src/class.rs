@@ -92,6 +92,8 @@ fn served(resources: &Resources, options: &Options) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::Object;
     use serde_json::json;
@@ -104,7 +106,7 @@ mod tests {
             "spec": {"ingressClassName": class_name},
         });
         match Object::from_value(object).unwrap() {
-            Object::Ingress(ingress) => *ingress,
+            Object::Ingress(ingress) => Arc::unwrap_or_clone(ingress),
             other => panic!("{other:?}"),
         }
     }

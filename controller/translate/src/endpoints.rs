@@ -5,13 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 
 use k8s_openapi::api::core::v1::ServicePort;
-use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::pods::Share;
 use crate::report::Reporter;
+use crate::slices::Endpoint;
 use crate::zones::Zones;
-use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
+use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 /// What is asked of the pods behind a Service.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ struct Listed<'a> {
     terminates: bool,
 }
 
-fn listed<'a>(wanted: Wanted<'_>, resources: &'a Resources) -> Vec<Listed<'a>> {
+fn listed<'a>(wanted: Wanted<'a>, resources: &'a Resources) -> Vec<Listed<'a>> {
     let mut listed = Vec::new();
     for slice in resources.slices_of(wanted.service) {
         let Some(port) = port_number(slice, wanted.port) else { continue };
@@ -92,9 +92,8 @@ fn port_number(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
         Some(IntOrString::String(_)) => None,
         None => Some(port.port),
     };
-    let ports = slice.ports.as_deref().unwrap_or_default();
     let name = port.name.as_deref().unwrap_or_default();
-    let named = ports.iter().filter(|p| protocol(&p.protocol) == protocol(&port.protocol)).find(|p| {
+    let named = slice.ports.iter().filter(|p| protocol(&p.protocol) == protocol(&port.protocol)).find(|p| {
         // A nameless Service port matches any port of the slice.
         name.is_empty() || p.name.as_deref().unwrap_or_default() == name
     });

@@ -1,15 +1,14 @@
 //! What reaches a server from other islands: the canaries of its backends, and what becomes of it when pods are missing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_ir::{Action, Backend, BackendId, ErrorRequest, Location, Server};
+use sluice_ir::{Action, Backend, BackendId, ErrorRequest, Location, Server, Shared};
 
 use crate::islands::Island;
 use crate::ledger::Ledger;
 use crate::servers::ErrorService;
 
-type Backends = BTreeMap<BackendId, Arc<Backend>>;
+type Backends = Shared<BackendId, Backend>;
 
 /// Nobody would answer.
 pub(crate) fn is_dead(backend: &Backend) -> bool {

@@ -22,10 +22,10 @@ pub(crate) type IslandId = u64;
 /// What some Ingresses come to by themselves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Island {
-    pub(crate) ingresses: BTreeSet<ObjectKey>,
+    pub(crate) ingresses: Box<[ObjectKey]>,
     /// Also those that came to nothing.
-    pub(crate) names: BTreeSet<ServerName>,
-    pub(crate) looked_for: BTreeSet<ObjectRef>,
+    pub(crate) names: Box<[ServerName]>,
+    pub(crate) looked_for: Box<[ObjectRef]>,
     /// Without canaries, and as if no pods were missing.
     pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
     /// Names in handshakes, aliases among them.
@@ -150,13 +150,19 @@ impl<K> Default for Index<K> {
 }
 
 impl<K: Clone + Ord> Index<K> {
-    fn add(&mut self, keys: &BTreeSet<K>, id: IslandId) {
+    fn add<'a>(&mut self, keys: impl IntoIterator<Item = &'a K>, id: IslandId)
+    where
+        K: 'a,
+    {
         for key in keys {
             self.0.entry(key.clone()).or_default().insert(id);
         }
     }
 
-    fn remove(&mut self, keys: &BTreeSet<K>, id: IslandId) {
+    fn remove<'a>(&mut self, keys: impl IntoIterator<Item = &'a K>, id: IslandId)
+    where
+        K: 'a,
+    {
         for key in keys {
             let Some(ids) = self.0.get_mut(key) else { continue };
             ids.remove(&id);

@@ -24,9 +24,10 @@ pub(crate) struct Ledger {
 /// What is said about one port of a Service, and what it comes to.
 #[derive(Clone, Debug, Default)]
 struct Page {
-    named: BTreeMap<Rank, Named>,
-    offers: BTreeMap<Rank, Offer>,
-    sources: BTreeMap<BackendId, Source>,
+    // Boxed: most pages have one entry, and a map has room for eleven.
+    named: BTreeMap<Rank, Box<Named>>,
+    offers: BTreeMap<Rank, Box<Offer>>,
+    sources: BTreeMap<BackendId, Box<Source>>,
     canaries: Vec<Canary>,
     reports: Vec<Report>,
 }
@@ -43,13 +44,13 @@ pub(crate) struct Settled {
 impl Ledger {
     pub(crate) fn name(&mut self, rank: Rank, named: Named) {
         let port = named.id.service_port();
-        self.page(&port).named.insert(rank, named);
+        self.page(&port).named.insert(rank, Box::new(named));
     }
 
     /// A canary is offered to a port.
     pub(crate) fn offer(&mut self, rank: Rank, offer: Offer) {
         let main = offer.main.clone();
-        self.page(&main).offers.insert(rank, offer);
+        self.page(&main).offers.insert(rank, Box::new(offer));
     }
 
     /// Takes back what was said about a port at some rank.
@@ -65,7 +66,7 @@ impl Ledger {
         for port in std::mem::take(&mut self.open) {
             let Some(page) = self.pages.get_mut(&port) else { continue };
             let before = std::mem::replace(&mut page.sources, sources(&page.named));
-            let (canaries, reports) = settle(page.offers.values());
+            let (canaries, reports) = settle(page.offers.values().map(AsRef::as_ref));
             page.reports = reports;
             if std::mem::replace(&mut page.canaries, canaries) != page.canaries {
                 settled.canaries.insert(port.clone());
@@ -86,7 +87,7 @@ impl Ledger {
 
     /// What a backend is made from.
     pub(crate) fn source(&self, id: &BackendId) -> Option<&Source> {
-        self.pages.get(&id.service_port())?.sources.get(id)
+        self.pages.get(&id.service_port())?.sources.get(id).map(AsRef::as_ref)
     }
 
     /// The canaries of a port.
@@ -110,8 +111,8 @@ impl Ledger {
     }
 
     /// A backend has come, changed or gone.
-    fn note_service(&mut self, id: &BackendId, port: &BackendId, before: &BTreeMap<BackendId, Source>) {
-        let service = |source: Option<&Source>| match source.map(|source| &source.origin) {
+    fn note_service(&mut self, id: &BackendId, port: &BackendId, before: &BTreeMap<BackendId, Box<Source>>) {
+        let service = |source: Option<&Box<Source>>| match source.map(|source| &source.origin) {
             Some(Origin::Service(service, _)) => Some(service.clone()),
             Some(Origin::Outside(_)) | None => None,
         };
@@ -138,18 +139,15 @@ impl Page {
 
 /// Whoever speaks to the pods, and how: the first decides how they are chosen, and the first that asks for sessions has
 /// them.
-fn sources(named: &BTreeMap<Rank, Named>) -> BTreeMap<BackendId, Source> {
+fn sources(named: &BTreeMap<Rank, Box<Named>>) -> BTreeMap<BackendId, Box<Source>> {
     let Some(first) = named.values().next() else { return BTreeMap::new() };
     let mut balance = first.balance.clone();
     balance.affinity = named.values().find_map(|named| named.balance.affinity.clone());
-    let mut sources: BTreeMap<BackendId, Source> = BTreeMap::new();
-    for Named { id, origin, transport, attempts, usage, .. } in named.values() {
-        let new = || Source {
-            origin: origin.clone(),
-            balance: balance.clone(),
-            transport: transport.clone(),
-            attempts: *attempts,
-            uses: Vec::new(),
+    let mut sources: BTreeMap<BackendId, Box<Source>> = BTreeMap::new();
+    for Named { id, origin, transport, attempts, usage, .. } in named.values().map(AsRef::as_ref) {
+        let new = || {
+            let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());
+            Box::new(Source { origin, balance, transport, attempts: *attempts, uses: Vec::new() })
         };
         let source = sources.entry(id.clone()).or_insert_with(new);
         source.attempts = source.attempts.max(*attempts);

@@ -1,16 +1,17 @@
 //! The kinds that Sluice reads, and their names.
 
 use std::fmt;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::discovery::v1 as discovery;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::Pod;
+use crate::{EndpointSlice, Pod};
 
 /// Namespace and name. Cluster-scoped objects have an empty namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,18 +144,18 @@ impl Serialize for ObjectRef {
     }
 }
 
-/// One object of a kind that Sluice reads.
+/// One object of a kind that Sluice reads. Shared: a source remembers what it read.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the variants are the kinds")]
 pub enum Object {
-    ConfigMap(ConfigMap),
-    EndpointSlice(EndpointSlice),
-    Ingress(Box<Ingress>),
-    IngressClass(IngressClass),
-    Namespace(Namespace),
-    Pod(Box<Pod>),
-    Secret(Secret),
-    Service(Box<Service>),
+    ConfigMap(Arc<ConfigMap>),
+    EndpointSlice(Arc<EndpointSlice>),
+    Ingress(Arc<Ingress>),
+    IngressClass(Arc<IngressClass>),
+    Namespace(Arc<Namespace>),
+    Pod(Arc<Pod>),
+    Secret(Arc<Secret>),
+    Service(Arc<Service>),
 }
 
 /// Why a document is not an [`Object`].
@@ -199,14 +200,17 @@ impl Object {
             return Err(unknown(&api_version, &kind_name));
         };
         let mut object = match kind {
-            Kind::ConfigMap => Object::ConfigMap(typed(kind, value)?),
-            Kind::EndpointSlice => Object::EndpointSlice(typed(kind, value)?),
-            Kind::Ingress => Object::Ingress(typed(kind, value)?),
-            Kind::IngressClass => Object::IngressClass(typed(kind, value)?),
-            Kind::Namespace => Object::Namespace(typed(kind, value)?),
-            Kind::Pod => Object::Pod(typed(kind, value)?),
-            Kind::Secret => Object::Secret(typed(kind, value)?),
-            Kind::Service => Object::Service(typed(kind, value)?),
+            Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(kind, value)?)),
+            Kind::EndpointSlice => {
+                let slice: discovery::EndpointSlice = typed(kind, value)?;
+                Object::EndpointSlice(Arc::new(slice.into()))
+            }
+            Kind::Ingress => Object::Ingress(Arc::new(typed(kind, value)?)),
+            Kind::IngressClass => Object::IngressClass(Arc::new(typed(kind, value)?)),
+            Kind::Namespace => Object::Namespace(Arc::new(typed(kind, value)?)),
+            Kind::Pod => Object::Pod(Arc::new(typed(kind, value)?)),
+            Kind::Secret => Object::Secret(Arc::new(typed(kind, value)?)),
+            Kind::Service => Object::Service(Arc::new(typed(kind, value)?)),
         };
         let metadata = object.metadata_mut();
         if kind.is_namespaced() {
@@ -258,14 +262,14 @@ impl Object {
 
     fn metadata_mut(&mut self) -> &mut ObjectMeta {
         match self {
-            Object::ConfigMap(o) => &mut o.metadata,
-            Object::EndpointSlice(o) => &mut o.metadata,
-            Object::Ingress(o) => &mut o.metadata,
-            Object::IngressClass(o) => &mut o.metadata,
-            Object::Namespace(o) => &mut o.metadata,
-            Object::Pod(o) => &mut o.metadata,
-            Object::Secret(o) => &mut o.metadata,
-            Object::Service(o) => &mut o.metadata,
+            Object::ConfigMap(o) => &mut Arc::make_mut(o).metadata,
+            Object::EndpointSlice(o) => &mut Arc::make_mut(o).metadata,
+            Object::Ingress(o) => &mut Arc::make_mut(o).metadata,
+            Object::IngressClass(o) => &mut Arc::make_mut(o).metadata,
+            Object::Namespace(o) => &mut Arc::make_mut(o).metadata,
+            Object::Pod(o) => &mut Arc::make_mut(o).metadata,
+            Object::Secret(o) => &mut Arc::make_mut(o).metadata,
+            Object::Service(o) => &mut Arc::make_mut(o).metadata,
         }
     }
 }

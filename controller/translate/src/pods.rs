@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU16;
 
-use k8s_openapi::api::discovery::v1::Endpoint;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use crate::object::shortened;
 use crate::report::Reporter;
+use crate::slices::Endpoint;
 use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
 
 /// Where a pod says its weight.
@@ -79,12 +79,9 @@ impl Share {
     }
 }
 
-/// The pod that an endpoint is, if it is one.
+/// The pod that an endpoint of this namespace is, if it is one.
 pub(crate) fn pod_of(endpoint: &Endpoint, namespace: &str) -> Option<ObjectKey> {
-    let target = endpoint.target_ref.as_ref().filter(|target| target.kind.as_deref() == Some("Pod"))?;
-    // Another namespace than its own is none of the slice's business.
-    let own = target.namespace.as_deref().unwrap_or(namespace) == namespace;
-    own.then(|| ObjectKey::new(namespace, target.name.clone().unwrap_or_default()))
+    endpoint.pod.as_deref().map(|name| ObjectKey::new(namespace, name))
 }
 
 /// The Services of these endpoints that a pod stands behind.
@@ -92,8 +89,7 @@ pub(crate) fn services_of<'a>(
     pod: &ObjectKey,
     slices: impl Iterator<Item = (&'a ObjectKey, &'a [Endpoint])>,
 ) -> BTreeSet<ObjectKey> {
-    let behind = |endpoints: &[Endpoint]| {
-        endpoints.iter().any(|endpoint| pod_of(endpoint, &pod.namespace).as_ref() == Some(pod))
-    };
+    let behind =
+        |endpoints: &[Endpoint]| endpoints.iter().any(|endpoint| endpoint.pod.as_deref() == Some(&pod.name));
     slices.filter(|(_, endpoints)| behind(endpoints)).map(|(service, _)| service.clone()).collect()
 }

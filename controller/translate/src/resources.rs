@@ -4,16 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use crate::certificate::Known;
 use crate::claims::Claims;
 use crate::pods::{Pods, services_of};
-use crate::{Kind, Object, ObjectKey, ObjectRef, Pod};
-
-/// The label by which an EndpointSlice names its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+use crate::{EndpointSlice, Kind, Object, ObjectKey, ObjectRef, Pod};
 
 /// What a change of the cache means for a translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +86,7 @@ pub struct Resources {
     pub(crate) secrets: BTreeMap<ObjectKey, Arc<Known>>,
     pub(crate) services: BTreeMap<ObjectKey, Arc<Service>>,
     /// By Service, then by name of the slice.
-    slices: BTreeMap<ObjectKey, BTreeMap<ObjectKey, Arc<EndpointSlice>>>,
+    slices: BTreeMap<(ObjectKey, ObjectKey), Arc<EndpointSlice>>,
     /// Which Service a slice belongs to, because a deletion only names the slice.
     slice_owners: BTreeMap<ObjectKey, ObjectKey>,
     ingress_classes_are_forbidden: bool,
@@ -105,11 +101,11 @@ impl Resources {
             Object::EndpointSlice(o) => return self.apply_slice(key, o),
             Object::Pod(o) => return self.apply_pod(&key, &o),
             Object::ConfigMap(o) => put(&mut self.config_maps, &key, o),
-            Object::Ingress(o) => self.apply_ingress(&key, *o),
+            Object::Ingress(o) => self.apply_ingress(&key, o),
             Object::IngressClass(o) => put(&mut self.ingress_classes, &key, o),
             Object::Namespace(o) => put(&mut self.namespaces, &key, o),
-            Object::Secret(o) => put(&mut self.secrets, &key, o.into()),
-            Object::Service(o) => put(&mut self.services, &key, *o),
+            Object::Secret(o) => put(&mut self.secrets, &key, Arc::new(Arc::unwrap_or_clone(o).into())),
+            Object::Service(o) => put(&mut self.services, &key, o),
         };
         if changed { Change::Object(ObjectRef { kind, key }) } else { Change::Nothing }
     }
@@ -148,7 +144,7 @@ impl Resources {
         &self.claims
     }
 
-    fn apply_ingress(&mut self, key: &ObjectKey, ingress: Ingress) -> bool {
+    fn apply_ingress(&mut self, key: &ObjectKey, ingress: Arc<Ingress>) -> bool {
         let before = self.ingresses.get(key).cloned();
         let changed = put(&mut self.ingresses, key, ingress);
         if changed {
@@ -164,35 +160,35 @@ impl Resources {
         gone.is_some()
     }
 
-    pub(crate) fn slices_of(&self, service: &ObjectKey) -> impl Iterator<Item = &Arc<EndpointSlice>> {
-        self.slices.get(service).into_iter().flat_map(BTreeMap::values)
+    pub(crate) fn slices_of<'a>(
+        &'a self,
+        service: &'a ObjectKey,
+    ) -> impl Iterator<Item = &'a Arc<EndpointSlice>> {
+        let from = (service.clone(), ObjectKey::default());
+        let slices = self.slices.range(from..).take_while(move |((other, _), _)| other == service);
+        slices.map(|(_, slice)| slice)
     }
 
-    fn apply_slice(&mut self, key: ObjectKey, slice: EndpointSlice) -> Change {
-        let label = slice.metadata.labels.as_ref().and_then(|labels| labels.get(SERVICE_NAME));
-        let Some(service) = label.map(|name| ObjectKey::new(key.namespace.clone(), name.clone())) else {
+    fn apply_slice(&mut self, key: ObjectKey, slice: Arc<EndpointSlice>) -> Change {
+        let service = slice.service.as_deref().map(|name| ObjectKey::new(key.namespace.clone(), name));
+        let Some(service) = service else {
             return self.delete_slice(&key);
         };
         if self.slice_owners.get(&key).is_some_and(|owner| *owner != service) {
             // The slice moved to another Service, which no controller of Kubernetes does: rare enough to redo all.
             self.delete_slice(&key);
             self.slice_owners.insert(key.clone(), service.clone());
-            put(self.slices.entry(service).or_default(), &key, slice);
+            put(&mut self.slices, &(service, key), slice);
             return Change::Everything;
         }
         self.slice_owners.insert(key.clone(), service.clone());
-        let changed = put(self.slices.entry(service.clone()).or_default(), &key, slice);
+        let changed = put(&mut self.slices, &(service.clone(), key), slice);
         if changed { Change::Endpoints([service].into()) } else { Change::Nothing }
     }
 
     fn delete_slice(&mut self, key: &ObjectKey) -> Change {
         let Some(service) = self.slice_owners.remove(key) else { return Change::Nothing };
-        if let Some(slices) = self.slices.get_mut(&service) {
-            slices.remove(key);
-            if slices.is_empty() {
-                self.slices.remove(&service);
-            }
-        }
+        self.slices.remove(&(service.clone(), key.clone()));
         Change::Endpoints([service].into())
     }
 
@@ -206,20 +202,21 @@ impl Resources {
 
     /// Weights change rarely: looking through the namespace costs less than an index of all pods.
     fn change_of_pod(&self, pod: &ObjectKey) -> Change {
-        let from = ObjectKey::new(pod.namespace.clone(), "");
-        let near = self.slices.range(from..).take_while(|(service, _)| service.namespace == pod.namespace);
-        let slices = near.flat_map(|(service, slices)| slices.values().map(move |slice| (service, slice)));
-        let services = services_of(pod, slices.map(|(service, slice)| (service, slice.endpoints.as_slice())));
+        let from = (ObjectKey::new(pod.namespace.clone(), ""), ObjectKey::default());
+        let near =
+            self.slices.range(from..).take_while(|((service, _), _)| service.namespace == pod.namespace);
+        let services =
+            services_of(pod, near.map(|((service, _), slice)| (service, slice.endpoints.as_ref())));
         if services.is_empty() { Change::Nothing } else { Change::Endpoints(services) }
     }
 }
 
 /// Whether that changes anything.
-fn put<T: PartialEq>(map: &mut BTreeMap<ObjectKey, Arc<T>>, key: &ObjectKey, object: T) -> bool {
-    if map.get(key).is_some_and(|known| **known == object) {
+fn put<K: Clone + Ord, T: PartialEq>(map: &mut BTreeMap<K, Arc<T>>, key: &K, object: Arc<T>) -> bool {
+    if map.get(key).is_some_and(|known| *known == object) {
         return false;
     }
-    map.insert(key.clone(), Arc::new(object));
+    map.insert(key.clone(), object);
     true
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Backend, BackendId, Config, Location, LocationId, SecretId, Server, ServerName};
+use sluice_ir::{Backend, BackendId, Config, Location, LocationId, SecretId, Server, ServerName, Shared};
 
 use crate::backends::{Named, Rank};
 use crate::claims::Seniority;
@@ -67,7 +67,7 @@ impl Updated {
     }
 }
 
-fn restore<K: Clone + Ord, V>(now: &mut BTreeMap<K, Arc<V>>, before: &BTreeMap<K, Option<Arc<V>>>) {
+fn restore<K: Clone + Ord, V>(now: &mut Shared<K, V>, before: &BTreeMap<K, Option<Arc<V>>>) {
     for (key, value) in before {
         match value {
             Some(value) => drop(now.insert(key.clone(), Arc::clone(value))),

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, SecretId, ServerName};
+use sluice_ir::{BackendId, SecretId, ServerName, Shared};
 
 use crate::annotations::Context;
 use crate::backends::{Turn, Uses, resolve};
@@ -160,8 +160,8 @@ impl Translation {
         self.config.passthrough.extend(passthrough);
         self.islands.insert(Island {
             ingresses,
-            names,
-            looked_for,
+            names: names.into_iter().collect(),
+            looked_for: looked_for.into_iter().collect(),
             servers,
             tls: tls_names,
             secrets,
@@ -186,7 +186,7 @@ impl Translation {
         }
         island.tls.iter().for_each(|name| drop(self.config.tls.remove(name)));
         self.let_go(&island.secrets);
-        island.ingresses
+        island.ingresses.into_iter().collect()
     }
 
     /// What flags name: the certificate for hosts without one, and ports without HTTP.
@@ -291,7 +291,7 @@ impl Translation {
 
 /// Sets a value and notes what was there before. What is as before stays the very same.
 fn set<K: Clone + Ord, V: PartialEq>(
-    all: &mut BTreeMap<K, Arc<V>>,
+    all: &mut Shared<K, V>,
     before: &mut BTreeMap<K, Option<Arc<V>>>,
     key: &K,
     now: Arc<V>,

@@ -1,6 +1,6 @@
 //! For whom an endpoint is near: the zone it runs in, or those that Kubernetes hints at.
 
-use k8s_openapi::api::discovery::v1::Endpoint;
+use crate::slices::Endpoint;
 
 /// The zones of the endpoints of one port, by the rule of kube-proxy: hints count when every endpoint has one.
 pub(crate) struct Zones {
@@ -18,7 +18,9 @@ impl Zones {
     pub(crate) fn of(&self, endpoint: &Endpoint) -> Vec<String> {
         let mut zones: Vec<String> = match self.by_hints {
             true => hinted(endpoint).map(str::to_owned).collect(),
-            false => endpoint.zone.iter().filter(|zone| !zone.is_empty()).cloned().collect(),
+            false => {
+                endpoint.zone.iter().filter(|zone| !zone.is_empty()).map(|zone| zone.to_string()).collect()
+            }
         };
         zones.sort();
         zones.dedup();
@@ -27,8 +29,7 @@ impl Zones {
 }
 
 fn hinted(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
-    let hints = endpoint.hints.iter().filter_map(|hints| hints.for_zones.as_ref()).flatten();
-    hints.map(|zone| zone.name.as_str()).filter(|zone| !zone.is_empty())
+    endpoint.hints.iter().map(AsRef::as_ref).filter(|zone: &&str| !zone.is_empty())
 }
 
 #[cfg(test)]
@@ -37,7 +38,9 @@ mod tests {
     use serde_json::{Value, json};
 
     fn zones(endpoints: Value) -> Vec<Vec<String>> {
-        let endpoints: Vec<Endpoint> = serde_json::from_value(endpoints).unwrap();
+        let endpoints: Vec<k8s_openapi::api::discovery::v1::Endpoint> =
+            serde_json::from_value(endpoints).unwrap();
+        let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| Endpoint::of(endpoint, "n")).collect();
         let zones = Zones::among(endpoints.iter());
         endpoints.iter().map(|endpoint| zones.of(endpoint)).collect()
     }

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
-use sluice_ir::{Backend, BackendId, Config};
+use sluice_ir::{Backend, BackendId, Changed, Config, changed};
 
 use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, Routes};
 use crate::{Name, ResourceType, Settings};
@@ -39,11 +39,8 @@ impl Update {
         for (id, value) in now.secrets.iter().filter(|(id, value)| before.secrets.get(id) != Some(value)) {
             update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id.as_str(), value));
         }
-        for (id, backend) in &now.backends {
-            let old = before.backends.get(id);
-            if old == Some(backend) {
-                continue;
-            }
+        for Changed { name: id, before: old, now } in changed(&before.backends, &now.backends) {
+            let Some(backend) = now else { continue };
             let cluster = render::cluster(id, backend);
             update.put(ResourceType::Cluster, id.as_str(), &cluster);
             let both = old.map(|old| old.with_endpoints_of(backend));
@@ -94,10 +91,6 @@ impl Update {
     #[must_use]
     pub fn farewells(before: &Config, now: &Config) -> Self {
         let mut update = Update::default();
-        for id in before.backends.keys().filter(|id| !now.backends.contains_key(id)) {
-            update.remove(ResourceType::Cluster, id.as_str());
-            update.remove(ResourceType::Endpoints, id.as_str());
-        }
         for port in before.streams.keys().filter(|port| !now.streams.contains_key(port)) {
             update.remove(ResourceType::Listener, &port.to_string());
         }
@@ -110,9 +103,12 @@ impl Update {
         for id in now.secrets.keys().filter(|id| !before.secrets.contains_key(id)) {
             update.change(ResourceType::Secret, id.as_str(), Change::Keep);
         }
-        for (id, backend) in
-            now.backends.iter().filter(|(id, backend)| before.backends.get(id) != Some(backend))
-        {
+        for Changed { name: id, now, .. } in changed(&before.backends, &now.backends) {
+            let Some(backend) = now else {
+                update.remove(ResourceType::Cluster, id.as_str());
+                update.remove(ResourceType::Endpoints, id.as_str());
+                continue;
+            };
             // It may have been gone, and an older farewell may still wait to be said.
             update.change(ResourceType::Cluster, id.as_str(), Change::Keep);
             update.endpoints(id, backend);
@@ -171,9 +167,9 @@ mod tests {
             endpoints: endpoints.iter().map(|text| Endpoint::at(text.parse().unwrap())).collect(),
             ..Backend::default()
         };
-        let backends = backends
-            .iter()
-            .map(|(name, endpoints)| (BackendId::new("d", name, 80), backend(endpoints).into()));
+        let backends = backends.iter().map(|(name, endpoints)| {
+            (BackendId::new("d", name, 80), std::sync::Arc::new(backend(endpoints)))
+        });
         Config { backends: backends.collect(), ..Config::default() }
     }
 

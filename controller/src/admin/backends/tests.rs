@@ -136,10 +136,13 @@ fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
     let canary = Canary { backend: next.clone(), rules, sticky: true };
     let shown = changed(|config| {
         config.backends.insert(next, Backend::default().into());
-        for location in config.servers.values_mut().flat_map(|server| &mut Arc::make_mut(server).locations) {
-            if matches!(&location.action, Action::Forward(main) if main.as_str() == WEB) {
-                location.canaries.push(canary.clone());
+        for (name, mut server) in config.servers.clone() {
+            for location in &mut Arc::make_mut(&mut server).locations {
+                if matches!(&location.action, Action::Forward(main) if main.as_str() == WEB) {
+                    location.canaries.push(canary.clone());
+                }
             }
+            config.servers.insert(name, server);
         }
     });
     let named = |name: &str| shown.iter().find(|upstream| upstream["name"] == name).unwrap();

@@ -139,7 +139,7 @@ impl Collector {
                     }
                     _ => Consequences::default(),
                 };
-                self.events.push(Event::Apply(Box::new(object)));
+                self.events.push(Event::Apply(object));
                 self.follow_up(consequences);
                 self.unreadable.clear(&(kind, key), &self.listeners.news);
             }

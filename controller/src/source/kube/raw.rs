@@ -170,7 +170,7 @@ mod tests {
         };
         assert_eq!(object("1", "10.0.0.1"), object("2", "10.0.0.2"));
         let Object::Ingress(ingress) = object("1", "10.0.0.1") else { panic!("not an Ingress") };
-        assert_eq!(ingress.metadata.annotations.unwrap().into_keys().collect::<Vec<_>>(), ["kept"]);
+        assert_eq!(ingress.metadata.annotations.as_ref().unwrap().keys().collect::<Vec<_>>(), ["kept"]);
     }
 
     #[test]

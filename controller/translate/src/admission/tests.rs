@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -13,7 +15,7 @@ fn ingress(name: &str, created: Option<&str>, annotations: Value, rules: Value) 
         "spec": {"ingressClassName": "nginx", "rules": rules},
     });
     match Object::from_value(object).unwrap() {
-        Object::Ingress(ingress) => *ingress,
+        Object::Ingress(ingress) => Arc::unwrap_or_clone(ingress),
         other => panic!("{other:?}"),
     }
 }
@@ -40,7 +42,7 @@ fn world() -> Resources {
     });
     resources.apply(Object::from_value(class).unwrap());
     let old = ingress("old", Some("2026-01-01T00:00:00Z"), json!({}), rule("a.b", "/", "Prefix"));
-    resources.apply(Object::Ingress(Box::new(old)));
+    resources.apply(Object::Ingress(Arc::new(old)));
     resources
 }
 
@@ -94,7 +96,7 @@ fn the_annotation_of_a_canary_on_either_side_allows_the_same_path() {
         assert!(!overlaps(&canary("new", value), &world()));
         let mut other_way_round = world();
         other_way_round.delete(Kind::Ingress, &ObjectKey::new("default", "old"));
-        other_way_round.apply(Object::Ingress(Box::new(canary("first", value))));
+        other_way_round.apply(Object::Ingress(Arc::new(canary("first", value))));
         assert!(!overlaps(&plain("new", "a.b", "/"), &other_way_round));
     }
 }
@@ -103,7 +105,7 @@ fn the_annotation_of_a_canary_on_either_side_allows_the_same_path() {
 fn an_update_of_the_owner_is_let_in_though_a_younger_one_claims_the_same() {
     let mut world = world();
     let young = ingress("young", Some("2026-02-01T00:00:00Z"), json!({}), rule("a.b", "/", "Prefix"));
-    world.apply(Object::Ingress(Box::new(young.clone())));
+    world.apply(Object::Ingress(Arc::new(young.clone())));
     let old = ingress("old", Some("2026-01-01T00:00:00Z"), json!({"x": "y"}), rule("a.b", "/", "Prefix"));
     let judged = |ingress: &Ingress| admit(ingress, &world, &Options::default(), &Rules::default());
     assert!(judged(&old).is_allowed());
@@ -115,7 +117,7 @@ fn the_paths_of_other_classes_are_free() {
     let mut world = world();
     let mut foreign = plain("foreign", "c.d", "/");
     foreign.spec.as_mut().unwrap().ingress_class_name = Some("traefik".to_owned());
-    world.apply(Object::Ingress(Box::new(foreign.clone())));
+    world.apply(Object::Ingress(Arc::new(foreign.clone())));
     let judged = |ingress: &Ingress| admit(ingress, &world, &Options::default(), &Rules::default());
     assert!(judged(&plain("new", "c.d", "/")).is_allowed());
     foreign.spec.as_mut().unwrap().rules.as_mut().unwrap()[0].host = Some("not a host".to_owned());
@@ -220,7 +222,7 @@ fn only_neighbours_are_looked_at() {
     let mut world = world();
     for n in 0..1000 {
         let host = format!("h{n}.test");
-        world.apply(Object::Ingress(Box::new(plain(&format!("i{n}"), &host, "/"))));
+        world.apply(Object::Ingress(Arc::new(plain(&format!("i{n}"), &host, "/"))));
     }
     let admission = admit(&plain("new", "a.b", "/x"), &world, &Options::default(), &Rules::default());
     assert_eq!(admission.looked_at, 2, "itself, and who was first on its host");

@@ -12,7 +12,7 @@ fn ingress(annotations: &serde_json::Value) -> Ingress {
         "metadata": {"name": "shop", "annotations": annotations}, "spec": {},
     });
     match Object::from_value(object).unwrap() {
-        Object::Ingress(ingress) => *ingress,
+        Object::Ingress(ingress) => Arc::unwrap_or_clone(ingress),
         other => panic!("{other:?}"),
     }
 }

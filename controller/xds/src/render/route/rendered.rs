@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
 use prost::Message;
-use sluice_ir::{Config, Edge, Server, ServerName};
+use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
 
 use super::{all_but_hosts, hosts_of};
 use crate::render::HTTP;
@@ -16,40 +16,24 @@ const VIRTUAL_HOSTS: u32 = 2;
 /// What was rendered last, host by host.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    hosts: BTreeMap<ServerName, Host>,
+    servers: Shared<ServerName, Server>,
+    /// Each as fields of the `RouteConfiguration`.
+    hosts: BTreeMap<ServerName, Vec<u8>>,
     edge: Edge,
     catch_all: Option<Arc<Server>>,
     rendered: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Host {
-    server: Arc<Server>,
-    /// As fields of the `RouteConfiguration`.
-    bytes: Vec<u8>,
 }
 
 impl Routes {
     /// The encoded `RouteConfiguration`, to the byte what encoding [`routes`](super::routes) gives.
     pub(crate) fn encode(&mut self, config: &Config) -> Vec<u8> {
         self.forget(config);
+        self.render(config);
         // Fields are written in the order of their numbers: the name is the first, the hosts are the second.
         let name = RouteConfiguration { name: HTTP.to_owned(), ..RouteConfiguration::default() };
         let mut bytes = name.encode_to_vec();
-        for (name, server) in &config.servers {
-            let known = self.hosts.get(name).is_some_and(|host| host.server == *server);
-            if !known {
-                let mut host = Host { server: Arc::clone(server), bytes: Vec::new() };
-                for one in hosts_of(name, server, config) {
-                    prost::encoding::message::encode(VIRTUAL_HOSTS, &one, &mut host.bytes);
-                }
-                self.rendered += 1;
-                self.hosts.insert(name.clone(), host);
-            }
-            if let Some(host) = self.hosts.get(name) {
-                bytes.extend_from_slice(&host.bytes);
-            }
-        }
+        bytes.reserve(self.hosts.values().map(Vec::len).sum());
+        self.hosts.values().for_each(|host| bytes.extend_from_slice(host));
         let rest = RouteConfiguration { name: String::new(), ..all_but_hosts(config) };
         rest.encode(&mut bytes).ok();
         bytes
@@ -61,26 +45,44 @@ impl Routes {
         self.rendered
     }
 
-    /// Forgets what is gone, and what does not follow from its server alone.
+    /// Renders the hosts that are not as before, and forgets those that are gone.
+    fn render(&mut self, config: &Config) {
+        for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
+            let Some(server) = now else {
+                self.hosts.remove(name);
+                continue;
+            };
+            let mut host = Vec::new();
+            for one in hosts_of(name, server, config) {
+                prost::encoding::message::encode(VIRTUAL_HOSTS, &one, &mut host);
+            }
+            host.shrink_to_fit();
+            self.rendered += 1;
+            self.hosts.insert(name.clone(), host);
+        }
+        self.servers = config.servers.clone();
+    }
+
+    /// Forgets what does not follow from its server alone.
     fn forget(&mut self, config: &Config) {
-        self.hosts.retain(|name, _| config.servers.contains_key(name));
         if self.edge != config.edge {
+            self.servers.clear();
             self.hosts.clear();
             self.edge = config.edge.clone();
         }
         let catch_all = config.servers.get(&ServerName::CatchAll);
         if self.catch_all.as_ref() != catch_all {
             // Wildcard hosts leave to it what they do not take.
-            self.hosts
-                .retain(|name, _| !matches!(name, ServerName::Wildcard(_)) && !has_wildcard(config, name));
+            let others = self.servers.iter().filter(|(name, server)| !has_wildcard(name, server));
+            self.servers = others.map(|(name, server)| (name.clone(), Arc::clone(server))).collect();
+            self.hosts.retain(|name, _| self.servers.contains_key(name));
             self.catch_all = catch_all.cloned();
         }
     }
 }
 
-fn has_wildcard(config: &Config, name: &ServerName) -> bool {
-    let aliases = config.servers.get(name).into_iter().flat_map(|server| &server.aliases);
-    aliases.into_iter().any(|alias| matches!(alias, ServerName::Wildcard(_)))
+fn has_wildcard(name: &ServerName, server: &Server) -> bool {
+    std::iter::once(name).chain(&server.aliases).any(|name| matches!(name, ServerName::Wildcard(_)))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use metrics::MetricsFlags;
-pub(crate) use nginx::NginxChild;
+pub(crate) use nginx::{NginxChild, NginxHost};
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
 
@@ -207,6 +207,9 @@ pub(crate) struct Render {
     /// Folder to write to; it is made when it does not exist.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    /// The host that nginx.conf is for.
+    #[arg(long, value_enum, default_value_t = NginxHost::Sluice)]
+    pub(crate) nginx_host: NginxHost,
     #[command(flatten)]
     pub(crate) translation: Translation,
     #[command(flatten)]

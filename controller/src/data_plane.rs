@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use sluice_nginx::Settings;
+use sluice_nginx::{Engine, Settings};
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -103,6 +103,9 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
     access_log.iter().for_each(AccessLog::follow);
     let files = access_log.as_ref().map(AccessLog::files);
     let settings = nginx::know(&binary, Settings { requests, access_log: files, ..settings });
+    if let Engine::Kong { cache, .. } = &settings.engine {
+        nginx::prepare_cache(cache)?;
+    }
     let certificates = Certificates::new(settings.certificates(), certificate)?;
     let maps = args.translation.clone();
     let owners =
@@ -131,11 +134,10 @@ fn announce(args: &Run) -> impl Fn() + Clone + Send + use<> {
 
 /// The filter as Envoys get it.
 pub(crate) fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
-    let wasm = || binary::companion(args.filter_wasm.as_deref(), "sluice_filter.wasm", "--filter-wasm");
     Ok(match args.data_plane {
-        DataPlane::Envoy => FilterCode::File(wasm()?),
+        DataPlane::Envoy => FilterCode::File(options::filter_wasm(args)?),
         DataPlane::None => {
-            let filter = wasm()?;
+            let filter = options::filter_wasm(args)?;
             FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
         }
         // There is none to get it; nginx has its own.

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use sluice_filter_config::{Host, PluginConfig};
+use sluice_nginx::Engine;
 use sluice_translate::Options;
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
-use crate::args::{Listeners, Run, Translation};
+use crate::args::{Listeners, NginxHost, Run, Translation};
 use crate::binary;
 
 /// The options of a translation. `others` are ports of ours beside the listeners.
@@ -58,9 +59,8 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
     let upstream = format!("unix:{}", controller.display());
     let at = |port| SocketAddr::new(args.listeners.bind_address, port);
     Ok(sluice_nginx::Settings {
-        module: binary::companion(flags.nginx_module.as_deref(), "libngx_sluice.so", "--nginx-module")?,
-        filter: binary::companion(flags.filter_cwasm.as_deref(), "sluice_filter.cwasm", "--filter-cwasm")?,
-        checkpoint: checkpoint(&upstream, args.child.zone()),
+        engine: engine(args, folder)?,
+        checkpoint: checkpoint(flags.nginx_host, &upstream, args.child.zone()),
         controller,
         http: at(args.listeners.http_port),
         https: at(args.listeners.https_port),
@@ -77,13 +77,44 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
     })
 }
 
+/// What runs the filter, and its files.
+fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
+    let flags = &args.nginx;
+    let module = || binary::companion(flags.nginx_module.as_deref(), "libngx_sluice.so", "--nginx-module");
+    let compiled = flags.filter_cwasm.as_deref();
+    Ok(match flags.nginx_host {
+        NginxHost::Sluice => Engine::Sluice {
+            module: module()?,
+            filter: binary::companion(compiled, "sluice_filter.cwasm", "--filter-cwasm")?,
+        },
+        NginxHost::Kong => Engine::Kong {
+            module: flags.nginx_module.is_some().then(module).transpose()?,
+            filter: filter_wasm(args)?,
+            cache: folder.join("wasmtime.toml"),
+        },
+    })
+}
+
+/// The filter, as it is shipped.
+pub(crate) fn filter_wasm(args: &Run) -> anyhow::Result<PathBuf> {
+    binary::companion(args.filter_wasm.as_deref(), "sluice_filter.wasm", "--filter-wasm")
+}
+
 /// What `sluice render` shows: the places are of no machine, and the same everywhere.
-pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
+pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_nginx::Settings {
     let at = |port| SocketAddr::new(listeners.bind_address, port);
     sluice_nginx::Settings {
-        module: PathBuf::from("libngx_sluice.so"),
-        filter: PathBuf::from("sluice_filter.cwasm"),
-        checkpoint: checkpoint("unix:controller.sock", None),
+        engine: match host {
+            NginxHost::Sluice => {
+                Engine::Sluice { module: "libngx_sluice.so".into(), filter: "sluice_filter.cwasm".into() }
+            }
+            NginxHost::Kong => Engine::Kong {
+                module: None,
+                filter: "sluice_filter.wasm".into(),
+                cache: "wasmtime.toml".into(),
+            },
+        },
+        checkpoint: checkpoint(host, "unix:controller.sock", None),
         controller: PathBuf::from("controller.sock"),
         http: at(listeners.http_port),
         https: at(listeners.https_port),
@@ -103,8 +134,12 @@ pub(crate) fn nginx_anywhere(listeners: &Listeners) -> sluice_nginx::Settings {
 }
 
 /// nginx knows nothing of zones, so the filter is told.
-fn checkpoint(upstream: &str, zone: Option<String>) -> String {
-    let checkpoint = sluice_plugin::checkpoint(Host::Nginx, upstream, "sluice");
+fn checkpoint(host: NginxHost, upstream: &str, zone: Option<String>) -> String {
+    let host = match host {
+        NginxHost::Sluice => Host::Nginx,
+        NginxHost::Kong => Host::NgxWasm,
+    };
+    let checkpoint = sluice_plugin::checkpoint(host, upstream, "sluice");
     let json = PluginConfig { zone, ..checkpoint }.to_json();
     String::from_utf8_lossy(&json).into_owned()
 }

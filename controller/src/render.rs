@@ -59,7 +59,7 @@ fn write(
     // It is made anew at every start; what is rendered never shows a key.
     let certificate = Certificate { chain: String::new(), key: String::new() };
     let settings = options::envoy(&args.listeners, code, certificate);
-    let rendered = sluice_nginx::render(config, &options::nginx_anywhere(&args.listeners));
+    let rendered = sluice_nginx::render(config, &options::nginx_anywhere(&args.listeners, args.nginx_host));
     let nginx = rendered.unserved.iter().map(ToString::to_string).collect();
     write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports(), nginx })?;
     write_json(&out.join("ir.json"), config)?;

@@ -12,6 +12,7 @@ use crate::{request, root};
 
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_vm_start(_root: u32, _configuration_size: usize) -> bool {
+    root::started();
     true
 }
 
@@ -28,12 +29,12 @@ extern "C" fn proxy_on_tick(root: u32) {
 #[unsafe(no_mangle)]
 extern "C" fn proxy_on_http_call_response(
     root: u32,
-    _token: u32,
+    token: u32,
     headers: usize,
     body_size: usize,
     _trailers: usize,
 ) {
-    root::called_back(root, headers, body_size);
+    root::called_back(root, token, headers, body_size);
 }
 
 #[unsafe(no_mangle)]

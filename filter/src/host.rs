@@ -27,6 +27,7 @@ const CLUSTER_HEADER: &str = "x-sluice-cluster";
 const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
 const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
 const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
+const TICKET_VARIABLE: &[u8] = b"ngx.sluice_ticket";
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 const OK: u32 = 0;
@@ -140,10 +141,7 @@ impl Returned {
 
 /// The id of the location that the data plane matched; `None` when it matched none of ours.
 pub(crate) fn location(host: Host) -> Option<String> {
-    let path = match host {
-        Host::Envoy | Host::ManagedEnvoy => ROUTE_NAME,
-        Host::Nginx => LOCATION_VARIABLE,
-    };
+    let path = if host.is_nginx() { LOCATION_VARIABLE } else { ROUTE_NAME };
     property(path).and_then(|value| String::from_utf8(value).ok())
 }
 
@@ -190,7 +188,7 @@ pub(crate) fn route_to(host: Host, backend: &str) -> bool {
     match host {
         Host::Envoy => set_request_header(CLUSTER_HEADER, backend),
         Host::ManagedEnvoy => set_request_header(MANAGED_CLUSTER_HEADER, backend),
-        Host::Nginx => set_property(BACKEND_VARIABLE, backend),
+        Host::Nginx | Host::NgxWasm => set_property(BACKEND_VARIABLE, backend),
     }
 }
 
@@ -199,8 +197,18 @@ pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
     match host {
         Host::Envoy => set_request_header(ENDPOINT_HEADER, endpoints),
         Host::ManagedEnvoy => set_request_header(MANAGED_ENDPOINT_HEADER, endpoints),
-        Host::Nginx => set_property(ENDPOINT_VARIABLE, endpoints),
+        Host::Nginx | Host::NgxWasm => set_property(ENDPOINT_VARIABLE, endpoints),
     }
+}
+
+/// Leaves it where the contexts of retries find it: what was decided belongs to this one.
+pub(crate) fn sign(context: u32) -> bool {
+    set_property(TICKET_VARIABLE, &context.to_string())
+}
+
+/// The context that what was decided for this retry belongs to.
+pub(crate) fn signed() -> Option<u32> {
+    String::from_utf8(property(TICKET_VARIABLE)?).ok()?.parse().ok()
 }
 
 fn set_request_header(name: &str, value: &str) -> bool {
@@ -301,8 +309,8 @@ pub(crate) fn answer_status() -> Option<u16> {
     value.parse().ok()
 }
 
-/// Sends a GET to the controller; the answer comes to the root context that is the current one.
-pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration) -> bool {
+/// Sends a GET to the controller; the answer comes to the root context that is the current one, with this token.
+pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration) -> Option<u32> {
     let headers = pairs::serialise(&[
         (":method", "GET"),
         (":path", path),
@@ -327,7 +335,7 @@ pub(crate) fn get(upstream: &str, authority: &str, path: &str, timeout: Duration
             &mut token,
         )
     };
-    status == OK
+    (status == OK).then_some(token)
 }
 
 /// Writes a line to the host's log.

@@ -20,7 +20,7 @@ impl Observation {
     pub(crate) fn of(host: Host, watch: Watch) -> Self {
         match host {
             Host::Envoy | Host::ManagedEnvoy => Observation::by_envoy(watch),
-            Host::Nginx => Observation::by_nginx(watch),
+            Host::Nginx | Host::NgxWasm => Observation::by_nginx(watch),
         }
     }
 
@@ -73,7 +73,7 @@ impl Observation {
 pub(crate) fn answering_endpoint(host: Host) -> Option<String> {
     match host {
         Host::Envoy | Host::ManagedEnvoy => text(b"upstream\0address"),
-        Host::Nginx => Some(attempts(&text(b"ngx.upstream_addr")?).last()?.to_owned()),
+        Host::Nginx | Host::NgxWasm => Some(attempts(&text(b"ngx.upstream_addr")?).last()?.to_owned()),
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn answering_endpoint(host: Host) -> Option<String> {
 pub(crate) fn is_https(host: Host) -> bool {
     match host {
         Host::Envoy | Host::ManagedEnvoy => text(b"connection\0tls_version").is_some(),
-        Host::Nginx => text(b"ngx.https").as_deref() == Some("on"),
+        Host::Nginx | Host::NgxWasm => text(b"ngx.https").as_deref() == Some("on"),
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn is_https(host: Host) -> bool {
 pub(crate) fn own_zone(host: Host) -> Option<String> {
     match host {
         Host::Envoy | Host::ManagedEnvoy => text(b"xds\0node\0locality\0zone"),
-        Host::Nginx => None,
+        Host::Nginx | Host::NgxWasm => None,
     }
 }
 

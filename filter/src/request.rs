@@ -36,6 +36,8 @@ pub(crate) fn gone(context: u32) {
 #[derive(Debug, Default)]
 pub(crate) struct Open {
     waiting: Vec<u32>,
+    /// Those that wait for the answer of a call of their own, by its token.
+    asking: FxHashMap<u32, u32>,
     tickets: FxHashMap<u32, Ticket>,
     counted: FxHashMap<u32, Client>,
 }
@@ -53,6 +55,26 @@ impl Open {
     /// All that wait; they do so no more.
     pub(crate) fn waiting(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.waiting)
+    }
+
+    /// This one is paused until its own call is answered.
+    pub(crate) fn ask(&mut self, token: u32, context: u32) {
+        self.asking.insert(token, context);
+    }
+
+    /// Whose call it was; it asks no more.
+    pub(crate) fn asked(&mut self, token: u32) -> Option<u32> {
+        if self.asking.is_empty() {
+            return None;
+        }
+        self.asking.remove(&token)
+    }
+
+    /// A retry goes on with what was decided for the first attempt.
+    pub(crate) fn hand_over(&mut self, first: u32, retry: u32) {
+        if let Some(ticket) = self.tickets.remove(&first) {
+            self.tickets.insert(retry, ticket);
+        }
     }
 
     /// What was decided for this one comes back at its end.
@@ -83,6 +105,9 @@ impl Open {
     pub(crate) fn close(&mut self, context: u32) -> Option<Ticket> {
         if !self.waiting.is_empty() {
             self.waiting.retain(|&waiting| waiting != context);
+        }
+        if !self.asking.is_empty() {
+            self.asking.retain(|_, &mut asking| asking != context);
         }
         self.tickets.remove(&context)
     }

@@ -51,7 +51,9 @@ impl<'a> View<'a> {
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
     fn single(&self, name: &str) -> Option<Vec<u8>> {
         match self.host {
-            Host::Nginx => host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes()),
+            Host::Nginx | Host::NgxWasm => {
+                host::property(format!("ngx.http_{}", name.replace('-', "_")).as_bytes())
+            }
             Host::Envoy | Host::ManagedEnvoy => host::request_header(name),
         }
     }
@@ -74,7 +76,7 @@ impl<'a> View<'a> {
 
 impl Request for View<'_> {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        if self.host != Host::Nginx && self.expected.get() >= View::MANY {
+        if !self.host.is_nginx() && self.expected.get() >= View::MANY {
             return self.joined(name);
         }
         if name == "cookie" {
@@ -101,7 +103,7 @@ impl Request for View<'_> {
 
     /// nginx counts itself, by `limit_conn`.
     fn enters(&self, limit: &ConnectionLimit) -> bool {
-        if self.host == Host::Nginx || self.is_redirected() {
+        if self.host.is_nginx() || self.is_redirected() {
             return true;
         }
         let address = connections::address(&self.fact(Fact::ClientAddress).unwrap_or_default());
@@ -126,7 +128,7 @@ impl Request for View<'_> {
     /// nginx has the variables themselves.
     fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
         match self.host {
-            Host::Nginx => {
+            Host::Nginx | Host::NgxWasm => {
                 let path = format!("ngx.{variable}");
                 out.extend_from_slice(&host::property(path.as_bytes()).unwrap_or_default());
             }

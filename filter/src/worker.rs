@@ -10,6 +10,7 @@ use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp, Ver
 
 use crate::request::Open;
 use crate::rng::SplitMix64;
+use crate::root::TICK;
 use crate::view::View;
 use crate::{host, observation};
 
@@ -41,6 +42,9 @@ pub(crate) struct Worker {
     connections: Connections,
     give_up: Option<Timestamp>,
     unknown_locations: Option<u32>,
+    /// Whether the host has started this VM, and not only put it in the place of another.
+    is_started: bool,
+    configured: Timestamp,
 }
 
 thread_local! {
@@ -65,7 +69,21 @@ impl Worker {
             open: Open::default(),
             give_up: None,
             unknown_locations: None,
+            is_started: false,
+            configured: Timestamp::default(),
         }
+    }
+
+    pub(crate) fn started(&mut self) {
+        self.is_started = true;
+    }
+
+    /// Whether a tick is one for this VM. After a trap, ngx_wasm_module goes on with the timers of the VM before, and takes
+    /// a call that such a one makes for a second trap, until the new timer has come for the first time.
+    pub(crate) fn trusts_ticks(&self) -> bool {
+        self.host != Host::NgxWasm
+            || self.is_started
+            || host::now() >= self.configured.after(TICK.saturating_mul(2))
     }
 
     /// Takes a checkpoint. `false` refuses it, and the host keeps the last good one.
@@ -89,14 +107,25 @@ impl Worker {
             return refuse(&format!("plugin configuration: {error}"));
         }
         self.host = data_plane;
+        if data_plane == Host::NgxWasm && !self.is_started {
+            self.configured = host::now();
+        }
         self.control = config.control;
-        self.unknown_locations = host::counter("sluice.unknown_locations");
+        // A worker of ngx_wasm_module dies of it where nginx.conf does not say how many there are.
+        let counts = data_plane != Host::NgxWasm;
+        self.unknown_locations = counts.then(|| host::counter("sluice.unknown_locations")).flatten();
         true
     }
 
     /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
     pub(crate) fn polls_at_once(&self) -> bool {
-        self.host != Host::Nginx
+        !self.host.is_nginx()
+    }
+
+    /// Whether this host lets the answer of a call send the next one. In ngx_wasm_module a call of the root context takes
+    /// its memory with it when it ends, and a worker dies of another one: there the next tick sends it.
+    pub(crate) fn polls_in_answers(&self) -> bool {
+        self.host != Host::NgxWasm
     }
 
     /// Sends the next poll when one is due.
@@ -107,7 +136,7 @@ impl Worker {
             return;
         }
         let path = self.feed.path(self.tables.version());
-        if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT) {
+        if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT).is_some() {
             self.feed.sent();
         } else {
             self.feed.ended(Verdict::Failed, now);
@@ -154,7 +183,11 @@ impl Worker {
 
     /// Decides a request that has just arrived.
     pub(crate) fn handle(&mut self, context: u32) -> Fate {
-        let Some(location) = host::location(self.host) else {
+        let location = host::location(self.host);
+        if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
+            return self.go_on(context);
+        }
+        let Some(location) = location else {
             host::forward_anywhere(self.host);
             return Fate::GoesOn;
         };
@@ -162,6 +195,14 @@ impl Worker {
             return Fate::Waits;
         }
         self.decide(context, &location)
+    }
+
+    /// A retry in a context of its own: the candidates are there already.
+    fn go_on(&mut self, retry: u32) -> Fate {
+        if let Some(first) = host::signed() {
+            self.open.hand_over(first, retry);
+        }
+        Fate::GoesOn
     }
 
     fn apply(&mut self, update: Update) -> Result<(), Refused> {
@@ -192,6 +233,9 @@ impl Worker {
                     host::route_to(self.host, backend);
                 }
                 host::forward_to(self.host, forward.candidates);
+                if self.host == Host::NgxWasm && forward.ticket.is_some() {
+                    host::sign(context);
+                }
                 self.open.keep(context, forward.ticket);
                 Fate::GoesOn
             }
@@ -218,11 +262,32 @@ impl Worker {
     fn may_wait(&mut self, context: u32) -> bool {
         let now = host::now();
         let give_up = *self.give_up.get_or_insert(now.after(PATIENCE));
-        if self.control.is_none() || now >= give_up {
-            return false;
+        let Some(control) = self.control.as_ref().filter(|_| now < give_up) else { return false };
+        if self.host != Host::NgxWasm {
+            self.open.wait(context);
+            return true;
         }
-        self.open.wait(context);
-        true
+        let path = self.feed.path(None);
+        let token = host::get(&control.upstream, &control.authority, &path, PATIENCE);
+        if let Some(token) = token {
+            self.open.ask(token, context);
+        }
+        token.is_some()
+    }
+
+    /// The request whose own call has this token.
+    pub(crate) fn asked(&mut self, token: u32) -> Option<u32> {
+        self.open.asked(token)
+    }
+
+    /// The answer for a request that waited: the host resumes it when this returns. The poll may have been quicker.
+    pub(crate) fn answered_itself(&mut self, context: u32, status: Option<u16>, body: &[u8]) {
+        if self.tables.version().is_none() && status == Some(200) {
+            self.take_log(body);
+        }
+        if let Some(location) = host::location(self.host) {
+            self.decide(context, &location);
+        }
     }
 
     /// Sets the cookie of a new session, now that it is known which endpoint answered.

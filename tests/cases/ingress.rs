@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use sluice_tests::artifacts::repository;
+use sluice_tests::artifacts::{self, repository};
 use sluice_tests::cases::expected::ExpectedFailures;
 use sluice_tests::cases::file::CaseFile;
 use sluice_tests::cases::{self, Selection};
@@ -51,7 +51,8 @@ async fn play(area: &str, data_plane: &str) -> Result<()> {
     let selection = Selection { areas: vec![area.to_owned()], data_plane, ..Selection::default() };
     let summary = cases::play(&file, &selection, |_| {}).await?;
     let surprises = expected.surprises(&summary);
-    ensure!(surprises.is_empty(), "{summary}; not as listed:\n{}", surprises.join("\n"));
+    let host = artifacts::nginx_host();
+    ensure!(surprises.is_empty(), "{summary} ({host}); not as listed:\n{}", surprises.join("\n"));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
+use sluice_tests::certificate::{Pair, presented, presents};
 use sluice_tests::connection::Connection;
 use sluice_tests::dial::Dial;
 use sluice_tests::echo::{Echo, EchoIdentity, Journal, Setup, Speaks};
@@ -11,8 +12,6 @@ use sluice_tests::ports::Network;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::tls::server_config;
 use sluice_tests::wait;
-
-use crate::certificate::{Pair, presented, presents};
 
 const SECURE: &str = "secure.test";
 const WEB: &str = "web.test";

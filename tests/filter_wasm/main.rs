@@ -7,6 +7,7 @@ mod connections;
 mod decisions;
 mod feed;
 mod hash;
+mod ngx_wasm;
 mod outcomes;
 mod sessions;
 

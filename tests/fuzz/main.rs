@@ -56,8 +56,7 @@ fn envoy() -> sluice_xds::Settings {
 
 fn nginx() -> sluice_nginx::Settings {
     sluice_nginx::Settings {
-        module: "m.so".into(),
-        filter: "f.cwasm".into(),
+        engine: sluice_nginx::Engine::Sluice { module: "m.so".into(), filter: "f.cwasm".into() },
         controller: "c.sock".into(),
         checkpoint: "{}".to_owned(),
         http: ([127, 0, 0, 1], 8080).into(),

@@ -4,62 +4,22 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result, ensure};
-use rcgen::{CertificateParams, KeyPair};
-use serde_json::json;
+use sluice_tests::certificate::{Pair, presented, presents};
 use sluice_tests::connection::Connection;
-use sluice_tests::manifests::{Ingress, Manifests};
-use sluice_tests::sluice::{Options, Sluice};
-use sluice_tests::wait;
+use sluice_tests::sluice::Options;
 
 use crate::managed::reloads;
+use crate::rotation::{Many, Rotation};
 use crate::site::{HOST, Site, page};
-
-/// A certificate that is good for these names.
-struct Pair {
-    der: Vec<u8>,
-    key: String,
-}
-
-/// Puts a new one into a Secret.
-fn renew(manifests: &Manifests, secret: &str, names: &[&str]) -> Result<Pair> {
-    let key = KeyPair::generate()?;
-    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let certificate = CertificateParams::new(names)?.self_signed(&key)?;
-    let key = key.serialize_pem();
-    manifests.object(&json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"namespace": "default", "name": secret},
-        "type": "kubernetes.io/tls",
-        "stringData": {"tls.crt": certificate.pem(), "tls.key": key},
-    }))?;
-    Ok(Pair { der: certificate.der().to_vec(), key })
-}
-
-fn ingress(manifests: &Manifests, name: &str, host: &str, secret: &str) -> Result<()> {
-    let mut object = Ingress::new("default", name).host(host).path("/", "web", 80).to_json();
-    object["spec"]["tls"] = json!([{"hosts": [host], "secretName": secret}]);
-    manifests.object(&object)
-}
-
-/// Waits until a client that asks for this name sees this certificate.
-async fn presents(sluice: &Sluice, name: &str, pair: &Pair) -> Result<()> {
-    let sees = async || {
-        let connection = Connection::open_tls(sluice.https(), name).await.ok()?;
-        (connection.certificate() == Some(pair.der.as_slice())).then_some(())
-    };
-    let what = format!("{name} to present its certificate");
-    wait::until(&what, sees).await.map(drop).with_context(|| sluice.log().tail())
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_certificate_is_presented_without_a_reload() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    ingress(&site.manifests, "web", HOST, "exact")?;
-    ingress(&site.manifests, "wild", "*.wild.test", "wild")?;
-    renew(&site.manifests, "exact", &[HOST])?;
-    let wild = renew(&site.manifests, "wild", &["*.wild.test"])?;
-    let default = renew(&site.manifests, "default", &["default.test"])?;
+    site.manifests.object(&presented("web", HOST, "exact"))?;
+    site.manifests.object(&presented("wild", "*.wild.test", "wild"))?;
+    Pair::renew(&site.manifests, "exact", &[HOST])?;
+    let wild = Pair::renew(&site.manifests, "wild", &["*.wild.test"])?;
+    let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
     let arguments = ["--default-ssl-certificate", "default/default"].map(str::to_owned).into();
     let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
     presents(&sluice, "a.wild.test", &wild).await?;
@@ -67,7 +27,7 @@ async fn a_new_certificate_is_presented_without_a_reload() -> Result<()> {
         presents(&sluice, nobodys, &default).await?;
     }
     for _ in 0..3 {
-        let exact = renew(&site.manifests, "exact", &[HOST])?;
+        let exact = Pair::renew(&site.manifests, "exact", &[HOST])?;
         presents(&sluice, HOST, &exact).await?;
     }
     let mut connection = Connection::open_tls(sluice.https(), HOST).await?;
@@ -79,8 +39,8 @@ async fn a_new_certificate_is_presented_without_a_reload() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_is_in_a_private_file_and_nowhere_else() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    ingress(&site.manifests, "web", HOST, "exact")?;
-    let exact = renew(&site.manifests, "exact", &[HOST])?;
+    site.manifests.object(&presented("web", HOST, "exact"))?;
+    let exact = Pair::renew(&site.manifests, "exact", &[HOST])?;
     let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
     presents(&sluice, HOST, &exact).await?;
     let folder = sluice.run_dir().join("nginx");
@@ -92,5 +52,31 @@ async fn a_key_is_in_a_private_file_and_nowhere_else() -> Result<()> {
     for file in fs::read_dir(folder.join("certificates"))? {
         ensure!(mode(file?.path())? == 0o600);
     }
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_changes_under_open_connections() -> Result<()> {
+    let rotation = Rotation::start().await?;
+    let sluice = rotation.options().data_plane("nginx").start().await?;
+    rotation.renews_under_open_connections(&sluice).await?;
+    ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
+    sluice.stop()
+}
+
+/// Whether a host has a certificate of its own is in nginx.conf: nginx reloads for that, and ends idle connections.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate() -> Result<()> {
+    let rotation = Rotation::start().await?;
+    let sluice = rotation.options().data_plane("nginx").start().await?;
+    rotation.falls_back_and_recovers(&sluice, None).await?;
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_hosts_present_a_certificate_each() -> Result<()> {
+    let many = Many::start().await?;
+    let sluice = Options::new(&many.site.manifests).data_plane("nginx").start().await?;
+    many.present_their_own(&sluice).await?;
     sluice.stop()
 }

@@ -1,7 +1,6 @@
 //! `nginx-wasm/drop-in`, as it is, but on ports and pods of the test's own.
 
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use sluice_tests::artifacts::{self, repository};
@@ -13,9 +12,6 @@ use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
 
 use crate::site::{HOST, Site};
-
-/// An nginx with Kong's module; without it the lines that are its own stand for ours.
-const KONGS: &str = "SLUICE_NGX_WASM";
 
 struct Example {
     site: Site,
@@ -33,7 +29,7 @@ impl Example {
         let text = replace(&text, "listen 8080", &format!("listen {}", port.addr()))?;
         let text = replace(&text, "127.0.0.1:18000", &sluice.xds().to_string())?;
         let text = replace(&text, "shop.example", HOST)?;
-        let kongs = env::var_os(KONGS).map(PathBuf::from).filter(|_| file == "kong.conf");
+        let kongs = artifacts::ngx_wasm().filter(|_| file == "kong.conf");
         let text = match &kongs {
             Some(_) => replace(&text, "sluice_filter.wasm", &path(&artifacts::filter()?))?,
             None if file == "kong.conf" => ours(&kongs_as_ours(&text)?)?,
@@ -65,7 +61,7 @@ impl Example {
         waited.map(drop).with_context(|| self.nginx.log().tail())
     }
 
-    /// What every host does: the filter's choice, a retry, and a location that is not Sluice's.
+    /// What every host does: the filter's choice, a retry, an end of those, and a location that is not Sluice's.
     async fn play(mut self) -> Result<()> {
         self.site.endpoints(&[1, 2])?;
         self.answers(&["web-1", "web-2"]).await?;
@@ -74,6 +70,9 @@ impl Example {
             let page = http::get(self.port.addr(), HOST, "/").await?;
             ensure!(page.pod() == Some("web-2"), "{page:?}");
         }
+        self.site.pods[2].stop().await;
+        let page = http::get(self.port.addr(), HOST, "/").await?;
+        ensure!(page.status == 502, "{page:?}");
         let status = http::send(self.port.addr(), &Request::get("any.test", "/status")).await?;
         ensure!(status.text() == "mine\n", "{status:?}");
         self.nginx.stop()?;
@@ -116,6 +115,6 @@ async fn an_nginx_of_the_operators_takes_the_filter_with_a_few_lines() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_lines_for_kongs_host_lead_to_the_choice_and_once_to_the_next() -> Result<()> {
+async fn the_lines_for_kongs_host_lead_to_the_choice_and_on_to_the_next() -> Result<()> {
     Example::start("kong.conf").await?.play().await
 }

@@ -1,6 +1,7 @@
 //! The nginx module in the distribution's nginx, with a configuration by hand: what an operator would write.
 
 mod access_log;
+mod again;
 mod bodies;
 mod certificates;
 mod client_certificates;
@@ -28,6 +29,8 @@ mod pooled_pod;
 mod ports;
 mod reload;
 mod retries;
+#[path = "../e2e/rotation.rs"]
+mod rotation;
 mod routing;
 mod shutdown;
 #[path = "../e2e/site.rs"]

@@ -134,7 +134,7 @@ const UNHEARD_OF: &str = "unheard-of";
 /// An nginx that refuses one word.
 fn picky() -> Result<(TempDir, PathBuf)> {
     let folder = TempDir::new()?;
-    let (script, nginx) = (folder.path().join("nginx"), artifacts::nginx()?);
+    let (script, nginx) = (folder.path().join("nginx"), artifacts::managed_nginx()?);
     let refuses = format!(
         "for last; do :; done; case \" $* \" in *\" -t \"*) ! grep -q {UNHEARD_OF} \"$last\" || exit 1;; esac"
     );

@@ -61,6 +61,22 @@ pub fn nginx_stream_module() -> Result<Option<PathBuf>> {
     Ok(folders.map(|folder| folder.join("ngx_stream_module.so")).into_iter().find(|file| file.is_file()))
 }
 
+/// An nginx with Kong's ngx_wasm_module, `SLUICE_NGX_WASM`: where it is set, managed nginx runs there.
+pub fn ngx_wasm() -> Option<PathBuf> {
+    env::var_os("SLUICE_NGX_WASM").map(PathBuf::from)
+}
+
+/// The nginx that a controller runs: that one, or the distribution's with our module.
+pub fn managed_nginx() -> Result<PathBuf> {
+    ngx_wasm().map_or_else(nginx, Ok)
+}
+
+/// What runs the filter in a managed nginx, for whoever reads the output.
+pub fn nginx_host() -> String {
+    let kongs = |binary: PathBuf| format!("Kong's ngx_wasm_module ({})", binary.display());
+    ngx_wasm().map_or_else(|| "Sluice's module".to_owned(), kongs)
+}
+
 /// Envoy: `ENVOY_BINARY`, or the one that `cargo xtask setup` installed.
 pub fn envoy() -> Result<PathBuf> {
     find("ENVOY_BINARY", installed_envoy().unwrap_or_else(|| target().join("envoy-venv")), "Envoy")

@@ -1,10 +1,12 @@
-//! One request over HTTP/2, as a browser or a gRPC client sends it.
+//! Requests over HTTP/2, as a browser or a gRPC client sends them.
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2::{self, SendRequest};
 use hyper::header::{CONTENT_TYPE, HOST, TE};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::task::AbortHandle;
 
 use crate::dial::Stream;
 use crate::http::{Request, Response};
@@ -12,25 +14,48 @@ use crate::http::{Request, Response};
 /// A gRPC message without content: not compressed, no bytes.
 const EMPTY_MESSAGE: &[u8] = &[0; 5];
 
-/// Sends a request and reads the answer; trailers end up among the headers. `grpc` makes it a unary call.
-pub async fn send(stream: Box<dyn Stream>, request: &Request, secure: bool, grpc: bool) -> Result<Response> {
-    let io = TokioIo::new(stream);
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.context("HTTP/2")?;
-    let connection = tokio::spawn(connection);
-    let mut response = sender.send_request(to_hyper(request, secure, grpc)?).await.context("send")?;
-    let mut answer = Response { status: response.status().as_u16(), ..Response::default() };
-    answer.headers.extend(pairs(response.headers()));
-    while let Some(frame) = response.body_mut().frame().await {
-        let frame = frame.context("receive")?;
-        if let Some(data) = frame.data_ref() {
-            answer.body.extend_from_slice(data);
-        } else if let Some(trailers) = frame.trailers_ref() {
-            answer.headers.extend(pairs(trailers));
-        }
+/// An open connection, for one request after the other.
+#[derive(Debug)]
+pub struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    running: AbortHandle,
+}
+
+impl Connection {
+    /// Begins HTTP/2 on a stream.
+    pub async fn open(stream: Box<dyn Stream>) -> Result<Connection> {
+        let (sender, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.context("HTTP/2")?;
+        Ok(Connection { sender, running: tokio::spawn(connection).abort_handle() })
     }
-    connection.abort();
-    Ok(answer)
+
+    /// Sends a request and reads the answer; trailers end up among the headers. `grpc` makes it a unary call.
+    pub async fn send(&mut self, request: &Request, secure: bool, grpc: bool) -> Result<Response> {
+        let sent = self.sender.send_request(to_hyper(request, secure, grpc)?);
+        let mut response = sent.await.context("send")?;
+        let mut answer = Response { status: response.status().as_u16(), ..Response::default() };
+        answer.headers.extend(pairs(response.headers()));
+        while let Some(frame) = response.body_mut().frame().await {
+            let frame = frame.context("receive")?;
+            if let Some(data) = frame.data_ref() {
+                answer.body.extend_from_slice(data);
+            } else if let Some(trailers) = frame.trailers_ref() {
+                answer.headers.extend(pairs(trailers));
+            }
+        }
+        Ok(answer)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}
+
+/// Sends one request on a connection of its own.
+pub async fn send(stream: Box<dyn Stream>, request: &Request, secure: bool, grpc: bool) -> Result<Response> {
+    Connection::open(stream).await?.send(request, secure, grpc).await
 }
 
 fn to_hyper(request: &Request, secure: bool, grpc: bool) -> Result<hyper::Request<Full<Bytes>>> {

@@ -14,6 +14,7 @@
 pub mod apiserver;
 pub mod artifacts;
 pub mod cases;
+pub mod certificate;
 pub mod connection;
 pub mod data_plane;
 pub mod dial;

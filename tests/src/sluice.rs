@@ -185,8 +185,12 @@ impl Options {
     fn programs(&self, command: &mut Command) -> Result<()> {
         if self.data_plane == "nginx" {
             command.arg("--nginx-workers").arg(self.workers.to_string());
-            let nginx = self.nginx.clone().map_or_else(artifacts::nginx, Ok)?;
+            let nginx = self.nginx.clone().map_or_else(artifacts::managed_nginx, Ok)?;
             command.arg("--nginx-binary").arg(nginx);
+            if artifacts::ngx_wasm().is_some() {
+                command.args(["--nginx-host", "kong"]);
+                return Ok(());
+            }
             command.arg("--nginx-module").arg(artifacts::nginx_module()?);
             command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
         } else {

@@ -124,6 +124,10 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
     }
+    match env::var("SLUICE_NGX_WASM") {
+        Ok(binary) => say(&format!("  managed nginx: Kong's ngx_wasm_module ({binary})")),
+        Err(_) => say("  managed nginx: Sluice's module (SLUICE_NGX_WASM names an nginx with Kong's)"),
+    }
     let mut runner = runner();
     prepared.export(&mut runner);
     nginx.export(&mut runner);

@@ -13,6 +13,7 @@ use crate::errors::{self, Page};
 use crate::expression::template;
 use crate::files::{self, Pinned};
 use crate::guard::GuardConf;
+use crate::kong::Again;
 use crate::limits::{self, ConnectionLimit, Limit};
 use crate::location::pattern;
 use crate::redirect::{self, Answer};
@@ -56,6 +57,8 @@ pub(crate) struct Forward {
     pub(crate) clients: Option<Clients>,
     pub(crate) tls: Option<Tls>,
     pub(crate) scheme: &'static str,
+    /// What follows when a pod fails, where nginx itself does not see to that.
+    pub(crate) again: Option<Again>,
     /// Who is asked: an upstream of ours or a host outside of the cluster.
     pub(crate) target: Target,
 }
@@ -66,6 +69,10 @@ pub(crate) enum Target {
     Pods(String),
     /// Pods that speak as the client does: those of plain http, and those of https.
     ByScheme(String, String),
+    /// The candidate whose turn it is, in Kong's host.
+    Candidate,
+    /// The same, spoken to as the client does.
+    CandidateByScheme,
     /// A name for DNS and a port. In a variable, or nginx would not start while DNS does not know it.
     Outside(Value),
 }
@@ -88,7 +95,12 @@ const GRPC: &str = "grpc";
 const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
 
 impl Forward {
-    pub(crate) fn new(location: &Location, id: &BackendId, host: Host<'_>, scene: Scene<'_>) -> Self {
+    pub(crate) fn new(
+        (location, at): (&Location, &str),
+        id: &BackendId,
+        host: Host<'_>,
+        scene: Scene<'_>,
+    ) -> Self {
         let (policy, edge) = (&location.policy, &scene.config.edge);
         let transport = upstream::transport(id, scene.config);
         let for_https = upstream::transport(location.for_https.as_ref().unwrap_or(id), scene.config);
@@ -129,6 +141,7 @@ impl Forward {
             clients: Clients::of(location, edge).or_else(around),
             tls: transport.tls.as_ref().or(for_https.tls.as_ref()).map(|tls| Tls::new(tls, scene)),
             scheme,
+            again: Again::of((location, at), host, scene),
             target: target((id, &transport), &for_https, scene),
         }
     }
@@ -207,6 +220,8 @@ fn target((id, transport): (&BackendId, &Transport), for_https: &Transport, scen
     let upstream = |transport| upstream::name(transport, scene.config);
     match scene.config.backends.get(id).and_then(|backend| backend.outside.as_ref()) {
         Some(outside) => Target::Outside(value(upstream::place(outside))),
+        None if scene.settings.engine.is_kongs() && transport == for_https => Target::Candidate,
+        None if scene.settings.engine.is_kongs() => Target::CandidateByScheme,
         None if transport == for_https => Target::Pods(upstream(transport)),
         None => Target::ByScheme(upstream(transport), upstream(for_https)),
     }

@@ -10,9 +10,10 @@ use crate::access_log::Written;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
 use crate::conf::{Value, Word, word};
+use crate::kong::{self, KongConf};
 use crate::limits::{self, Zone};
 use crate::server::{Scene, ServerConf};
-use crate::settings::Settings;
+use crate::settings::{Engine, Settings};
 use crate::streams::StreamConf;
 use crate::tls::TlsConf;
 use crate::told::{self, Clients, Line, client_header, client_variable};
@@ -31,8 +32,10 @@ const USUAL_CIPHERS: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-
 #[template(path = "main.conf")]
 struct MainConf<'a> {
     settings: &'a Settings,
-    module: Word,
-    filter: Word,
+    module: Option<Word>,
+    /// Our module's filter; `None` where Kong's host has it.
+    filter: Option<Word>,
+    kong: Option<KongConf>,
     checkpoint: Vec<Word>,
     user: Option<Word>,
     workers: String,
@@ -76,11 +79,17 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let access_log = Written::of_requests(&config.edge.log, settings);
     let scene = Scene { config, settings, logs: access_log.is_some() };
     let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
+    unserved.extend(kong::unserved_of_all(config, settings));
     let file = |path: &std::path::Path| word(path.display());
+    let (module, filter) = match &settings.engine {
+        Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
+        Engine::Kong { module, .. } => (module.as_deref().map(file), None),
+    };
     let main = MainConf {
         settings,
-        module: file(&settings.module),
-        filter: file(&settings.filter),
+        module,
+        filter,
+        kong: KongConf::of(config, settings),
         checkpoint: parts(&settings.checkpoint),
         user: settings.user.as_ref().map(word),
         workers: settings.workers.map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
@@ -93,7 +102,7 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::of(&config.edge.blocked),
         zones,
-        upstreams: upstream::all(config),
+        upstreams: upstream::all(config, settings),
         servers,
         streams: StreamConf::of(config, settings, unserved),
     };

@@ -1,4 +1,4 @@
-//! nginx.conf for an nginx with our module.
+//! nginx.conf for an nginx with our module, or with Kong's (`kong.rs`).
 //!
 //! ```text
 //!   ir::Config --> http {}: maps, headers, the filter, one upstream for all pods
@@ -25,6 +25,7 @@ mod files;
 mod forward;
 pub mod guard;
 mod http;
+mod kong;
 mod limits;
 mod location;
 mod mirror;
@@ -44,7 +45,7 @@ use std::path::{Path, PathBuf};
 
 use sluice_ir::{Config, Sensitive};
 
-pub use settings::{AccessLog, OpenSsl, Settings, Streams};
+pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
 pub use streams::pods;
 pub use unserved::{Part, Unserved};
 

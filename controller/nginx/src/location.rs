@@ -62,7 +62,10 @@ impl LocationConf {
             _ if is_closed => Content::Denied,
             Action::Denied => Content::Denied,
             Action::Redirect(redirect) => Content::Redirect(redirect::answer(redirect)),
-            Action::Forward(id) => Content::Forward(Box::new(Forward::new(location, id, host, scene))),
+            Action::Forward(id) => {
+                let at = format!("{sign}{path}");
+                Content::Forward(Box::new(Forward::new((location, &at), id, host, scene)))
+            }
         };
         let required = |clients: &ClientCertificates| clients.demand == Demand::Required;
         let certified = host.server.clients.as_ref().is_some_and(required);

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 /// Where things are on the machine that nginx runs on.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// `libngx_sluice.so`.
-    pub module: PathBuf,
-    /// The filter, as `sluice-compile` wrote it.
-    pub filter: PathBuf,
+    /// What runs the filter.
+    pub engine: Engine,
     /// The filter's configuration; it says where the controller is.
     pub checkpoint: String,
     /// The controller's socket, where nginx asks who may come in.
@@ -54,6 +52,35 @@ pub struct Streams {
     pub module: Option<PathBuf>,
     /// It can take the client's address from a PROXY header.
     pub believes_headers: bool,
+}
+
+/// What runs the filter in nginx.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Our module, for a stock nginx.
+    Sluice {
+        /// `libngx_sluice.so`.
+        module: PathBuf,
+        /// The filter, as `sluice-compile` wrote it.
+        filter: PathBuf,
+    },
+    /// Kong's ngx_wasm_module.
+    Kong {
+        /// Where that is not a part of the program.
+        module: Option<PathBuf>,
+        /// The filter, as it is shipped.
+        filter: PathBuf,
+        /// What wasmtime is told of its cache, so that workers need not compile.
+        cache: PathBuf,
+    },
+}
+
+impl Engine {
+    /// Whether it is Kong's.
+    #[must_use]
+    pub fn is_kongs(&self) -> bool {
+        matches!(self, Engine::Kong { .. })
+    }
 }
 
 /// A version of OpenSSL.

@@ -16,6 +16,7 @@ use crate::unserved::{Part, Unserved};
 
 const NO_MODULE: &str = "nginx's stream module, which is not there: install it (Debian: libnginx-mod-stream), or use an \
     nginx that is built --with-stream";
+const NOT_OURS: &str = "the module of Sluice, which chooses the pods of connections without HTTP";
 const NO_HEADERS: &str =
     "an nginx that is built --with-stream_realip_module, because a PROXY header is to be read";
 const NO_RESOLVER: &str = "a resolver in /etc/resolv.conf for the Service's external name, got none";
@@ -96,6 +97,9 @@ impl Port {
         config: &Config,
         settings: &Settings,
     ) -> Result<Self, &'static str> {
+        if settings.engine.is_kongs() {
+            return Err(NOT_OURS);
+        }
         let streams = settings.streams.as_ref().ok_or(NO_MODULE)?;
         if stream.proxy_protocol && !streams.believes_headers {
             return Err(NO_HEADERS);

@@ -11,7 +11,7 @@ use sluice_ir::{
 use crate::server::{Host, Scene};
 use crate::tls::ClientTls;
 use crate::upstream::transport;
-use crate::{errors, mirror};
+use crate::{errors, kong, mirror};
 
 /// What something belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +93,7 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
         } else if mirror::needs_dns(location, scene.config) && scene.settings.resolvers.is_empty() {
             add("mirror-target: the machine has no resolver, so there are no copies", false);
         }
+        kong::unserved(main, location, scene).into_iter().for_each(|what| add(what, false));
         let outside = scene.config.backends.get(main).is_some_and(|backend| backend.outside.is_some());
         if outside && !location.canaries.is_empty() {
             add("a canary of a Service with an external name", false);

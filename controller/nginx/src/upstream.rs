@@ -6,6 +6,8 @@ use std::num::NonZeroU32;
 
 use sluice_ir::{BackendId, Config, Keep, Outside, Protocol, Transport, UpstreamTls};
 
+use crate::settings::Settings;
+
 /// What makes connections different.
 type Kind<'a> = (Protocol, Option<&'a UpstreamTls>);
 
@@ -26,7 +28,11 @@ const USUAL_REQUESTS: u32 = 10_000;
 const USUAL_LIFETIME: u32 = 3600;
 
 /// Every upstream.
-pub(crate) fn all(config: &Config) -> Vec<Upstream> {
+pub(crate) fn all(config: &Config, settings: &Settings) -> Vec<Upstream> {
+    if settings.engine.is_kongs() {
+        // Nothing there connects to addresses that only the filter knows, and keeps the connections.
+        return Vec::new();
+    }
     let usual = ("sluice_pods".to_owned(), USUAL);
     let unusual = unusual(config).into_iter().enumerate();
     let named = unusual.map(|(number, kind)| (numbered(number), kind));

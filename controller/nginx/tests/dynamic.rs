@@ -7,7 +7,7 @@ use sluice_ir::{
     Action, Backend, BackendId, Canary, CanaryRules, Config, Endpoint, LoadBalance, Location, PathMatch,
     Server, ServerName,
 };
-use sluice_nginx::render;
+use sluice_nginx::{Engine, Settings, render};
 
 mod common;
 
@@ -27,7 +27,17 @@ fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
 
 #[test]
 fn endpoints_balancers_and_canaries_are_not_in_it() {
-    let text = |backend, canaries| render(&config(backend, canaries), &settings()).text;
+    for engine in [settings().engine, kong()] {
+        is_dynamic(&Settings { engine, ..settings() });
+    }
+}
+
+fn kong() -> Engine {
+    Engine::Kong { module: None, filter: "f.wasm".into(), cache: "c.toml".into() }
+}
+
+fn is_dynamic(settings: &Settings) {
+    let text = |backend, canaries| render(&config(backend, canaries), settings).text;
     let plain = text(Backend::default(), Vec::new());
     let endpoints = vec![Endpoint::at(SocketAddr::from(([10, 0, 0, 1], 80)))];
     assert_eq!(text(Backend { endpoints, ..Backend::default() }, Vec::new()), plain);

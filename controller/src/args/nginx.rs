@@ -2,16 +2,29 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
+
+/// A proxy-wasm host for nginx.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NginxHost {
+    /// Sluice's own module, for a stock nginx.
+    Sluice,
+    /// Kong's ngx_wasm_module, where such an nginx is there: it keeps no connections to pods, and takes --filter-wasm.
+    Kong,
+}
 
 /// The process, with `--data-plane nginx`.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "Data plane")]
 pub(crate) struct NginxChild {
+    /// What runs the filter in nginx.
+    #[arg(long, value_enum, default_value_t = NginxHost::Sluice)]
+    pub(crate) nginx_host: NginxHost,
     /// The nginx binary [default: `nginx` in PATH].
     #[arg(long, env = "NGINX_BINARY", value_name = "PATH")]
     pub(crate) nginx_binary: Option<PathBuf>,
-    /// Sluice's module for this nginx [default: `libngx_sluice.so` beside this program].
+    /// Sluice's module for this nginx [default: `libngx_sluice.so` beside this program]; Kong's, where its host is a dynamic
+    /// module.
     #[arg(long, env = "SLUICE_NGINX_MODULE", value_name = "PATH")]
     pub(crate) nginx_module: Option<PathBuf>,
     /// The filter as `sluice-compile` wrote it for nginx [default: `sluice_filter.cwasm` beside this program].

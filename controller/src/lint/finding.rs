@@ -35,6 +35,16 @@ impl Verdict {
             Verdict::OtherClass => "of another class",
         }
     }
+
+    /// Of so many.
+    pub(crate) fn words_of(self, count: usize) -> &'static str {
+        match self {
+            Verdict::Unchanged if count != 1 => "work unchanged",
+            Verdict::Differences if count != 1 => "work with differences",
+            Verdict::NotAtAll if count != 1 => "do not work",
+            one => one.words(),
+        }
+    }
 }
 
 /// One sentence about an Ingress.

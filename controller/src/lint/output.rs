@@ -81,15 +81,15 @@ fn sentence(summary: &Summary) -> String {
     let total = unchanged + differences + not_at_all + other_class;
     let plural = if total == 1 { "" } else { "es" };
     let parts = [
-        (unchanged, Verdict::Unchanged.words()),
-        (differences, Verdict::Differences.words()),
-        (not_at_all, Verdict::NotAtAll.words()),
-        (other_class, Verdict::OtherClass.words()),
+        (unchanged, Verdict::Unchanged),
+        (differences, Verdict::Differences),
+        (not_at_all, Verdict::NotAtAll),
+        (other_class, Verdict::OtherClass),
     ];
     let parts: Vec<String> = parts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, words)| format!("{count} {words}"))
+        .map(|(count, verdict)| format!("{count} {}", verdict.words_of(*count)))
         .collect();
     let list = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
     let lost = if unreadable > 0 { format!("; {unreadable} unreadable") } else { String::new() };

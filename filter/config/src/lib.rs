@@ -73,6 +73,17 @@ pub enum Host {
     ManagedEnvoy,
     /// Reads the variable `sluice_location`, writes the variable `sluice_endpoint`.
     Nginx,
+    /// As `Nginx`, in Kong's ngx_wasm_module. It resumes a request only with the answer of that request's own call, and gives
+    /// each retry a context of its own: `sluice_location` is empty there, and the variable `sluice_ticket` tells whose it is.
+    NgxWasm,
+}
+
+impl Host {
+    /// Whether its variables are nginx's.
+    #[must_use]
+    pub fn is_nginx(self) -> bool {
+        matches!(self, Host::Nginx | Host::NgxWasm)
+    }
 }
 
 /// Where the controller is, as the data plane knows it.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use sluice_tests::artifacts;
 use sluice_tests::cases::expected::ExpectedFailures;
 use sluice_tests::cases::file::CaseFile;
 use sluice_tests::cases::{self, Selection};
@@ -37,6 +38,9 @@ async fn main() -> ExitCode {
 async fn run() -> Result<bool> {
     let Args { file, selection, list } = parse(std::env::args().skip(1))?;
     let file = CaseFile::read(&file)?;
+    if selection.data_plane == "nginx" {
+        say(&format!("nginx with {}", artifacts::nginx_host()));
+    }
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let summary = tokio::select! {

@@ -47,6 +47,15 @@ impl Filter {
 
     /// The same on this host.
     pub fn on(host: FakeHost) -> Self {
+        Self::start(host, true)
+    }
+
+    /// One that takes the place of another which trapped, where a host does not say that it starts.
+    pub fn replacing(personality: Personality) -> Self {
+        Self::start(FakeHost::new(personality), false)
+    }
+
+    fn start(host: FakeHost, is_told: bool) -> Self {
         let unimplemented = match host.personality {
             Personality::Envoy => Unimplemented::Answers,
             Personality::Nginx => Unimplemented::Traps,
@@ -54,7 +63,7 @@ impl Filter {
         let plugin = Plugin::new(module(), Options { unimplemented, ..Options::default() }).unwrap();
         let mut vm = Vm::new(&plugin, host).unwrap();
         let root = vm.create_root().unwrap();
-        assert!(vm.on_vm_start(&root, 0).unwrap());
+        assert!(!is_told || vm.on_vm_start(&root, 0).unwrap());
         Filter { vm, root, open: BTreeMap::new() }
     }
 
@@ -137,6 +146,17 @@ impl Filter {
         host.answer_status = Some(status);
         host.answer_body = body.to_vec();
         self.vm.on_http_call_response(&self.root, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
+    }
+
+    /// Answers any call, numbered from 0 as they were sent; as Kong's host does it, while the context is the current one that
+    /// has sent it.
+    pub fn answer_call(&mut self, number: usize, context: Option<ContextId>, status: u16, body: &[u8]) {
+        let token = self.calls()[number].token;
+        let host = self.vm.env_mut();
+        host.answer_status = Some(status);
+        host.answer_body = body.to_vec();
+        let context = context.map_or(&self.root, |id| &self.open[&id]);
+        self.vm.on_http_call_response(context, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
     }
 
     /// Answers the newest poll with tables.

@@ -225,7 +225,7 @@ impl Env for FakeHost {
     }
 
     fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
-        let declared = [b"ngx.sluice_endpoint".as_slice(), b"ngx.sluice_backend"];
+        let declared = [b"ngx.sluice_endpoint".as_slice(), b"ngx.sluice_backend", b"ngx.sluice_ticket"];
         let is_declared =
             declared.contains(&path.0) && !self.undeclared.iter().any(|missing| missing == path.0);
         if self.personality == Personality::Nginx && !is_declared {

@@ -2,13 +2,12 @@
 
 use std::net::SocketAddr;
 
-use sluice_nginx::Settings;
+use sluice_nginx::{Engine, Settings};
 
 /// For files that need not be there.
 pub fn settings() -> Settings {
     Settings {
-        module: "m.so".into(),
-        filter: "f.cwasm".into(),
+        engine: Engine::Sluice { module: "m.so".into(), filter: "f.cwasm".into() },
         controller: "controller.sock".into(),
         checkpoint: "{}".to_owned(),
         http: SocketAddr::from(([127, 0, 0, 1], 80)),

@@ -16,6 +16,7 @@ mod canary;
 mod care;
 mod catalogue;
 mod cors;
+mod directives;
 mod errors;
 mod hash;
 mod headers;

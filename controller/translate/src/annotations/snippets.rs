@@ -1,19 +1,19 @@
 //! Snippets: raw nginx configuration, which Sluice never takes (R1 of the security rules).
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::view::View;
-use crate::Severity;
+use super::directives::instead;
 use crate::object::shortened;
+use crate::support::DataPlane;
 
-const INSTEAD: &str = "no raw nginx configuration; use typed annotations such as custom-headers, proxy-*, \
-                       upstream-vhost, permanent-redirect";
+const INSTEAD: &str = "no raw nginx configuration; the report names what takes the place of its directives";
 
 pub(super) const GROUP: Group = Group {
     title: "Snippets",
     annotations: &[
         annotation("configuration-snippet", Value::Text, Risk::Critical, Scope::Location).instead(INSTEAD),
         annotation("server-snippet", Value::Text, Risk::Critical, Scope::Ingress).instead(INSTEAD),
-        annotation("stream-snippet", Value::Text, Risk::Critical, Scope::Ingress).instead(INSTEAD),
+        annotation("stream-snippet", Value::Text, Risk::Critical, Scope::Ingress)
+            .instead("no raw nginx configuration"),
     ],
 };
 
@@ -75,19 +75,27 @@ const CLOSES_NOTHING: [&str; 54] = [
     "sub_filter_types",
 ];
 
+/// What is to be said of a snippet.
+pub(super) struct Judgement {
+    /// What to use instead of it.
+    pub(super) advice: String,
+    /// The directive for whose sake the locations are closed.
+    pub(super) closing: Option<String>,
+}
+
 /// A snippet may hold `deny all;`, a password, or a `return 403`. Unless every directive in it is known to close
-/// nothing, the locations of its Ingress are closed.
-pub(super) fn judge(view: &mut View<'_, '_>, name: &'static str, value: &str) {
+/// nothing, the locations of its Ingress are closed. `None`: that is no such snippet.
+pub(super) fn judge(name: &str, value: &str, data_plane: Option<DataPlane>) -> Option<Judgement> {
     if !["configuration-snippet", "server-snippet"].contains(&name) {
-        return;
+        return None;
     }
     let directives = directives(value);
-    if let Some(directive) = directives.iter().find(|directive| !CLOSES_NOTHING.contains(&directive.as_str()))
-    {
-        view.denied = true;
-        let reason = format!("{:?} in it may guard access", shortened(directive));
-        view.reporter.say(Severity::Error, format!("annotation {name}"), reason, "its locations answer 503");
-    }
+    let closing = directives.iter().find(|directive| !CLOSES_NOTHING.contains(&directive.as_str()));
+    let advice = match instead(&directives, data_plane) {
+        none if none.is_empty() => "no raw nginx configuration".to_owned(),
+        instead => format!("no raw nginx configuration; use {instead}"),
+    };
+    Some(Judgement { advice, closing: closing.map(|directive| shortened(directive)) })
 }
 
 /// The first word of every statement, as nginx reads them: quotes hold statements together, comments do not count.

@@ -6,7 +6,9 @@ use k8s_openapi::api::networking::v1::Ingress;
 
 use super::catalogue::{self, Annotation, Risk, Role};
 use super::inadmissible;
+use super::snippets::{self, Judgement};
 use super::value::Parsed;
+use crate::global::KEYS;
 use crate::object::shortened;
 use crate::references::{Fault, References};
 use crate::report::Reporter;
@@ -17,6 +19,10 @@ use crate::{Report, Severity};
 /// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
 const FOREIGN: [&str; 4] =
     ["ingress.kubernetes.io/", "nginx.ingress.kubernetes.io/", "nginx.org/", "nginx.com/"];
+
+/// What ingress-nginx had once, and what has taken its place.
+const SUCCESSORS: [(&str, &str); 2] =
+    [("grpc-backend", "backend-protocol: GRPC"), ("secure-backends", "backend-protocol: HTTPS")];
 
 /// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
 const OWN: &str = "sluice.dev/";
@@ -209,8 +215,10 @@ impl<'a, 'r> View<'a, 'r> {
             Support::Full | Support::Partly(_) => {}
             Support::Reported(_) | Support::Needless(_) if annotation.harmless.contains(&value) => {}
             Support::Reported(advice) => {
-                super::snippets::judge(self, name, value);
-                let report = self.without(name, whose.not_supported(advice), "served without it");
+                let report = match snippets::judge(name, value, rules.data_plane) {
+                    Some(judgement) => self.refuse_snippet(name, whose, &judgement),
+                    None => self.without(name, whose.not_supported(advice), "served without it"),
+                };
                 report.inadmissible |= annotation.risk > rules.risk;
             }
             Support::Needless(reason) => {
@@ -222,14 +230,26 @@ impl<'a, 'r> View<'a, 'r> {
         }
     }
 
+    fn refuse_snippet(&mut self, name: &'static str, whose: Whose, judgement: &Judgement) -> &mut Report {
+        let reason = whose.not_supported(&judgement.advice);
+        let Some(directive) = &judgement.closing else {
+            return self.without(name, reason, "served without it");
+        };
+        self.denied = true;
+        let consequence = format!("{directive:?} in it may guard access, so its locations answer 503");
+        self.reporter.say(Severity::Error, format!("annotation {name}"), reason, consequence)
+    }
+
     fn unknown(&mut self, name: &str) {
         let shown = shortened(name);
         let whose = if name.starts_with(OWN) { "Sluice" } else { "ingress-nginx" };
-        let reason = match catalogue::nearest(name) {
-            Some(nearest) => {
-                format!("expected an annotation of {whose}, got {shown:?} (did you mean {nearest}?)")
-            }
-            None => format!("expected an annotation of {whose}, got {shown:?}"),
+        let expected = format!("expected an annotation of {whose}, got");
+        let successor = SUCCESSORS.iter().find(|(old, _)| *old == name);
+        let reason = match (successor, catalogue::nearest(name)) {
+            (Some((_, now)), _) => format!("{expected} {shown:?} (today it is {now})"),
+            _ if KEYS.iter().any(|key| key.name == name) => format!("{expected} a key of its ConfigMap"),
+            (None, Some(nearest)) => format!("{expected} {shown:?} (did you mean {nearest}?)"),
+            (None, None) => format!("{expected} {shown:?}"),
         };
         self.reporter.warn_as_before(format!("annotation {shown}"), reason, "annotation ignored");
     }

@@ -2,25 +2,30 @@
 
 use anyhow::{Context, Result};
 use rcgen::{CertificateParams, KeyPair};
-use serde_json::json;
-use sluice_tests::connection::Connection;
-use sluice_tests::manifests::{Ingress, Manifests};
-use sluice_tests::sluice::Sluice;
-use sluice_tests::tls::Identity;
-use sluice_tests::wait;
+use serde_json::{Value, json};
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
+use crate::connection::Connection;
+use crate::manifests::{Ingress, Manifests};
+use crate::sluice::Sluice;
+use crate::tls::Identity;
+use crate::wait;
+
 /// A certificate and its key.
-pub(crate) struct Pair {
-    pub(crate) der: Vec<u8>,
-    pem: String,
-    key: String,
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The certificate, as clients see it.
+    pub der: Vec<u8>,
+    /// The same as text.
+    pub pem: String,
+    /// Its key, as text.
+    pub key: String,
 }
 
 impl Pair {
     /// A new one that is good for these names.
-    pub(crate) fn of(names: &[&str]) -> Result<Pair> {
+    pub fn of(names: &[&str]) -> Result<Pair> {
         let key = KeyPair::generate()?;
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let certificate = CertificateParams::new(names)?.self_signed(&key)?;
@@ -28,32 +33,44 @@ impl Pair {
     }
 
     /// For a pod's side of TLS.
-    pub(crate) fn identity(&self) -> Result<Identity> {
+    pub fn identity(&self) -> Result<Identity> {
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).context("key")?;
         Ok(Identity { chain: vec![self.der.clone().into()], key })
     }
 
     /// Puts it into a Secret.
-    pub(crate) fn store(&self, manifests: &Manifests, secret: &str) -> Result<()> {
-        manifests.object(&json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"namespace": "default", "name": secret},
-            "type": "kubernetes.io/tls",
-            "stringData": {"tls.crt": self.pem, "tls.key": self.key},
-        }))
+    pub fn store(&self, manifests: &Manifests, secret: &str) -> Result<()> {
+        store(manifests, secret, &self.pem, &self.key)
+    }
+
+    /// A new one in a Secret.
+    pub fn renew(manifests: &Manifests, secret: &str, names: &[&str]) -> Result<Pair> {
+        let pair = Pair::of(names)?;
+        pair.store(manifests, secret)?;
+        Ok(pair)
     }
 }
 
+/// Puts whatever this is into a Secret for TLS.
+pub fn store(manifests: &Manifests, secret: &str, certificate: &str, key: &str) -> Result<()> {
+    manifests.object(&json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"namespace": "default", "name": secret},
+        "type": "kubernetes.io/tls",
+        "stringData": {"tls.crt": certificate, "tls.key": key},
+    }))
+}
+
 /// An Ingress of `web` whose host presents what a Secret holds.
-pub(crate) fn presented(name: &str, host: &str, secret: &str) -> serde_json::Value {
+pub fn presented(name: &str, host: &str, secret: &str) -> Value {
     let mut object = Ingress::new("default", name).host(host).path("/", "web", 80).to_json();
     object["spec"]["tls"] = json!([{"hosts": [host], "secretName": secret}]);
     object
 }
 
 /// Waits until a client that asks for this name sees this certificate.
-pub(crate) async fn presents(sluice: &Sluice, name: &str, pair: &Pair) -> Result<()> {
+pub async fn presents(sluice: &Sluice, name: &str, pair: &Pair) -> Result<()> {
     let sees = async || {
         let connection = Connection::open_tls(sluice.https(), name).await.ok()?;
         (connection.certificate() == Some(pair.der.as_slice())).then_some(())

@@ -1,0 +1,167 @@
+//! Kong's ngx_wasm_module: the same filter, in a host that knows neither peers nor retries of them.
+//!
+//! ```text
+//!   location --> the filter: $sluice_endpoint = a,b,c --> proxy_pass to a
+//!      its pod fails: error_page --> @sluice_again: $sluice_endpoint = b,c --> proxy_pass to b --> ...
+//! ```
+//!
+//! Each location that forwards has a second one for its retries, which leads to itself until candidates, attempts or what
+//! can be repeated without harm are at an end. Connections are not kept: stock nginx keeps those of configured upstreams.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use sluice_ir::{Action, BackendId, Config, Keep, Location, Protocol};
+
+use crate::conf::{Word, word};
+use crate::files::hash;
+use crate::server::{Host, Scene};
+use crate::settings::{Engine, Settings};
+use crate::upstream::transport;
+use crate::{Part, Unserved};
+
+/// What holds for all hosts.
+pub(crate) struct KongConf {
+    pub(crate) filter: Word,
+    pub(crate) cache: Word,
+    pub(crate) checkpoint: Word,
+    pub(crate) again: BTreeSet<Kind>,
+}
+
+/// The retries of a location.
+pub(crate) struct Again {
+    /// The location of nginx's own in which they happen.
+    pub(crate) name: String,
+    /// Failures, and the variables that say what follows.
+    pub(crate) pages: Vec<(u16, String)>,
+    /// The server has an error page of its own, which those of the location would hide.
+    pub(crate) refused: bool,
+}
+
+/// What is tried again, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Kind {
+    attempts: u8,
+    /// Also what cannot be repeated without harm.
+    anything: bool,
+}
+
+impl KongConf {
+    /// `None` where another host runs the filter.
+    pub(crate) fn of(config: &Config, settings: &Settings) -> Option<Self> {
+        let Engine::Kong { filter, cache, .. } = &settings.engine else { return None };
+        let locations = config.servers.values().flat_map(|server| &server.locations);
+        let again = locations.filter_map(|location| Kind::of(location, config)).collect();
+        let file = |path: &std::path::Path| word(path.display());
+        let (filter, cache) = (file(filter), file(cache));
+        Some(KongConf { filter, cache, checkpoint: word(&settings.checkpoint), again })
+    }
+}
+
+impl Again {
+    /// `None` where nothing is tried again, or nginx itself does it.
+    pub(crate) fn of((location, at): (&Location, &str), host: Host<'_>, scene: Scene<'_>) -> Option<Self> {
+        let kind = Kind::of(location, scene.config).filter(|_| scene.settings.engine.is_kongs())?;
+        let on = &location.policy.retries.on;
+        let failures = [(502, on.error || on.invalid_header), (504, on.timeout)];
+        let failures = failures.into_iter().filter(|(_, is_on)| *is_on);
+        Some(Again {
+            // A location of nginx's is known by its path, and a path may hold anything.
+            name: format!("@sluice_again_{}", hash(at)),
+            pages: failures.map(|(status, _)| (status, kind.variable(status))).collect(),
+            refused: host.clients().is_some_and(|clients| clients.error_page.is_some()),
+        })
+    }
+}
+
+impl Kind {
+    fn of(location: &Location, config: &Config) -> Option<Self> {
+        let Action::Forward(id) = &location.action else { return None };
+        let retries = &location.policy.retries;
+        let is_outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
+        let never = !(retries.on.error || retries.on.timeout || retries.on.invalid_header);
+        if is_outside || never || location.error_pages.is_some() || retries.attempts.get() < 2 {
+            return None;
+        }
+        // nginx itself ends what goes on after ten redirects.
+        let attempts = retries.attempts.get().min(10);
+        Some(Kind { attempts, anything: retries.on.non_idempotent })
+    }
+
+    /// The variable that says what follows the failure of a request.
+    fn variable(self, status: u16) -> String {
+        let Kind { attempts, anything } = self;
+        format!("sluice_{attempts}_{}_{status}", if anything { "any" } else { "safe" })
+    }
+
+    /// All of those variables, each with what has happened.
+    pub(crate) fn variables(self) -> [(u16, String); 2] {
+        [502, 504].map(|status| (status, self.variable(status)))
+    }
+
+    /// Matches `method|bytes sent|addresses|candidates|location` of what is tried again: something is left to try, and, if
+    /// that matters, the method can be repeated, or nothing of the request has been sent.
+    pub(crate) fn pattern(self) -> Word {
+        let request = if self.anything {
+            r"[^|]*\|[^|]*"
+        } else {
+            r"(?:(?!(?:POST|LOCK|PATCH)\|)[^|]*\|[^|]*|[^|]*\|0(?: : 0)*)"
+        };
+        let before = self.attempts.saturating_sub(2);
+        word(format!(r"~^{request}\|[^| ]+(?: : [^| ]+){{0,{before}}}\|[^,|]*,[^|]+\|(?<sluice_next>@\w+)$"))
+    }
+}
+
+/// What this host does not serve of a location.
+pub(crate) fn unserved(main: &BackendId, location: &Location, scene: Scene<'_>) -> Vec<&'static str> {
+    if !scene.settings.engine.is_kongs() {
+        return Vec::new();
+    }
+    let (policy, retries) = (&location.policy, &location.policy.retries);
+    let has_retries = retries.attempts.get() > 1 && Kind::of(location, scene.config).is_none();
+    let streams = transport(main, scene.config).protocol == Protocol::Http2;
+    let missing = [
+        (
+            !policy.buffering.requests,
+            "proxy-request-buffering: ngx_wasm_module reads all of a request's body",
+        ),
+        (
+            streams,
+            "backend-protocol: ngx_wasm_module reads all of a request's body, so clients cannot stream",
+        ),
+        (
+            !retries.on.statuses.is_empty(),
+            "proxy-next-upstream: with ngx_wasm_module no answer is tried again",
+        ),
+        (retries.timeout.is_some(), "proxy-next-upstream-timeout: ngx_wasm_module"),
+        (
+            has_retries && location.error_pages.is_some(),
+            "custom-http-errors: with ngx_wasm_module nothing is tried again",
+        ),
+        (retries.attempts.get() > 10, "proxy-next-upstream-tries: with ngx_wasm_module more than 10"),
+    ];
+    missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
+}
+
+/// The same of the operator's settings.
+pub(crate) fn unserved_of_all(config: &Config, settings: &Settings) -> Option<Unserved> {
+    let is_kept = config.backends.values().any(|backend| backend.transport.keep != Keep::default());
+    (settings.engine.is_kongs() && is_kept).then_some(Unserved {
+        part: Part::Edge("upstream-keepalive-requests"),
+        what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),
+        closes: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tried_again_is_in_the_name_of_what_says_so() {
+        let kind = Kind { attempts: 3, anything: false };
+        assert_eq!(kind.variable(502), "sluice_3_safe_502");
+        assert_eq!(Kind { anything: true, ..kind }.variable(504), "sluice_3_any_504");
+        assert!(kind.pattern().0.to_string().contains("{0,1}"), "two of three may have been tried");
+    }
+}

@@ -1,0 +1,113 @@
+//! What a managed nginx tries again, whichever host runs the filter.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use sluice_tests::http::{self, Request, Response};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::script::Script;
+use sluice_tests::sluice::{Options, Sluice};
+
+use crate::site::{HOST, Site, page};
+
+async fn start(site: &Site, ingress: Ingress) -> Result<Sluice> {
+    site.manifests.ingress(&ingress.host(HOST).path("/", "web", 80))?;
+    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    Ok(sluice)
+}
+
+fn ingress() -> Ingress {
+    Ingress::new("default", "web")
+}
+
+async fn post(sluice: &Sluice) -> Result<Response> {
+    http::send(sluice.http(), &Request::new("POST", HOST, "/").body("order=1")).await
+}
+
+fn hits(site: &Site) -> u64 {
+    site.pods.iter().map(|pod| pod.hits()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_fails_is_tried_again_until_a_pod_answers() -> Result<()> {
+    let mut site = Site::start(3, 3).await?;
+    let sluice = start(&site, ingress()).await?;
+    site.pods[0].script(Script::hang_up());
+    site.pods[1].stop().await;
+    for _ in 0..9 {
+        let answer = http::send(sluice.http(), &page()).await?;
+        ensure!(answer.status == 200 && answer.pod() == Some("web-2"), "{answer:?}");
+    }
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_more_is_tried_than_is_said_and_then_the_failure_is_told() -> Result<()> {
+    let site = Site::start(4, 4).await?;
+    let twice = ingress().annotation("proxy-next-upstream-tries", "2").annotation("proxy-read-timeout", "1");
+    let sluice = start(&site, twice).await?;
+    site.pods.iter().for_each(|pod| pod.script(Script::hang_up()));
+    let before = hits(&site);
+    let answer = http::send(sluice.http(), &page()).await?;
+    ensure!(answer.status == 502 && hits(&site) - before == 2, "{} {answer:?}", hits(&site) - before);
+
+    let slow = Script::echo().delay(Duration::from_secs(5));
+    site.pods.iter().for_each(|pod| pod.script(slow.clone()));
+    let before = hits(&site);
+    let answer = http::send(sluice.http(), &page()).await?;
+    ensure!(answer.status == 504 && hits(&site) - before == 2, "{} {answer:?}", hits(&site) - before);
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_pod_may_have_begun_is_sent_again_only_where_that_is_said() -> Result<()> {
+    let mut site = Site::start(2, 2).await?;
+    let sluice = start(&site, ingress()).await?;
+    site.pods.iter().for_each(|pod| pod.script(Script::hang_up()));
+    let before = hits(&site);
+    let answer = post(&sluice).await?;
+    ensure!(answer.status == 502 && hits(&site) - before == 1, "{answer:?}");
+
+    // Nothing has begun where nobody listens.
+    site.pods[0].stop().await;
+    site.pods[1].script(Script::echo());
+    for _ in 0..4 {
+        let answer = post(&sluice).await?;
+        ensure!(answer.status == 200 && answer.pod() == Some("web-1"), "{answer:?}");
+        ensure!(answer.json()?["method"] == "POST", "{answer:?}");
+    }
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_repeated_is_where_its_owner_says_so() -> Result<()> {
+    let site = Site::start(2, 2).await?;
+    let words = "error timeout non_idempotent";
+    let sluice = start(&site, ingress().annotation("proxy-next-upstream", words)).await?;
+    site.pods[0].script(Script::hang_up());
+    for _ in 0..4 {
+        let answer = post(&sluice).await?;
+        ensure!(answer.status == 200 && answer.pod() == Some("web-1"), "{answer:?}");
+    }
+    sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_begins_at_the_pod_that_answered() -> Result<()> {
+    let site = Site::start(2, 2).await?;
+    let sticky = ingress().annotation("affinity", "cookie").annotation("session-cookie-name", "route");
+    let sluice = start(&site, sticky).await?;
+    site.pods[0].script(Script::hang_up());
+    for _ in 0..4 {
+        let answer = http::send(sluice.http(), &page()).await?;
+        ensure!(answer.pod() == Some("web-1"), "{answer:?}");
+        let cookie = answer.header("set-cookie").context("a session")?;
+        let pair = cookie.split(';').next().unwrap_or_default();
+        site.pods[0].script(Script::echo());
+        let back = http::send(sluice.http(), &page().header("cookie", pair)).await?;
+        ensure!(back.pod() == Some("web-1") && back.header("set-cookie").is_none(), "{back:?}");
+        site.pods[0].script(Script::hang_up());
+    }
+    sluice.stop()
+}

@@ -9,7 +9,7 @@
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
 //! | `/nginx_status` | nginx' counters, of Envoy |
 //! | the health path | as on `--healthz-port` |
-//! | `/debug/pprof` | 404, and what to use instead |
+//! | `/debug/pprof/profile?seconds=N` | where the controller spends its time, for `go tool pprof` |
 //!
 //! Read only: configuration comes from the API server, so what ingress-nginx takes by POST is refused with 400.
 
@@ -23,6 +23,7 @@ use sluice_translate::ObjectKey;
 
 use super::backends;
 use super::health::Health;
+use super::profile;
 use super::public::healthz;
 use crate::metrics::DataPlane;
 use crate::view::View;
@@ -46,8 +47,7 @@ pub(super) fn router(local: Local, health_path: &str) -> Router {
         .route("/is-dynamic-lb-initialized", get(is_initialized))
         .route("/nginx_status", get(nginx_status))
         .with_state(local)
-        .route("/debug/pprof", get(no_profiles))
-        .route("/debug/pprof/{*rest}", get(no_profiles))
+        .merge(profile::router())
         .route(health_path, health)
 }
 
@@ -115,13 +115,6 @@ fn json(value: &impl serde::Serialize) -> Response {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
-}
-
-/// ingress-nginx's profiles are Go's own. A sampling profiler in this process would need unsafe signal handlers; the
-/// kernel's needs nothing of us.
-async fn no_profiles() -> (StatusCode, String) {
-    let text = format!("no Go, no pprof: use `perf record -g -p {}` instead\n", std::process::id());
-    (StatusCode::NOT_FOUND, text)
 }
 
 async fn is_initialized(State(local): State<Local>) -> (StatusCode, &'static str) {

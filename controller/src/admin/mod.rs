@@ -13,6 +13,7 @@ mod backends;
 mod control;
 mod health;
 mod local;
+mod profile;
 mod public;
 
 pub(crate) use control::Stop;

@@ -79,8 +79,10 @@ async fn a_minute_without_the_api_server_costs_no_request_and_ends_by_itself() -
         let _pods = web(cluster).await?;
         let sluice = start(cluster).await?;
         let load = load(&sluice);
-        let asked = cluster.gate().count("", "");
         cluster.gate().close();
+        sluice.log().wait_for("what was read before is still served").await?;
+        // What was under way has come back by now.
+        let asked = cluster.gate().count("", "");
         change(cluster).await?;
         tokio::time::sleep(MINUTE).await;
         for host in [STAYS, GOES] {

@@ -13,10 +13,10 @@ const REGISTRATION: &str = "admissionregistration.k8s.io/v1";
 const WEBHOOKS: &str = "ValidatingWebhookConfiguration";
 
 /// One that matches nothing, so that a real API server asks nobody.
-fn webhooks(name: &str) -> Value {
+fn webhooks(cluster: &Cluster, name: &str) -> Value {
     let service = json!({"name": "sluice-admission", "namespace": "default"});
     json!({
-        "apiVersion": REGISTRATION, "kind": WEBHOOKS, "metadata": {"name": name},
+        "apiVersion": REGISTRATION, "kind": WEBHOOKS, "metadata": cluster.own(name),
         "webhooks": [{
             "name": "validate.sluice.example", "admissionReviewVersions": ["v1"], "sideEffects": "None",
             "failurePolicy": "Ignore", "clientConfig": {"service": service}, "rules": [],
@@ -48,13 +48,13 @@ async fn authorities(cluster: &Cluster, name: &str) -> Result<(Value, Value)> {
 async fn one_job_makes_the_certificate_and_a_second_run_keeps_it() -> Result<()> {
     everywhere(async |cluster| {
         let name = format!("{}-admission", cluster.namespace());
-        cluster.apply(&webhooks(&name)).await?;
+        cluster.apply(&webhooks(cluster, &name)).await?;
         let create = ["create", "--host", "sluice-admission.default.svc", "--webhook-name", &name];
         succeeds(cluster, &create).await?;
         let (trusted, first) = authorities(cluster, &name).await?;
         ensure!(!first.is_null() && trusted == first, "{trusted} is not {first}");
         // What somebody else wrote over it is set right, with the same certificate.
-        cluster.apply(&webhooks(&name)).await?;
+        cluster.apply(&webhooks(cluster, &name)).await?;
         succeeds(cluster, &["patch", "--webhook-name", &name, "--patch-failure-policy", "Fail"]).await?;
         succeeds(cluster, &create).await?;
         let (trusted, second) = authorities(cluster, &name).await?;

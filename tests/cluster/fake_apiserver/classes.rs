@@ -36,6 +36,10 @@ async fn populate(cluster: &Cluster) -> Result<()> {
     ] {
         let mut ingress = leads(cluster, name, &host(name)).to_json();
         ingress["spec"]["ingressClassName"] = class.map_or(Value::Null, Value::from);
+        if class.is_some() && annotation.is_some() {
+            // Nobody can create one that says two things; a change can make it so.
+            cluster.apply(&ingress).await?;
+        }
         if let Some(annotation) = annotation {
             ingress["metadata"]["annotations"]["kubernetes.io/ingress.class"] = annotation.into();
         }

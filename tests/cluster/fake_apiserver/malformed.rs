@@ -11,8 +11,6 @@ use crate::scene::{NETWORKING, lead, leads, web};
 
 /// Ingresses that say less, or more, than there is to say.
 fn odd(cluster: &Cluster) -> Vec<Value> {
-    let mut nothing = cluster.ingress("nothing").to_json();
-    nothing["spec"]["rules"] = Value::Null;
     let mut only_a_host = cluster.ingress("only-a-host").to_json();
     only_a_host["spec"]["rules"] = json!([{ "host": "bare.test" }]);
     let canary = |ingress: &mut Value| {
@@ -28,7 +26,7 @@ fn odd(cluster: &Cluster) -> Vec<Value> {
         json!({ "service": { "name": "web", "port": { "number": 80 } } });
     canary(&mut canary_without_http);
     canary(&mut canary_without_rules);
-    vec![nothing, only_a_host, canary_without_http, canary_without_rules]
+    vec![only_a_host, canary_without_http, canary_without_rules]
 }
 
 /// What only the fake stores: other types than Kubernetes has, and fields that it has not.
@@ -38,6 +36,8 @@ fn wrong(cluster: &Cluster) -> Vec<Value> {
     inventive["spec"]["rules"][0]["http"]["paths"][0]["also"] = 1.into();
     let mut no_list = leads(cluster, "no-list", "no-list.test").to_json();
     no_list["spec"]["rules"] = "none".into();
+    let mut nothing = cluster.ingress("nothing").to_json();
+    nothing["spec"]["rules"] = Value::Null;
     let mut no_spec = cluster.ingress("no-spec").to_json();
     no_spec["spec"] = Value::Null;
     let mut labels = leads(cluster, "labels", "labels.test").to_json();
@@ -49,7 +49,7 @@ fn wrong(cluster: &Cluster) -> Vec<Value> {
     });
     let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata("ports"),
         "spec": { "ports": [{ "port": "eighty" }] } });
-    vec![inventive, no_list, no_spec, labels, slice, service]
+    vec![inventive, no_list, nothing, no_spec, labels, slice, service]
 }
 
 #[tokio::test(flavor = "multi_thread")]

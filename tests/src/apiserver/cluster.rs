@@ -3,8 +3,8 @@
 //! Whatever is behind it, a test has a namespace and an IngressClass of its own, so that nothing else matters.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,15 +15,22 @@ use tempfile::TempDir;
 use super::fake::Fake;
 use super::gate::Gate;
 use super::kinds;
+use super::upstream::{Upstream, own_address};
 use crate::echo::Echo;
 use crate::http::{self, Request, Response};
 use crate::manifests::{Ingress, endpoint_slice};
 use crate::ports::{Network, Port};
-use crate::process::Process;
 use crate::wait;
 
 /// What everything that belongs to a test carries where it has no namespace.
 const LABEL: &str = "sluice-test";
+
+/// The kinds of which a test has objects without a namespace.
+const OWN: [(&str, &str); 3] = [
+    ("v1", "Namespace"),
+    ("networking.k8s.io/v1", "IngressClass"),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+];
 
 /// An API server, a namespace in it, and pods.
 pub struct Cluster {
@@ -35,45 +42,24 @@ pub struct Cluster {
     ports: Vec<Port>,
 }
 
-enum Upstream {
-    Fake(Fake),
-    Real {
-        addr: SocketAddr,
-        /// `kubectl proxy`, which has the credentials, where there are any.
-        proxy: Option<(Process, Port)>,
-    },
-}
-
 impl Cluster {
     /// In front of the fake.
     pub async fn fake() -> Result<Cluster> {
-        let fake = Fake::start().await?;
-        let addr = fake.addr();
-        Cluster::new(Upstream::Fake(fake), addr, "sluice-test").await
+        Cluster::new(Upstream::Fake(Fake::start().await?), "sluice-test").await
     }
 
     /// In front of the API server that `KUBECONFIG` names; `None` when it names none. Names in it begin with `prefix`.
     pub async fn real(prefix: &str) -> Result<Option<Cluster>> {
-        let Some(path) = std::env::var_os("KUBECONFIG") else { return Ok(None) };
-        // Without TLS nobody asks for credentials either.
-        if let Some(addr) = plain_address(Path::new(&path)) {
-            return Ok(Some(Cluster::new(Upstream::Real { addr, proxy: None }, addr, prefix).await?));
-        }
-        let port = Port::reserve()?;
-        let mut command = Command::new("kubectl");
-        command.args(["proxy", "--address=127.0.0.1", &format!("--port={}", port.number())]);
-        let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
-        proxy.log().wait_for("Starting to serve").await?;
-        let addr = port.addr();
-        Ok(Some(Cluster::new(Upstream::Real { addr, proxy: Some((proxy, port)) }, addr, prefix).await?))
+        let Some(upstream) = Upstream::of_kubeconfig().await? else { return Ok(None) };
+        Cluster::new(upstream, prefix).await.map(Some)
     }
 
-    async fn new(upstream: Upstream, addr: SocketAddr, prefix: &str) -> Result<Cluster> {
+    async fn new(upstream: Upstream, prefix: &str) -> Result<Cluster> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let cluster = Cluster {
+            gate: Gate::start(upstream.addr()).await?,
             upstream,
-            gate: Gate::start(addr).await?,
             namespace: format!("{prefix}-{}-{number}", std::process::id()),
             folder: tempfile::Builder::new().prefix("sluice-cluster-").tempdir()?,
             network: Network::reserve()?,
@@ -86,11 +72,8 @@ impl Cluster {
     }
 
     /// What is behind it, for the output of a test.
-    pub fn described(&self) -> &'static str {
-        match self.upstream {
-            Upstream::Fake(_) => "the fake API server",
-            Upstream::Real { .. } => "the API server that KUBECONFIG names",
-        }
+    pub fn described(&self) -> String {
+        self.upstream.to_string()
     }
 
     /// The fake, when it is one: for what a real API server does not let happen.
@@ -136,14 +119,27 @@ impl Cluster {
     /// Creates an object, or replaces the one of its name; past the gate.
     pub async fn apply(&self, object: &Value) -> Result<()> {
         let path = path_of(object)?;
-        let created = self.ask("POST", &parent(&path), Some(object)).await?;
-        if created.status != 409 {
+        if self.ask("GET", &path, None).await?.status == 404 {
+            let created = self.ask("POST", &parent(&path), Some(object)).await?;
             ensure!((200..300).contains(&created.status), "create {path}: {}", created.text());
             return Ok(());
         }
-        let replaced = self.ask("PUT", &path, Some(object)).await?;
+        let replaced = self.replace(&path, object.clone()).await?;
         ensure!(replaced.status == 200, "replace {path}: {}", replaced.text());
         Ok(())
+    }
+
+    /// Replaces the object as it is now: some kinds want to be told which version is replaced.
+    async fn replace(&self, path: &str, mut object: Value) -> Result<Response> {
+        loop {
+            let known = self.ask("GET", path, None).await?.json()?;
+            object["metadata"]["resourceVersion"] = known["metadata"]["resourceVersion"].clone();
+            let replaced = self.ask("PUT", path, Some(&object)).await?;
+            // The controller writes too, and a version lasts no longer than until somebody does.
+            if replaced.status != 409 {
+                return Ok(replaced);
+            }
+        }
     }
 
     /// Writes the status of an object.
@@ -154,9 +150,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Deletes an object.
+    /// Deletes an object at once: of a Pod, a real API server would wait for the kubelet of a node that does not exist.
     pub async fn delete(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
-        let path = self.path(api_version, kind, name)?;
+        let path = format!("{}?gracePeriodSeconds=0", self.path(api_version, kind, name)?);
         let deleted = self.ask("DELETE", &path, None).await?;
         ensure!(matches!(deleted.status, 200 | 202), "delete {path}: {}", deleted.text());
         Ok(())
@@ -164,7 +160,7 @@ impl Cluster {
 
     /// Takes everything away that this put into the cluster.
     pub async fn remove(&self) -> Result<()> {
-        for (api_version, kind) in [("v1", "Namespace"), ("networking.k8s.io/v1", "IngressClass")] {
+        for (api_version, kind) in OWN {
             for object in self.list(api_version, kind).await? {
                 if object["metadata"]["labels"][LABEL] == self.namespace.as_str() {
                     self.delete(api_version, kind, object["metadata"]["name"].as_str().unwrap_or_default())
@@ -223,14 +219,7 @@ impl Cluster {
 
     async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Response> {
         let request = Request::new(method, "localhost", path).header("content-type", "application/json");
-        http::send(self.addr(), &request.body(body.map(Value::to_string).unwrap_or_default())).await
-    }
-
-    fn addr(&self) -> SocketAddr {
-        match &self.upstream {
-            Upstream::Fake(fake) => fake.addr(),
-            Upstream::Real { addr, .. } => *addr,
-        }
+        http::send(self.upstream.addr(), &request.body(body.map(Value::to_string).unwrap_or_default())).await
     }
 
     fn path(&self, api_version: &str, kind: &str, name: &str) -> Result<String> {
@@ -261,10 +250,15 @@ impl Cluster {
     pub async fn foreign_class(&self, name: &str, controller: &str) -> Result<()> {
         self.apply(&json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
-            "metadata": { "name": name, "labels": { LABEL: self.namespace } },
+            "metadata": self.own(name),
             "spec": { "controller": controller },
         }))
         .await
+    }
+
+    /// Metadata of an object without a namespace, so that it goes with the test.
+    pub fn own(&self, name: &str) -> Value {
+        json!({ "name": name, "labels": { LABEL: self.namespace } })
     }
 
     /// A namespace with these labels; its name is that of this test's with something behind it.
@@ -278,20 +272,17 @@ impl Cluster {
 
     /// Another door to the same API server, for a controller that has faults of its own.
     pub async fn another_gate(&self) -> Result<Gate> {
-        Gate::start(self.addr()).await
+        Gate::start(self.upstream.addr()).await
     }
 
     /// Starts pods that Endpoints may name. A real API server does not take loopback addresses.
     pub async fn pods(&self, service: &str, count: u16) -> Result<Vec<Echo>> {
-        let addrs: Vec<SocketAddr> = match self.upstream {
-            Upstream::Fake(_) | Upstream::Real { proxy: None, .. } => self.network.pods(count),
-            Upstream::Real { .. } => {
+        let addrs: Vec<SocketAddr> = match self.upstream.takes_loopback() {
+            true => self.network.pods(count),
+            false => {
                 let host = own_address()?;
-                self.ports
-                    .iter()
-                    .take(count.into())
-                    .map(|port| SocketAddr::new(host, port.number()))
-                    .collect()
+                let ports = self.ports.iter().take(count.into());
+                ports.map(|port| SocketAddr::new(host, port.number())).collect()
             }
         };
         ensure!(addrs.len() == usize::from(count), "more pods than a real cluster gets here");
@@ -338,7 +329,8 @@ impl Drop for Cluster {
         if let Upstream::Real { .. } = &self.upstream {
             let label = format!("{LABEL}={}", self.namespace);
             let mut command = Command::new("kubectl");
-            let _ = command.args(["delete", "--wait=false", "namespace,ingressclass", "-l", &label]).output();
+            let kinds = OWN.map(|(_, kind)| kind.to_lowercase()).join(",");
+            let _ = command.args(["delete", "--wait=false", &kinds, "-l", &label]).output();
         }
     }
 }
@@ -352,19 +344,4 @@ fn path_of(object: &Value) -> Result<String> {
 
 fn parent(path: &str) -> String {
     path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
-}
-
-/// Where a kubeconfig of one cluster leads, when that is an address without TLS, as ours are.
-fn plain_address(kubeconfig: &Path) -> Option<SocketAddr> {
-    let config: Value = serde_json::from_slice(&fs::read(kubeconfig).ok()?).ok()?;
-    config.pointer("/clusters/0/cluster/server")?.as_str()?.strip_prefix("http://")?.parse().ok()
-}
-
-/// The address that this machine would use towards others; nothing is sent.
-fn own_address() -> Result<IpAddr> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-    socket
-        .connect((Ipv4Addr::new(192, 0, 2, 1), 9))
-        .context("a real cluster needs an address besides loopback")?;
-    Ok(socket.local_addr()?.ip())
 }

@@ -23,8 +23,12 @@ use super::kinds::{self, Kind};
 use super::reply::Refusal;
 use super::store::{Part, Store};
 use super::target::Target;
+use super::validation;
 use super::watch::{self, View};
 use crate::ports::Port;
+
+/// What the fake answers to `/version`: nobody shall take it for a real one.
+pub(super) const FAKE_VERSION: &str = "v0.0.0-sluice-fake";
 
 /// A small API server on loopback; it ends when this is dropped.
 pub struct Fake {
@@ -129,6 +133,9 @@ impl Body for Reply {
 async fn answer(request: Request<Incoming>, store: Arc<Mutex<Store>>) -> Result<Response<Reply>> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
+    if parts.uri.path() == "/version" {
+        return whole(200, &json!({ "gitVersion": FAKE_VERSION }));
+    }
     let Some(target) = Target::parse(parts.uri.path(), parts.uri.query().unwrap_or_default()) else {
         return whole(404, &Refusal::not_found("path", parts.uri.path()).status());
     };
@@ -175,10 +182,12 @@ fn handle(store: &mut Store, parts: &Parts, target: &Target, body: &[u8]) -> Ans
         (&Method::GET, None) => list(store, target, is_metadata_only(parts)),
         (&Method::POST, None) => {
             let object = named(parsed(body)?, target, &namespace);
+            validation::of_a_new_object(target.kind, &object)?;
             store.create(target.kind, object).map(|object| (201, (*object).clone()))
         }
         (&Method::PUT, Some(_)) => {
             let object = named(parsed(body)?, target, &namespace);
+            validation::of_a_replacement(target.kind, &object)?;
             store.replace(target.kind, object, part).map(|object| (200, (*object).clone()))
         }
         (&Method::PATCH, Some(name)) => {

@@ -8,7 +8,7 @@
 //!
 //! The fake speaks what the controller speaks: get, list with pages, watch with bookmarks and expiry, create, replace
 //! with optimistic locking, merge patch, server-side apply, the status subresource, metadata only, and selectors. It
-//! does not admit, default or garbage-collect. Faults are not in it but in the [`gate`], so that they can be played
+//! does not admit, default or garbage-collect, and refuses only what tests have met a real one refusing (`validation.rs`). Faults are not in it but in the [`gate`], so that they can be played
 //! against a real API server as well.
 
 pub mod cluster;
@@ -20,6 +20,8 @@ mod reply;
 mod selector;
 mod store;
 mod target;
+mod upstream;
+mod validation;
 mod watch;
 
 pub use cluster::Cluster;

@@ -20,7 +20,8 @@ impl Observation {
     pub(crate) fn of(host: Host, watch: Watch) -> Self {
         match host {
             Host::Envoy | Host::ManagedEnvoy => Observation::by_envoy(watch),
-            Host::Nginx | Host::NgxWasm => Observation::by_nginx(watch),
+            Host::Nginx => Observation::by_module(watch),
+            Host::NgxWasm => Observation::by_nginx(watch),
         }
     }
 
@@ -39,23 +40,37 @@ impl Observation {
         }
     }
 
+    /// Each question costs about a microsecond, so our own module answers all of nginx's lists at once, a line for each.
+    fn by_module(watch: Watch) -> Self {
+        let Some(told) = text(b"ngx.sluice_outcome") else { return Observation::default() };
+        let mut lists = told.split('\n');
+        let mut next = || lists.next().unwrap_or_default();
+        Observation::of_lists([next(), next(), next(), next()], watch)
+    }
+
     fn by_nginx(watch: Watch) -> Self {
         let Some(tried) = text(b"ngx.upstream_addr") else { return Observation::default() };
-        let last = |list: Option<String>| Some(attempts(&list?).last()?.to_owned());
+        let list = |path: &[u8]| text(path).unwrap_or_default();
+        let time = |path: &[u8]| if watch.latency { list(path) } else { String::new() };
+        let (status, connect) = (list(b"ngx.upstream_status"), time(b"ngx.upstream_connect_time"));
+        Observation::of_lists([&tried, &status, &connect, &time(b"ngx.upstream_response_time")], watch)
+    }
+
+    /// From nginx's lists of what was tried, how that was answered and how long it took.
+    fn of_lists([tried, status, connect, response]: [&str; 4], watch: Watch) -> Self {
         // There is a time even where there was no response.
-        let status: Option<u16> = last(text(b"ngx.upstream_status")).and_then(|status| status.parse().ok());
-        let seconds = |list| last(list)?.parse::<f64>().ok().filter(|seconds| *seconds >= 0.0);
+        let status: Option<u16> = attempts(status).last().and_then(|status| status.parse().ok());
+        let seconds = |list| attempts(list).last()?.parse::<f64>().ok().filter(|seconds| *seconds >= 0.0);
         // ingress-nginx adds both, although the second contains the first; a part that is missing counts as nothing.
         let latency = || {
-            let parts = [b"ngx.upstream_connect_time".as_slice(), b"ngx.upstream_response_time"];
-            let total: f64 = parts.into_iter().filter_map(|path| seconds(text(path))).sum();
+            let total: f64 = [connect, response].into_iter().filter_map(seconds).sum();
             Duration::try_from_secs_f64(total).ok()
         };
         Observation {
-            endpoint: attempts(&tried).last().map(str::to_owned),
+            endpoint: attempts(tried).last().map(str::to_owned),
             status,
             response_time: (watch.latency && status.is_some()).then(latency).flatten(),
-            attempts: u32::try_from(attempts(&tried).count()).unwrap_or(u32::MAX),
+            attempts: u32::try_from(attempts(tried).count()).unwrap_or(u32::MAX),
         }
     }
 

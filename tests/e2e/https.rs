@@ -24,7 +24,8 @@ async fn https_serves_the_same_routes_with_a_certificate_of_last_resort() -> Res
 async fn what_needs_no_pod_is_answered_where_there_is_none() -> Result<()> {
     let site = Site::start(1, 1).await?;
     site.manifests.object(&service("default", "empty", 80, &[]))?;
-    let empty = |name: &str| Ingress::new("default", name).host(&format!("{name}.test")).path("/", "empty", 80);
+    let empty =
+        |name: &str| Ingress::new("default", name).host(&format!("{name}.test")).path("/", "empty", 80);
     site.manifests.ingress(&empty("moved").annotation("force-ssl-redirect", "true"))?;
     site.manifests.ingress(&empty("asked").annotation("enable-cors", "true"))?;
     site.manifests.ingress(&empty("plain"))?;

@@ -14,7 +14,7 @@ use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
-use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration};
 use envoy_types::pb::envoy::extensions::access_loggers::filters::cel::v3::ExpressionFilter;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{StderrAccessLog, StdoutAccessLog};
@@ -86,6 +86,7 @@ const KNOWN: &[Known] = &[
     fields::<ExtAuthz>,
     fields::<FilterChainConfig>,
     fields::<FilterChainConfigPerRoute>,
+    fields::<FilterConfig>,
     fields::<HeaderMutation>,
     fields::<HeaderToMetadata>,
     fields::<HttpConnectionManager>,
@@ -261,7 +262,7 @@ fn snake_case(name: &str) -> String {
 mod tests {
     use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
     use envoy_types::pb::envoy::config::core::v3::{HttpProtocolOptions as Common, TypedExtensionConfig};
-    use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+    use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration};
     use envoy_types::pb::google::protobuf::{Duration, UInt32Value};
     use envoy_types::util::pack_any;
 

@@ -16,6 +16,11 @@ use crate::Sluice;
 use crate::calls::Calls;
 use crate::ticks::Ticks;
 
+/// What the filter asks at the end of a request, and its answer's lines.
+const OUTCOME: &[u8] = b"sluice_outcome";
+const TOLD: [&[u8]; 4] =
+    [b"upstream_addr", b"upstream_status", b"upstream_connect_time", b"upstream_response_time"];
+
 /// The host of one instance.
 #[derive(Default)]
 pub(crate) struct Nginx {
@@ -136,6 +141,9 @@ impl Env for Nginx {
 
     fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
         let name = variable(path).ok_or(Status::NotFound)?;
+        if name == OUTCOME {
+            return self.copied(outcome);
+        }
         self.copied(|view, out| {
             out.extend_from_slice(view.variable(name)?);
             Some(())
@@ -271,6 +279,17 @@ impl Env for Nginx {
         }
         Ok(())
     }
+}
+
+/// How a request went, all at once: a line for each of nginx's lists. `None` when nobody was asked.
+fn outcome(view: &mut View<'_>, out: &mut Vec<u8>) -> Option<()> {
+    let [tried, others @ ..] = TOLD;
+    out.extend_from_slice(view.variable(tried).filter(|tried| !tried.is_empty())?);
+    for name in others {
+        out.push(b'\n');
+        out.extend_from_slice(view.variable(name).unwrap_or_default());
+    }
+    Some(())
 }
 
 /// The variable that a property stands for: `ngx`, `NAME`, or as Kong's host has it, `ngx.NAME`.

@@ -172,12 +172,12 @@ impl FakeHost {
                 ("response\0code", i64::from(status).to_le_bytes().into()),
                 ("response\0backend_latency", (took.as_nanos() as i64).to_le_bytes().into()),
             ],
-            Personality::Nginx => vec![
-                ("ngx.upstream_addr", list(&|(address, _)| (*address).to_owned()).into()),
-                ("ngx.upstream_status", list(&|(_, status)| status.to_string()).into()),
-                ("ngx.upstream_connect_time", list(&|_| "0.000".to_owned()).into()),
-                ("ngx.upstream_response_time", list(&|_| format!("{millis:.3}")).into()),
-            ],
+            Personality::Nginx => nginx_lists([
+                list(&|(address, _)| (*address).to_owned()),
+                list(&|(_, status)| status.to_string()),
+                list(&|_| "0.000".to_owned()),
+                list(&|_| format!("{millis:.3}")),
+            ]),
         };
         let request = self.requests.get_mut(&context).unwrap();
         request
@@ -189,6 +189,19 @@ impl FakeHost {
         // Outside of a request there is no map; hosts answer a status, not a crash.
         self.requests.get_mut(&self.current).ok_or(Status::BadArgument)
     }
+}
+
+/// What was tried, how that was answered, and how long connecting and answering took: as nginx has it, one by one, and as
+/// our module answers it, at once.
+pub fn nginx_lists(lists: [String; 4]) -> Vec<(&'static str, Vec<u8>)> {
+    let at_once = ("ngx.sluice_outcome", lists.join("\n").into());
+    let names = [
+        "ngx.upstream_addr",
+        "ngx.upstream_status",
+        "ngx.upstream_connect_time",
+        "ngx.upstream_response_time",
+    ];
+    names.into_iter().zip(lists.map(String::into_bytes)).chain([at_once]).collect()
 }
 
 impl Env for FakeHost {

@@ -10,4 +10,4 @@ mod filter;
 mod host;
 
 pub use filter::{BACKEND, Filter, LOCATION, Outcome, backend, change, snapshot, tables};
-pub use host::{Call, FakeHost, Personality, Request, SharedData};
+pub use host::{Call, FakeHost, Personality, Request, SharedData, nginx_lists};

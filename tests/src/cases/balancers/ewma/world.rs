@@ -7,7 +7,7 @@ use sluice_filter_core::attempts;
 
 use super::super::site::{PRIMARY, Site, backend};
 use super::words::Given;
-use crate::fake::Personality;
+use crate::fake::{Personality, nginx_lists};
 
 /// Compared with the others to see their averages; no case names it.
 const PROBE: &str = "192.0.2.1:9";
@@ -69,12 +69,10 @@ impl World {
         let sent = self.site.send(&[]);
         let last = |list: &str| attempts(list).last().map(str::to_owned).unwrap_or_default();
         let properties: Vec<(&str, Vec<u8>)> = match self.site.filter.host().personality {
-            Personality::Nginx => vec![
-                ("ngx.upstream_addr", how.addresses.clone().into()),
-                ("ngx.upstream_status", "200".into()),
-                ("ngx.upstream_connect_time", how.connect.clone().into()),
-                ("ngx.upstream_response_time", how.response.clone().into()),
-            ],
+            Personality::Nginx => {
+                let status = "200".to_owned();
+                nginx_lists([how.addresses.clone(), status, how.connect.clone(), how.response.clone()])
+            }
             Personality::Envoy => {
                 let seconds = |list: &str| last(list).parse::<f64>().unwrap_or_default();
                 let nanos = (seconds(&how.connect) + seconds(&how.response)) * 1e9;

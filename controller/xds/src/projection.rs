@@ -262,7 +262,7 @@ fn snake_case(name: &str) -> String {
 mod tests {
     use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
     use envoy_types::pb::envoy::config::core::v3::{HttpProtocolOptions as Common, TypedExtensionConfig};
-    use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration};
+    use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
     use envoy_types::pb::google::protobuf::{Duration, UInt32Value};
     use envoy_types::util::pack_any;
 

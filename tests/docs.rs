@@ -18,6 +18,21 @@ fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/hash-variables.md", &hash_variables()?)
 }
 
+/// Nobody looks for these where the tests are.
+#[test]
+fn cases_that_do_not_pass_are_told_to_users() -> Result<()> {
+    let page = fs::read_to_string(artifacts::repository().join("docs/differences.md"))?;
+    for file in ["", "-nginx", "-kong"] {
+        let file = artifacts::repository().join(format!("tests/cases/expected-failures{file}.txt"));
+        let listed = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let ids =
+            listed.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '));
+        let missing: Vec<&str> = ids.map(|(id, _)| id).filter(|id| !page.contains(id)).collect();
+        ensure!(missing.is_empty(), "docs/differences.md does not say that {missing:?} fail");
+    }
+    Ok(())
+}
+
 fn compare(page: &str, made: &str) -> Result<()> {
     let path = artifacts::repository().join(page);
     if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -6,6 +6,7 @@ use sluice_tests::connection::Connection;
 use sluice_tests::dial::Dial;
 use sluice_tests::http2;
 use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
 use tokio::task::JoinSet;
 
 use crate::site::{HOST, Site, page};
@@ -59,9 +60,10 @@ impl Rotation {
         sluice: &Sluice,
         mut clients: Option<Clients>,
     ) -> Result<()> {
+        let are_kept = clients.is_some();
         let mut goes_on = async || match &mut clients {
             Some(clients) => clients.are_served().await,
-            None => Clients::connect(sluice).await.map(drop),
+            None => Clients::come(sluice).await,
         };
         let (manifests, other) = (&self.site.manifests, Pair::of(&["other.test"])?);
         let spoiled = [
@@ -79,7 +81,9 @@ impl Rotation {
         manifests.remove("secret-default-web.yaml")?;
         presents(sluice, HOST, &self.default).await?;
         goes_on().await.context("without the Secret")?;
-        Clients::connect(sluice).await?;
+        if are_kept {
+            Clients::connect(sluice).await?;
+        }
         self.first.store(manifests, "web")?;
         presents(sluice, HOST, &self.first).await?;
         goes_on().await
@@ -94,14 +98,26 @@ impl Clients {
         }
         let http2 = http2::Connection::open(dial.connect().await?.stream).await?;
         let mut clients = Clients { http1: Connection::open_tls(sluice.https(), HOST).await?, http2 };
-        clients.are_served().await?;
+        clients.are_answered().await?;
         Ok(clients)
     }
 
-    /// On the connections that they have.
+    /// New ones. While nginx reloads, a worker that is about to end still takes connections, and sends them away.
+    async fn come(sluice: &Sluice) -> Result<()> {
+        let served = async || Clients::connect(sluice).await.ok();
+        wait::until("new clients to be served", served).await.map(drop)
+    }
+
+    /// On the connections that they have, which they keep.
     async fn are_served(&mut self) -> Result<()> {
+        self.are_answered().await?;
+        ensure!(self.http1.is_reusable(), "HTTP/1.1: the connection ends");
+        Ok(())
+    }
+
+    async fn are_answered(&mut self) -> Result<()> {
         let answer = self.http1.send(&page()).await.context("HTTP/1.1")?;
-        ensure!(answer.status == 200 && self.http1.is_reusable(), "HTTP/1.1: {answer:?}");
+        ensure!(answer.status == 200, "HTTP/1.1: {answer:?}");
         let answer = self.http2.send(&page(), true, false).await?;
         ensure!(answer.status == 200, "HTTP/2: {answer:?}");
         Ok(())

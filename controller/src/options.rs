@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -58,22 +58,17 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
     let controller = std::path::absolute(controller).context("--run-dir")?;
     let upstream = format!("unix:{}", controller.display());
     let at = |port| SocketAddr::new(args.listeners.bind_address, port);
+    let (http, https) = (at(args.listeners.http_port), at(args.listeners.https_port));
     Ok(sluice_nginx::Settings {
-        engine: engine(args, folder)?,
         checkpoint: checkpoint(flags.nginx_host, &upstream, args.child.zone()),
         controller,
-        http: at(args.listeners.http_port),
-        https: at(args.listeners.https_port),
         folder: folder.to_owned(),
         resolvers: resolvers(),
         // Workers must reach the controller's socket, as an Envoy that is our child does.
         user: rustix::process::geteuid().is_root().then(|| "root".to_owned()),
         workers: flags.nginx_workers,
-        openssl: None,
-        access_log: None,
-        streams: None,
-        requests: None,
         drain: args.shutdown.drain_timeout.as_secs(),
+        ..sluice_nginx::Settings::new(engine(args, folder)?, http, https)
     })
 }
 
@@ -103,33 +98,19 @@ pub(crate) fn filter_wasm(args: &Run) -> anyhow::Result<PathBuf> {
 /// What `sluice render` shows: the places are of no machine, and the same everywhere.
 pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_nginx::Settings {
     let at = |port| SocketAddr::new(listeners.bind_address, port);
+    let engine = match host {
+        NginxHost::Sluice => {
+            Engine::Sluice { module: "libngx_sluice.so".into(), filter: "sluice_filter.cwasm".into() }
+        }
+        NginxHost::Kong => {
+            Engine::Kong { module: None, filter: "sluice_filter.wasm".into(), cache: "wasmtime.toml".into() }
+        }
+    };
+    let module = Some(PathBuf::from("ngx_stream_module.so"));
     sluice_nginx::Settings {
-        engine: match host {
-            NginxHost::Sluice => {
-                Engine::Sluice { module: "libngx_sluice.so".into(), filter: "sluice_filter.cwasm".into() }
-            }
-            NginxHost::Kong => Engine::Kong {
-                module: None,
-                filter: "sluice_filter.wasm".into(),
-                cache: "wasmtime.toml".into(),
-            },
-        },
         checkpoint: checkpoint(host, "unix:controller.sock", None),
-        controller: PathBuf::from("controller.sock"),
-        http: at(listeners.http_port),
-        https: at(listeners.https_port),
-        folder: PathBuf::from("nginx"),
-        resolvers: vec![Ipv4Addr::LOCALHOST.into()],
-        user: None,
-        workers: None,
-        openssl: None,
-        access_log: None,
-        streams: Some(sluice_nginx::Streams {
-            module: Some(PathBuf::from("ngx_stream_module.so")),
-            believes_headers: true,
-        }),
-        requests: None,
-        drain: 10,
+        streams: Some(sluice_nginx::Streams { module, believes_headers: true }),
+        ..sluice_nginx::Settings::new(engine, at(listeners.http_port), at(listeners.https_port))
     }
 }
 

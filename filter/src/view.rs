@@ -43,11 +43,6 @@ impl<'a> View<'a> {
         self.counted.get()
     }
 
-    /// nginx redirects before it counts; Envoy does so after the filter, and knows no cluster then.
-    fn is_redirected(&self) -> bool {
-        host::property(b"xds\0cluster_name").is_none()
-    }
-
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
     fn single(&self, name: &str) -> Option<Vec<u8>> {
         match self.host {
@@ -103,7 +98,7 @@ impl Request for View<'_> {
 
     /// nginx counts itself, by `limit_conn`.
     fn enters(&self, limit: &ConnectionLimit) -> bool {
-        if self.host.is_nginx() || self.is_redirected() {
+        if self.host.is_nginx() {
             return true;
         }
         let address = connections::address(&self.fact(Fact::ClientAddress).unwrap_or_default());

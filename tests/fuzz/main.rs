@@ -55,22 +55,8 @@ fn envoy() -> sluice_xds::Settings {
 }
 
 fn nginx() -> sluice_nginx::Settings {
-    sluice_nginx::Settings {
-        engine: sluice_nginx::Engine::Sluice { module: "m.so".into(), filter: "f.cwasm".into() },
-        controller: "c.sock".into(),
-        checkpoint: "{}".to_owned(),
-        http: ([127, 0, 0, 1], 8080).into(),
-        https: ([127, 0, 0, 1], 8443).into(),
-        folder: "run".into(),
-        resolvers: vec![[127, 0, 0, 1].into()],
-        user: None,
-        workers: Some(1),
-        openssl: None,
-        access_log: None,
-        streams: None,
-        requests: None,
-        drain: 1,
-    }
+    let engine = sluice_nginx::Engine::Sluice { module: "m.so".into(), filter: "f.cwasm".into() };
+    sluice_nginx::Settings::new(engine, ([127, 0, 0, 1], 8080).into(), ([127, 0, 0, 1], 8443).into())
 }
 
 /// Every word that nginx has been seen to get from us: of the golden cases, and of the neighbour alone.

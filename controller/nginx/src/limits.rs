@@ -1,6 +1,6 @@
 //! How much one client may ask for. As in ingress-nginx the paths of one Ingress are counted together.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use sluice_ir::{Cidr, Config, Limits, Rate};
 
@@ -32,10 +32,13 @@ pub(crate) struct ConnectionLimit {
 
 /// In the order of the locations that are the first of theirs.
 pub(crate) fn zones(config: &Config) -> Vec<Zone> {
-    let (mut seen, mut zones) = (BTreeMap::new(), Vec::new());
+    let (mut seen, mut zones) = (BTreeSet::new(), Vec::new());
     for location in config.servers.values().flat_map(|server| &server.locations) {
         let Some(limits) = &location.policy.limits else { continue };
-        seen.entry(name(limits)).or_insert_with_key(|name| zones.push(zone(name.clone(), limits)));
+        let name = name(limits);
+        if seen.insert(name.clone()) {
+            zones.push(zone(name, limits));
+        }
     }
     zones
 }

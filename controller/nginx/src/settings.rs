@@ -1,6 +1,6 @@
 //! What the controller says beside the IR.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// Where things are on the machine that nginx runs on.
@@ -123,6 +123,27 @@ impl Streams {
 }
 
 impl Settings {
+    /// Where files are beside each other, in no folder of any machine, and nothing is written down.
+    #[must_use]
+    pub fn new(engine: Engine, http: SocketAddr, https: SocketAddr) -> Self {
+        Settings {
+            engine,
+            checkpoint: "{}".to_owned(),
+            controller: "controller.sock".into(),
+            http,
+            https,
+            folder: "nginx".into(),
+            resolvers: vec![Ipv4Addr::LOCALHOST.into()],
+            user: None,
+            workers: None,
+            requests: None,
+            access_log: None,
+            streams: None,
+            openssl: None,
+            drain: 10,
+        }
+    }
+
     /// The folder of certificates and keys. `default.pem` in it is what hosts without one of their own present.
     #[must_use]
     pub fn certificates(&self) -> PathBuf {

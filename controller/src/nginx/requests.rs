@@ -13,6 +13,7 @@ use crate::metrics::Requests;
 
 /// How often it is read. Workers write once a second.
 const PERIOD: Duration = Duration::from_millis(250);
+
 /// nginx's log, read on and on.
 #[derive(Debug)]
 pub(crate) struct RequestLog(Tail);

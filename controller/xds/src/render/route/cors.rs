@@ -4,7 +4,7 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
 use sluice_ir::{Cors, Origin, Origins};
 
-use super::matching::{is, matches, only_for, without_filter};
+use super::matching::{is, matches, only_for};
 use crate::render::header::{literal, set};
 
 /// Which requests come from an origin that is allowed: all, some, or none at all.
@@ -17,7 +17,7 @@ enum Allowed {
 /// The answer to `OPTIONS`, which no pod sees.
 pub(super) fn preflight(route: &Route, cors: &Cors) -> Option<Route> {
     let answer = DirectResponseAction { status: 204, ..DirectResponseAction::default() };
-    let preflight = Route { action: Some(Action::DirectResponse(answer)), ..without_filter(route.clone()) };
+    let preflight = Route { action: Some(Action::DirectResponse(answer)), ..route.clone() };
     let preflight = only_for(answering(preflight, cors), is(":method", "OPTIONS"));
     match allowed(&cors.origins) {
         Allowed::All => Some(preflight),

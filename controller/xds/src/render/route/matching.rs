@@ -2,13 +2,10 @@
 
 use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
-use envoy_types::pb::envoy::config::route::v3::{FilterConfig, HeaderMatcher, Route, RouteMatch};
+use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, Route, RouteMatch};
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
 use sluice_ir::{Hostname, PathMatch, PathRegex};
-
-use crate::render::FILTER;
-use crate::render::wire::any;
 
 /// What the client spoke, as far as that is believed.
 const PROTO: &str = "x-forwarded-proto";
@@ -39,13 +36,6 @@ pub(super) fn only_for(mut route: Route, header: HeaderMatcher) -> Route {
     if let Some(path) = &mut route.r#match {
         path.headers.push(header);
     }
-    route
-}
-
-/// What is answered without a pod is answered where there is none, too: the filter would say 503.
-pub(super) fn without_filter(mut route: Route) -> Route {
-    let off = any(FilterConfig { disabled: true, ..FilterConfig::default() });
-    route.typed_per_filter_config.extend(off.map(|off| (FILTER.to_owned(), off)));
     route
 }
 

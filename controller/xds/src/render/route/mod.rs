@@ -14,13 +14,17 @@ mod rendered;
 mod retry;
 
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
+use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
-use envoy_types::pb::envoy::config::route::v3::{Route, RouteConfiguration, RouteMatch, VirtualHost};
+use envoy_types::pb::envoy::config::route::v3::{
+    FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
+};
 use sluice_ir::{Config, Edge, Header, Server, ServerName};
 
 use super::format::format;
 use super::header::set;
-use super::{HTTP, forwarded};
+use super::wire::any;
+use super::{FILTER, HTTP, forwarded};
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 use matching::{one_label_and, only_for};
 pub use rendered::Routes;
@@ -109,7 +113,17 @@ fn server_routes<'a>(
         Some(clients) => clients::routes(location, name, clients, edge),
         None => location::routes(location, name, edge),
     };
-    app_root.chain(server.locations.iter().flat_map(routes))
+    app_root.chain(server.locations.iter().flat_map(routes)).map(without_useless_filter)
+}
+
+/// What is answered without a pod is answered where there is none, too. The filter would say 503, wait for its tables when a
+/// worker is new, and count a location that it does not know.
+fn without_useless_filter(mut route: Route) -> Route {
+    if !matches!(route.action, Some(Action::Route(_))) {
+        let off = any(FilterConfig { disabled: true, ..FilterConfig::default() });
+        route.typed_per_filter_config.extend(off.map(|off| (FILTER.to_owned(), off)));
+    }
+    route
 }
 
 fn unmatched(config: &Config) -> impl Iterator<Item = Route> {

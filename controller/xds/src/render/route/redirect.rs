@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAc
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::{HttpsRedirect, Location, PathMatch, Piece, Redirect, RedirectTo, ServerName, Template};
 
-use super::matching::{bare_root, only_for, spoken, whole, without_filter};
+use super::matching::{bare_root, only_for, spoken, whole};
 use crate::render::header::{literal, set};
 
 /// A request's own, in a header of the answer.
@@ -70,7 +70,6 @@ pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerN
         path_rewrite_specifier: (!redirect.keep_slash).then(without_slash),
         ..action(redirect.status)
     };
-    let route = &without_filter(route.clone());
     let others = only_for(acting(route, https), spoken("http"));
     if redirect.keep_slash {
         return vec![others];

@@ -12,6 +12,7 @@ use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, changed};
 
 use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, Routes};
+use crate::settings::TRACES_CLUSTER;
 use crate::{Name, ResourceType, Settings};
 
 /// A step of a publication.
@@ -38,6 +39,11 @@ impl Update {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
         for (id, value) in now.secrets.iter().filter(|(id, value)| before.secrets.get(id) != Some(value)) {
             update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id.as_str(), value));
+        }
+        if let Some(tracing) =
+            now.edge.tracing.as_ref().filter(|now| Some(*now) != before.edge.tracing.as_ref())
+        {
+            update.put(ResourceType::Cluster, TRACES_CLUSTER, &render::collector(&tracing.collector));
         }
         for Changed { name: id, before: old, now } in changed(&before.backends, &now.backends) {
             let Some(backend) = now else { continue };
@@ -102,6 +108,11 @@ impl Update {
         }
         for id in now.secrets.keys().filter(|id| !before.secrets.contains_key(id)) {
             update.change(ResourceType::Secret, id.as_str(), Change::Keep);
+        }
+        match (&before.edge.tracing, &now.edge.tracing) {
+            (Some(_), None) => update.remove(ResourceType::Cluster, TRACES_CLUSTER),
+            (None, Some(_)) => update.change(ResourceType::Cluster, TRACES_CLUSTER, Change::Keep),
+            _ => {}
         }
         for Changed { name: id, now, .. } in changed(&before.backends, &now.backends) {
             let Some(backend) = now else {

@@ -24,7 +24,7 @@ use sluice_ir::{Edge, HeaderBuffers, Hsts, Http, Trust};
 
 use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP, access_log, compress, forwarded, policy, requests};
+use super::{FILTER, HTTP, access_log, compress, forwarded, policy, requests, tracing};
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
@@ -64,6 +64,7 @@ pub(super) fn manager(
         mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
     }
+    mutations.extend(tracing::before_everything(edge));
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),
@@ -79,6 +80,8 @@ pub(super) fn manager(
         use_remote_address: Some(BoolValue { value: detection.is_none() }),
         original_ip_detection_extensions: detection.into_iter().collect(),
         generate_request_id: Some(BoolValue { value: edge.request_id }),
+        request_id_extension: edge.tracing.as_ref().map(|_| tracing::request_ids()),
+        tracing: edge.tracing.as_ref().map(tracing::tracing),
         ..protocol(edge, hardened())
     }
 }
@@ -96,7 +99,7 @@ fn websockets(scheme: Scheme, edge: &Edge, settings: &Settings) -> UpgradeConfig
 fn filters(scheme: Scheme, edge: &Edge, settings: &Settings, policies: FilterChainConfig) -> Vec<HttpFilter> {
     let compressors = compress::compressors(&edge.compression).into_iter();
     let mut filters: Vec<_> = compressors.map(|(name, config)| filter(name, config)).collect();
-    if settings.access_log && !edge.log.requests.off {
+    if (settings.access_log && !edge.log.requests.off) || edge.tracing.is_some() {
         filters.push(filter("sluice.log", access_log::what_was_asked_for()));
     }
     if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {

@@ -23,6 +23,7 @@ mod requests;
 mod route;
 mod stream;
 mod tls;
+mod tracing;
 mod upstream_tls;
 mod wire;
 
@@ -33,6 +34,7 @@ pub use listener::{listener, tls_listener};
 pub use route::{Routes, routes};
 pub use stream::stream;
 pub use tls::secret;
+pub use tracing::collector;
 pub use upstream_tls::named_secret;
 
 /// The name of the listener and of its routes.

@@ -90,7 +90,7 @@ async fn a_trace_goes_on_from_the_client_through_a_span_to_the_pod() -> Result<(
     ensure!(!spans.iter().any(|span| attribute(span, "http.target") == "/unsampled"), "{spans:?}");
     let span = spans.iter().find(|span| span.id == told).context("no span with the id that the pod has")?;
     ensure!((span.trace.as_str(), span.parent.as_str()) == (TRACE, CALLER), "{span:?}");
-    ensure!(span.service == "edge" && span.name == format!("{HOST}/moved"), "{span:?}");
+    ensure!(span.service == "edge" && span.name == format!("{HOST}~/moved"), "{span:?}");
     for (name, value) in [
         ("http.method", "GET"),
         ("http.status_code", "200"),

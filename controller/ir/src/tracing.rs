@@ -26,6 +26,23 @@ pub struct Tracing {
     pub queue: u32,
 }
 
+impl Tracing {
+    /// With ingress-nginx's defaults.
+    #[must_use]
+    pub fn to(collector: Collector) -> Self {
+        Tracing {
+            collector,
+            everywhere: false,
+            service: "nginx".to_owned(),
+            sampler: Sampler::Always,
+            as_parent: true,
+            trusts_clients: true,
+            operation: None,
+            queue: 2048,
+        }
+    }
+}
+
 /// The operator's, so it may be anywhere, on this machine, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Collector {

@@ -169,7 +169,7 @@ impl Update {
 
 #[cfg(test)]
 mod tests {
-    use sluice_ir::Endpoint;
+    use sluice_ir::{Collector, Endpoint, Tracing};
 
     use super::*;
 
@@ -223,5 +223,23 @@ mod tests {
         assert_eq!(endpoints(&farewell, "d/a/80"), Some(Change::Remove));
         farewell.merge(Update::farewells(&without, &with));
         assert!(!farewell.changes.values().any(|change| *change == Change::Remove), "{farewell:?}");
+    }
+
+    #[test]
+    fn the_cluster_of_a_collector_comes_before_its_spans_and_leaves_after_them() {
+        let traced = |host: &str| {
+            let collector = Collector { host: host.to_owned(), port: 4317 };
+            let mut config = Config::default();
+            config.edge.tracing = Some(Tracing::to(collector));
+            config
+        };
+        let (with, without) = (traced("a.test"), Config::default());
+        assert_eq!(names(&arrivals(&without, &with)), ["cluster sluice_otlp"]);
+        assert_eq!(names(&arrivals(&with, &traced("b.test"))), ["cluster sluice_otlp"]);
+        assert!(arrivals(&with, &with).changes.is_empty());
+        let mut farewell = Update::farewells(&with, &without);
+        assert!(farewell.changes.values().all(|change| *change == Change::Remove), "{farewell:?}");
+        farewell.merge(Update::farewells(&without, &with));
+        assert!(farewell.changes.values().all(|change| *change == Change::Keep), "{farewell:?}");
     }
 }

@@ -16,7 +16,7 @@ const USUAL_RATIO: u32 = 10_000;
 
 pub(super) fn tracing(view: &mut View<'_, '_>) -> Option<Tracing> {
     let mut host = None;
-    let mut tracing = usual();
+    let mut tracing = Tracing::to(Collector { host: String::new(), port: 4317 });
     view.set(&mut host, "otlp-collector-host", |text| Ok(Some(collector(text)?)));
     view.set(&mut tracing.collector.port, "otlp-collector-port", port);
     view.set(&mut tracing.everywhere, "enable-opentelemetry", value::bool);
@@ -34,20 +34,6 @@ pub(super) fn tracing(view: &mut View<'_, '_>) -> Option<Tracing> {
     }
     tracing.collector.host = host?;
     Some(tracing)
-}
-
-/// As in ingress-nginx, but for the host, which has no default.
-fn usual() -> Tracing {
-    Tracing {
-        collector: Collector { host: String::new(), port: 4317 },
-        everywhere: false,
-        service: "nginx".to_owned(),
-        sampler: Sampler::Always,
-        as_parent: true,
-        trusts_clients: true,
-        operation: None,
-        queue: 2048,
-    }
 }
 
 fn sampler(view: &mut View<'_, '_>) -> Sampler {
@@ -121,7 +107,7 @@ mod tests {
     fn a_collector_alone_has_the_defaults_of_ingress_nginx() {
         let (tracing, reports) = read(&[HOST]);
         let collector = Collector { host: "otel.test".to_owned(), port: 4317 };
-        assert_eq!((tracing, reports), (Some(Tracing { collector, ..usual() }), vec![]));
+        assert_eq!((tracing, reports), (Some(Tracing::to(collector)), vec![]));
     }
 
     #[test]

@@ -184,16 +184,8 @@ mod tests {
     use super::*;
 
     fn edge(everywhere: bool, trusts_clients: bool) -> Edge {
-        let tracing = Tracing {
-            collector: Collector { host: "otel.test".to_owned(), port: 4317 },
-            everywhere,
-            service: "nginx".to_owned(),
-            sampler: Sampler::Millionths(500_000),
-            as_parent: true,
-            trusts_clients,
-            operation: None,
-            queue: 2048,
-        };
+        let collector = Collector { host: "otel.test".to_owned(), port: 4317 };
+        let tracing = Tracing { everywhere, trusts_clients, ..Tracing::to(collector) };
         Edge { tracing: Some(tracing), ..Edge::default() }
     }
 

@@ -28,6 +28,10 @@ const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
 const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
 const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
 const TICKET_VARIABLE: &[u8] = b"ngx.sluice_ticket";
+/// How Envoy finds the scope of a request, in an Envoy of our own.
+const SCOPE_HEADER: &str = "x-sluice-scope";
+/// The name of the plugin that names scopes.
+const SCOPE_PLUGIN: &[u8] = b"sluice.scope";
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 const OK: u32 = 0;
@@ -143,6 +147,22 @@ impl Returned {
 pub(crate) fn location(host: Host) -> Option<String> {
     let path = if host.is_nginx() { LOCATION_VARIABLE } else { ROUTE_NAME };
     property(path).and_then(|value| String::from_utf8(value).ok())
+}
+
+/// Whether this is the filter that names the scope of a request. Both are in one VM; the plugin's name tells them apart.
+pub(crate) fn names_scopes() -> bool {
+    property(b"plugin_name").is_some_and(|name| name == SCOPE_PLUGIN)
+}
+
+/// Makes Envoy look for the routes of this scope.
+pub(crate) fn look_in(scope: &str) -> bool {
+    set_request_header(SCOPE_HEADER, scope)
+}
+
+/// Whether the route that was found leads to pods. Envoy redirects and answers by itself only after the filter, and knows no
+/// cluster then; nginx does so before.
+pub(crate) fn is_forwarded(host: Host) -> bool {
+    host.is_nginx() || property(b"xds\0cluster_name").is_some()
 }
 
 /// A property by its path, parts separated by NUL; `None` when the host does not have it.

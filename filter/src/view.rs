@@ -98,7 +98,7 @@ impl Request for View<'_> {
 
     /// nginx counts itself, by `limit_conn`.
     fn enters(&self, limit: &ConnectionLimit) -> bool {
-        if self.host.is_nginx() {
+        if self.host.is_nginx() || !host::is_forwarded(self.host) {
             return true;
         }
         let address = connections::address(&self.fact(Fact::ClientAddress).unwrap_or_default());

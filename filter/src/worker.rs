@@ -6,6 +6,7 @@ use std::time::Duration;
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
+use sluice_filter_core::scope::Asked;
 use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp, Verdict};
 
 use crate::request::Open;
@@ -187,14 +188,29 @@ impl Worker {
         if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
             return self.go_on(context);
         }
-        let Some(location) = location else {
-            host::forward_anywhere(self.host);
-            return Fate::GoesOn;
-        };
+        let Some(location) = location else { return self.without_location(context) };
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }
         self.decide(context, &location)
+    }
+
+    /// Nothing takes this request. In an Envoy that looks for each host by itself, not in its first try.
+    fn without_location(&mut self, context: u32) -> Fate {
+        if self.host == Host::ManagedEnvoy && host::names_scopes() {
+            return self.find_scope(context);
+        }
+        host::forward_anywhere(self.host);
+        Fate::GoesOn
+    }
+
+    fn find_scope(&mut self, context: u32) -> Fate {
+        let asked = Asked::parse(&host::request_header(":authority").unwrap_or_default());
+        if asked.needs_tables() && self.tables.version().is_none() && self.may_wait(context) {
+            return Fate::Waits;
+        }
+        host::look_in(asked.scope(&self.tables));
+        Fate::GoesOn
     }
 
     /// A retry in a context of its own: the candidates are there already.
@@ -239,12 +255,14 @@ impl Worker {
                 self.open.keep(context, forward.ticket);
                 Fate::GoesOn
             }
-            Decision::Reply(reply) => {
+            Decision::Reply(reply) if host::is_forwarded(self.host) => {
                 host::reply(reply);
                 Fate::Answered
             }
+            // What needs no pod is answered where there is none, too.
+            Decision::Reply(_) => Fate::GoesOn,
             Decision::Unknown => {
-                if let Some(counter) = self.unknown_locations {
+                if let Some(counter) = self.unknown_locations.filter(|_| host::is_forwarded(self.host)) {
                     host::count(counter);
                 }
                 host::forward_anywhere(self.host);
@@ -347,8 +365,11 @@ impl Worker {
             if !host::switch_to(context) {
                 continue;
             }
-            let location = host::location(self.host);
-            if location.is_none_or(|location| self.decide(context, &location) == Fate::GoesOn) {
+            let fate = match host::location(self.host) {
+                Some(location) => self.decide(context, &location),
+                None => self.without_location(context),
+            };
+            if fate == Fate::GoesOn {
                 host::resume_request();
             }
         }

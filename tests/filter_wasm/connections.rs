@@ -117,6 +117,16 @@ fn what_a_worker_that_is_gone_had_in_process_lapses_and_what_lives_stays() {
 }
 
 #[test]
+fn a_request_that_is_only_sent_elsewhere_does_not_count() {
+    let mut worker = envoys(&SharedData::default(), 1);
+    for _ in 0..MOST * 2 {
+        let mut request = Request::default();
+        request.properties.insert(b"source\0address".to_vec(), format!("{ALICE}:40000").into());
+        assert_ne!(worker.open_request(Some(LOCATION), request).1, Outcome::Replied(429));
+    }
+}
+
+#[test]
 fn a_host_outside_of_the_cluster_is_guarded_too_and_left_to_the_data_plane() {
     let shared = SharedData::default();
     let host = FakeHost { shared: Some(shared), ..FakeHost::new(Personality::Envoy) };

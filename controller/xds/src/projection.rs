@@ -14,7 +14,7 @@ use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
-use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration};
+use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration, ScopedRouteConfiguration};
 use envoy_types::pb::envoy::config::trace::v3::OpenTelemetryConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::filters::cel::v3::ExpressionFilter;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
@@ -108,6 +108,7 @@ const KNOWN: &[Known] = &[
     fields::<Rbac>,
     fields::<RoundRobin>,
     fields::<RouteConfiguration>,
+    fields::<ScopedRouteConfiguration>,
     fields::<Gzip>,
     fields::<HttpFault>,
     fields::<HttpResponseStatusCodeMatchInput>,

@@ -33,6 +33,7 @@ mod policy;
 pub mod pool;
 mod request;
 mod roster;
+pub mod scope;
 mod tables;
 #[cfg(test)]
 mod testing;

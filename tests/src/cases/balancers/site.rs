@@ -91,6 +91,7 @@ impl Site {
             version,
             locations,
             backends: self.backends.clone(),
+            hosts: [].into(),
         }));
         if let Some(refused) = self.filter.host().log.iter().find(|line| line.contains("refused")) {
             panic!("{refused}");

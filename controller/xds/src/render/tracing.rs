@@ -112,7 +112,7 @@ fn provider(tracing: &Tracing) -> Http {
             ..GrpcService::default()
         }),
         service_name: tracing.service.clone(),
-        sampler: Some(sampler(tracing)),
+        sampler: sampler(tracing),
         max_cache_size: number(tracing.queue),
         ..OpenTelemetryConfig::default()
     };
@@ -122,8 +122,11 @@ fn provider(tracing: &Tracing) -> Http {
     }
 }
 
-fn sampler(tracing: &Tracing) -> TypedExtensionConfig {
+/// Envoy's own way is ingress-nginx's default: a trace that is there goes on as it was begun, and a new one is kept. Only then
+/// a route that is found later, behind a scope, is asked again.
+fn sampler(tracing: &Tracing) -> Option<TypedExtensionConfig> {
     let own = match tracing.sampler {
+        Sampler::Always if tracing.as_parent => return None,
         Sampler::Always => {
             extension("envoy.tracers.opentelemetry.samplers.always_on", AlwaysOnSamplerConfig {})
         }
@@ -131,10 +134,10 @@ fn sampler(tracing: &Tracing) -> TypedExtensionConfig {
         Sampler::Millionths(share) => by_ratio(share),
     };
     if !tracing.as_parent {
-        return own;
+        return Some(own);
     }
     let parent_based = ParentBasedSamplerConfig { wrapped_sampler: Some(own) };
-    extension("envoy.tracers.opentelemetry.samplers.parent_based", parent_based)
+    Some(extension("envoy.tracers.opentelemetry.samplers.parent_based", parent_based))
 }
 
 fn by_ratio(numerator: u32) -> TypedExtensionConfig {
@@ -200,6 +203,19 @@ mod tests {
         assert_eq!(share(Some(false), &edge(true, true)), Some(0));
         assert_eq!(share(Some(true), &edge(false, true)), Some(100));
         assert_eq!(share(Some(true), &Edge::default()), None, "nobody takes spans");
+    }
+
+    #[test]
+    fn a_sampler_is_there_where_envoys_own_way_is_not_the_same() {
+        let named = |sampler, as_parent| {
+            let tracing = Tracing { sampler, as_parent, ..edge(true, true).tracing.unwrap() };
+            let name = super::sampler(&tracing)?.name;
+            name.rsplit('.').next().map(str::to_owned)
+        };
+        assert_eq!(named(Sampler::Always, true), None);
+        assert_eq!(named(Sampler::Always, false).as_deref(), Some("always_on"));
+        assert_eq!(named(Sampler::Never, true).as_deref(), Some("parent_based"));
+        assert_eq!(named(Sampler::Millionths(1), false).as_deref(), Some("trace_id_ratio_based"));
     }
 
     #[test]

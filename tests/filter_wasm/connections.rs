@@ -39,11 +39,8 @@ fn envoys(shared: &SharedData, random: u8) -> Filter {
 fn open(filter: &mut Filter, client: &str) -> (ContextId, Outcome) {
     let mut request = Request::default();
     let port = 40_000 + filter.host().requests.len();
-    let properties = [("source\0address", format!("{client}:{port}")), ("xds\0cluster_name", BACKEND.into())];
-    for (path, value) in properties {
-        request.properties.insert(path.into(), value.into());
-    }
-    filter.open_request(Some(LOCATION), request)
+    request.properties.insert(b"source\0address".to_vec(), format!("{client}:{port}").into());
+    filter.open_request(Some(LOCATION), request.to_pods())
 }
 
 fn served(filter: &mut Filter, client: &str) -> ContextId {

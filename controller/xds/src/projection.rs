@@ -22,6 +22,9 @@ use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{StderrAcces
 use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
 use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
+use envoy_types::pb::envoy::extensions::filters::http::composite::v3::{
+    Composite, CompositePerRoute, ExecuteFilterAction,
+};
 use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::Compressor;
 use envoy_types::pb::envoy::extensions::filters::http::custom_response::v3::CustomResponse;
 use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ExtAuthz;
@@ -88,10 +91,13 @@ const KNOWN: &[Known] = &[
     fields::<BytesValue>,
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
+    fields::<Composite>,
+    fields::<CompositePerRoute>,
     fields::<Compressor>,
     fields::<CustomResponse>,
     fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
+    fields::<ExecuteFilterAction>,
     fields::<ExpressionFilter>,
     fields::<ExtAuthz>,
     fields::<FilterChainConfig>,

@@ -193,9 +193,7 @@ impl Filter {
     pub fn open(&mut self, location: Option<&str>, headers: &[(&str, &str)]) -> (ContextId, Outcome) {
         let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
         let headers = headers.iter().map(pair).collect();
-        let leads_to_pods = |_| (b"xds\0cluster_name".to_vec(), BACKEND.as_bytes().to_vec());
-        let properties = location.map(leads_to_pods).into_iter().collect();
-        self.open_request(location, Request { properties, headers, ..Request::default() })
+        self.open_request(location, Request { headers, ..Request::default() }.to_pods())
     }
 
     /// The same for a request with whatever the host knows of it.

@@ -119,7 +119,10 @@ fn filters(front: &Front<'_>, policies: FilterChainConfig) -> Vec<HttpFilter> {
         filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
     }
     filters.extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
-    filters.push(filter(policy::POLICY, policies));
+    filters.push(match discovery {
+        Discovery::Table => filter(policy::POLICY, policies),
+        Discovery::Scopes => filter(policy::POLICY, policy::late(policies)),
+    });
     filters.push(ours(FILTER));
     filters.push(filter(
         "envoy.filters.http.router",

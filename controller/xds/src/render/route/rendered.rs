@@ -12,18 +12,12 @@ use crate::render::HTTP;
 use crate::{ResourceType, Settings, Update};
 
 /// What was rendered last.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Routes {
     choice: Choice,
     table: Option<Table>,
     scopes: Scopes,
     rendered: u64,
-}
-
-impl Default for Routes {
-    fn default() -> Self {
-        Routes { choice: Choice::default(), table: None, scopes: Scopes::default(), rendered: 0 }
-    }
 }
 
 impl Routes {
@@ -37,7 +31,7 @@ impl Routes {
     ) -> Discovery {
         let discovery = self.choice.choose(config.servers.len(), settings.scopes_from, now);
         if self.choice.is_in_use(Discovery::Table) {
-            let table = self.table.get_or_insert_with(|| Table::of(|_| true));
+            let table = self.table.get_or_insert_with(|| Table::of(|_| true, |host| host));
             update.set(ResourceType::Route, HTTP, table.encode(config, all_but_hosts(config)));
             self.rendered += table.take_rendered();
         } else {

@@ -10,13 +10,16 @@
 //! one, that filter is switched off and costs nothing.
 
 use envoy_types::pb::envoy::config::route::v3::scoped_route_configuration::{Key, key};
-use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration, ScopedRouteConfiguration};
+use envoy_types::pb::envoy::config::route::v3::{
+    FilterConfig, RouteConfiguration, ScopedRouteConfiguration, VirtualHost,
+};
 use prost::Message;
 use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
 
 use super::table::Table;
 use super::{all_but_hosts, host};
 use crate::render::SCOPE_FILTER;
+use crate::render::policy::{POLICY, late_per_route};
 use crate::render::wire::any;
 use crate::settings::{OTHER_HOSTS, SCOPE_HEADER};
 use crate::{ResourceType, Update};
@@ -40,7 +43,7 @@ impl Default for Scopes {
             servers: Shared::default(),
             edge: Edge::default(),
             of_all: RouteConfiguration::default(),
-            others: Table::of(|name| !is_exact(name)),
+            others: Table::of(|name| !is_exact(name), late),
             rendered: 0,
         }
     }
@@ -90,7 +93,7 @@ impl Scopes {
     fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> ScopedRouteConfiguration {
         let found = any(FilterConfig { disabled: true, ..FilterConfig::default() });
         let routes = RouteConfiguration {
-            virtual_hosts: vec![host(name, server, config)],
+            virtual_hosts: vec![late(host(name, server, config))],
             typed_per_filter_config: found.map(|off| (SCOPE_FILTER.to_owned(), off)).into_iter().collect(),
             ..self.of_all.clone()
         };
@@ -103,6 +106,18 @@ impl Scopes {
         prost::encoding::bytes::encode(ROUTE_CONFIGURATION, &routes, &mut bytes);
         bytes
     }
+}
+
+/// Its policies are looked for when a request comes to them: where no scope was found in the first try, it began without a
+/// route.
+fn late(mut host: VirtualHost) -> VirtualHost {
+    let policies = host.routes.iter_mut().filter_map(|route| route.typed_per_filter_config.get_mut(POLICY));
+    for policy in policies {
+        if let Some(late) = late_per_route(policy) {
+            *policy = late;
+        }
+    }
+    host
 }
 
 fn is_exact(name: &ServerName) -> bool {

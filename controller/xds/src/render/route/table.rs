@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, VirtualHost};
 use prost::Message;
 use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
 
@@ -16,6 +16,7 @@ const VIRTUAL_HOSTS: u32 = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     takes: fn(&ServerName) -> bool,
+    finish: fn(VirtualHost) -> VirtualHost,
     servers: Shared<ServerName, Server>,
     /// Each as fields of the `RouteConfiguration`.
     hosts: BTreeMap<ServerName, Vec<u8>>,
@@ -25,10 +26,11 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Of the hosts with these names.
-    pub(super) fn of(takes: fn(&ServerName) -> bool) -> Self {
+    /// Of the hosts with these names, as they are after this.
+    pub(super) fn of(takes: fn(&ServerName) -> bool, finish: fn(VirtualHost) -> VirtualHost) -> Self {
         Table {
             takes,
+            finish,
             servers: Shared::default(),
             hosts: BTreeMap::new(),
             edge: Edge::default(),
@@ -59,8 +61,8 @@ impl Table {
     /// Renders the hosts that are not as before, and forgets those that are gone.
     fn render(&mut self, config: &Config) {
         for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
-            let mut hosts =
-                now.into_iter().flat_map(|server| hosts_of(name, server, config, self.takes)).peekable();
+            let hosts = now.into_iter().flat_map(|server| hosts_of(name, server, config, self.takes));
+            let mut hosts = hosts.map(self.finish).peekable();
             if hosts.peek().is_none() {
                 self.hosts.remove(name);
                 continue;

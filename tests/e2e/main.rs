@@ -31,6 +31,7 @@ mod questions;
 mod replacement;
 mod rotation;
 mod routing;
+mod scopes;
 mod shutdown;
 mod site;
 mod sticky;

@@ -27,20 +27,20 @@ pub(crate) struct Island {
     pub(crate) names: Box<[ServerName]>,
     pub(crate) looked_for: Box<[ObjectRef]>,
     /// Without canaries, and as if no pods were missing.
-    pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
+    pub(crate) servers: Box<[(ServerName, Arc<Server>)]>,
     /// Names in handshakes, aliases among them.
     pub(crate) tls: BTreeSet<ServerName>,
     pub(crate) secrets: BTreeSet<SecretId>,
     pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
     /// Where the ledger has what these Ingresses say about ports of Services.
-    pub(crate) said: Vec<(BackendId, Rank)>,
+    pub(crate) said: Box<[(BackendId, Rank)]>,
     pub(crate) reports: Vec<Report>,
 }
 
 impl Island {
     /// The ports of Services that its locations lead to.
     pub(crate) fn ports(&self) -> BTreeSet<BackendId> {
-        let locations = self.servers.values().flat_map(|server| &server.locations);
+        let locations = self.servers.iter().flat_map(|(_, server)| &server.locations);
         let mains = locations.filter_map(|location| match &location.action {
             Action::Forward(main) => Some(main.service_port()),
             _ => None,
@@ -53,7 +53,7 @@ impl Island {
         if self.error_services.is_empty() {
             return BTreeSet::new();
         }
-        let locations = self.servers.values().flat_map(|server| &server.locations);
+        let locations = self.servers.iter().flat_map(|(_, server)| &server.locations);
         let watched = locations.filter_map(|location| match &location.action {
             Action::Forward(main) => {
                 let asked = self.error_services.get(&location.id)?;

@@ -16,7 +16,8 @@ use crate::{ObjectKey, Report};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pages: BTreeMap<BackendId, Page>,
-    by_service: BTreeMap<ObjectKey, BTreeSet<BackendId>>,
+    /// In order.
+    by_service: BTreeMap<ObjectKey, Vec<BackendId>>,
     /// Pages on which something has changed since they were settled.
     open: BTreeSet<BackendId>,
 }
@@ -24,10 +25,10 @@ pub(crate) struct Ledger {
 /// What is said about one port of a Service, and what it comes to.
 #[derive(Clone, Debug, Default)]
 struct Page {
-    // Boxed: most pages have one entry, and a map has room for eleven.
+    // Boxed, or no map: most pages have one entry, and a map has room for eleven.
     named: BTreeMap<Rank, Box<Named>>,
     offers: BTreeMap<Rank, Box<Offer>>,
-    sources: BTreeMap<BackendId, Box<Source>>,
+    sources: Box<[(BackendId, Source)]>,
     canaries: Vec<Canary>,
     reports: Vec<Report>,
 }
@@ -72,8 +73,9 @@ impl Ledger {
                 settled.canaries.insert(port.clone());
             }
             let now = &page.sources;
-            let ids = before.keys().chain(now.keys());
-            let changed: Vec<BackendId> = ids.filter(|id| before.get(id) != now.get(id)).cloned().collect();
+            let ids = before.iter().chain(now).map(|(id, _)| id);
+            let changed: Vec<BackendId> =
+                ids.filter(|id| source(&before, id) != source(now, id)).cloned().collect();
             for id in &changed {
                 self.note_service(id, &port, &before);
             }
@@ -87,7 +89,7 @@ impl Ledger {
 
     /// What a backend is made from.
     pub(crate) fn source(&self, id: &BackendId) -> Option<&Source> {
-        self.pages.get(&id.service_port())?.sources.get(id).map(AsRef::as_ref)
+        source(&self.pages.get(&id.service_port())?.sources, id)
     }
 
     /// The canaries of a port.
@@ -111,22 +113,25 @@ impl Ledger {
     }
 
     /// A backend has come, changed or gone.
-    fn note_service(&mut self, id: &BackendId, port: &BackendId, before: &BTreeMap<BackendId, Box<Source>>) {
-        let service = |source: Option<&Box<Source>>| match source.map(|source| &source.origin) {
+    fn note_service(&mut self, id: &BackendId, port: &BackendId, before: &[(BackendId, Source)]) {
+        let service = |source: Option<&Source>| match source.map(|source| &source.origin) {
             Some(Origin::Service(service, _)) => Some(service.clone()),
             Some(Origin::Outside(_)) | None => None,
         };
-        let now = self.pages.get(port).and_then(|page| page.sources.get(id));
-        let (old, new) = (service(before.get(id)), service(now));
+        let now = self.pages.get(port).and_then(|page| source(&page.sources, id));
+        let (old, new) = (service(source(before, id)), service(now));
         if let Some(old) = old {
             let of_service = self.by_service.entry(old.clone()).or_default();
-            of_service.remove(id);
+            of_service.retain(|other| other != id);
             if of_service.is_empty() {
                 self.by_service.remove(&old);
             }
         }
         if let Some(new) = new {
-            self.by_service.entry(new).or_default().insert(id.clone());
+            let of_service = self.by_service.entry(new).or_default();
+            if let Err(place) = of_service.binary_search(id) {
+                of_service.insert(place, id.clone());
+            }
         }
     }
 }
@@ -137,21 +142,25 @@ impl Page {
     }
 }
 
+fn source<'a>(sources: &'a [(BackendId, Source)], id: &BackendId) -> Option<&'a Source> {
+    sources.iter().find(|(other, _)| other == id).map(|(_, source)| source)
+}
+
 /// Whoever speaks to the pods, and how: the first decides how they are chosen, and the first that asks for sessions has
 /// them.
-fn sources(named: &BTreeMap<Rank, Box<Named>>) -> BTreeMap<BackendId, Box<Source>> {
-    let Some(first) = named.values().next() else { return BTreeMap::new() };
+fn sources(named: &BTreeMap<Rank, Box<Named>>) -> Box<[(BackendId, Source)]> {
+    let Some(first) = named.values().next() else { return Box::default() };
     let mut balance = first.balance.clone();
     balance.affinity = named.values().find_map(|named| named.balance.affinity.clone());
-    let mut sources: BTreeMap<BackendId, Box<Source>> = BTreeMap::new();
+    let mut sources: BTreeMap<BackendId, Source> = BTreeMap::new();
     for Named { id, origin, transport, attempts, usage, .. } in named.values().map(AsRef::as_ref) {
         let new = || {
             let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());
-            Box::new(Source { origin, balance, transport, attempts: *attempts, uses: Vec::new() })
+            Source { origin, balance, transport, attempts: *attempts, uses: Vec::new() }
         };
         let source = sources.entry(id.clone()).or_insert_with(new);
         source.attempts = source.attempts.max(*attempts);
         source.uses.push(usage.clone());
     }
-    sources
+    sources.into_iter().collect()
 }

@@ -166,7 +166,7 @@ impl Translation {
             tls: tls_names,
             secrets,
             error_services,
-            said,
+            said: said.into(),
             reports,
         })
     }

@@ -166,16 +166,28 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
 
 /// All headers of the request.
 pub(crate) fn request_headers() -> Pairs {
+    headers(MapType::HttpRequestHeaders)
+}
+
+/// All headers of the response.
+pub(crate) fn response_headers() -> Pairs {
+    headers(MapType::HttpResponseHeaders)
+}
+
+fn headers(map: MapType) -> Pairs {
     let mut value = Returned::NOTHING;
     // SAFETY: the host writes the two out-parameters only.
-    let status = unsafe {
-        proxy_get_header_map_pairs(MapType::HttpRequestHeaders as u32, &mut value.data, &mut value.len)
-    };
+    let status = unsafe { proxy_get_header_map_pairs(map as u32, &mut value.data, &mut value.len) };
     Pairs::new(value.bytes(status).unwrap_or_default())
 }
 
+/// All headers of this name, out of the response.
+pub(crate) fn remove_response_header(name: &str) {
+    remove_header(MapType::HttpResponseHeaders, name);
+}
+
 /// One more header of the response.
-pub(crate) fn add_response_header(name: &str, value: &str) -> bool {
+pub(crate) fn add_response_header(name: &str, value: &[u8]) -> bool {
     let map = MapType::HttpResponseHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
     let status =
@@ -232,10 +244,13 @@ pub(crate) fn forward_anywhere(host: Host) {
         return;
     }
     for name in [ENDPOINT_HEADER, CLUSTER_HEADER] {
-        let map = MapType::HttpRequestHeaders as u32;
-        // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.
-        unsafe { proxy_remove_header_map_value(map, name.as_ptr(), name.len()) };
+        remove_header(MapType::HttpRequestHeaders, name);
     }
+}
+
+fn remove_header(map: MapType, name: &str) {
+    // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.
+    unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) };
 }
 
 /// Answers the current request here.

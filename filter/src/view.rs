@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Host, Variable};
 use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections, Entry, Unavailable};
-use sluice_filter_core::{Fact, Request, Timestamp, variables};
+use sluice_filter_core::{Fact, Request, Rewrites, Rewriting, Timestamp, variables};
 
 use crate::host;
 use crate::pairs::Pairs;
@@ -17,6 +18,7 @@ pub(crate) struct View<'a> {
     now: Timestamp,
     connections: RefCell<&'a mut Connections>,
     counted: Cell<Option<Client>>,
+    rewrites: RefCell<Option<Rc<Rewrites>>>,
     expected: Cell<usize>,
     all: OnceCell<Pairs>,
     cookies: OnceCell<Option<Vec<u8>>>,
@@ -32,6 +34,7 @@ impl<'a> View<'a> {
             now,
             connections: RefCell::new(connections),
             counted: Cell::new(None),
+            rewrites: RefCell::new(None),
             expected: Cell::new(0),
             all: OnceCell::new(),
             cookies: OnceCell::new(),
@@ -41,6 +44,11 @@ impl<'a> View<'a> {
     /// As whose request it was counted, once it was decided.
     pub(crate) fn counted(&self) -> Option<Client> {
         self.counted.get()
+    }
+
+    /// How its answer is to be written anew, once it was decided.
+    pub(crate) fn replacements(&self) -> Option<Rc<Rewrites>> {
+        self.rewrites.take()
     }
 
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
@@ -117,6 +125,13 @@ impl Request for View<'_> {
                 }
                 true
             }
+        }
+    }
+
+    /// nginx does it itself, by `proxy_redirect` and the like.
+    fn rewrites(&self, rewriting: &Rewriting) {
+        if !self.host.is_nginx() {
+            self.rewrites.replace(Some(rewriting.of(self)));
         }
     }
 

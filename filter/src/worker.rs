@@ -12,7 +12,7 @@ use crate::request::Open;
 use crate::rng::SplitMix64;
 use crate::root::TICK;
 use crate::view::View;
-use crate::{host, observation};
+use crate::{answer, host, observation};
 
 /// How long a request waits for the first tables before the data plane's own balancing serves it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -227,6 +227,7 @@ impl Worker {
         let request = View::new(self.host, now, &mut self.connections);
         let decision = self.tables.decide(location, &request, now, &mut self.rng);
         self.open.count(context, request.counted());
+        self.open.rewrite(context, request.replacements());
         match decision {
             Decision::Forward(forward) => {
                 if let Some(backend) = forward.backend {
@@ -290,6 +291,13 @@ impl Worker {
         }
     }
 
+    /// Writes anew what a pod says about where it is, where that is asked for.
+    pub(crate) fn rewrite(&self, context: u32) {
+        if let Some(rewrites) = self.open.rewrites(context) {
+            answer::rewrite(rewrites);
+        }
+    }
+
     /// Sets the cookie of a new session, now that it is known which endpoint answered.
     pub(crate) fn begin_session(&mut self, context: u32) {
         let Some(ticket) = self.open.ticket(context).filter(|ticket| ticket.awaits_response()) else {
@@ -298,7 +306,7 @@ impl Worker {
         let Some(endpoint) = observation::answering_endpoint(self.host) else { return };
         let https = observation::is_https(self.host);
         if let Some(cookie) = self.tables.session_cookie(ticket, &endpoint, https, host::now()) {
-            host::add_response_header("set-cookie", &cookie);
+            host::add_response_header("set-cookie", cookie.as_bytes());
         }
     }
 

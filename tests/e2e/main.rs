@@ -29,6 +29,7 @@ mod passwords;
 mod ports;
 mod questions;
 mod replacement;
+mod rewritten;
 mod rotation;
 mod routing;
 mod shutdown;

@@ -9,6 +9,7 @@ mod feed;
 mod hash;
 mod ngx_wasm;
 mod outcomes;
+mod rewriting;
 mod sessions;
 
 use sluice_tests::fake::Personality;

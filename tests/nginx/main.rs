@@ -29,6 +29,8 @@ mod pooled_pod;
 mod ports;
 mod reload;
 mod retries;
+#[path = "../e2e/rewritten.rs"]
+mod rewritten;
 #[path = "../e2e/rotation.rs"]
 mod rotation;
 mod routing;

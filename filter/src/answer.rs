@@ -1,5 +1,6 @@
 //! The answer of a pod, on its way to the client.
 
+use proxy_wasm::types::MapType;
 use sluice_filter_core::Rewrites;
 
 use crate::{host, observation};
@@ -9,14 +10,14 @@ pub(crate) fn rewrite(rewrites: &Rewrites) {
     if !observation::is_of_a_pod() {
         return;
     }
-    let headers = host::response_headers();
+    let headers = host::headers(MapType::HttpResponseHeaders);
     for name in Rewrites::HEADERS {
         let rewritten: Vec<_> = headers.values(name).map(|value| rewrites.rewrite(name, value)).collect();
         if rewritten.iter().all(Option::is_none) {
             continue;
         }
         // There may be several of one name, and they keep their order.
-        host::remove_response_header(name);
+        host::remove_header(MapType::HttpResponseHeaders, name);
         for (value, rewritten) in headers.values(name).zip(&rewritten) {
             host::add_response_header(name, rewritten.as_deref().unwrap_or(value));
         }

@@ -164,35 +164,19 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     value.bytes(status)
 }
 
-/// All headers of the request.
-pub(crate) fn request_headers() -> Pairs {
-    headers(MapType::HttpRequestHeaders)
-}
-
-/// All headers of the response.
-pub(crate) fn response_headers() -> Pairs {
-    headers(MapType::HttpResponseHeaders)
-}
-
-fn headers(map: MapType) -> Pairs {
+/// All headers of the request or of the response.
+pub(crate) fn headers(map: MapType) -> Pairs {
     let mut value = Returned::NOTHING;
     // SAFETY: the host writes the two out-parameters only.
     let status = unsafe { proxy_get_header_map_pairs(map as u32, &mut value.data, &mut value.len) };
     Pairs::new(value.bytes(status).unwrap_or_default())
 }
 
-/// All headers of this name, out of the response.
-pub(crate) fn remove_response_header(name: &str) {
-    remove_header(MapType::HttpResponseHeaders, name);
-}
-
 /// One more header of the response.
 pub(crate) fn add_response_header(name: &str, value: &[u8]) -> bool {
     let map = MapType::HttpResponseHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
-    let status =
-        unsafe { proxy_add_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len()) };
-    status == OK
+    OK == unsafe { proxy_add_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len()) }
 }
 
 /// Says which backend the candidates belong to, where the location leaves that open.
@@ -226,16 +210,14 @@ pub(crate) fn signed() -> Option<u32> {
 fn set_request_header(name: &str, value: &str) -> bool {
     let map = MapType::HttpRequestHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
-    let status = unsafe {
+    OK == unsafe {
         proxy_replace_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len())
-    };
-    status == OK
+    }
 }
 
 fn set_property(path: &[u8], value: &str) -> bool {
     // SAFETY: both texts outlive the call; the host copies them.
-    let status = unsafe { proxy_set_property(path.as_ptr(), path.len(), value.as_ptr(), value.len()) };
-    status == OK
+    OK == unsafe { proxy_set_property(path.as_ptr(), path.len(), value.as_ptr(), value.len()) }
 }
 
 /// Removes an endpoint or a backend that a client may have named; only somebody else's Envoy takes it from a header of clients.
@@ -248,7 +230,8 @@ pub(crate) fn forward_anywhere(host: Host) {
     }
 }
 
-fn remove_header(map: MapType, name: &str) {
+/// Takes all headers of this name away.
+pub(crate) fn remove_header(map: MapType, name: &str) {
     // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.
     unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) };
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use proxy_wasm::types::LogLevel;
+use proxy_wasm::types::{LogLevel, MapType};
 use sluice_filter_config::{Host, Variable};
 use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections, Entry, Unavailable};
 use sluice_filter_core::{Fact, Request, Rewrites, Rewriting, Timestamp, variables};
@@ -63,7 +63,7 @@ impl<'a> View<'a> {
 
     /// One header of all, several values joined as nginx joins them: cookies with `; `, others with `, `.
     fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        let pairs = self.all.get_or_init(host::request_headers);
+        let pairs = self.all.get_or_init(|| host::headers(MapType::HttpRequestHeaders));
         let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
         let mut values = pairs.values(name);
         let first = values.next()?;

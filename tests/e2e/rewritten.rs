@@ -16,13 +16,13 @@ const MOVED_HOST: &str = "moved.test";
 
 /// What a pod says, and what clients get.
 const REDIRECTS: &[(&str, &str, &str)] = &[
-    ("Location", "http://web.internal:8080/login?to=$host", "https://web.test/shop/login?to=$host"),
-    ("Location", "http://web.internal:8080/", "https://web.test/shop/"),
-    ("Location", "http://web.internal:8080", "http://web.internal:8080"),
-    ("Location", "http://WEB.internal:8080/", "http://WEB.internal:8080/"),
-    ("Location", "/login", "/login"),
-    ("Refresh", "3; URL=http://web.internal:8080/a", "3; URL=https://web.test/shop/a"),
-    ("Refresh", "3; url=/a", "3; url=/a"),
+    ("location", "http://web.internal:8080/login?to=$host", "https://web.test/shop/login?to=$host"),
+    ("location", "http://web.internal:8080/", "https://web.test/shop/"),
+    ("location", "http://web.internal:8080", "http://web.internal:8080"),
+    ("location", "http://WEB.internal:8080/", "http://WEB.internal:8080/"),
+    ("location", "/login", "/login"),
+    ("refresh", "3; URL=http://web.internal:8080/a", "3; URL=https://web.test/shop/a"),
+    ("refresh", "3; url=/a", "3; url=/a"),
 ];
 
 const COOKIES: &[(&str, &str)] = &[

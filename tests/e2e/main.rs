@@ -9,6 +9,7 @@ mod bad_manifest;
 mod canary;
 mod care;
 mod certificates;
+mod ciphers;
 mod configmap;
 mod controller_restart;
 mod crowd;

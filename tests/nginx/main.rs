@@ -4,6 +4,8 @@ mod access_log;
 mod again;
 mod bodies;
 mod certificates;
+#[path = "../e2e/ciphers.rs"]
+mod ciphers;
 mod client_certificates;
 mod configuration;
 mod controller;

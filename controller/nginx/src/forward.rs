@@ -81,6 +81,7 @@ pub(crate) enum Target {
 pub(crate) struct Tls {
     pub(crate) v1_2: bool,
     pub(crate) v1_3: bool,
+    pub(crate) ciphers: Option<Word>,
     pub(crate) name: Option<Value>,
     pub(crate) sends_name: bool,
     /// Read for each connection: OpenSSL refuses weak ones, and nginx its whole configuration with them.
@@ -174,6 +175,7 @@ impl Tls {
         Tls {
             v1_2: tls.versions.v1_2,
             v1_3: tls.versions.v1_3,
+            ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
             name: name.map(value),
             sends_name: tls.server_name.is_some(),
             certificate: tls

@@ -88,8 +88,8 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
 fn of_pods(text: &str) -> Backend {
     let authorities = SecretId::authorities("n", text);
     let verify = Verify { authorities, name: text.to_owned(), depth: 1 };
-    let tls =
-        UpstreamTls { verify: Some(verify), server_name: Some(text.to_owned()), ..UpstreamTls::default() };
+    let (server_name, ciphers) = (Some(text.to_owned()), vec![text.to_owned()]);
+    let tls = UpstreamTls { verify: Some(verify), server_name, ciphers, ..UpstreamTls::default() };
     Backend { transport: Transport { tls: Some(tls), ..Transport::default() }, ..Backend::default() }
 }
 

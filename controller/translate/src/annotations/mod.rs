@@ -168,7 +168,7 @@ impl Annotations {
             aliases: server::aliases(view),
             app_root: rewrite::app_root(view),
             from_to_www: redirect::from_to_www(view),
-            ciphers: server::ciphers(view),
+            ciphers: server::known_ciphers(view, "ssl-ciphers"),
             prefers_its_ciphers: server::prefers_its_ciphers(view),
             passthrough: server::passthrough(view, options),
         };

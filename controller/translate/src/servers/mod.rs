@@ -205,14 +205,12 @@ impl Assembly<'_> {
         }
         self.take_tls(name, author);
         self.take_passthrough(name, author);
+        self.take_ciphers(name, author);
         let Author { annotations, object, .. } = author;
         let draft = self.drafts.entry(name.clone()).or_default();
         draft.from_to_www |= annotations.host.from_to_www;
         if draft.app_root.is_none() {
             draft.app_root.clone_from(&annotations.host.app_root);
-        }
-        if draft.ciphers.is_empty() {
-            draft.ciphers.clone_from(&annotations.host.ciphers);
         }
         draft.prefers_its_ciphers = draft.prefers_its_ciphers.or(annotations.host.prefers_its_ciphers);
         // The catch-all server has every name that no other one has.

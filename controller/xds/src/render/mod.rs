@@ -14,6 +14,7 @@ mod endpoints;
 mod filter;
 mod format;
 mod forwarded;
+mod handshake;
 mod header;
 mod listener;
 mod manager;

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sluice_translate::ObjectKey;
+use sluice_xds::SCOPES_FROM;
 
 pub(crate) use admin::AdminFlags;
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
@@ -175,6 +176,10 @@ pub(crate) struct Run {
     /// The filter [default: `sluice_filter.wasm` beside this program].
     #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
     pub(crate) filter_wasm: Option<PathBuf>,
+    /// Number of hosts from which on Envoy learns of each by itself (SRDS) and not of all in one table (RDS). A change then
+    /// costs what changed, and a request a microsecond more; 0: always.
+    #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
+    pub(crate) scopes_from: usize,
     /// Address for xDS and the filter's log, with --data-plane none. Certificates and their keys are served here: without
     /// --xds-certificates only on loopback.
     #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT", help_heading = "Data plane")]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use sluice_ir::Config;
 use sluice_translate::{Change, Changes, Options, Report, Updated};
-use sluice_xds::{Routes, Settings, Store, Update};
+use sluice_xds::{Discovery, Routes, Settings, Store, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -188,8 +188,13 @@ impl Publisher {
             self.served.log.publish(|log| log.replace(&config.with_routes_of(before)));
             self.unserved = nginx.publish(&translation);
         } else {
-            self.served.log.publish(|log| log.advance(before, config));
-            let routing = Update::routing_with(&mut self.routes, config, &self.settings);
+            let routing =
+                Update::routing_with(&mut self.routes, config, &self.settings, Instant::now().into_std());
+            let scopes = self.routes.is_in_use(Discovery::Scopes);
+            self.served.log.publish(|log| {
+                log.name_hosts(scopes);
+                log.advance(before, config)
+            });
             self.served.store.apply(routing);
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());

@@ -146,7 +146,12 @@ async fn drained(data_plane: Option<JoinHandle<()>>) -> anyhow::Result<()> {
 /// How Envoy's resources are rendered.
 fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
     let settings = options::envoy(&args.listeners, data_plane::filter_code(args)?, certificate);
-    Ok(Settings { request_log: args.metrics.enable_metrics, access_log: args.metrics.access_log, ..settings })
+    Ok(Settings {
+        request_log: args.metrics.enable_metrics,
+        access_log: args.metrics.access_log,
+        scopes_from: args.scopes_from,
+        ..settings
+    })
 }
 
 /// Where data planes find us.

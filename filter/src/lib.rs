@@ -20,6 +20,7 @@ mod pairs;
 mod request;
 mod rng;
 mod root;
+mod signals;
 mod view;
 mod worker;
 

@@ -9,8 +9,8 @@ use sluice_filter_config::{Host, Variable};
 use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections, Entry, Unavailable};
 use sluice_filter_core::{Fact, Request, Rewrites, Rewriting, Timestamp, variables};
 
-use crate::host;
 use crate::pairs::Pairs;
+use crate::{host, signals};
 
 /// The current request.
 pub(crate) struct View<'a> {
@@ -106,7 +106,7 @@ impl Request for View<'_> {
 
     /// nginx counts itself, by `limit_conn`.
     fn enters(&self, limit: &ConnectionLimit) -> bool {
-        if self.host.is_nginx() {
+        if self.host.is_nginx() || !signals::is_forwarded(self.host) {
             return true;
         }
         let address = connections::address(&self.fact(Fact::ClientAddress).unwrap_or_default());

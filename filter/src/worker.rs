@@ -6,13 +6,14 @@ use std::time::Duration;
 use proxy_wasm::types::LogLevel;
 use sluice_filter_config::{Control, Host, PluginConfig, Tables as Update};
 use sluice_filter_core::connections::Connections;
+use sluice_filter_core::scope::Asked;
 use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp, Verdict};
 
 use crate::request::Open;
 use crate::rng::SplitMix64;
 use crate::root::TICK;
 use crate::view::View;
-use crate::{answer, host, observation};
+use crate::{answer, host, observation, signals};
 
 /// How long a request waits for the first tables before the data plane's own balancing serves it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -183,23 +184,38 @@ impl Worker {
 
     /// Decides a request that has just arrived.
     pub(crate) fn handle(&mut self, context: u32) -> Fate {
-        let location = host::location(self.host);
+        let location = signals::location(self.host);
         if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
             return self.go_on(context);
         }
-        let Some(location) = location else {
-            host::forward_anywhere(self.host);
-            return Fate::GoesOn;
-        };
+        let Some(location) = location else { return self.without_location(context) };
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }
         self.decide(context, &location)
     }
 
+    /// Nothing takes this request. In an Envoy that looks for each host by itself, not in its first try.
+    fn without_location(&mut self, context: u32) -> Fate {
+        if self.host == Host::ManagedEnvoy && signals::names_scopes() {
+            return self.find_scope(context);
+        }
+        signals::forward_anywhere(self.host);
+        Fate::GoesOn
+    }
+
+    fn find_scope(&mut self, context: u32) -> Fate {
+        let asked = Asked::parse(&host::request_header(":authority").unwrap_or_default());
+        if asked.needs_tables() && self.tables.version().is_none() && self.may_wait(context) {
+            return Fate::Waits;
+        }
+        signals::look_in(asked.scope(&self.tables));
+        Fate::GoesOn
+    }
+
     /// A retry in a context of its own: the candidates are there already.
     fn go_on(&mut self, retry: u32) -> Fate {
-        if let Some(first) = host::signed() {
+        if let Some(first) = signals::signed() {
             self.open.hand_over(first, retry);
         }
         Fate::GoesOn
@@ -231,28 +247,30 @@ impl Worker {
         match decision {
             Decision::Forward(forward) => {
                 if let Some(backend) = forward.backend {
-                    host::route_to(self.host, backend);
+                    signals::route_to(self.host, backend);
                 }
-                host::forward_to(self.host, forward.candidates);
+                signals::forward_to(self.host, forward.candidates);
                 if self.host == Host::NgxWasm && forward.ticket.is_some() {
-                    host::sign(context);
+                    signals::sign(context);
                 }
                 self.open.keep(context, forward.ticket);
                 Fate::GoesOn
             }
-            Decision::Reply(reply) => {
+            Decision::Reply(reply) if signals::is_forwarded(self.host) => {
                 host::reply(reply);
                 Fate::Answered
             }
+            // What needs no pod is answered where there is none, too.
+            Decision::Reply(_) => Fate::GoesOn,
             Decision::Unknown => {
-                if let Some(counter) = self.unknown_locations {
+                if let Some(counter) = self.unknown_locations.filter(|_| signals::is_forwarded(self.host)) {
                     host::count(counter);
                 }
-                host::forward_anywhere(self.host);
+                signals::forward_anywhere(self.host);
                 Fate::GoesOn
             }
             Decision::Elsewhere => {
-                host::forward_anywhere(self.host);
+                signals::forward_anywhere(self.host);
                 Fate::GoesOn
             }
         }
@@ -286,7 +304,7 @@ impl Worker {
         if self.tables.version().is_none() && status == Some(200) {
             self.take_log(body);
         }
-        if let Some(location) = host::location(self.host) {
+        if let Some(location) = signals::location(self.host) {
             self.decide(context, &location);
         }
     }
@@ -355,8 +373,11 @@ impl Worker {
             if !host::switch_to(context) {
                 continue;
             }
-            let location = host::location(self.host);
-            if location.is_none_or(|location| self.decide(context, &location) == Fate::GoesOn) {
+            let fate = match signals::location(self.host) {
+                Some(location) => self.decide(context, &location),
+                None => self.without_location(context),
+            };
+            if fate == Fate::GoesOn {
                 host::resume_request();
             }
         }

@@ -39,11 +39,8 @@ fn envoys(shared: &SharedData, random: u8) -> Filter {
 fn open(filter: &mut Filter, client: &str) -> (ContextId, Outcome) {
     let mut request = Request::default();
     let port = 40_000 + filter.host().requests.len();
-    let properties = [("source\0address", format!("{client}:{port}")), ("xds\0cluster_name", BACKEND.into())];
-    for (path, value) in properties {
-        request.properties.insert(path.into(), value.into());
-    }
-    filter.open_request(Some(LOCATION), request)
+    request.properties.insert(b"source\0address".to_vec(), format!("{client}:{port}").into());
+    filter.open_request(Some(LOCATION), request.to_pods())
 }
 
 fn served(filter: &mut Filter, client: &str) -> ContextId {
@@ -114,6 +111,16 @@ fn what_a_worker_that_is_gone_had_in_process_lapses_and_what_lives_stays() {
     }
     served(&mut asks, ALICE);
     assert!(is_refused(&mut asks, ALICE) && is_refused(&mut lives, ALICE), "only what it had is gone");
+}
+
+#[test]
+fn a_request_that_is_only_sent_elsewhere_does_not_count() {
+    let mut worker = envoys(&SharedData::default(), 1);
+    for _ in 0..MOST * 2 {
+        let mut request = Request::default();
+        request.properties.insert(b"source\0address".to_vec(), format!("{ALICE}:40000").into());
+        assert_ne!(worker.open_request(Some(LOCATION), request).1, Outcome::Replied(429));
+    }
 }
 
 #[test]

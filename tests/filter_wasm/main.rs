@@ -10,6 +10,7 @@ mod hash;
 mod ngx_wasm;
 mod outcomes;
 mod rewriting;
+mod scopes;
 mod sessions;
 
 use sluice_tests::fake::Personality;

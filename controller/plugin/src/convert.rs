@@ -103,6 +103,15 @@ pub(crate) fn forwarding<'a>(
     })
 }
 
+/// The names of a server that are whole names.
+pub(crate) fn exact_names<'a>(
+    name: &'a ir::ServerName,
+    server: &'a ir::Server,
+) -> impl Iterator<Item = String> + 'a {
+    let names = std::iter::once(name).chain(&server.aliases);
+    names.filter(|name| matches!(name, ir::ServerName::Exact(_))).map(ToString::to_string)
+}
+
 fn connections(limits: &ir::Limits) -> Option<wire::Connections> {
     let ir::Connections { most, status } = limits.connections?;
     let exempt = limits.exempt.iter();

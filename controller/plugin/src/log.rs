@@ -30,6 +30,8 @@ pub struct Log {
     sequence: u64,
     locations: Table<wire::Location>,
     backends: Table<wire::Backend>,
+    hosts: Table<()>,
+    names_hosts: bool,
     steps: VecDeque<Step>,
     encoded: HashMap<String, Arc<[u8]>>,
 }
@@ -40,13 +42,20 @@ struct Step {
     base: Version,
     locations: BTreeSet<String>,
     backends: BTreeSet<String>,
+    hosts: BTreeSet<String>,
 }
 
 impl Log {
     /// The current version.
     #[must_use]
     pub fn version(&self) -> Version {
-        Version::new(self.sequence, self.locations.content.wrapping_add(self.backends.content))
+        let content = self.locations.content.wrapping_add(self.backends.content);
+        Version::new(self.sequence, content.wrapping_add(self.hosts.content))
+    }
+
+    /// Whether publications from now on name the hosts, for an Envoy that looks for each by itself.
+    pub fn name_hosts(&mut self, yes: bool) {
+        self.names_hosts = yes;
     }
 
     /// Publishes a whole configuration; `false` when that changes nothing.
@@ -54,7 +63,8 @@ impl Log {
         let base = self.version();
         let locations = self.locations.replace(convert::locations(config));
         let backends = self.backends.replace(convert::backends(config));
-        self.record(Step { base, locations, backends })
+        let hosts = self.all_hosts(config);
+        self.record(Step { base, locations, backends, hosts })
     }
 
     /// Publishes a whole configuration, after that of `before`; `false` when that changes nothing. The same as
@@ -78,7 +88,12 @@ impl Log {
         let mut locations: BTreeSet<String> = was.into_keys().chain(is.keys().cloned()).collect();
         locations.retain(|id| self.locations.set(id, is.remove(id)));
         let backends = self.set_backends(now, changed_backends);
-        self.record(Step { base, locations, backends })
+        let hosts = if self.names_hosts == self.hosts.entries.is_empty() {
+            self.all_hosts(now)
+        } else {
+            self.set_hosts(before, now, &servers)
+        };
+        self.record(Step { base, locations, backends, hosts })
     }
 
     /// Publishes what became of these backends; `false` when that changes nothing.
@@ -89,7 +104,7 @@ impl Log {
     ) -> bool {
         let base = self.version();
         let backends = self.set_backends(config, backends);
-        self.record(Step { base, locations: BTreeSet::new(), backends })
+        self.record(Step { base, locations: BTreeSet::new(), backends, hosts: BTreeSet::new() })
     }
 
     /// Names those that are not as before.
@@ -109,8 +124,35 @@ impl Log {
         touched
     }
 
+    /// Makes all hosts those of this configuration, or none.
+    fn all_hosts(&mut self, config: &ir::Config) -> BTreeSet<String> {
+        let servers = config.servers.iter().filter(|_| self.names_hosts);
+        let names = servers.flat_map(|(name, server)| convert::exact_names(name, server));
+        self.hosts.replace(names.map(|name| (name, ())))
+    }
+
+    /// Names those that are new or gone; only these servers are not as before.
+    fn set_hosts(
+        &mut self,
+        before: &ir::Config,
+        now: &ir::Config,
+        servers: &[&ir::ServerName],
+    ) -> BTreeSet<String> {
+        if !self.names_hosts {
+            return BTreeSet::new();
+        }
+        let of = |config: &ir::Config| -> BTreeSet<String> {
+            let servers = servers.iter().filter_map(|name| Some((*name, config.servers.get(*name)?)));
+            servers.flat_map(|(name, server)| convert::exact_names(name, server)).collect()
+        };
+        let (was, is) = (of(before), of(now));
+        let mut touched: BTreeSet<String> = was.union(&is).cloned().collect();
+        touched.retain(|name| self.hosts.set(name, is.contains(name).then_some(())));
+        touched
+    }
+
     fn record(&mut self, step: Step) -> bool {
-        if step.locations.is_empty() && step.backends.is_empty() {
+        if step.locations.is_empty() && step.backends.is_empty() && step.hosts.is_empty() {
             return false;
         }
         self.sequence += 1;
@@ -148,6 +190,7 @@ impl Log {
             version: self.version(),
             locations: self.locations.values(),
             backends: self.backends.values(),
+            hosts: self.hosts.entries.keys().cloned().collect(),
         }
     }
 
@@ -159,6 +202,7 @@ impl Log {
             self.locations.pick(steps().flat_map(|step| &step.locations).collect());
         let (backends, removed_backends) =
             self.backends.pick(steps().flat_map(|step| &step.backends).collect());
+        let (hosts, removed_hosts) = self.hosts.pick(steps().flat_map(|step| &step.hosts).collect());
         wire::Delta {
             base,
             version: self.version(),
@@ -166,6 +210,8 @@ impl Log {
             backends,
             removed_locations,
             removed_backends,
+            hosts: hosts.into_keys().collect(),
+            removed_hosts,
         }
     }
 }

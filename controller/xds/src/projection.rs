@@ -14,13 +14,16 @@ use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
-use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration};
+use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration, ScopedRouteConfiguration};
 use envoy_types::pb::envoy::extensions::access_loggers::filters::cel::v3::ExpressionFilter;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{StderrAccessLog, StdoutAccessLog};
 use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
 use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
+use envoy_types::pb::envoy::extensions::filters::http::composite::v3::{
+    Composite, CompositePerRoute, ExecuteFilterAction,
+};
 use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::Compressor;
 use envoy_types::pb::envoy::extensions::filters::http::custom_response::v3::CustomResponse;
 use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ExtAuthz;
@@ -78,10 +81,13 @@ const KNOWN: &[Known] = &[
     fields::<BytesValue>,
     fields::<Cluster>,
     fields::<ClusterLoadAssignment>,
+    fields::<Composite>,
+    fields::<CompositePerRoute>,
     fields::<Compressor>,
     fields::<CustomResponse>,
     fields::<DownstreamTlsContext>,
     fields::<EarlyHeaderMutation>,
+    fields::<ExecuteFilterAction>,
     fields::<ExpressionFilter>,
     fields::<ExtAuthz>,
     fields::<FilterChainConfig>,
@@ -98,6 +104,7 @@ const KNOWN: &[Known] = &[
     fields::<Rbac>,
     fields::<RoundRobin>,
     fields::<RouteConfiguration>,
+    fields::<ScopedRouteConfiguration>,
     fields::<Gzip>,
     fields::<HttpFault>,
     fields::<HttpResponseStatusCodeMatchInput>,

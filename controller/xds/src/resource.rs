@@ -7,7 +7,7 @@ use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
-use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::Secret;
 use prost::Name as _;
 
@@ -25,6 +25,8 @@ pub enum ResourceType {
     Listener,
     /// RDS.
     Route,
+    /// SRDS.
+    Scope,
     /// SDS.
     Secret,
     /// ECDS.
@@ -33,11 +35,12 @@ pub enum ResourceType {
 
 impl ResourceType {
     /// All of them, in order.
-    pub const ALL: [ResourceType; 6] = [
+    pub const ALL: [ResourceType; 7] = [
         ResourceType::Cluster,
         ResourceType::Endpoints,
         ResourceType::Listener,
         ResourceType::Route,
+        ResourceType::Scope,
         ResourceType::Secret,
         ResourceType::Extension,
     ];
@@ -50,6 +53,7 @@ impl ResourceType {
             ResourceType::Endpoints => ClusterLoadAssignment::type_url(),
             ResourceType::Listener => Listener::type_url(),
             ResourceType::Route => RouteConfiguration::type_url(),
+            ResourceType::Scope => ScopedRouteConfiguration::type_url(),
             ResourceType::Secret => Secret::type_url(),
             ResourceType::Extension => TypedExtensionConfig::type_url(),
         }
@@ -69,6 +73,7 @@ impl fmt::Display for ResourceType {
             ResourceType::Endpoints => "endpoints",
             ResourceType::Listener => "listener",
             ResourceType::Route => "route",
+            ResourceType::Scope => "scope",
             ResourceType::Secret => "secret",
             ResourceType::Extension => "extension",
         })

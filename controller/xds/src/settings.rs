@@ -21,6 +21,10 @@ pub(crate) const ERROR_HOST: &str = "sluice-errors-";
 pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 /// The request header with the host that the client asked for, before an error service is asked. Clients cannot send it.
 pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
+/// The request header with the scope that a request looks for its host in, where hosts have scopes. Clients cannot send it.
+pub(crate) const SCOPE_HEADER: &str = "x-sluice-scope";
+/// The scope of all hosts that nobody names exactly. No host has this name.
+pub(crate) const OTHER_HOSTS: &str = "_";
 /// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
 pub(crate) const LOCATION_KEY: &str = "location";
 /// What Envoy tells of connecting to a pod, with each request.
@@ -40,6 +44,10 @@ pub(crate) const CLIENT_METADATA: &str = "sluice-client";
 /// The cluster, over HTTP/1, that the filter calls for its log.
 pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 
+/// Up to here Envoy needs less than 20 ms for a table of all hosts. From here on it is worth a microsecond of each request,
+/// and five where nobody names the host exactly, that Envoy builds one host only.
+pub const SCOPES_FROM: usize = 1000;
+
 /// How Envoy's resources are rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -55,13 +63,23 @@ pub struct Settings {
     pub access_log: bool,
     /// Whether the controller is told of each request: [`crate::Requests`].
     pub request_log: bool,
+    /// From so many hosts on, Envoy learns of each by itself.
+    pub scopes_from: usize,
 }
 
 impl Settings {
     /// The defaults: no listener, no access log.
     #[must_use]
     pub fn new(filter: FilterCode, checkpoint: Vec<u8>) -> Self {
-        Settings { http: Vec::new(), https: None, filter, checkpoint, access_log: false, request_log: false }
+        Settings {
+            http: Vec::new(),
+            https: None,
+            filter,
+            checkpoint,
+            access_log: false,
+            request_log: false,
+            scopes_from: SCOPES_FROM,
+        }
     }
 }
 

@@ -7,11 +7,12 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, changed};
 
-use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, Routes};
+use crate::render::{self, DEFAULT_CERTIFICATE, Discovery, FILTER, HTTP, HTTPS, Routes, SCOPE_FILTER};
 use crate::{Name, ResourceType, Settings};
 
 /// A step of a publication.
@@ -52,20 +53,25 @@ impl Update {
     /// The listeners with their certificates, all routes and the filter.
     #[must_use]
     pub fn routing(config: &Config, settings: &Settings) -> Self {
-        Update::routing_with(&mut Routes::default(), config, settings)
+        Update::routing_with(&mut Routes::default(), config, settings, Instant::now())
     }
 
     /// The same, with what is remembered of the hosts that have not changed.
     #[must_use]
-    pub fn routing_with(routes: &mut Routes, config: &Config, settings: &Settings) -> Self {
-        let types =
-            [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
-        let mut update = Update::complete_for(types);
-        match render::listener(&config.edge, settings) {
+    pub fn routing_with(routes: &mut Routes, config: &Config, settings: &Settings, now: Instant) -> Self {
+        let mut update = Update::complete_for([
+            ResourceType::Listener,
+            ResourceType::Route,
+            ResourceType::Scope,
+            ResourceType::Secret,
+            ResourceType::Extension,
+        ]);
+        let discovery = routes.publish(config, settings, now, &mut update);
+        match render::listener(&config.edge, settings, discovery) {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
             None => update.remove(ResourceType::Listener, HTTP),
         }
-        match render::tls_listener(config, settings) {
+        match render::tls_listener(config, settings, discovery) {
             Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
             None => update.remove(ResourceType::Listener, HTTPS),
         }
@@ -82,8 +88,12 @@ impl Update {
             let secret = chosen.unwrap_or_else(generated);
             update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
-        update.set(ResourceType::Route, HTTP, routes.encode(config));
         update.put(ResourceType::Extension, FILTER, &render::filter(settings));
+        if routes.is_in_use(Discovery::Scopes) {
+            update.put(ResourceType::Extension, SCOPE_FILTER, &render::scope_filter(settings));
+        } else {
+            update.remove(ResourceType::Extension, SCOPE_FILTER);
+        }
         update
     }
 

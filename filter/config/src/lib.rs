@@ -22,7 +22,7 @@ mod outlier;
 mod rewriting;
 mod version;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,9 @@ pub struct Snapshot {
     pub locations: BTreeMap<String, Location>,
     /// By backend id.
     pub backends: BTreeMap<String, Backend>,
+    /// Hosts that are named exactly, in lower case. Only for an Envoy that looks for each by itself.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hosts: BTreeSet<String>,
 }
 
 /// What changed between two versions. Values are whole: a changed backend comes with all its endpoints.
@@ -140,6 +143,29 @@ pub struct Delta {
     /// Backends that are gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed_backends: Vec<String>,
+    /// Hosts that are new.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hosts: BTreeSet<String>,
+    /// Hosts that are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed_hosts: Vec<String>,
+}
+
+impl Delta {
+    /// Between these versions, with nothing in it yet.
+    #[must_use]
+    pub fn between(base: Version, version: Version) -> Self {
+        Delta {
+            base,
+            version,
+            locations: BTreeMap::new(),
+            backends: BTreeMap::new(),
+            removed_locations: Vec::new(),
+            removed_backends: Vec::new(),
+            hosts: BTreeSet::new(),
+            removed_hosts: Vec::new(),
+        }
+    }
 }
 
 impl PluginConfig {
@@ -195,6 +221,7 @@ mod tests {
             version: Version::new(7, 0xfeed),
             locations: [("a/".to_owned(), Location::to("ns/s/80"))].into(),
             backends: [("ns/s/80".to_owned(), backend)].into(),
+            hosts: BTreeSet::new(),
         });
         let document = PluginConfig::of(tables);
         assert_eq!(PluginConfig::parse(&document.to_json()).unwrap(), document);
@@ -218,7 +245,8 @@ mod tests {
                 "change_on_failure":true},
             "slow_start":30,"outlier":{"consecutive_5xx":5,"base_ejection":30,"max_ejected":10,"panic_threshold":50},
             "prefer_zone":true,"attempts":3,
-            "endpoints":[{"address":"10.0.0.1:80","weight":2,"zones":["a","b"],"draining":true},{"address":"[::1]:80"}]}}}}}"#;
+            "endpoints":[{"address":"10.0.0.1:80","weight":2,"zones":["a","b"],"draining":true},{"address":"[::1]:80"}]}},
+        "hosts":["a.test"]}}}"#;
 
     #[test]
     fn everything_the_schema_can_say_survives_the_wire_in_the_same_words() {

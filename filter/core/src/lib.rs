@@ -34,6 +34,7 @@ pub mod pool;
 mod request;
 mod rewriting;
 mod roster;
+pub mod scope;
 mod tables;
 #[cfg(test)]
 mod testing;

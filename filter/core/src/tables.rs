@@ -1,6 +1,6 @@
 //! What the filter knows: locations and backends at one version.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
 
@@ -25,6 +25,7 @@ pub struct Tables {
     switched: Vec<Switch>,
     pub(crate) locations: ById<Box<str>, Location>,
     pub(crate) backends: ById<Rc<str>, Backend>,
+    hosts: HashSet<Box<str>, foldhash::fast::RandomState>,
     pub(crate) list: String,
     pub(crate) key: Vec<u8>,
 }
@@ -86,6 +87,12 @@ impl Tables {
         changed && self.version.is_some()
     }
 
+    /// Whether some Ingress names this host exactly, as far as the data plane told. In lower case.
+    #[must_use]
+    pub fn is_host(&self, name: &str) -> bool {
+        self.hosts.contains(name)
+    }
+
     /// The backends that chose in another way before the last updates, once.
     pub fn switched(&mut self) -> Vec<Switch> {
         std::mem::take(&mut self.switched)
@@ -117,6 +124,7 @@ impl Tables {
             self.install(id, draft, predecessor, now, rng);
         }
         self.locations = locations(snapshot.locations).collect();
+        self.hosts = snapshot.hosts.into_iter().map(String::into_boxed_str).collect();
         self.version = Some(snapshot.version);
         Ok(snapshot.version)
     }
@@ -135,6 +143,10 @@ impl Tables {
             self.install(id, draft, predecessor, now, rng);
         }
         self.locations.extend(locations(delta.locations));
+        self.hosts.extend(delta.hosts.into_iter().map(String::into_boxed_str));
+        for host in &delta.removed_hosts {
+            self.hosts.remove(host.as_str());
+        }
         for id in &delta.removed_locations {
             self.locations.remove(id.as_str());
         }
@@ -213,18 +225,12 @@ mod tests {
             version: Version::new(1, content),
             locations: [("h/".to_owned(), wire::Location::to("n/s/80"))].into(),
             backends: [("n/s/80".to_owned(), backend(addresses))].into(),
+            hosts: [].into(),
         })
     }
 
     fn delta(base: u128, content: u128) -> wire::Delta {
-        wire::Delta {
-            base: Version::new(1, base),
-            version: Version::new(2, content),
-            locations: [].into(),
-            backends: [].into(),
-            removed_locations: vec![],
-            removed_backends: vec![],
-        }
+        wire::Delta::between(Version::new(1, base), Version::new(2, content))
     }
 
     fn loaded(addresses: &[&str]) -> Tables {

@@ -193,7 +193,7 @@ impl Filter {
     pub fn open(&mut self, location: Option<&str>, headers: &[(&str, &str)]) -> (ContextId, Outcome) {
         let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
         let headers = headers.iter().map(pair).collect();
-        self.open_request(location, Request { headers, ..Request::default() })
+        self.open_request(location, Request { headers, ..Request::default() }.to_pods())
     }
 
     /// The same for a request with whatever the host knows of it.
@@ -268,18 +268,15 @@ pub fn snapshot(
     backends: BTreeMap<String, wire::Backend>,
 ) -> Tables {
     let locations = [(LOCATION.to_owned(), location)].into();
-    Tables::Snapshot(wire::Snapshot { version: Version::new(1, content), locations, backends })
+    let version = Version::new(1, content);
+    Tables::Snapshot(wire::Snapshot { version, locations, backends, hosts: [].into() })
 }
 
 /// The change of that backend from one version to the next.
 pub fn change(base: u128, content: u128, endpoints: &[&str]) -> Tables {
     Tables::Delta(wire::Delta {
-        base: Version::new(1, base),
-        version: Version::new(2, content),
-        locations: [].into(),
         backends: [(BACKEND.to_owned(), backend(endpoints))].into(),
-        removed_locations: vec![],
-        removed_backends: vec![],
+        ..wire::Delta::between(Version::new(1, base), Version::new(2, content))
     })
 }
 

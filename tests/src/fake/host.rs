@@ -52,6 +52,13 @@ pub struct Request {
 }
 
 impl Request {
+    /// One whose route leads to pods: Envoy knows its cluster.
+    #[must_use]
+    pub fn to_pods(mut self) -> Self {
+        self.properties.insert(b"xds\0cluster_name".to_vec(), b"n/s/80".to_vec());
+        self
+    }
+
     fn map(&mut self, map: MapType) -> &mut Vec<(Vec<u8>, Vec<u8>)> {
         match map {
             MapType::HttpResponseHeaders => &mut self.response_headers,

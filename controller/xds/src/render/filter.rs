@@ -11,8 +11,8 @@ use envoy_types::pb::envoy::extensions::wasm::v3::{
 use envoy_types::pb::google::protobuf::{Any, BytesValue};
 use prost::{Message, Name};
 
-use super::FILTER;
 use super::wire::any;
+use super::{FILTER, SCOPE_FILTER};
 use crate::{FilterCode, Settings};
 
 /// What Envoy calls in the VM, and what the VM may call. To Envoy the rest does not exist: a callback that is missing
@@ -57,8 +57,18 @@ pub const CAPABILITIES: &[&str] = &[
 /// The filter's code, its limits and its checkpoint.
 #[must_use]
 pub fn filter(settings: &Settings) -> TypedExtensionConfig {
+    named(FILTER, settings)
+}
+
+/// The same in the same VM, for requests whose host has no scope. The filter asks for the plugin's name, and knows by it.
+#[must_use]
+pub fn scope_filter(settings: &Settings) -> TypedExtensionConfig {
+    named(SCOPE_FILTER, settings)
+}
+
+fn named(name: &str, settings: &Settings) -> TypedExtensionConfig {
     let plugin = PluginConfig {
-        name: FILTER.to_owned(),
+        name: name.to_owned(),
         root_id: FILTER.to_owned(),
         // Bytes arrive in the filter as they are.
         configuration: any(BytesValue { value: settings.checkpoint.clone() }),
@@ -74,7 +84,7 @@ pub fn filter(settings: &Settings) -> TypedExtensionConfig {
         value.extend(wasm(allowing(capability)).encode_to_vec());
     }
     TypedExtensionConfig {
-        name: FILTER.to_owned(),
+        name: name.to_owned(),
         typed_config: Some(Any { type_url: Wasm::type_url(), value }),
     }
 }

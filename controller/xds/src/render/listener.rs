@@ -11,14 +11,14 @@ use envoy_types::pb::google::protobuf::Duration;
 use prost::{Message, Name};
 use sluice_ir::{Config, Edge, HostTls, Trust};
 
-use super::manager::{Scheme, manager};
+use super::manager::{Front, Scheme, manager};
 use super::wire::{address, any, millis_long, yes};
-use super::{HTTP, HTTPS, handshake, passthrough, tls};
+use super::{Discovery, HTTP, HTTPS, handshake, passthrough, tls};
 use crate::Settings;
 
 /// The listener for HTTP; `None` when there is no address to listen on.
 #[must_use]
-pub fn listener(edge: &Edge, settings: &Settings) -> Option<Listener> {
+pub fn listener(edge: &Edge, settings: &Settings, discovery: Discovery) -> Option<Listener> {
     let (first, others) = settings.http.split_first()?;
     let additional = |socket| AdditionalAddress { address: Some(address(socket)), ..Default::default() };
     Some(Listener {
@@ -27,7 +27,11 @@ pub fn listener(edge: &Edge, settings: &Settings) -> Option<Listener> {
         additional_addresses: others.iter().copied().map(additional).collect(),
         listener_filters_timeout: proxy_timeout(edge),
         listener_filters: proxy_protocol(edge).into_iter().collect(),
-        filter_chains: vec![filter_chain(HTTP, Scheme::Http, None, edge, settings)],
+        filter_chains: vec![filter_chain(
+            HTTP,
+            None,
+            &Front { scheme: Scheme::Http, edge, settings, discovery },
+        )],
         enable_reuse_port: yes(),
         ..Listener::default()
     })
@@ -35,12 +39,13 @@ pub fn listener(edge: &Edge, settings: &Settings) -> Option<Listener> {
 
 /// The listener for HTTPS, with the same routes; `None` when there is none.
 #[must_use]
-pub fn tls_listener(config: &Config, settings: &Settings) -> Option<Listener> {
+pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) -> Option<Listener> {
     let https = settings.https.as_ref()?;
     let edge = &config.edge;
+    let front = Front { scheme: Scheme::Https, edge, settings, discovery };
     let chain = |host: &HostTls| FilterChain {
         transport_socket: Some(tls::terminated(edge, host)),
-        ..filter_chain(HTTPS, Scheme::Https, host.clients.as_ref(), edge, settings)
+        ..filter_chain(HTTPS, host.clients.as_ref(), &front)
     };
     let chains = handshake::alike(config).map(|(host, names)| {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
@@ -71,16 +76,10 @@ fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {
     FilterChain { filter_chain_match: Some(hosts), ..chain }
 }
 
-fn filter_chain(
-    name: &str,
-    scheme: Scheme,
-    clients: Option<&Trust>,
-    edge: &Edge,
-    settings: &Settings,
-) -> FilterChain {
+fn filter_chain(name: &str, clients: Option<&Trust>, front: &Front<'_>) -> FilterChain {
     let manager = Filter {
         name: "envoy.filters.network.http_connection_manager".to_owned(),
-        config_type: any(manager(name, scheme, clients, edge, settings)).map(NetworkConfig::TypedConfig),
+        config_type: any(manager(name, clients, front)).map(NetworkConfig::TypedConfig),
     };
     FilterChain { filters: vec![manager], ..FilterChain::default() }
 }
@@ -116,12 +115,13 @@ mod tests {
 
     #[test]
     fn without_an_address_there_is_no_listener() {
-        assert_eq!(listener(&Edge::default(), &settings(&[])), None);
+        assert_eq!(listener(&Edge::default(), &settings(&[]), Discovery::Table), None);
     }
 
     #[test]
     fn more_addresses_are_the_same_listener() {
-        let listener = listener(&Edge::default(), &settings(&["0.0.0.0:80", "[::]:80"])).unwrap();
+        let listener =
+            listener(&Edge::default(), &settings(&["0.0.0.0:80", "[::]:80"]), Discovery::Table).unwrap();
         assert_eq!(listener.additional_addresses.len(), 1);
         assert_eq!(listener.filter_chains.len(), 1);
     }

@@ -10,12 +10,11 @@ use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{Hea
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::{
-    CodecType, InternalAddressConfig, PathWithEscapedSlashesAction, RouteSpecifier, ServerHeaderTransformation,
-    UpgradeConfig,
+    CodecType, InternalAddressConfig, PathWithEscapedSlashesAction, ServerHeaderTransformation, UpgradeConfig,
 };
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_filter::ConfigType;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::{
-    HttpConnectionManager, HttpFilter, Rds,
+    HttpConnectionManager, HttpFilter,
 };
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyMutation;
 use envoy_types::pb::google::protobuf::BoolValue;
@@ -24,7 +23,9 @@ use sluice_ir::{Edge, HeaderBuffers, Hsts, Http, Trust};
 
 use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
-use super::{FILTER, HTTP, access_log, compress, forwarded, policy, requests};
+use super::{
+    Discovery, FILTER, SCOPE_FILTER, access_log, compress, forwarded, policy, requests, route_discovery,
+};
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
@@ -49,29 +50,33 @@ impl Scheme {
     }
 }
 
+/// What the connection managers of a listener have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Front<'a> {
+    pub(super) scheme: Scheme,
+    pub(super) edge: &'a Edge,
+    pub(super) settings: &'a Settings,
+    pub(super) discovery: Discovery,
+}
+
 /// The name is for statistics.
-pub(super) fn manager(
-    name: &str,
-    scheme: Scheme,
-    clients: Option<&Trust>,
-    edge: &Edge,
-    settings: &Settings,
-) -> HttpConnectionManager {
-    let rds = Rds { config_source: Some(ads_awaited()), route_config_name: HTTP.to_owned() };
+pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) -> HttpConnectionManager {
+    let Front { scheme, edge, settings, discovery } = *front;
     let detection = forwarded::detection(&edge.forwarded);
     let mut mutations = forwarded::before_everything(&edge.forwarded, scheme.port());
     if let Some(trust) = clients {
         mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
     }
+    mutations.extend(route_discovery::before_routes(discovery));
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),
         codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
-        route_specifier: Some(RouteSpecifier::Rds(rds)),
-        http_filters: filters(scheme, edge, settings, policy::usual(edge.largest_body)),
+        route_specifier: Some(route_discovery::specifier(discovery)),
+        http_filters: filters(front, policy::usual(edge.largest_body)),
         access_log: access_logs(edge, settings),
-        upgrade_configs: vec![websockets(scheme, edge, settings)],
+        upgrade_configs: vec![websockets(front)],
         early_header_mutation_extensions: vec![extension(
             "envoy.http.early_header_mutation.header_mutation",
             early,
@@ -88,14 +93,18 @@ pub(super) fn told(trust: &Trust) -> String {
     format!("{} {}", trust.authorities.as_str(), trust.depth)
 }
 
-fn websockets(scheme: Scheme, edge: &Edge, settings: &Settings) -> UpgradeConfig {
-    let filters = filters(scheme, edge, settings, policy::without_limit());
+fn websockets(front: &Front<'_>) -> UpgradeConfig {
+    let filters = filters(front, policy::without_limit());
     UpgradeConfig { upgrade_type: "websocket".to_owned(), filters, ..UpgradeConfig::default() }
 }
 
-fn filters(scheme: Scheme, edge: &Edge, settings: &Settings, policies: FilterChainConfig) -> Vec<HttpFilter> {
+fn filters(front: &Front<'_>, policies: FilterChainConfig) -> Vec<HttpFilter> {
+    let Front { scheme, edge, settings, discovery } = *front;
+    // Before all that a location decides about.
+    let mut filters: Vec<_> =
+        (discovery == Discovery::Scopes).then(|| ours(SCOPE_FILTER)).into_iter().collect();
     let compressors = compress::compressors(&edge.compression).into_iter();
-    let mut filters: Vec<_> = compressors.map(|(name, config)| filter(name, config)).collect();
+    filters.extend(compressors.map(|(name, config)| filter(name, config)));
     if settings.access_log && !edge.log.requests.off {
         filters.push(filter("sluice.log", access_log::what_was_asked_for()));
     }
@@ -106,8 +115,11 @@ fn filters(scheme: Scheme, edge: &Edge, settings: &Settings, policies: FilterCha
         filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
     }
     filters.extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
-    filters.push(filter(policy::POLICY, policies));
-    filters.push(the_filter());
+    filters.push(match discovery {
+        Discovery::Table => filter(policy::POLICY, policies),
+        Discovery::Scopes => filter(policy::POLICY, policy::late(policies)),
+    });
+    filters.push(ours(FILTER));
     filters.push(filter(
         "envoy.filters.http.router",
         Router { suppress_envoy_headers: true, ..Router::default() },
@@ -116,14 +128,14 @@ fn filters(scheme: Scheme, edge: &Edge, settings: &Settings, policies: FilterCha
 }
 
 /// Comes on its own, so that a new checkpoint does not drain the listener.
-fn the_filter() -> HttpFilter {
+fn ours(name: &str) -> HttpFilter {
     let source = ExtensionConfigSource {
         config_source: Some(ads_awaited()),
         type_urls: vec![Wasm::type_url()],
         ..ExtensionConfigSource::default()
     };
     HttpFilter {
-        name: FILTER.to_owned(),
+        name: name.to_owned(),
         config_type: Some(ConfigType::ConfigDiscovery(source)),
         ..HttpFilter::default()
     }
@@ -222,7 +234,8 @@ mod tests {
 
     fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
-        filters(scheme, edge, &quiet, policy::without_limit()).into_iter().map(|filter| filter.name).collect()
+        let front = Front { scheme, edge, settings: &quiet, discovery: Discovery::Table };
+        filters(&front, policy::without_limit()).into_iter().map(|filter| filter.name).collect()
     }
 
     #[test]
@@ -242,7 +255,9 @@ mod tests {
     fn requests_are_logged_only_when_asked_for() {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
         let logs = |settings: &Settings| {
-            manager("http", Scheme::Http, None, &Edge::default(), settings).access_log.len()
+            let edge = &Edge::default();
+            let front = Front { scheme: Scheme::Http, edge, settings, discovery: Discovery::Table };
+            manager("http", None, &front).access_log.len()
         };
         assert_eq!(logs(&quiet), 0);
         assert_eq!(logs(&Settings { request_log: true, ..quiet.clone() }), 1);

@@ -3,6 +3,7 @@
 //! ```text
 //!   listener http --RDS--> route configuration http --name--> cluster (a backend) --EDS--> load assignment
 //!            \-----ECDS--> extension sluice (the filter)
+//!   with many hosts: listener http --SRDS--> scope of a host (its route configuration)
 //! ```
 //!
 //! Pure, and the same bytes for the same input. Protobuf maps have no order, so none here has a second entry.
@@ -22,6 +23,7 @@ mod passthrough;
 mod policy;
 mod requests;
 mod route;
+mod route_discovery;
 mod stream;
 mod tls;
 mod upstream_tls;
@@ -29,9 +31,9 @@ mod wire;
 
 pub use cluster::cluster;
 pub use endpoints::load_assignment;
-pub use filter::{CAPABILITIES, filter};
+pub use filter::{CAPABILITIES, filter, scope_filter};
 pub use listener::{listener, tls_listener};
-pub use route::{Routes, routes};
+pub use route::{Discovery, Routes, routes};
 pub use stream::stream;
 pub use tls::secret;
 pub use upstream_tls::named_secret;
@@ -44,3 +46,5 @@ pub const HTTPS: &str = "https";
 pub const DEFAULT_CERTIFICATE: &str = "default";
 /// The name of the filter: of its extension configuration, its plugin and its VM.
 pub const FILTER: &str = "sluice";
+/// The name of the same filter where it names the scope of a request.
+pub const SCOPE_FILTER: &str = "sluice.scope";

@@ -21,8 +21,13 @@ use crate::{Name, ResourceType};
 
 /// How long routes wait for a new cluster's endpoints.
 const PATIENCE: Duration = Duration::from_secs(1);
-const ROUTING: [ResourceType; 4] =
-    [ResourceType::Listener, ResourceType::Route, ResourceType::Secret, ResourceType::Extension];
+const ROUTING: [ResourceType; 5] = [
+    ResourceType::Listener,
+    ResourceType::Route,
+    ResourceType::Scope,
+    ResourceType::Secret,
+    ResourceType::Extension,
+];
 
 /// Clusters that were sent and whose endpoints were not.
 #[derive(Debug)]

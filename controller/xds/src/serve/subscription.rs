@@ -96,8 +96,9 @@ impl Subscription {
         contents: &Contents,
     ) -> Result<Self, TooManyNames> {
         let listed = &request.resource_names_subscribe;
-        // Before `*` existed, all was asked for by naming nothing; Envoy still does for these two.
-        let legacy = listed.is_empty() && matches!(kind, ResourceType::Cluster | ResourceType::Listener);
+        // Before `*` existed, all was asked for by naming nothing; Envoy still does for these.
+        let all = matches!(kind, ResourceType::Cluster | ResourceType::Listener | ResourceType::Scope);
+        let legacy = listed.is_empty() && all;
         let mut subscription = Subscription {
             kind,
             wildcard: false,

@@ -91,12 +91,11 @@ fn a_service_that_is_canary_here_is_primary_there() {
     let mut site = with(by_weight(100));
     let there = sluice_filter_config::Location::to(CANARY);
     let delta = sluice_filter_config::Delta {
-        base: site.tables.version().unwrap(),
-        version: sluice_filter_config::Version::new(1, 99),
         locations: [("other.example/".to_owned(), there)].into(),
-        backends: [].into(),
-        removed_locations: vec![],
-        removed_backends: vec![],
+        ..sluice_filter_config::Delta::between(
+            site.tables.version().unwrap(),
+            sluice_filter_config::Version::new(1, 99),
+        )
     };
     site.tables.apply(Update::Delta(delta), site.now, &mut site.rng).unwrap();
     let there = format!("{:?}", site.tables.decide("other.example/", &always(), site.now, &mut site.rng));

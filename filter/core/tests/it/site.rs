@@ -106,6 +106,7 @@ impl Site {
             version: Version::new(1, self.version),
             locations: [(LOCATION.to_owned(), self.location.clone())].into(),
             backends: [(SHOP.to_owned(), self.shop.clone()), (CANARY.to_owned(), self.canary.clone())].into(),
+            hosts: [].into(),
         };
         self.tables.apply(wire::Tables::Snapshot(snapshot), self.now, &mut self.rng).unwrap();
     }
@@ -115,12 +116,8 @@ impl Site {
         let base = Version::new(1, self.version);
         self.version += 1;
         let delta = wire::Delta {
-            base,
-            version: Version::new(1, self.version),
-            locations: [].into(),
             backends: [(SHOP.to_owned(), self.shop.clone())].into(),
-            removed_locations: vec![],
-            removed_backends: vec![],
+            ..wire::Delta::between(base, Version::new(1, self.version))
         };
         self.tables.apply(wire::Tables::Delta(delta), self.now, &mut self.rng).unwrap();
     }

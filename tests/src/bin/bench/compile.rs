@@ -48,6 +48,7 @@ impl Compile {
             version: Version::new(1, 1),
             locations: backends.clone().map(|n| (format!("app-{n}.example/"), Location::to(id(n)))).collect(),
             backends: backends.map(backend).collect(),
+            hosts: [].into(),
         });
         PluginConfig::of(tables).to_json()
     }

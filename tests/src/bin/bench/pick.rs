@@ -170,6 +170,7 @@ impl Pick {
             version: Version::new(1, 1),
             locations: [(LOCATION.to_owned(), Location::to(BACKEND))].into(),
             backends: [(BACKEND.to_owned(), backend)].into(),
+            hosts: [].into(),
         });
         Ok(PluginConfig { tables: Some(tables), ..PluginConfig::empty() }.to_json())
     }

@@ -91,6 +91,7 @@ impl Site {
             version,
             locations,
             backends: self.backends.clone(),
+            hosts: [].into(),
         }));
         if let Some(refused) = self.filter.host().log.iter().find(|line| line.contains("refused")) {
             panic!("{refused}");
@@ -112,7 +113,7 @@ impl Site {
 
     /// Any request to any location.
     pub(super) fn send_request(&mut self, location: Option<&str>, request: Request) -> Sent {
-        let (id, outcome) = self.filter.open_request(location, request);
+        let (id, outcome) = self.filter.open_request(location, request.to_pods());
         let (candidates, replied) = match outcome {
             Outcome::Forwarded(list) => (list.split(',').map(str::to_owned).collect(), None),
             Outcome::Replied(status) => (Vec::new(), Some(status)),

@@ -239,6 +239,7 @@ fn starts(personality: Personality, store: &Store, then: &Then) -> Play {
         version: wire::Version::new(1, 1),
         locations: [(name.clone(), Location::to(name.as_str()))].into(),
         backends: [(name.clone(), backend(&name, &addresses))].into(),
+        hosts: [].into(),
     });
     let mut filter = Filter::with(personality, tables);
     let (_, outcome) = filter.request(Some(expected));

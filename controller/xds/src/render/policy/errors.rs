@@ -31,7 +31,7 @@ use sluice_ir::{BackendId, ErrorPages, LocationId, Place};
 
 use crate::render::header::{literal, set};
 use crate::render::wire::{any, extension, number};
-use crate::settings::{ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY};
+use crate::settings::{ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY, OTHER_HOSTS, SCOPE_HEADER};
 
 /// Of the request as it came.
 const URI: &str = "uri";
@@ -108,6 +108,7 @@ fn told(service: &BackendId, place: &Place) -> Vec<HeaderValueOption> {
     let kept = |key: &str| format!("%DYNAMIC_METADATA(sluice:{key})%");
     vec![
         set(ERROR_HEADER, service.as_str()),
+        set(SCOPE_HEADER, OTHER_HOSTS),
         set(ASKED_HOST_HEADER, &kept(ASKED)),
         set("x-code", "%RESPONSE_CODE%"),
         set("x-format", "%REQ(accept)%"),

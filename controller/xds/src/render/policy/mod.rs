@@ -7,6 +7,7 @@ pub(super) mod access;
 mod cookies;
 mod errors;
 mod guard;
+mod late;
 mod limits;
 
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ use envoy_types::pb::google::protobuf::{Any, UInt64Value};
 use sluice_ir::{Guard, Location, Policy};
 
 use super::wire::{any, extension};
+pub(super) use late::{late, late_per_route};
 
 /// The filter with the policies of a route.
 pub(super) const POLICY: &str = "sluice.policy";

@@ -9,7 +9,7 @@ use sluice_ir::{BackendId, Config, Edge, ErrorPages, Policy};
 use super::location::forward;
 use super::matching::is;
 use crate::render::forwarded::{ASKED_HOST, BELIEVED_HOST};
-use crate::settings::{ERROR_HEADER, ERROR_HOST};
+use crate::settings::{ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
 
 /// `None` when there are no error services.
 pub(super) fn host(config: &Config) -> Option<VirtualHost> {
@@ -35,7 +35,7 @@ fn route(service: &BackendId, edge: &Edge) -> Route {
             ..RouteMatch::default()
         }),
         action: Some(RouteKind::Route(action)),
-        request_headers_to_remove: vec![ERROR_HEADER.to_owned()],
+        request_headers_to_remove: vec![ERROR_HEADER.to_owned(), SCOPE_HEADER.to_owned()],
         ..Route::default()
     }
 }

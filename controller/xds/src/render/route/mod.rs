@@ -1,4 +1,4 @@
-//! Hosts and paths: RDS.
+//! Hosts and paths: RDS, and SRDS where there are many hosts.
 //!
 //! Envoy takes the virtual host with the longest match, then its first route that matches, and answers 404 itself
 //! when there is none. A wildcard host is one label and no more, but Envoy's `*.example.com` takes any number, so
@@ -6,12 +6,15 @@
 
 mod clients;
 mod cors;
+mod discovery;
 mod errors;
 mod location;
 pub(super) mod matching;
 mod redirect;
 mod rendered;
 mod retry;
+mod scopes;
+mod table;
 
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
 use envoy_types::pb::envoy::config::route::v3::route::Action;
@@ -26,24 +29,26 @@ use super::header::set;
 use super::wire::any;
 use super::{FILTER, HTTP, forwarded};
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
+pub use discovery::Discovery;
 use matching::{one_label_and, only_for};
 pub use rendered::Routes;
 
-/// All routes of the listeners.
+/// All routes of the listeners, in one table.
 #[must_use]
 pub fn routes(config: &Config) -> RouteConfiguration {
-    let hosts = config.servers.iter().flat_map(|(name, server)| hosts_of(name, server, config));
+    let hosts = config.servers.iter().flat_map(|(name, server)| hosts_of(name, server, config, |_| true));
     let others = all_but_hosts(config);
     RouteConfiguration { virtual_hosts: hosts.chain(others.virtual_hosts).collect(), ..others }
 }
 
-/// One server, by all of its names.
+/// One server, by those of its names that are asked for.
 fn hosts_of<'a>(
     name: &'a ServerName,
     server: &'a Server,
     config: &'a Config,
+    takes: fn(&ServerName) -> bool,
 ) -> impl Iterator<Item = VirtualHost> + use<'a> {
-    let names = std::iter::once(name).chain(&server.aliases);
+    let names = std::iter::once(name).chain(&server.aliases).filter(move |name| takes(name));
     names.map(|name| host(name, server, config))
 }
 

@@ -1,42 +1,56 @@
-//! The routes, encoded, with a memory of each host: only hosts that changed are rendered again.
+//! All routes, in the way that Envoy learns of them, with a memory: only hosts that changed are rendered again.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::time::Instant;
 
-use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
-use prost::Message;
-use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
+use sluice_ir::Config;
 
-use super::{all_but_hosts, hosts_of};
+use super::all_but_hosts;
+use super::discovery::{Choice, Discovery};
+use super::scopes::Scopes;
+use super::table::Table;
 use crate::render::HTTP;
+use crate::{ResourceType, Settings, Update};
 
-/// The field `virtual_hosts` of a `RouteConfiguration`.
-const VIRTUAL_HOSTS: u32 = 2;
-
-/// What was rendered last, host by host.
+/// What was rendered last.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
-    servers: Shared<ServerName, Server>,
-    /// Each as fields of the `RouteConfiguration`.
-    hosts: BTreeMap<ServerName, Vec<u8>>,
-    edge: Edge,
-    catch_all: Option<Arc<Server>>,
+    choice: Choice,
+    table: Option<Table>,
+    scopes: Scopes,
     rendered: u64,
 }
 
 impl Routes {
-    /// The encoded `RouteConfiguration`, to the byte what encoding [`routes`](super::routes) gives.
-    pub(crate) fn encode(&mut self, config: &Config) -> Vec<u8> {
-        self.forget(config);
-        self.render(config);
-        // Fields are written in the order of their numbers: the name is the first, the hosts are the second.
-        let name = RouteConfiguration { name: HTTP.to_owned(), ..RouteConfiguration::default() };
-        let mut bytes = name.encode_to_vec();
-        bytes.reserve(self.hosts.values().map(Vec::len).sum());
-        self.hosts.values().for_each(|host| bytes.extend_from_slice(host));
-        let rest = RouteConfiguration { name: String::new(), ..all_but_hosts(config) };
-        rest.encode(&mut bytes).ok();
-        bytes
+    /// Publishes the routes, and says how Envoy learns of them.
+    pub(crate) fn publish(
+        &mut self,
+        config: &Config,
+        settings: &Settings,
+        now: Instant,
+        update: &mut Update,
+    ) -> Discovery {
+        let discovery = self.choice.choose(config.servers.len(), settings.scopes_from, now);
+        if self.choice.is_in_use(Discovery::Table) {
+            let table = self.table.get_or_insert_with(|| Table::of(|_| true, |host| host));
+            update.set(ResourceType::Route, HTTP, table.encode(config, all_but_hosts(config)));
+            self.rendered += table.take_rendered();
+        } else {
+            self.table = None;
+            update.remove(ResourceType::Route, HTTP);
+        }
+        if self.choice.is_in_use(Discovery::Scopes) {
+            self.scopes.publish(config, update);
+            self.rendered += self.scopes.take_rendered();
+        } else {
+            self.scopes.withdraw(update);
+        }
+        discovery
+    }
+
+    /// Whether some connection may look for its host in this way.
+    #[must_use]
+    pub fn is_in_use(&self, discovery: Discovery) -> bool {
+        self.choice.is_in_use(discovery)
     }
 
     /// How many hosts were rendered so far.
@@ -44,52 +58,20 @@ impl Routes {
     pub fn rendered(&self) -> u64 {
         self.rendered
     }
-
-    /// Renders the hosts that are not as before, and forgets those that are gone.
-    fn render(&mut self, config: &Config) {
-        for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
-            let Some(server) = now else {
-                self.hosts.remove(name);
-                continue;
-            };
-            let mut host = Vec::new();
-            for one in hosts_of(name, server, config) {
-                prost::encoding::message::encode(VIRTUAL_HOSTS, &one, &mut host);
-            }
-            host.shrink_to_fit();
-            self.rendered += 1;
-            self.hosts.insert(name.clone(), host);
-        }
-        self.servers = config.servers.clone();
-    }
-
-    /// Forgets what does not follow from its server alone.
-    fn forget(&mut self, config: &Config) {
-        if self.edge != config.edge {
-            self.servers.clear();
-            self.hosts.clear();
-            self.edge = config.edge.clone();
-        }
-        let catch_all = config.servers.get(&ServerName::CatchAll);
-        if self.catch_all.as_ref() != catch_all {
-            // Wildcard hosts leave to it what they do not take.
-            let others = self.servers.iter().filter(|(name, server)| !has_wildcard(name, server));
-            self.servers = others.map(|(name, server)| (name.clone(), Arc::clone(server))).collect();
-            self.hosts.retain(|name, _| self.servers.contains_key(name));
-            self.catch_all = catch_all.cloned();
-        }
-    }
-}
-
-fn has_wildcard(name: &ServerName, server: &Server) -> bool {
-    std::iter::once(name).chain(&server.aliases).any(|name| matches!(name, ServerName::Wildcard(_)))
 }
 
 #[cfg(test)]
 mod tests {
-    use sluice_ir::{Action, Location, PathMatch};
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use envoy_types::pb::envoy::config::route::v3::ScopedRouteConfiguration;
+    use prost::Message;
+    use sluice_ir::{Action, Location, PathMatch, Server, ServerName};
 
     use super::*;
+    use crate::FilterCode;
+    use crate::update::Change;
 
     fn insert(config: &mut Config, host: &str, path: &str, aliases: &[&str]) {
         let name = ServerName::parse(host).unwrap();
@@ -99,17 +81,59 @@ mod tests {
         config.servers.insert(name, server.into());
     }
 
-    #[test]
-    fn what_is_remembered_is_what_would_be_rendered_and_only_what_changed_is_rendered() {
-        let (mut config, mut routes) = (Config::default(), Routes::default());
-        let hosts = ["", "a.test", "b.test", "*.c.test"];
-        hosts.iter().for_each(|host| insert(&mut config, host, "/", &[]));
+    fn remove(config: &mut Config, host: &str) {
+        config.servers.remove(&ServerName::parse(host).unwrap());
+    }
+
+    fn hosts() -> Config {
+        let mut config = Config::default();
+        ["", "a.test", "b.test", "*.c.test"].iter().for_each(|host| insert(&mut config, host, "/", &[]));
         insert(&mut config, "d.test", "/", &["*.d.test", "e.test"]);
-        let mut step = |config: &Config, costs: u64| {
-            let before = routes.rendered();
-            assert_eq!(routes.encode(config), super::super::routes(config).encode_to_vec());
-            assert_eq!(routes.rendered() - before, costs);
-        };
+        config
+    }
+
+    fn settings(scopes_from: usize) -> Settings {
+        Settings { scopes_from, ..Settings::new(FilterCode::Inline(vec![]), vec![]) }
+    }
+
+    /// What was published so far, and how many hosts were rendered for it.
+    #[derive(Default)]
+    struct Published {
+        routes: Routes,
+        resources: BTreeMap<(ResourceType, String), Vec<u8>>,
+    }
+
+    impl Published {
+        fn publish(&mut self, config: &Config, scopes_from: usize) -> u64 {
+            let (before, mut update) = (self.routes.rendered(), Update::default());
+            self.routes.publish(config, &settings(scopes_from), Instant::now(), &mut update);
+            for ((kind, name), change) in update.changes {
+                match change {
+                    Change::Set(bytes) => drop(self.resources.insert((kind, name.to_string()), bytes)),
+                    Change::Remove | Change::Keep => drop(self.resources.remove(&(kind, name.to_string()))),
+                }
+            }
+            self.routes.rendered() - before
+        }
+
+        fn names(&self, kind: ResourceType) -> Vec<&str> {
+            self.resources.keys().filter(|(other, _)| *other == kind).map(|(_, name)| name.as_str()).collect()
+        }
+
+        fn hosts_of(&self, scope: &str) -> Vec<String> {
+            let bytes = &self.resources[&(ResourceType::Scope, scope.to_owned())];
+            let scope = ScopedRouteConfiguration::decode(bytes.as_slice()).unwrap();
+            let hosts = scope.route_configuration.unwrap().virtual_hosts;
+            hosts.into_iter().map(|host| host.name).collect()
+        }
+    }
+
+    const TABLE: usize = usize::MAX;
+    const SCOPES: usize = 0;
+
+    /// Hosts that change one after the other, and what each costs.
+    fn steps(mut step: impl FnMut(&Config, u64)) {
+        let mut config = hosts();
         step(&config, 5);
         step(&config.clone(), 0);
         insert(&mut config, "a.test", "/else", &[]);
@@ -117,9 +141,66 @@ mod tests {
         // The wildcards, one of them an alias, have its routes, too.
         insert(&mut config, "", "/else", &[]);
         step(&config, 3);
-        config.servers.remove(&ServerName::parse("b.test").unwrap());
+        remove(&mut config, "b.test");
         step(&config, 0);
         config.edge.hidden_headers.push("server".to_owned());
         step(&config, 4);
+    }
+
+    #[test]
+    fn a_table_is_what_would_be_rendered_and_only_what_changed_is_rendered() {
+        let mut published = Published::default();
+        steps(|config, costs| {
+            assert_eq!(published.publish(config, TABLE), costs);
+            let table = &published.resources[&(ResourceType::Route, HTTP.to_owned())];
+            assert_eq!(*table, crate::render::routes(config).encode_to_vec());
+            assert!(published.names(ResourceType::Scope).is_empty());
+        });
+    }
+
+    #[test]
+    fn scopes_that_were_changed_one_by_one_are_those_that_are_rendered_at_once() {
+        let mut published = Published::default();
+        steps(|config, _| {
+            published.publish(config, SCOPES);
+            let mut at_once = Published::default();
+            at_once.publish(config, SCOPES);
+            assert_eq!(published.resources, at_once.resources);
+        });
+    }
+
+    #[test]
+    fn an_exact_host_has_a_scope_and_all_others_have_one() {
+        let mut published = Published::default();
+        published.publish(&hosts(), SCOPES);
+        assert_eq!(published.names(ResourceType::Scope), ["_", "a.test", "b.test", "d.test", "e.test"]);
+        assert_eq!(published.names(ResourceType::Route), [""; 0]);
+        assert_eq!(published.hosts_of("e.test"), ["e.test"]);
+        assert_eq!(published.hosts_of("_"), ["_", "*.d.test", "*.c.test"]);
+    }
+
+    #[test]
+    fn a_changed_host_is_the_only_one_that_is_rendered() {
+        let (mut published, mut config) = (Published::default(), hosts());
+        published.publish(&config, SCOPES);
+        insert(&mut config, "a.test", "/else", &[]);
+        assert_eq!(published.publish(&config, SCOPES), 1);
+        insert(&mut config, "a.test", "/else", &["f.test"]);
+        assert_eq!(published.publish(&config, SCOPES), 2);
+        assert!(published.names(ResourceType::Scope).contains(&"f.test"));
+        // A name goes from one host to another.
+        insert(&mut config, "a.test", "/else", &[]);
+        insert(&mut config, "f.test", "/", &[]);
+        published.publish(&config, SCOPES);
+        assert!(published.names(ResourceType::Scope).contains(&"f.test"));
+    }
+
+    #[test]
+    fn whoever_grows_is_served_in_both_ways_for_a_while() {
+        let (mut published, config) = (Published::default(), hosts());
+        published.publish(&config, TABLE);
+        published.publish(&config, SCOPES);
+        assert_eq!(published.names(ResourceType::Route), [HTTP]);
+        assert_eq!(published.names(ResourceType::Scope).len(), 5);
     }
 }

@@ -1,0 +1,145 @@
+//! Hosts by themselves: SRDS. A changed host is all that Envoy builds again, and a refused one is refused alone.
+//!
+//! ```text
+//!   Host: a.example.com:80 --early mutation--> x-sluice-scope --before the colon--> scope a.example.com
+//!   Host: b.example.com    --early mutation--> x-sluice-scope --> none: the filter names scope _, with all other hosts
+//! ```
+//!
+//! Envoy compares a scope's key byte by byte and knows no default. So where it finds none, the filter is asked first, before
+//! anything that a location wants, and names the scope: of the same name in lower case, or of the others. Where it finds
+//! one, that filter is switched off and costs nothing.
+
+use envoy_types::pb::envoy::config::route::v3::scoped_route_configuration::{Key, key};
+use envoy_types::pb::envoy::config::route::v3::{
+    FilterConfig, RouteConfiguration, ScopedRouteConfiguration, VirtualHost,
+};
+use prost::Message;
+use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
+
+use super::table::Table;
+use super::{all_but_hosts, host};
+use crate::render::SCOPE_FILTER;
+use crate::render::policy::{POLICY, late_per_route};
+use crate::render::wire::any;
+use crate::settings::{OTHER_HOSTS, SCOPE_HEADER};
+use crate::{ResourceType, Update};
+
+/// The field `route_configuration` of a `ScopedRouteConfiguration`.
+const ROUTE_CONFIGURATION: u32 = 5;
+
+/// What was published last.
+#[derive(Clone, Debug)]
+pub(super) struct Scopes {
+    servers: Shared<ServerName, Server>,
+    edge: Edge,
+    of_all: RouteConfiguration,
+    others: Table,
+    rendered: u64,
+}
+
+impl Default for Scopes {
+    fn default() -> Self {
+        Scopes {
+            servers: Shared::default(),
+            edge: Edge::default(),
+            of_all: RouteConfiguration::default(),
+            others: Table::of(|name| !is_exact(name), late),
+            rendered: 0,
+        }
+    }
+}
+
+impl Scopes {
+    /// Publishes the hosts that are not as before.
+    pub(super) fn publish(&mut self, config: &Config, update: &mut Update) {
+        let of_others = of_all(config);
+        let of_all = RouteConfiguration { virtual_hosts: Vec::new(), ..of_others.clone() };
+        for Changed { before, name, .. } in changed(&self.servers, &config.servers) {
+            let names = before.into_iter().flat_map(|server| exact_names(name, server));
+            names.for_each(|name| update.remove(ResourceType::Scope, &name.to_string()));
+        }
+        if self.edge != config.edge || self.of_all != of_all {
+            self.servers.clear();
+            self.edge = config.edge.clone();
+            self.of_all = of_all;
+        }
+        for Changed { name: server_name, now, .. } in changed(&self.servers, &config.servers) {
+            for (name, server) in now
+                .into_iter()
+                .flat_map(|server| exact_names(server_name, server).map(move |name| (name, server)))
+            {
+                self.rendered += 1;
+                let scope = self.scope(name, server, config);
+                update.set(ResourceType::Scope, &scope.name, scope.encode_to_vec());
+            }
+        }
+        self.servers = config.servers.clone();
+        update.set(ResourceType::Scope, OTHER_HOSTS, self.others(config, of_others));
+    }
+
+    /// Publishes that there are none.
+    pub(super) fn withdraw(&mut self, update: &mut Update) {
+        let names = self.servers.iter().flat_map(|(name, server)| exact_names(name, server));
+        names.for_each(|name| update.remove(ResourceType::Scope, &name.to_string()));
+        update.remove(ResourceType::Scope, OTHER_HOSTS);
+        *self = Scopes::default();
+    }
+
+    /// How many hosts were rendered since this was asked last.
+    pub(super) fn take_rendered(&mut self) -> u64 {
+        std::mem::take(&mut self.rendered) + self.others.take_rendered()
+    }
+
+    fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> ScopedRouteConfiguration {
+        let found = any(FilterConfig { disabled: true, ..FilterConfig::default() });
+        let routes = RouteConfiguration {
+            virtual_hosts: vec![late(host(name, server, config))],
+            typed_per_filter_config: found.map(|off| (SCOPE_FILTER.to_owned(), off)).into_iter().collect(),
+            ..self.of_all.clone()
+        };
+        ScopedRouteConfiguration { route_configuration: Some(routes), ..empty(&name.to_string()) }
+    }
+
+    fn others(&mut self, config: &Config, of_others: RouteConfiguration) -> Vec<u8> {
+        let mut bytes = empty(OTHER_HOSTS).encode_to_vec();
+        let routes = self.others.encode(config, of_others);
+        prost::encoding::bytes::encode(ROUTE_CONFIGURATION, &routes, &mut bytes);
+        bytes
+    }
+}
+
+/// Its policies are looked for when a request comes to them: where no scope was found in the first try, it began without a
+/// route.
+fn late(mut host: VirtualHost) -> VirtualHost {
+    let policies = host.routes.iter_mut().filter_map(|route| route.typed_per_filter_config.get_mut(POLICY));
+    for policy in policies {
+        if let Some(late) = late_per_route(policy) {
+            *policy = late;
+        }
+    }
+    host
+}
+
+fn is_exact(name: &ServerName) -> bool {
+    matches!(name, ServerName::Exact(_))
+}
+
+fn exact_names<'a>(name: &'a ServerName, server: &'a Server) -> impl Iterator<Item = &'a ServerName> {
+    std::iter::once(name).chain(&server.aliases).filter(|name| is_exact(name))
+}
+
+/// What holds for all hosts, and the virtual host that error services are asked by.
+fn of_all(config: &Config) -> RouteConfiguration {
+    let mut of_all = all_but_hosts(config);
+    of_all.request_headers_to_remove.push(SCOPE_HEADER.to_owned());
+    of_all
+}
+
+fn empty(name: &str) -> ScopedRouteConfiguration {
+    let fragment = key::Fragment { r#type: Some(key::fragment::Type::StringKey(name.to_owned())) };
+    ScopedRouteConfiguration {
+        name: name.to_owned(),
+        key: Some(Key { fragments: vec![fragment] }),
+        ..ScopedRouteConfiguration::default()
+    }
+}

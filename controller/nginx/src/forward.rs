@@ -37,6 +37,8 @@ pub(crate) struct Forward {
     pub(crate) https: Option<Answer>,
     pub(crate) rewrite: Option<(Word, Value)>,
     pub(crate) mirror: Option<Word>,
+    /// Only heads of requests are copied.
+    pub(crate) mirrors_heads: bool,
     /// Which answers of pods clients do not get.
     pub(crate) errors: Vec<Page>,
     /// What the module's directives begin with, `proxy` or `grpc`.
@@ -115,6 +117,7 @@ impl Forward {
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let around = || is_grpc.then(|| Clients::of_all(edge));
         let has_own_body = policy.largest_body != edge.largest_body;
+        let mirror = mirror::of(location, scene.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
             guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host)),
@@ -126,7 +129,8 @@ impl Forward {
             cors: policy.cors.as_ref().and_then(cors::conf),
             https: location.https.as_ref().map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(location),
-            mirror: mirror::of(location, scene.config).map(|(mirror, _)| mirror::path(mirror)),
+            mirror: mirror.map(mirror::path),
+            mirrors_heads: mirror.is_some_and(|mirror| mirror.bodiless),
             errors: errors::pages(location, scene.config),
             module,
             connect: transport.connect_timeout,

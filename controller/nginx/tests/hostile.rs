@@ -79,7 +79,12 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
         host: Some(Expression::literal(text)),
         connection: Some(text.to_owned()),
         rewritten: Rewritten { redirects: replaced(), cookie_domains: replaced(), cookie_paths: replaced() },
-        mirror: Some(Mirror { backend: copies.clone(), host: text.to_owned(), address: None }),
+        mirror: Some(Mirror {
+            backend: copies.clone(),
+            host: text.to_owned(),
+            address: None,
+            bodiless: true,
+        }),
         ..Policy::default()
     }
 }

@@ -48,7 +48,6 @@ use sluice_ir::{
 
 use crate::Options;
 use crate::global::Globals;
-use crate::outside::Target;
 use crate::references::{References, Seen};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
@@ -60,6 +59,7 @@ pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value};
 pub(crate) use catalogue::{alike, canonical};
 pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
+pub(crate) use mirror::Copied;
 pub(crate) use proxy::{conditions, time_limit, tries};
 pub(crate) use proxy_ssl::versions as tls_versions;
 pub(crate) use redirect::TEXTS;
@@ -102,7 +102,7 @@ pub(crate) struct Annotations {
     /// What is asked when pods cannot answer.
     pub(crate) errors: Errors,
     /// Who gets a copy of each request, and the `Host` of the copy.
-    pub(crate) mirror: Option<(Target, String)>,
+    pub(crate) mirror: Option<Copied>,
     /// What holds for every location of the Ingress.
     pub(crate) policy: Arc<Policy>,
 }

@@ -1,4 +1,4 @@
-//! `ingress.json`, one test for each area and data plane. What fails and why is in `expected-failures.txt`; what fails on
+//! `ingress.json`, one test for each area and data plane, and for Envoy with each host in a scope of its own. What fails and why is in `expected-failures.txt`; what fails on
 //! nginx only, in `expected-failures-nginx.txt`, and on Kong's host for nginx, in `expected-failures-kong.txt`.
 
 use std::collections::BTreeSet;
@@ -16,15 +16,24 @@ macro_rules! areas {
         $(
             #[tokio::test(flavor = "multi_thread")]
             async fn $area() -> Result<()> {
-                play(stringify!($area), "envoy").await
+                play(stringify!($area), "envoy", &[]).await
             }
         )*
+
+        mod in_scopes {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $area() -> anyhow::Result<()> {
+                    super::play(stringify!($area), "envoy", &["--scopes-from", "0"]).await
+                }
+            )*
+        }
 
         mod on_nginx {
             $(
                 #[tokio::test(flavor = "multi_thread")]
                 async fn $area() -> anyhow::Result<()> {
-                    super::play(stringify!($area), "nginx").await
+                    super::play(stringify!($area), "nginx", &[]).await
                 }
             )*
         }
@@ -48,10 +57,14 @@ fn file(data_plane: &str) -> Result<(CaseFile, ExpectedFailures)> {
     Ok((CaseFile::read(&folder.join("ingress.json"))?, ExpectedFailures::parse(&expected)?))
 }
 
-async fn play(area: &str, data_plane: &str) -> Result<()> {
+async fn play(area: &str, data_plane: &str, flags: &[&str]) -> Result<()> {
     let (file, expected) = file(data_plane)?;
-    let data_plane = data_plane.to_owned();
-    let selection = Selection { areas: vec![area.to_owned()], data_plane, ..Selection::default() };
+    let selection = Selection {
+        areas: vec![area.to_owned()],
+        data_plane: data_plane.to_owned(),
+        flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+        ..Selection::default()
+    };
     let summary = cases::play(&file, &selection, |_| {}).await?;
     let surprises = expected.surprises(&summary);
     let host = artifacts::nginx_host();

@@ -33,6 +33,7 @@ mod replacement;
 mod rewritten;
 mod rotation;
 mod routing;
+mod scopes;
 mod shutdown;
 mod site;
 mod sticky;

@@ -11,8 +11,8 @@ use sluice_tests::cases::file::CaseFile;
 use sluice_tests::cases::{self, Selection};
 use tokio::signal::unix::{SignalKind, signal};
 
-const USAGE: &str = "cases FILE [--only ID]... [--area AREA]... [--data-plane envoy|nginx] [--jobs N] \
-    [--update-expected PATH]";
+const USAGE: &str = "cases FILE [--only ID]... [--area AREA]... [--data-plane envoy|nginx] [--flag FLAG]... \
+    [--jobs N] [--update-expected PATH]";
 
 struct Args {
     file: PathBuf,
@@ -66,6 +66,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Args> {
             "--only" => selection.only.extend(value()?.split(',').map(str::to_owned)),
             "--area" => selection.areas.extend(value()?.split(',').map(str::to_owned)),
             "--data-plane" => selection.data_plane = value()?,
+            "--flag" => selection.flags.push(value()?),
             "--jobs" => selection.jobs = value()?.parse().context("--jobs")?,
             "--update-expected" => list = Some(PathBuf::from(value()?)),
             path if !path.starts_with('-') && file.is_none() => file = Some(PathBuf::from(path)),

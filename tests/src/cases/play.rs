@@ -20,13 +20,21 @@ pub struct Selection {
     pub areas: Vec<String>,
     /// The controller's `--data-plane`.
     pub data_plane: String,
+    /// More of the controller's flags.
+    pub flags: Vec<String>,
     /// How many at a time.
     pub jobs: usize,
 }
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { only: Vec::new(), areas: Vec::new(), data_plane: "envoy".to_owned(), jobs: 2 }
+        Selection {
+            only: Vec::new(),
+            areas: Vec::new(),
+            data_plane: "envoy".to_owned(),
+            flags: Vec::new(),
+            jobs: 2,
+        }
     }
 }
 
@@ -49,7 +57,7 @@ pub async fn play(file: &CaseFile, selection: &Selection, tell: impl Fn(&Played)
     let (_stop, stopped) = watch::channel(());
     let mut running = JoinSet::new();
     for (n, case) in cases.into_iter().enumerate() {
-        let (permits, data_plane) = (Arc::clone(&permits), selection.data_plane.clone());
+        let (permits, selection) = (Arc::clone(&permits), selection.clone());
         let mut stopped = stopped.clone();
         let form = file.form;
         running.spawn(async move {
@@ -61,7 +69,7 @@ pub async fn play(file: &CaseFile, selection: &Selection, tell: impl Fn(&Played)
                 }
                 Handle::current().block_on(async {
                     tokio::select! {
-                        outcome = ingress::play(&case, &data_plane) => played(&case, outcome),
+                        outcome = ingress::play(&case, &selection) => played(&case, outcome),
                         _ = stopped.changed() => played(&case, Outcome::failed("interrupted")),
                     }
                 })

@@ -16,7 +16,7 @@ use super::contents::{Contents, Generation, Stored};
 use super::version::Version;
 use crate::{Name, ResourceType};
 
-/// A response is closed when it holds this much.
+/// A response is closed when it holds this much; see [`room`].
 const RESPONSE_BYTES: usize = 1024 * 1024;
 /// More names than any Envoy has; a client that wants more is no Envoy.
 const MOST_NAMES: usize = 1_000_000;
@@ -316,7 +316,7 @@ impl Subscription {
         contents: &Contents,
     ) -> BTreeSet<Name> {
         let mut left = BTreeSet::new();
-        let mut room = RESPONSE_BYTES;
+        let mut room = room(self.kind);
         for name in names {
             let need = self.need(&name, contents);
             match &need {
@@ -352,6 +352,12 @@ impl Subscription {
             _ => Need::Nothing,
         }
     }
+}
+
+/// Scopes go together: Envoy opens a listener as soon as it has some of them, and takes the hosts of those that it does not
+/// have yet for nobody's.
+fn room(kind: ResourceType) -> usize {
+    if kind == ResourceType::Scope { usize::MAX } else { RESPONSE_BYTES }
 }
 
 fn fits(need: &Need<'_>, part: Part) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use envoy_types::pb::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
 use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest};
-use sluice_xds::ResourceType::{Cluster, Endpoints, Extension, Listener, Route};
+use sluice_xds::ResourceType::{Cluster, Endpoints, Extension, Listener, Route, Scope};
 use sluice_xds::Store;
 
 use crate::client::{FakeClient, connect, remove, set, summary, versions};
@@ -177,6 +177,16 @@ async fn large_contents_come_in_parts() {
     client.subscribe(Cluster, &[]).await;
     assert_eq!(client.accept().await, "cluster +a +b +c +d");
     assert_eq!(client.accept().await, "cluster +e");
+}
+
+/// With some of them a listener would open, and the hosts of the others be nobody's.
+#[tokio::test]
+async fn scopes_come_together() {
+    let store = store();
+    store.apply(set(Scope, &"x".repeat(300_000), &["a", "b", "c", "d", "e"]));
+    let mut client = FakeClient::open(&connect(&store).await).await;
+    client.subscribe(Scope, &[]).await;
+    assert_eq!(client.accept().await, "scope +a +b +c +d +e");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use super::control::plane::{self, State};
 use super::control::read::STATUS;
 use super::schema::{Case, Check};
 use super::world::World;
-use crate::cases::Outcome;
+use crate::cases::{Outcome, Selection};
 use crate::process;
 
 /// How long something may be as it was before: listeners, certificates and logs follow routes and endpoints, and
@@ -24,7 +24,7 @@ const UNDER_WAY: Duration = Duration::from_millis(300);
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Plays a case, as it stands in the file.
-pub async fn play(words: &Value, data_plane: &str) -> Outcome {
+pub async fn play(words: &Value, selection: &Selection) -> Outcome {
     let case = match Case::read(words) {
         Ok(case) => case,
         Err(error) => {
@@ -39,7 +39,7 @@ pub async fn play(words: &Value, data_plane: &str) -> Outcome {
             return Outcome::NotApplicable(format!("check {}: {reason}", n + 1));
         }
     }
-    let mut world = match World::start(&case, data_plane).await {
+    let mut world = match World::start(&case, selection).await {
         Ok(world) => world,
         Err(outcome) => return outcome,
     };

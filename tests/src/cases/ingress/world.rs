@@ -16,7 +16,7 @@ use super::schema::Case;
 use super::secrets::Secrets;
 use super::stage::Stage;
 use super::{action, flags};
-use crate::cases::Outcome;
+use crate::cases::{Outcome, Selection};
 use crate::sluice::Sluice;
 
 /// A cookie that was kept, and the pod that answered when it was set.
@@ -54,7 +54,7 @@ pub struct World {
 
 impl World {
     /// Starts everything. What stands against that is an outcome of the case.
-    pub async fn start(case: &Case, data_plane: &str) -> Result<World, Outcome> {
+    pub async fn start(case: &Case, selection: &Selection) -> Result<World, Outcome> {
         let mut model = Model { given: case.given.clone(), missing: action::created_later(case), last: None };
         if action::changes_settings(case) {
             model.given.configmap.get_or_insert_default();
@@ -63,8 +63,9 @@ impl World {
             let reason = format!("needs a cluster that restricts the controller (rbac: {rbac})");
             return Err(Outcome::NotApplicable(reason));
         }
-        let flags = flags::of(&model).map_err(Outcome::failed)?;
-        let started = World::with(case, model, flags, data_plane).await;
+        let mut flags = flags::of(&model).map_err(Outcome::failed)?;
+        flags.extend(selection.flags.iter().cloned());
+        let started = World::with(case, model, flags, &selection.data_plane).await;
         started.map_err(|error| Outcome::failed(format!("the world does not start: {error:#}")))
     }
 

@@ -9,15 +9,17 @@
 //! anything that a location wants, and names the scope: of the same name in lower case, or of the others. Where it finds
 //! one, that filter is switched off and costs nothing.
 
+use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::scoped_route_configuration::{Key, key};
 use envoy_types::pb::envoy::config::route::v3::{
-    FilterConfig, RouteConfiguration, ScopedRouteConfiguration, VirtualHost,
+    DirectResponseAction, FilterConfig, Route, RouteConfiguration, ScopedRouteConfiguration, VirtualHost,
 };
 use prost::Message;
-use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
+use sluice_ir::{Changed, Config, Edge, PathMatch, Server, ServerName, Shared, changed};
 
+use super::matching::match_of;
 use super::table::Table;
-use super::{all_but_hosts, host};
+use super::{all_but_hosts, host, without_useless_filter};
 use crate::render::SCOPE_FILTER;
 use crate::render::policy::{POLICY, late_per_route};
 use crate::render::wire::any;
@@ -93,7 +95,7 @@ impl Scopes {
     fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> ScopedRouteConfiguration {
         let found = any(FilterConfig { disabled: true, ..FilterConfig::default() });
         let routes = RouteConfiguration {
-            virtual_hosts: vec![late(host(name, server, config))],
+            virtual_hosts: vec![closed(late(host(name, server, config)))],
             typed_per_filter_config: found.map(|off| (SCOPE_FILTER.to_owned(), off)).into_iter().collect(),
             ..self.of_all.clone()
         };
@@ -116,6 +118,23 @@ fn late(mut host: VirtualHost) -> VirtualHost {
         if let Some(late) = late_per_route(policy) {
             *policy = late;
         }
+    }
+    host
+}
+
+/// A path that a host does not have is not found. Without a route the filter would take the host for one that has no scope,
+/// and look for the path among the others.
+fn closed(mut host: VirtualHost) -> VirtualHost {
+    let root = PathMatch::Prefix("/".to_owned());
+    let takes_all = |route: &Route| route.r#match.as_ref() == Some(&match_of(&root));
+    if !host.routes.iter().any(takes_all) {
+        let not_found = DirectResponseAction { status: 404, ..DirectResponseAction::default() };
+        let route = Route {
+            r#match: Some(match_of(&root)),
+            action: Some(Action::DirectResponse(not_found)),
+            ..Route::default()
+        };
+        host.routes.push(without_useless_filter(route));
     }
     host
 }

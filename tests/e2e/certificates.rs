@@ -18,7 +18,7 @@ async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_cert
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().start().await?;
     let clients = Clients::connect(&sluice).await?;
-    rotation.falls_back_and_recovers(&sluice, Some(clients)).await?;
+    rotation.falls_back_and_recovers(&sluice, clients).await?;
     sluice.stop()
 }
 

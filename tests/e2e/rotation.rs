@@ -6,7 +6,6 @@ use sluice_tests::connection::Connection;
 use sluice_tests::dial::Dial;
 use sluice_tests::http2;
 use sluice_tests::sluice::{Options, Sluice};
-use sluice_tests::wait;
 use tokio::task::JoinSet;
 
 use crate::site::{HOST, Site, page};
@@ -55,16 +54,7 @@ impl Rotation {
 
     /// What is no certificate any more, or not there at all, leaves the host to the certificate of last resort, and a good
     /// one is presented again. Clients that are connected do not notice.
-    pub(crate) async fn falls_back_and_recovers(
-        &self,
-        sluice: &Sluice,
-        mut clients: Option<Clients>,
-    ) -> Result<()> {
-        let are_kept = clients.is_some();
-        let mut goes_on = async || match &mut clients {
-            Some(clients) => clients.are_served().await,
-            None => Clients::come(sluice).await,
-        };
+    pub(crate) async fn falls_back_and_recovers(&self, sluice: &Sluice, mut clients: Clients) -> Result<()> {
         let (manifests, other) = (&self.site.manifests, Pair::of(&["other.test"])?);
         let spoiled = [
             ("nonsense", "not a certificate", self.first.key.as_str()),
@@ -74,19 +64,17 @@ impl Rotation {
         for (what, certificate, key) in spoiled {
             store(manifests, "web", certificate, key)?;
             presents(sluice, HOST, &self.default).await.context(what)?;
-            goes_on().await.context(what)?;
+            clients.are_served().await.context(what)?;
             self.first.store(manifests, "web")?;
             presents(sluice, HOST, &self.first).await.context(what)?;
         }
         manifests.remove("secret-default-web.yaml")?;
         presents(sluice, HOST, &self.default).await?;
-        goes_on().await.context("without the Secret")?;
-        if are_kept {
-            Clients::connect(sluice).await?;
-        }
+        clients.are_served().await.context("without the Secret")?;
+        Clients::connect(sluice).await?;
         self.first.store(manifests, "web")?;
         presents(sluice, HOST, &self.first).await?;
-        goes_on().await
+        clients.are_served().await
     }
 }
 
@@ -100,12 +88,6 @@ impl Clients {
         let mut clients = Clients { http1: Connection::open_tls(sluice.https(), HOST).await?, http2 };
         clients.are_answered().await?;
         Ok(clients)
-    }
-
-    /// New ones. While nginx reloads, a worker that is about to end still takes connections, and sends them away.
-    async fn come(sluice: &Sluice) -> Result<()> {
-        let served = async || Clients::connect(sluice).await.ok();
-        wait::until("new clients to be served", served).await.map(drop)
     }
 
     /// On the connections that they have, which they keep.

@@ -4,13 +4,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::json;
 use sluice_tests::certificate::{Pair, presented, presents};
 use sluice_tests::connection::Connection;
+use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
 use crate::ciphers;
 use crate::managed::reloads;
-use crate::rotation::{Many, Rotation};
+use crate::rotation::{Clients, Many, Rotation};
 use crate::site::{HOST, Site, page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -65,12 +67,39 @@ async fn a_certificate_changes_under_open_connections() -> Result<()> {
     sluice.stop()
 }
 
-/// Whether a host has a certificate of its own is in nginx.conf: nginx reloads for that, and ends idle connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate() -> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().data_plane("nginx").start().await?;
-    rotation.falls_back_and_recovers(&sluice, None).await?;
+    let clients = Clients::connect(&sluice).await?;
+    rotation.falls_back_and_recovers(&sluice, clients).await?;
+    ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
+    sluice.stop()
+}
+
+/// Without a redirect to https, nothing but the handshake differs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_gets_and_loses_a_certificate_without_a_reload() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let plain = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+    let plain = plain.annotation("ssl-redirect", "false");
+    site.manifests.ingress(&plain)?;
+    let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
+    let own = Pair::renew(&site.manifests, "own", &[HOST])?;
+    let arguments = ["--default-ssl-certificate", "default/default"].map(str::to_owned).into();
+    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    let mut connection = Connection::open_tls(sluice.https(), HOST).await?;
+    for _ in 0..2 {
+        presents(&sluice, HOST, &default).await?;
+        let mut with = plain.to_json();
+        with["spec"]["tls"] = json!([{"hosts": [HOST], "secretName": "own"}]);
+        site.manifests.object(&with)?;
+        presents(&sluice, HOST, &own).await?;
+        ensure!(connection.send(&page()).await?.status == 200);
+        site.manifests.ingress(&plain)?;
+    }
+    presents(&sluice, HOST, &default).await?;
+    ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
     sluice.stop()
 }
 

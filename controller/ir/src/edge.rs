@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{AccessLog, Buffering, Cidr, Compression, Expression, ServerTls, is_default};
+use crate::{AccessLog, Buffering, Cidr, Compression, Expression, ServerTls, Tracing, is_default};
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,6 +46,9 @@ pub struct Edge {
     /// What is written down.
     #[serde(skip_serializing_if = "is_default")]
     pub log: AccessLog,
+    /// Where spans go; `None`: there are none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tracing: Option<Tracing>,
 }
 
 impl Default for Edge {
@@ -65,6 +68,7 @@ impl Default for Edge {
             http: Http::default(),
             tls: ServerTls::default(),
             log: AccessLog::default(),
+            tracing: None,
         }
     }
 }

@@ -25,6 +25,7 @@ mod server;
 mod shared;
 mod stream;
 mod tls;
+mod tracing;
 mod transport;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,7 @@ pub use shared::{Changed, Shared, changed};
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use stream::{Layer4, Stream, StreamPort};
 pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
+pub use tracing::{Collector, Sampler, Traced, Tracing};
 pub use transport::{Keep, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.

@@ -1,7 +1,7 @@
 //! Certificates, keys and authorities: nginx reads them from files of their own, never from its configuration.
 //!
-//! What hosts present is read for each handshake, from a file whose name stays: a new certificate needs no reload. What
-//! nginx reads when it loads its configuration has its content in its name: a new one is a new configuration.
+//! What hosts present is read for each handshake, by way of a name that stays (`places.rs`): a new certificate needs no
+//! reload. What nginx reads when it loads its configuration has its content in its name: a new one is a new configuration.
 //!
 //! nginx opens the file of a host twice for a handshake, for the certificate and for the key. A handshake that meets the
 //! replacement in between fails, and the client's next one does not.
@@ -12,10 +12,22 @@ use sha2::{Digest, Sha256};
 use sluice_ir::{Config, SecretId, SecretValue, Sensitive};
 
 use crate::conf::{Text, Value, Word, word};
+use crate::places;
 use crate::settings::Settings;
 
 /// What a host presents that has no certificate of its own, when the operator did not choose one.
 const NO_SECRET: &str = "default";
+
+/// What there is in [`Settings::certificates`], by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// What nginx.conf names.
+    pub pinned: BTreeMap<String, Sensitive>,
+    /// What hosts present.
+    pub presented: BTreeMap<String, Sensitive>,
+    /// The place of each host, which nginx.conf names, and what of [`Files::presented`] it leads to, or `default.pem`.
+    pub places: BTreeMap<String, String>,
+}
 
 /// A file that nginx reads when it loads its configuration.
 pub(crate) struct Pinned {
@@ -53,31 +65,32 @@ pub(crate) fn when_needed(id: &SecretId, config: &Config, settings: &Settings) -
 }
 
 /// All files, by their names.
-pub(crate) fn all(config: &Config) -> BTreeMap<String, Sensitive> {
-    let mut files = BTreeMap::new();
-    let presented_here: BTreeSet<&SecretId> = config
-        .tls
-        .values()
-        .filter_map(|host| host.certificate.as_ref())
-        .chain(&config.default_certificate)
-        .collect();
+pub(crate) fn all(config: &Config) -> Files {
+    let mut files = Files { places: places::all(config), ..Files::default() };
+    let leads_here: BTreeSet<&String> = files.places.values().collect();
     for (id, value) in &config.secrets {
         match value {
             SecretValue::Certificate { chain, key } => {
                 let text = pair(chain, key);
-                if presented_here.contains(id) {
-                    files.insert(format!("{}.pem", presented(Some(id))), text.clone());
+                let name = of(&presented(Some(id)));
+                if leads_here.contains(&name) {
+                    files.presented.insert(name, text.clone());
                 }
-                files.insert(pinned_name(id, value), text);
+                files.pinned.insert(pinned_name(id, value), text);
             }
             SecretValue::Authorities { certificates, revoked } => {
-                files.insert(pinned_name(id, value), Sensitive::new(certificates.clone()));
+                files.pinned.insert(pinned_name(id, value), Sensitive::new(certificates.clone()));
                 let revoked = revoked.as_ref().map(|list| Sensitive::new(list.clone()));
-                files.extend(revoked.map(|list| (revoked_name(id, value), list)));
+                files.pinned.extend(revoked.map(|list| (revoked_name(id, value), list)));
             }
         }
     }
     files
+}
+
+/// With the end that a certificate has.
+pub(crate) fn of(name: &str) -> String {
+    format!("{name}.pem")
 }
 
 /// Both in one file, so that they are of the same age.
@@ -118,14 +131,20 @@ mod tests {
 
     #[test]
     fn a_new_certificate_of_a_host_has_the_old_name() {
-        let name = format!("{}.pem", presented(Some(&SecretId::certificate("default", "web"))));
-        let text = |chain, key| all(&config(chain, key))[&name].reveal().to_owned();
+        let name = of(&presented(Some(&SecretId::certificate("default", "web"))));
+        let text = |chain, key| all(&config(chain, key)).presented[&name].reveal().to_owned();
         assert_eq!((text("C\n", "K"), text("D", "L")), ("C\nK".to_owned(), "D\nL".to_owned()));
     }
 
     #[test]
     fn what_is_loaded_once_has_its_content_in_its_name() {
-        let names = |chain| all(&config(chain, "K")).into_keys().collect::<BTreeSet<_>>();
-        assert_eq!(names("C").intersection(&names("D")).count(), 1);
+        let names = |chain| all(&config(chain, "K")).pinned.into_keys().collect::<BTreeSet<_>>();
+        assert!(names("C").is_disjoint(&names("D")));
+    }
+
+    #[test]
+    fn what_nobody_presents_is_in_no_file_for_handshakes() {
+        let config = Config { default_certificate: None, ..config("C", "K") };
+        assert!(all(&config).presented.is_empty());
     }
 }

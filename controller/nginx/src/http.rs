@@ -151,6 +151,8 @@ impl<'a> EdgeConf<'a> {
             // In the template, `access_log.rs`.
             log: _,
             http: _,
+            // Reported with its keys: this nginx has no spans.
+            tracing: _,
         } = edge;
         EdgeConf {
             edge,

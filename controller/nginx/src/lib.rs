@@ -29,6 +29,7 @@ mod kong;
 mod limits;
 mod location;
 mod mirror;
+mod places;
 mod readable;
 mod redirect;
 mod rewritten;
@@ -40,11 +41,11 @@ mod told;
 mod unserved;
 mod upstream;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sluice_ir::{Config, Sensitive};
+use sluice_ir::Config;
 
+pub use files::Files;
 pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
 pub use streams::pods;
 pub use unserved::{Part, Unserved};
@@ -54,8 +55,8 @@ pub use unserved::{Part, Unserved};
 pub struct Rendered {
     /// nginx.conf.
     pub text: String,
-    /// What it reads beside that, in [`Settings::certificates`], by name.
-    pub files: BTreeMap<String, Sensitive>,
+    /// What it reads beside that.
+    pub files: Files,
     /// What it does not serve, and locations that nginx cannot read, because a text in them is too long for it.
     pub unserved: Vec<Unserved>,
 }

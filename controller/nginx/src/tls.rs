@@ -5,6 +5,7 @@ use sluice_ir::{ClientCertificates, Config, Demand, ServerName};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::{self, Pinned};
+use crate::places;
 use crate::settings::Settings;
 
 /// The name of the certificate for a handshake.
@@ -24,15 +25,11 @@ pub(crate) struct TlsConf {
 
 impl TlsConf {
     pub(crate) fn new(config: &Config, settings: &Settings) -> Self {
-        let all = config.tls.get(&ServerName::CatchAll).and_then(|host| host.certificate.as_ref());
-        let default = all.or(config.default_certificate.as_ref());
-        let named = config.tls.iter().filter_map(|(name, host)| {
-            let certificate = value(files::presented(Some(host.certificate.as_ref()?)));
-            Some((asked(name)?, certificate))
-        });
+        let place = |name| value(places::of(name));
+        let named = places::hosts(config).into_iter().filter_map(|name| Some((asked(name)?, place(name))));
         TlsConf {
             names: named.collect(),
-            default: value(files::presented(default)),
+            default: place(&ServerName::CatchAll),
             file: files::path_of(CERTIFICATE, settings),
             sessions: config.tls.values().all(|host| host.clients.is_none()),
         }

@@ -193,5 +193,7 @@ fn named(policy: &Policy) {
         mirror: _,
         // In `location.rs`.
         unlogged: _,
+        // Reported with their annotations: nginx has no spans.
+        traced: _,
     } = policy;
 }

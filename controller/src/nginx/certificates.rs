@@ -1,15 +1,15 @@
 //! The folder of certificates and keys that nginx reads: what is new is there before nginx hears of it, what is gone goes
-//! when nginx has forgotten it.
+//! when nginx has forgotten it. What hosts present is not in nginx's configuration, and goes at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use sluice_ir::Sensitive;
+use sluice_nginx::Files;
 use sluice_xds::Certificate;
 
 /// What a host presents that has no certificate of its own.
@@ -19,7 +19,16 @@ const DEFAULT: &str = "default.pem";
 #[derive(Clone, Debug)]
 pub(crate) struct Certificates {
     folder: PathBuf,
-    latest: Arc<Mutex<BTreeMap<String, Sensitive>>>,
+    held: Arc<Mutex<Held>>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    latest: Files,
+    /// Also the places of former configurations, until nginx has forgotten those.
+    places: BTreeMap<String, String>,
+    /// What places lead to, or have led to.
+    presented: BTreeSet<String>,
 }
 
 impl Certificates {
@@ -30,31 +39,57 @@ impl Certificates {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&folder).with_context(|| folder.display().to_string())?;
         write(&folder, DEFAULT, &format!("{}\n{}", certificate.chain.trim_end(), certificate.key))?;
-        Ok(Certificates { folder, latest: Arc::default() })
+        Ok(Certificates { folder, held: Arc::default() })
     }
 
     /// Writes what is new or different. Handshakes see it from now on.
-    pub(crate) fn publish(&self, files: BTreeMap<String, Sensitive>) -> anyhow::Result<()> {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, text) in &files {
-            if latest.get(name) != Some(text) {
+    pub(crate) fn publish(&self, files: Files) -> anyhow::Result<()> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held { latest, places, presented } = &mut *held;
+        presented.extend(files.presented.keys().cloned());
+        for (now, before) in [(&files.pinned, &latest.pinned), (&files.presented, &latest.presented)] {
+            for (name, text) in now.iter().filter(|(name, text)| before.get(*name) != Some(text)) {
                 write(&self.folder, name, text.reveal())?;
             }
         }
+        for (name, target) in &files.places {
+            if places.get(name) != Some(target) {
+                lead(&self.folder, name, target)?;
+                places.insert(name.clone(), target.clone());
+            }
+        }
         *latest = files;
+        self.forget_unpresented(&mut held);
         Ok(())
     }
 
     /// nginx has a new configuration: what this one does not name, and the latest one neither, can go.
     pub(crate) fn forget_all_but(&self, named: &BTreeSet<String>) {
-        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        for name in entries.filter_map(|entry| entry.file_name().into_string().ok()) {
-            if name != DEFAULT && !latest.contains_key(&name) && !named.contains(&name) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held { latest, places, presented } = &mut *held;
+        places.retain(|name, _| latest.places.contains_key(name) || named.contains(name));
+        for name in self.names() {
+            let is_named = latest.pinned.contains_key(&name) || named.contains(&name);
+            if name != DEFAULT && !is_named && !places.contains_key(&name) && !presented.contains(&name) {
                 // It will be tried again with the next configuration.
                 fs::remove_file(self.folder.join(&name)).ok();
             }
         }
+        self.forget_unpresented(&mut held);
+    }
+
+    /// A key that nothing leads to any more is not left lying about.
+    fn forget_unpresented(&self, held: &mut Held) {
+        let led_to: BTreeSet<&String> = held.places.values().collect();
+        held.presented.retain(|name| {
+            // What cannot be removed is tried again.
+            led_to.contains(name) || fs::remove_file(self.folder.join(name)).is_err()
+        });
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 }
 
@@ -69,35 +104,87 @@ fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     fs::rename(&staged, folder.join(name)).with_context(describe)
 }
 
+/// What is read there from now on, without a moment in which there is nothing.
+fn lead(folder: &Path, name: &str, target: &str) -> anyhow::Result<()> {
+    let staged = folder.join(format!(".{name}"));
+    let describe = || staged.display().to_string();
+    fs::remove_file(&staged).ok();
+    symlink(target, &staged).with_context(describe)?;
+    fs::rename(&staged, folder.join(name)).with_context(describe)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use sluice_ir::Sensitive;
+
     use super::*;
 
-    fn files(of: &[(&str, &str)]) -> BTreeMap<String, Sensitive> {
-        of.iter().map(|(name, text)| ((*name).to_owned(), Sensitive::new((*text).to_owned()))).collect()
+    /// Files that nginx.conf names, files that are presented, and places with where they lead.
+    fn files(pinned: &[&str], presented: &[(&str, &str)], places: &[(&str, &str)]) -> Files {
+        let secret = |text: &str| Sensitive::new(text.to_owned());
+        Files {
+            pinned: pinned.iter().map(|name| ((*name).to_owned(), secret("P"))).collect(),
+            presented: presented.iter().map(|(name, text)| ((*name).to_owned(), secret(text))).collect(),
+            places: places.iter().map(|(name, to)| ((*name).to_owned(), (*to).to_owned())).collect(),
+        }
     }
 
-    fn names(folder: &Path) -> BTreeSet<String> {
-        let entries = fs::read_dir(folder).unwrap().flatten();
-        entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
+    fn empty(temporary: &Path) -> Certificates {
+        let certificate = Certificate { chain: "C".to_owned(), key: "K".to_owned() };
+        Certificates::new(temporary.join("certificates"), &certificate).unwrap()
+    }
+
+    fn names(certificates: &Certificates) -> BTreeSet<String> {
+        certificates.names().into_iter().collect()
+    }
+
+    fn set<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
+        names.map(str::to_owned).into()
     }
 
     #[test]
     fn files_are_private_and_stay_while_a_configuration_names_them() {
         let temporary = tempfile::tempdir().unwrap();
-        let folder = temporary.path().join("certificates");
-        let certificate = Certificate { chain: "C".to_owned(), key: "K".to_owned() };
-        let certificates = Certificates::new(folder.clone(), &certificate).unwrap();
-        certificates.publish(files(&[("a.pem", "1"), ("b.pem", "1")])).unwrap();
-        certificates.publish(files(&[("b.pem", "2")])).unwrap();
-        assert_eq!(fs::read_to_string(folder.join("b.pem")).unwrap(), "2");
-        certificates.forget_all_but(&["a.pem".to_owned()].into());
-        assert_eq!(names(&folder), ["a.pem", "b.pem", "default.pem"].map(str::to_owned).into());
+        let certificates = empty(temporary.path());
+        certificates.publish(files(&["a.pem", "b.pem"], &[], &[])).unwrap();
+        certificates.publish(files(&["b.pem"], &[], &[])).unwrap();
+        certificates.forget_all_but(&set(["a.pem"]));
+        assert_eq!(names(&certificates), set(["a.pem", "b.pem", "default.pem"]));
         certificates.forget_all_but(&BTreeSet::new());
-        assert_eq!(names(&folder), ["b.pem", "default.pem"].map(str::to_owned).into());
+        assert_eq!(names(&certificates), set(["b.pem", "default.pem"]));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&folder), mode(&folder.join("b.pem"))), (0o700, 0o600));
+        let folder = &certificates.folder;
+        assert_eq!((mode(folder), mode(&folder.join("b.pem"))), (0o700, 0o600));
+    }
+
+    #[test]
+    fn a_place_leads_to_what_its_host_presents_and_keys_that_nobody_presents_go_at_once() {
+        let temporary = tempfile::tempdir().unwrap();
+        let certificates = empty(temporary.path());
+        let seen = || fs::read_to_string(certificates.folder.join("host.pem")).unwrap();
+        certificates.publish(files(&[], &[], &[("host.pem", "default.pem")])).unwrap();
+        assert_eq!(seen(), "C\nK");
+        let own = |text| files(&[], &[("own.pem", text)], &[("host.pem", "own.pem")]);
+        certificates.publish(own("1")).unwrap();
+        certificates.publish(own("2")).unwrap();
+        assert_eq!(seen(), "2");
+        certificates.publish(files(&[], &[], &[("host.pem", "default.pem")])).unwrap();
+        assert_eq!(seen(), "C\nK");
+        assert_eq!(names(&certificates), set(["default.pem", "host.pem"]));
+    }
+
+    #[test]
+    fn a_place_that_nginx_still_names_keeps_what_it_leads_to() {
+        let temporary = tempfile::tempdir().unwrap();
+        let certificates = empty(temporary.path());
+        certificates.publish(files(&[], &[("own.pem", "1")], &[("host.pem", "own.pem")])).unwrap();
+        certificates.publish(Files::default()).unwrap();
+        assert_eq!(names(&certificates), set(["default.pem", "host.pem", "own.pem"]));
+        certificates.forget_all_but(&set(["host.pem"]));
+        assert_eq!(names(&certificates), set(["default.pem", "host.pem", "own.pem"]));
+        certificates.forget_all_but(&BTreeSet::new());
+        assert_eq!(names(&certificates), set(["default.pem"]));
     }
 }

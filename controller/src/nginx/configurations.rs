@@ -16,7 +16,7 @@ use tracing::error;
 use super::certificates::Certificates;
 use super::pods::PodFiles;
 
-/// A configuration for nginx, with the names of the certificates that it needs.
+/// A configuration for nginx, with the names of the files that it names.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     pub(crate) text: String,
@@ -63,7 +63,7 @@ impl Configurations {
     pub(crate) fn publish(&self, translation: &Translation) -> Vec<Report> {
         let rendered = sluice_nginx::render(translation.config(), &self.settings);
         let reports = self.reports(rendered.unserved, translation);
-        let files = rendered.files.keys().cloned().collect();
+        let files = rendered.files.pinned.keys().chain(rendered.files.places.keys()).cloned().collect();
         self.publish_pods(translation);
         if let Err(error) = self.certificates.publish(rendered.files) {
             error!("nginx gets no new configuration, because its certificates cannot be written: {error:#}");

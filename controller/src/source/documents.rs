@@ -2,7 +2,7 @@
 //!
 //! Documents are split before they are parsed, so that one that cannot be read costs only itself.
 
-use sluice_translate::{InvalidObject, Object, upgrade};
+use sluice_translate::{InvalidObject, Object, misplaced, upgrade};
 
 use super::Problem;
 
@@ -70,8 +70,12 @@ fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
     };
     for mut item in items {
         let old = upgrade(&mut item);
+        let misplaced = misplaced(&item);
         match Object::from_value(item) {
             Ok(object) => {
+                // What is not served for it is reported with its Ingress.
+                let reference = object.reference();
+                trouble.extend(misplaced.iter().map(|what| (format!("{reference}: {what}"), true)));
                 trouble.extend(old.map(|version| (outdated(&object, &version), true)));
                 objects.push(object);
             }

@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::object::shortened;
+
 const V1: &str = "networking.k8s.io/v1";
 
 /// Rewrites a document of an old version in place; says which version it was.
@@ -20,6 +22,63 @@ pub fn upgrade(document: &mut Value) -> Option<String> {
     }
     document["apiVersion"] = V1.into();
     Some(version)
+}
+
+/// Fields of the old versions in an Ingress of today's, where they mean nothing: each with what to write instead.
+#[must_use]
+pub fn misplaced(document: &Value) -> Vec<String> {
+    let is_todays = document.get("apiVersion").is_some_and(|version| version == V1)
+        && document.get("kind").is_some_and(|kind| kind == "Ingress");
+    let Some(spec) = document.get("spec").filter(|_| is_todays) else { return Vec::new() };
+    let mut said: Vec<String> = Vec::new();
+    if spec.get("backend").is_some() {
+        said.push(
+            "spec.backend: expected defaultBackend, got backend, which is v1beta1's name of it".to_owned(),
+        );
+    }
+    for (field, backend) in backends(spec) {
+        if let Some(reason) = old_backend(backend) {
+            said.push(format!("{field}: {reason}"));
+        }
+    }
+    said
+}
+
+/// With their fields.
+fn backends(spec: &Value) -> Vec<(String, &Value)> {
+    let default = spec.get("defaultBackend").map(|backend| ("spec.defaultBackend".to_owned(), backend));
+    let mut found: Vec<_> = default.into_iter().collect();
+    for (rule, of_rule) in list(spec.get("rules")) {
+        let paths = of_rule.get("http").and_then(|http| http.get("paths"));
+        for (path, of_path) in list(paths) {
+            let field = format!("spec.rules[{rule}].http.paths[{path}].backend");
+            found.extend(of_path.get("backend").map(|backend| (field, backend)));
+        }
+    }
+    found
+}
+
+fn list(value: Option<&Value>) -> impl Iterator<Item = (usize, &Value)> {
+    value.and_then(Value::as_array).into_iter().flatten().enumerate()
+}
+
+/// What is wrong with it; `None` when it has none of the old fields.
+fn old_backend(backend: &Value) -> Option<String> {
+    let old = ["serviceName", "servicePort"].map(|name| Some((name, backend.get(name)?)));
+    let got: Vec<String> = old
+        .iter()
+        .flatten()
+        .map(|(name, value)| format!("{name} {}", shortened(&value.to_string())))
+        .collect();
+    if got.is_empty() {
+        return None;
+    }
+    let value = |name, otherwise: &str| backend.get(name).cloned().unwrap_or_else(|| otherwise.into());
+    let mut today =
+        json!({"serviceName": value("serviceName", "NAME"), "servicePort": value("servicePort", "PORT")});
+    upgrade_backend(&mut today);
+    let written = shortened(&today.get("service")?.to_string());
+    Some(format!("expected service, got {} of v1beta1; write service: {written}", got.join(" and ")))
 }
 
 fn upgrade_spec(spec: &mut Map<String, Value>) {
@@ -95,6 +154,26 @@ mod tests {
             assert!(upgrade(&mut document).is_some());
             assert_eq!(document["spec"], spec);
         }
+    }
+
+    #[test]
+    fn an_old_backend_in_a_new_version_is_named_with_what_to_write_instead() {
+        let paths = json!([
+            {"path": "/", "backend": {"service": {"name": "web", "port": {"number": 80}}}},
+            {"path": "/b", "backend": {"serviceName": "web", "servicePort": "http"}},
+            {"path": "/c", "backend": {"servicePort": "8080"}},
+        ]);
+        let spec = json!({"backend": {}, "rules": [{"host": "a.b"}, {"http": {"paths": paths}}]});
+        let document = json!({"apiVersion": V1, "kind": "Ingress", "spec": spec});
+        let expected = [
+            "spec.backend: expected defaultBackend, got backend, which is v1beta1's name of it",
+            "spec.rules[1].http.paths[1].backend: expected service, got serviceName \"web\" and servicePort \"http\" of v1beta1; \
+             write service: {\"name\":\"web\",\"port\":{\"name\":\"http\"}}",
+            "spec.rules[1].http.paths[2].backend: expected service, got servicePort \"8080\" of v1beta1; \
+             write service: {\"name\":\"NAME\",\"port\":{\"number\":8080}}",
+        ];
+        assert_eq!(misplaced(&document), expected);
+        assert_eq!(misplaced(&old(spec)), Vec::<String>::new(), "there they belong");
     }
 
     #[test]

@@ -52,7 +52,7 @@ mod update;
 mod zones;
 
 pub use admission::{Admission, Rules, admit};
-pub use beta::upgrade;
+pub use beta::{misplaced, upgrade};
 pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
 pub use leaf::Leaf;
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};

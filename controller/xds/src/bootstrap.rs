@@ -61,7 +61,13 @@ pub fn bootstrap(settings: &BootstrapSettings) -> Value {
             ],
         },
         "overload_manager": connection_limit(),
+        "layered_runtime": {"layers": [{"name": "sluice", "static_layer": runtime()}]},
     })
+}
+
+/// As many spans at once as ingress-nginx sends (`otel-max-export-batch-size`); Envoy's own number is 5.
+fn runtime() -> Value {
+    json!({"tracing.opentelemetry.min_flush_spans": 512})
 }
 
 fn node(settings: &BootstrapSettings) -> Value {

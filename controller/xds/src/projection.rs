@@ -15,6 +15,7 @@ use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
 use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration, ScopedRouteConfiguration};
+use envoy_types::pb::envoy::config::trace::v3::OpenTelemetryConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::filters::cel::v3::ExpressionFilter;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{StderrAccessLog, StdoutAccessLog};
@@ -49,6 +50,10 @@ use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_muta
 use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::XffConfig;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::override_host::v3::OverrideHost;
 use envoy_types::pb::envoy::extensions::load_balancing_policies::round_robin::v3::RoundRobin;
+use envoy_types::pb::envoy::extensions::request_id::uuid::v3::UuidRequestIdConfig;
+use envoy_types::pb::envoy::extensions::tracers::opentelemetry::samplers::v3::{
+    AlwaysOnSamplerConfig, ParentBasedSamplerConfig, TraceIdRatioBasedSamplerConfig,
+};
 use envoy_types::pb::envoy::extensions::transport_sockets::proxy_protocol::v3::ProxyProtocolUpstreamTransport;
 use envoy_types::pb::envoy::extensions::transport_sockets::raw_buffer::v3::RawBuffer;
 use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
@@ -76,6 +81,11 @@ type Known = fn(&str, &[u8]) -> Option<Map<String, Value>>;
 
 /// Every message that a renderer packs.
 const KNOWN: &[Known] = &[
+    fields::<AlwaysOnSamplerConfig>,
+    fields::<OpenTelemetryConfig>,
+    fields::<ParentBasedSamplerConfig>,
+    fields::<TraceIdRatioBasedSamplerConfig>,
+    fields::<UuidRequestIdConfig>,
     fields::<BodySizeLimit>,
     fields::<Brotli>,
     fields::<BytesValue>,
@@ -139,6 +149,7 @@ fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> 
 /// Messages that print as a name alone, as an enum's value does.
 const WITHOUT_FIELDS: &[&str] = &[
     "AggregatedConfigSource",
+    "AlwaysOnSamplerConfig",
     "GoogleRe2",
     "HttpResponseStatusCodeMatchInput",
     "RawBuffer",

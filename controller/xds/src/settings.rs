@@ -33,6 +33,8 @@ pub(crate) const CONNECTING_TAG: &str = "connecting";
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
 /// The cluster, over HTTP/2, that is asked who may come in. One of its own: waiting there does not hold configuration up.
 pub(crate) const AUTH_CLUSTER: &str = "sluice_auth";
+/// The cluster, over HTTP/2, that spans go to.
+pub(crate) const TRACES_CLUSTER: &str = "sluice_otlp";
 /// Headers of an answer, each with a number behind it: cookies of who decided, the client's only if the pod is content.
 pub const COOKIE_HEADER: &str = "x-sluice-set-cookie-";
 /// As many as there are; more are dropped.

@@ -13,6 +13,7 @@ use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, changed};
 
 use crate::render::{self, DEFAULT_CERTIFICATE, Discovery, FILTER, HTTP, HTTPS, Routes, SCOPE_FILTER};
+use crate::settings::TRACES_CLUSTER;
 use crate::{Name, ResourceType, Settings};
 
 /// A step of a publication.
@@ -39,6 +40,11 @@ impl Update {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
         for (id, value) in now.secrets.iter().filter(|(id, value)| before.secrets.get(id) != Some(value)) {
             update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id.as_str(), value));
+        }
+        if let Some(tracing) =
+            now.edge.tracing.as_ref().filter(|now| Some(*now) != before.edge.tracing.as_ref())
+        {
+            update.put(ResourceType::Cluster, TRACES_CLUSTER, &render::collector(&tracing.collector));
         }
         for Changed { name: id, before: old, now } in changed(&before.backends, &now.backends) {
             let Some(backend) = now else { continue };
@@ -113,6 +119,11 @@ impl Update {
         for id in now.secrets.keys().filter(|id| !before.secrets.contains_key(id)) {
             update.change(ResourceType::Secret, id.as_str(), Change::Keep);
         }
+        match (&before.edge.tracing, &now.edge.tracing) {
+            (Some(_), None) => update.remove(ResourceType::Cluster, TRACES_CLUSTER),
+            (None, Some(_)) => update.change(ResourceType::Cluster, TRACES_CLUSTER, Change::Keep),
+            _ => {}
+        }
         for Changed { name: id, now, .. } in changed(&before.backends, &now.backends) {
             let Some(backend) = now else {
                 update.remove(ResourceType::Cluster, id.as_str());
@@ -168,7 +179,7 @@ impl Update {
 
 #[cfg(test)]
 mod tests {
-    use sluice_ir::Endpoint;
+    use sluice_ir::{Collector, Endpoint, Tracing};
 
     use super::*;
 
@@ -222,5 +233,23 @@ mod tests {
         assert_eq!(endpoints(&farewell, "d/a/80"), Some(Change::Remove));
         farewell.merge(Update::farewells(&without, &with));
         assert!(!farewell.changes.values().any(|change| *change == Change::Remove), "{farewell:?}");
+    }
+
+    #[test]
+    fn the_cluster_of_a_collector_comes_before_its_spans_and_leaves_after_them() {
+        let traced = |host: &str| {
+            let collector = Collector { host: host.to_owned(), port: 4317 };
+            let mut config = Config::default();
+            config.edge.tracing = Some(Tracing::to(collector));
+            config
+        };
+        let (with, without) = (traced("a.test"), Config::default());
+        assert_eq!(names(&arrivals(&without, &with)), ["cluster sluice_otlp"]);
+        assert_eq!(names(&arrivals(&with, &traced("b.test"))), ["cluster sluice_otlp"]);
+        assert!(arrivals(&with, &with).changes.is_empty());
+        let mut farewell = Update::farewells(&with, &without);
+        assert!(farewell.changes.values().all(|change| *change == Change::Remove), "{farewell:?}");
+        farewell.merge(Update::farewells(&without, &with));
+        assert!(farewell.changes.values().all(|change| *change == Change::Keep), "{farewell:?}");
     }
 }

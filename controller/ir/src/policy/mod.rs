@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use crate::{Expression, Header, is_default};
+use crate::{Expression, Header, Traced, is_default};
 
 pub use access::Access;
 pub use answers::{Replaced, Rewritten};
@@ -85,6 +85,9 @@ pub struct Policy {
     /// Nothing is written down about its requests.
     #[serde(skip_serializing_if = "is_default")]
     pub unlogged: bool,
+    /// The spans of its requests.
+    #[serde(skip_serializing_if = "is_default")]
+    pub traced: Traced,
 }
 
 /// ingress-nginx: `client_max_body_size 1m`.
@@ -115,6 +118,7 @@ impl Default for Policy {
             rewritten: Rewritten::default(),
             mirror: None,
             unlogged: false,
+            traced: Traced::default(),
         }
     }
 }

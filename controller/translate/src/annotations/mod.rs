@@ -60,6 +60,7 @@ pub(crate) use catalogue::{alike, canonical};
 pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
 pub(crate) use mirror::Copied;
+pub(crate) use observe::NO_SPANS;
 pub(crate) use proxy::{conditions, time_limit, tries};
 pub(crate) use proxy_ssl::versions as tls_versions;
 pub(crate) use redirect::TEXTS;
@@ -219,6 +220,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         rewritten: rewritten::rewritten(view, globals),
         mirror: None,
         unlogged: observe::unlogged(view),
+        traced: observe::traced(view, globals),
     }
 }
 

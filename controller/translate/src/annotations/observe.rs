@@ -1,10 +1,21 @@
 //! What is written down.
 
-use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value;
-use super::view::View;
+use sluice_ir::Traced;
 
-const NO_TRACES: &str = "trace in the pods; Sluice sends no spans yet";
+use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::value::{self, Parsed};
+use super::view::View;
+use crate::global::Globals;
+use crate::support::Support;
+
+/// Why nginx has no spans.
+pub(crate) const NO_SPANS: &str = "trace in the pods: this nginx has no module for OpenTelemetry";
+const NOT_IN_NGINX: Support = Support::Reported(NO_SPANS);
+const TRUST: &str = "opentelemetry-trust-incoming-span";
+const OPERATION: &str = "opentelemetry-operation-name";
+const COLLECTOR: &str = "where the ConfigMap names a collector";
+const ONE_TRUST: &str =
+    "traces of clients are believed everywhere or nowhere: the ConfigMap's key of this name decides";
 
 pub(super) const GROUP: Group = Group {
     title: "Logs and traces",
@@ -16,16 +27,58 @@ pub(super) const GROUP: Group = Group {
             .instead("`sluice render` shows what becomes of a path")
             .harmless(&["false"]),
         annotation("enable-opentelemetry", Value::Bool, Risk::Low, Scope::Location)
-            .instead(NO_TRACES)
+            .partly(COLLECTOR)
+            .nginx(NOT_IN_NGINX)
             .harmless(&["false"]),
-        annotation("opentelemetry-trust-incoming-span", Value::Bool, Risk::Low, Scope::Location)
-            .instead(NO_TRACES),
-        annotation("opentelemetry-operation-name", Value::Text, Risk::Medium, Scope::Location)
-            .instead(NO_TRACES),
+        annotation(TRUST, Value::Bool, Risk::Low, Scope::Location).partly(ONE_TRUST).nginx(NOT_IN_NGINX),
+        annotation(OPERATION, Value::Text, Risk::Medium, Scope::Location).full().nginx(NOT_IN_NGINX),
     ],
 };
 
 /// Whether nothing is written down about the requests.
 pub(super) fn unlogged(view: &mut View<'_, '_>) -> bool {
     !view.read("enable-access-log", value::bool).unwrap_or(true)
+}
+
+/// What the spans of the requests are.
+pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> Traced {
+    let on = view.read("enable-opentelemetry", value::bool);
+    let trusts = view.read(TRUST, value::bool);
+    let operation = view.read(OPERATION, operation);
+    let wanted = on == Some(true);
+    if !wanted {
+        ignored(view, TRUST, trusts.is_some());
+        ignored(view, OPERATION, operation.is_some());
+    }
+    let Some(tracing) = &globals.edge.tracing else {
+        if wanted {
+            let reason = "expected otlp-collector-host in the ConfigMap to say where spans go, got none";
+            view.without("enable-opentelemetry", reason, "there are no spans");
+        }
+        return Traced::default();
+    };
+    if wanted && trusts.is_some_and(|trusts| trusts != tracing.trusts_clients) {
+        let reason = format!("expected {} as in the ConfigMap, got the contrary", tracing.trusts_clients);
+        view.without(TRUST, reason, "the ConfigMap's value holds");
+    }
+    Traced { on: on.filter(|on| *on != tracing.everywhere), operation: operation.filter(|_| wanted) }
+}
+
+/// ingress-nginx reads what is said of spans only beside the annotation that asks for them.
+fn ignored(view: &mut View<'_, '_>, name: &str, is_there: bool) {
+    if is_there {
+        let reason = "expected enable-opentelemetry: true beside it, got none";
+        let consequence = "annotation ignored, as by ingress-nginx";
+        view.reporter.warn_as_before(format!("annotation {name}"), reason, consequence);
+    }
+}
+
+/// ingress-nginx: letters, digits, `_` and `-`.
+fn operation(text: &str) -> Parsed<String> {
+    let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'-');
+    if text.bytes().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("letters, digits, _ and -, without variables".into())
+    }
 }

@@ -22,7 +22,8 @@ const KNOB: &str = "a knob of nginx's own";
 const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const WAF: &str = "put a web application firewall in front of Sluice";
-const TRACES: &str = "trace in the pods; Sluice sends no spans yet";
+const NO_TRACES: Support = Support::Reported(crate::annotations::NO_SPANS);
+const BATCHES: &str = "an Envoy of ours sends 512 spans at once, or after 5 seconds what there is";
 const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzip, too: use-gzip";
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
 
@@ -110,7 +111,7 @@ pub static KEYS: &[Key] = &[
     key("enable-modsecurity", "false").instead(WAF),
     key("enable-multi-accept", "true").needless(),
     key("enable-ocsp", "false").instead("use certificates that are good for days, so that nobody has to ask whether they still are"),
-    key("enable-opentelemetry", "false").instead(TRACES),
+    key("enable-opentelemetry", "false").full().nginx(NO_TRACES),
     key("enable-owasp-modsecurity-crs", "false").instead(WAF),
     key("enable-real-ip", "false").full(),
     key("enable-serial-reloads", "false").needless(),
@@ -178,17 +179,17 @@ pub static KEYS: &[Key] = &[
     key("no-auth-locations", "/.well-known/acme-challenge").full(),
     key("no-tls-redirect-locations", "/.well-known/acme-challenge").full(),
     key("opentelemetry-config", "/etc/ingress-controller/telemetry/opentelemetry.toml").needless(),
-    key("opentelemetry-operation-name", "").instead(TRACES),
-    key("opentelemetry-trust-incoming-span", "true").instead(TRACES),
-    key("otel-max-export-batch-size", "512").instead(TRACES),
-    key("otel-max-queuesize", "2048").instead(TRACES),
-    key("otel-sampler", "AlwaysOn").instead(TRACES),
-    key("otel-sampler-parent-based", "true").instead(TRACES),
-    key("otel-sampler-ratio", "0.01").instead(TRACES),
-    key("otel-schedule-delay-millis", "5000").instead(TRACES),
-    key("otel-service-name", "nginx").instead(TRACES),
-    key("otlp-collector-host", "").instead(TRACES),
-    key("otlp-collector-port", "4317").instead(TRACES),
+    key("opentelemetry-operation-name", "").partly("of nginx's variables those that Sluice has").nginx(NO_TRACES),
+    key("opentelemetry-trust-incoming-span", "true").full().nginx(NO_TRACES),
+    key("otel-max-export-batch-size", "512").instead(BATCHES).nginx(NO_TRACES),
+    key("otel-max-queuesize", "2048").full().nginx(NO_TRACES),
+    key("otel-sampler", "AlwaysOn").full().nginx(NO_TRACES),
+    key("otel-sampler-parent-based", "true").full().nginx(NO_TRACES),
+    key("otel-sampler-ratio", "0.01").full().nginx(NO_TRACES),
+    key("otel-schedule-delay-millis", "5000").instead(BATCHES).nginx(NO_TRACES),
+    key("otel-service-name", "nginx").full().nginx(NO_TRACES),
+    key("otlp-collector-host", "").full().nginx(NO_TRACES),
+    key("otlp-collector-port", "4317").full().nginx(NO_TRACES),
     key("preserve-trailing-slash", "false").full(),
     key("proxy-add-original-uri-header", "false").full(),
     key("proxy-body-size", "1m").full(),

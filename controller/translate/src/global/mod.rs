@@ -7,6 +7,7 @@ mod edge;
 mod keys;
 mod log;
 mod question;
+mod tracing;
 mod view;
 
 use std::collections::BTreeSet;
@@ -179,6 +180,7 @@ impl Globals {
         edge::take(&mut self.edge, view, references);
         compression::take(&mut self.edge.compression, view);
         log::take(&mut self.edge.log, view);
+        self.edge.tracing = tracing::tracing(view);
         self.closed |= !blocked::take(&mut self.edge.blocked, view);
     }
 

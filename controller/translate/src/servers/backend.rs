@@ -46,7 +46,7 @@ impl Assembly<'_> {
         field: &str,
     ) -> Option<(ObjectKey, Port)> {
         let Some(service) = &backend.service else {
-            let reason = "expected a service, got a resource or nothing";
+            let reason = "expected service with a name and a port, got a resource or nothing";
             self.report(&author.object).say(Severity::Error, field, reason, "path not served");
             return None;
         };

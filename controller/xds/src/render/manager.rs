@@ -25,6 +25,7 @@ use super::header::{append, literal, set};
 use super::wire::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
     Discovery, FILTER, SCOPE_FILTER, access_log, compress, forwarded, policy, requests, route_discovery,
+    tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
@@ -68,6 +69,7 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
         mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
     }
+    mutations.extend(tracing::before_everything(edge));
     mutations.extend(route_discovery::before_routes(discovery));
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
@@ -84,6 +86,8 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
         use_remote_address: Some(BoolValue { value: detection.is_none() }),
         original_ip_detection_extensions: detection.into_iter().collect(),
         generate_request_id: Some(BoolValue { value: edge.request_id }),
+        request_id_extension: edge.tracing.as_ref().map(|_| tracing::request_ids()),
+        tracing: edge.tracing.as_ref().map(tracing::tracing),
         ..protocol(edge, hardened())
     }
 }
@@ -105,7 +109,7 @@ fn filters(front: &Front<'_>, policies: FilterChainConfig) -> Vec<HttpFilter> {
         (discovery == Discovery::Scopes).then(|| ours(SCOPE_FILTER)).into_iter().collect();
     let compressors = compress::compressors(&edge.compression).into_iter();
     filters.extend(compressors.map(|(name, config)| filter(name, config)));
-    if settings.access_log && !edge.log.requests.off {
+    if (settings.access_log && !edge.log.requests.off) || edge.tracing.is_some() {
         filters.push(filter("sluice.log", access_log::what_was_asked_for()));
     }
     if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {

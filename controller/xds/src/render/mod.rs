@@ -26,6 +26,7 @@ mod route;
 mod route_discovery;
 mod stream;
 mod tls;
+mod tracing;
 mod upstream_tls;
 mod wire;
 
@@ -36,6 +37,7 @@ pub use listener::{listener, tls_listener};
 pub use route::{Discovery, Routes, routes};
 pub use stream::stream;
 pub use tls::secret;
+pub use tracing::collector;
 pub use upstream_tls::named_secret;
 
 /// The name of the listener and of its routes.

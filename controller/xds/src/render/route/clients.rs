@@ -14,6 +14,7 @@ use super::matching::{is, match_of, matches, only_for};
 use super::redirect::to_url;
 use crate::render::header::{literal, set};
 use crate::render::manager::told;
+use crate::render::tracing;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
 /// The routes of a location, each for the certificates that it takes.
@@ -23,18 +24,18 @@ pub(super) fn routes(
     clients: &ClientCertificates,
     edge: &Edge,
 ) -> Vec<Route> {
-    let first = location::to_https(location, server);
+    let first = location::to_https(location, server, edge);
     let mine = location::routes(&Location { https: None, ..location.clone() }, server, edge);
     let pods = |verdict| mine.iter().map(move |route| telling(route.clone(), verdict, clients));
     let named = |route| called(route, clients);
     let good_one = |route| checked(route, clients);
     let good = || pods("SUCCESS").map(good_one).map(named);
     // Who is called otherwise, and who has no name: nothing is found in an empty subject.
-    let stranger = || clients.subject.iter().map(|_| answer(location, 403));
+    let stranger = || clients.subject.iter().map(|_| answer(location, edge, 403));
     let nobody =
         || if clients.subject.is_some() { stranger().collect() } else { pods("NONE").collect::<Vec<_>>() };
     let presented = |route| with_certificate(route, |options| options.presented = Some(yes()));
-    let refused = || refusal(location, clients);
+    let refused = || refusal(location, clients, edge);
     let rest: Vec<Route> = match clients.demand {
         Demand::Required => good().chain(stranger().map(good_one)).chain([refused()]).collect(),
         Demand::Optional => {
@@ -68,19 +69,20 @@ fn with_certificate(mut route: Route, say: impl FnOnce(&mut TlsContextMatchOptio
 }
 
 /// nginx: 400 for a missing certificate and for a wrong one.
-fn refusal(location: &Location, clients: &ClientCertificates) -> Route {
+fn refusal(location: &Location, clients: &ClientCertificates, edge: &Edge) -> Route {
     match &clients.error_page {
-        Some(page) => to_url(&answer(location, 302), 302, &literal(page)),
-        None => answer(location, 400),
+        Some(page) => to_url(&answer(location, edge, 302), 302, &literal(page)),
+        None => answer(location, edge, 400),
     }
 }
 
-fn answer(location: &Location, status: u32) -> Route {
+fn answer(location: &Location, edge: &Edge, status: u32) -> Route {
     let answer = DirectResponseAction { status, ..DirectResponseAction::default() };
     Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
         action: Some(RouteKind::DirectResponse(answer)),
+        tracing: tracing::of_route(&location.policy.traced, edge),
         ..Route::default()
     }
 }

@@ -20,6 +20,7 @@ use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
 use crate::render::header::{literal, set};
 use crate::render::policy;
+use crate::render::tracing;
 use crate::render::wire::seconds;
 
 pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
@@ -27,6 +28,7 @@ pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> V
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
         metadata: location.policy.unlogged.then(unlogged),
+        tracing: tracing::of_route(&location.policy.traced, edge),
         ..Route::default()
     };
     match &location.action {
@@ -40,10 +42,11 @@ pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> V
 }
 
 /// What plain http is answered with, when it is not served.
-pub(super) fn to_https(location: &Location, server: &ServerName) -> Vec<Route> {
+pub(super) fn to_https(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
+        tracing: tracing::of_route(&location.policy.traced, edge),
         ..Route::default()
     };
     location.https.iter().flat_map(|https| redirect::to_https(&route, https, server)).collect()

@@ -1,0 +1,76 @@
+//! OpenTelemetry: which requests have a span, and where spans go.
+
+use serde::Serialize;
+
+use crate::{Expression, is_default};
+
+/// Where spans go, and what holds where a location says nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tracing {
+    /// Who takes spans: OTLP over gRPC.
+    pub collector: Collector,
+    /// Whether a location has spans that does not say so itself.
+    pub everywhere: bool,
+    /// The name that spans have as the service that they are of.
+    pub service: String,
+    /// Which requests have one.
+    pub sampler: Sampler,
+    /// For a request that is part of a trace, whoever began it has decided.
+    pub as_parent: bool,
+    /// A trace that a client names is gone on with.
+    pub trusts_clients: bool,
+    /// What spans are called; without it they have the name of their location.
+    #[serde(skip_serializing_if = "is_default")]
+    pub operation: Option<Expression>,
+    /// Spans of one worker that may wait for the collector; more are dropped.
+    pub queue: u32,
+}
+
+impl Tracing {
+    /// With ingress-nginx's defaults.
+    #[must_use]
+    pub fn to(collector: Collector) -> Self {
+        Tracing {
+            collector,
+            everywhere: false,
+            service: "nginx".to_owned(),
+            sampler: Sampler::Always,
+            as_parent: true,
+            trusts_clients: true,
+            operation: None,
+            queue: 2048,
+        }
+    }
+}
+
+/// The operator's, so it may be anywhere, on this machine, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Collector {
+    /// Its name, which is looked up again and again, or its address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+}
+
+/// Which requests have a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sampler {
+    /// All.
+    Always,
+    /// None.
+    Never,
+    /// So many of a million.
+    Millionths(u32),
+}
+
+/// What a location says of its own spans.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Traced {
+    /// Whether it has any, where that is not as everywhere.
+    #[serde(skip_serializing_if = "is_default")]
+    pub on: Option<bool>,
+    /// What they are called.
+    #[serde(skip_serializing_if = "is_default")]
+    pub operation: Option<String>,
+}

@@ -1,0 +1,108 @@
+//! The place of a host: the name of a file that nginx.conf has for it, whatever the host presents. It leads to the certificate of
+//! the host, and as long as it has none, to the default one: who gets or loses a certificate needs no reload.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_ir::{Config, Hostname, SecretId, ServerName};
+
+use crate::files;
+
+/// The place of every name that no host has.
+const ANY: &str = "any";
+
+/// The names that have a place of their own, in the order of the configuration.
+pub(crate) fn hosts(config: &Config) -> BTreeSet<&ServerName> {
+    let served =
+        config.servers.iter().flat_map(|(name, server)| std::iter::once(name).chain(&server.aliases));
+    served.chain(config.tls.keys()).filter(|name| **name != ServerName::CatchAll).collect()
+}
+
+/// The file, without its end.
+pub(crate) fn of(name: &ServerName) -> String {
+    match name {
+        ServerName::CatchAll => ANY.to_owned(),
+        ServerName::Exact(_) | ServerName::Wildcard(_) => {
+            format!("host-{}", files::hash(&name.to_string()))
+        }
+    }
+}
+
+/// Where each place leads.
+pub(crate) fn all(config: &Config) -> BTreeMap<String, String> {
+    let names = hosts(config).into_iter().chain([&ServerName::CatchAll]);
+    names
+        .map(|name| (files::of(&of(name)), files::of(&files::presented(certificate(name, config)))))
+        .collect()
+}
+
+/// The host's own, else that of the wildcard that it falls under, else the one for everybody.
+fn certificate<'a>(name: &ServerName, config: &'a Config) -> Option<&'a SecretId> {
+    let own = |name: &ServerName| config.tls.get(name).and_then(|host| host.certificate.as_ref());
+    let all = || own(&ServerName::CatchAll).or(config.default_certificate.as_ref());
+    let id = own(name).or_else(|| own(&wildcard_over(name)?)).or_else(all);
+    id.filter(|id| config.secrets.contains_key(*id))
+}
+
+fn wildcard_over(name: &ServerName) -> Option<ServerName> {
+    let ServerName::Exact(host) = name else { return None };
+    let (_, rest) = host.as_str().split_once('.')?;
+    Hostname::parse(rest).ok().map(ServerName::Wildcard)
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_ir::{HostTls, SecretValue, Sensitive, Server};
+
+    use super::*;
+
+    fn name(text: &str) -> ServerName {
+        ServerName::parse(text).unwrap()
+    }
+
+    /// Serves these hosts; each of the second ones presents the Secret of its name.
+    fn config(hosts: &[&str], certificates: &[(&str, &str)]) -> Config {
+        let mut config = Config::default();
+        for host in hosts {
+            config.servers.insert(name(host), Server::default().into());
+        }
+        for (host, secret) in certificates {
+            let id = SecretId::certificate("default", secret);
+            let value = SecretValue::Certificate { chain: "C".into(), key: Sensitive::new("K".into()) };
+            config.secrets.insert(id.clone(), value);
+            config.tls.insert(name(host), HostTls { certificate: Some(id), clients: None });
+        }
+        config
+    }
+
+    fn leads_to(host: &str, config: &Config) -> String {
+        all(config)[&files::of(&of(&name(host)))].clone()
+    }
+
+    fn file(secret: &str) -> String {
+        files::of(&files::presented(Some(&SecretId::certificate("default", secret))))
+    }
+
+    #[test]
+    fn a_place_stays_and_what_it_leads_to_changes() {
+        let (without, with) = (config(&["a.test"], &[]), config(&["a.test"], &[("a.test", "own")]));
+        assert_eq!(all(&without).keys().collect::<Vec<_>>(), all(&with).keys().collect::<Vec<_>>());
+        assert_eq!(leads_to("a.test", &without), "default.pem");
+        assert_eq!(leads_to("a.test", &with), file("own"));
+    }
+
+    #[test]
+    fn a_host_without_a_certificate_presents_the_wildcards() {
+        let config = config(&["a.b.test", "c.a.b.test"], &[("*.b.test", "wild")]);
+        assert_eq!(leads_to("a.b.test", &config), file("wild"));
+        assert_eq!(leads_to("c.a.b.test", &config), "default.pem");
+    }
+
+    #[test]
+    fn the_operators_certificate_is_for_all_others() {
+        let mut config = config(&["a.test"], &[("b.test", "own")]);
+        config.default_certificate = Some(SecretId::certificate("default", "own"));
+        assert_eq!((leads_to("a.test", &config), leads_to("", &config)), (file("own"), file("own")));
+        config.secrets.clear();
+        assert_eq!(leads_to("b.test", &config), "default.pem", "what is not there is not presented");
+    }
+}

@@ -1,0 +1,217 @@
+//! Spans of real requests, as a collector gets them.
+
+mod collector;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sluice_tests::http::{self, Request};
+use sluice_tests::manifests::Ingress;
+use sluice_tests::ports::Port;
+use sluice_tests::sluice::{Options, Sluice};
+
+use crate::site::{HOST, Site, page};
+use collector::{Collector, Span};
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const CALLER: &str = "b7ad6b7169203331";
+
+/// A site with these settings beside the collector's address.
+struct Traced {
+    site: Site,
+    sluice: Sluice,
+}
+
+impl Traced {
+    async fn start(port: &Port, settings: Value, ingresses: &[Ingress]) -> Result<Traced> {
+        Traced::with_flags(port, settings, ingresses, &[]).await
+    }
+
+    async fn with_flags(
+        port: &Port,
+        settings: Value,
+        ingresses: &[Ingress],
+        more: &[&str],
+    ) -> Result<Traced> {
+        let site = Site::start(1, 1).await?;
+        for ingress in ingresses {
+            site.manifests.ingress(ingress)?;
+        }
+        let mut data = settings;
+        data["otlp-collector-host"] = port.addr().ip().to_string().into();
+        data["otlp-collector-port"] = port.number().to_string().into();
+        let metadata = json!({"name": "settings", "namespace": "sluice"});
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+        site.manifests.object(&map)?;
+        let flags = ["--configmap", "sluice/settings"].iter().chain(more);
+        let flags = flags.map(|flag| (*flag).to_owned()).collect();
+        let sluice = Options::new(&site.manifests).arguments(flags).start().await?;
+        Ok(Traced { site, sluice })
+    }
+
+    /// What the pod is told of the trace: its id, the span that it is part of, and whether it is kept.
+    async fn ask(&self, request: &Request) -> Result<[String; 3]> {
+        let answer = http::send(self.sluice.http(), request).await?;
+        ensure!(answer.status == 200, "{}", answer.status);
+        let seen = answer.json()?;
+        let parent = seen["headers"]["traceparent"][0].as_str().context("no traceparent")?;
+        let [_, trace, span, flags] = parent.split('-').collect::<Vec<_>>()[..] else {
+            anyhow::bail!("{parent}")
+        };
+        Ok([trace, span, flags].map(str::to_owned))
+    }
+}
+
+fn get(target: &str) -> Request {
+    Request::get(HOST, target)
+}
+
+fn of_a_trace(target: &str, flags: &str) -> Request {
+    get(target).header("traceparent", &format!("00-{TRACE}-{CALLER}-{flags}"))
+}
+
+/// More paths of the site, each an Ingress of its own.
+fn path(path: &str) -> Ingress {
+    Ingress::new("default", path.trim_start_matches('/')).host(HOST).path(path, "web", 80)
+}
+
+fn attribute<'a>(span: &'a Span, name: &str) -> &'a str {
+    span.attributes.get(name).map_or("", String::as_str)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_on_from_the_client_through_a_span_to_the_pod() -> Result<()> {
+    let collector = Collector::start().await?;
+    let moved = path("/moved").annotation("rewrite-target", "/elsewhere");
+    let settings = json!({"enable-opentelemetry": "true", "otel-service-name": "edge"});
+    let traced = Traced::start(&collector.port, settings, &[moved]).await?;
+
+    let request = of_a_trace("/moved?a=b", "01").header("user-agent", "a test");
+    let id = "11111111-2222-4333-8444-555555555555";
+    let answer = http::send(traced.sluice.http(), &request.clone().header("x-request-id", id)).await?;
+    ensure!(answer.json()?["headers"]["x-request-id"][0] == id, "the id of a request is its client's");
+    let [trace, told, flags] = traced.ask(&request).await?;
+    ensure!((trace.as_str(), flags.as_str()) == (TRACE, "01"), "{trace} {flags}");
+    traced.ask(&of_a_trace("/unsampled", "00")).await?;
+    let [begun, ..] = traced.ask(&get("/begun")).await?;
+
+    let new = collector.wait_for("/begun").await?;
+    ensure!((new.trace.as_str(), new.parent.as_str()) == (begun.as_str(), ""), "{new:?}");
+    let spans = collector.spans();
+    ensure!(!spans.iter().any(|span| attribute(span, "http.target") == "/unsampled"), "{spans:?}");
+    let span = spans.iter().find(|span| span.id == told).context("no span with the id that the pod has")?;
+    ensure!((span.trace.as_str(), span.parent.as_str()) == (TRACE, CALLER), "{span:?}");
+    ensure!(span.service == "edge" && span.name == format!("{HOST}~/moved"), "{span:?}");
+    for (name, value) in [
+        ("http.method", "GET"),
+        ("http.status_code", "200"),
+        ("http.host", HOST),
+        ("http.scheme", "http"),
+        ("http.target", "/moved?a=b"),
+        ("http.user_agent", "a test"),
+        ("net.peer.ip", "127.0.0.1"),
+    ] {
+        ensure!(attribute(span, name) == value, "{name}: {span:?}");
+    }
+    traced.sluice.stop()
+}
+
+/// Where a host has a scope of its own, Envoy knows the routes of a wildcard only after the span has begun.
+async fn switched_and_named(flags: &[&str]) -> Result<()> {
+    let collector = Collector::start().await?;
+    let off = path("/off").annotation("enable-opentelemetry", "false");
+    let pay = path("/pay").annotation("enable-opentelemetry", "true");
+    let pay = pay.annotation("opentelemetry-operation-name", "pay_now");
+    let wild = Ingress::new("default", "wild").host("*.wild.test").path("/", "web", 80);
+    let wild = wild.annotation("enable-opentelemetry", "false");
+    let settings = json!({
+        "enable-opentelemetry": "true",
+        "opentelemetry-operation-name": "HTTP $request_method $uri",
+    });
+    let traced = Traced::with_flags(&collector.port, settings, &[off, pay, wild], flags).await?;
+
+    let of_a_wildcard = Request::get("a.wild.test", "/off");
+    for request in [get("/off"), of_a_trace("/off", "01"), of_a_wildcard] {
+        let [.., flags] = traced.ask(&request).await?;
+        ensure!(flags == "00", "the pod is told that the trace is kept: {request:?}");
+    }
+    traced.ask(&get("/pay")).await?;
+    traced.ask(&get("/last?a=b")).await?;
+    let last = collector.wait_for("/last?a=b").await?;
+    ensure!(last.name == "HTTP GET /last", "{last:?}");
+    let spans = collector.spans();
+    let named = |name: &str| spans.iter().filter(|span| span.name == name).count();
+    ensure!(spans.len() == 2 && named("pay_now") == 1, "{spans:?}");
+    traced.sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ingress_switches_its_spans_off_or_names_them() -> Result<()> {
+    switched_and_named(&[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn spans_are_the_same_where_hosts_have_a_scope_each() -> Result<()> {
+    switched_and_named(&["--scopes-from", "1"]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ingress_has_spans_where_nobody_else_has() -> Result<()> {
+    let collector = Collector::start().await?;
+    let on = path("/on").annotation("enable-opentelemetry", "true");
+    let traced = Traced::start(&collector.port, json!({}), &[on]).await?;
+    for request in [get("/"), of_a_trace("/", "01"), get("/on")] {
+        traced.ask(&request).await?;
+    }
+    let on = collector.wait_for("/on").await?;
+    ensure!(collector.spans() == [on]);
+    traced.sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ratio_of_none_leaves_only_traces_that_somebody_else_has_begun() -> Result<()> {
+    let collector = Collector::start().await?;
+    let settings = json!({
+        "enable-opentelemetry": "true",
+        "otel-sampler": "TraceIdRatioBased",
+        "otel-sampler-ratio": "0",
+    });
+    let traced = Traced::start(&collector.port, settings, &[]).await?;
+    for _ in 0..20 {
+        let [.., flags] = traced.ask(&get("/mine")).await?;
+        ensure!(flags == "00", "{flags}");
+    }
+    traced.ask(&of_a_trace("/theirs", "01")).await?;
+    let theirs = collector.wait_for("/theirs").await?;
+    ensure!(collector.spans() == [theirs]);
+    traced.sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_not_trusted_begins_no_trace_and_decides_about_none() -> Result<()> {
+    let collector = Collector::start().await?;
+    let settings = json!({
+        "enable-opentelemetry": "true",
+        "opentelemetry-trust-incoming-span": "false",
+        "otel-sampler": "TraceIdRatioBased",
+        "otel-sampler-ratio": "1",
+    });
+    let traced = Traced::start(&collector.port, settings, &[]).await?;
+    let [trace, told, flags] = traced.ask(&of_a_trace("/theirs", "00")).await?;
+    ensure!(trace != TRACE && flags == "01", "{trace} {flags}");
+    let span = collector.wait_for("/theirs").await?;
+    ensure!((&span.trace, &span.id, span.parent.as_str()) == (&trace, &told, ""), "{span:?}");
+    traced.sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_that_is_away_holds_nobody_up() -> Result<()> {
+    let nobody = Port::reserve()?;
+    let settings = json!({"enable-opentelemetry": "true", "otel-max-queuesize": "10"});
+    let traced = Traced::start(&nobody, settings, &[]).await?;
+    // More than the queue holds.
+    for _ in 0..50 {
+        ensure!(http::send(traced.sluice.http(), &page()).await?.status == 200);
+    }
+    ensure!(traced.site.pods[0].hits() == 50);
+    traced.sluice.stop()
+}

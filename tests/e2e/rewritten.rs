@@ -9,6 +9,8 @@ use sluice_tests::sluice::{Options, Sluice};
 
 use crate::site::{HOST, Site};
 
+/// The same pods under any name, with a rule that would show whether it is followed twice.
+const ANY_HOST: &str = "*.any.test";
 /// The same pods without a word of an Ingress.
 const PLAIN_HOST: &str = "plain.test";
 /// All paths lead elsewhere, without a pod.
@@ -37,14 +39,17 @@ const COOKIES: &[(&str, &str)] = &[
 ];
 
 /// Clients see redirects and cookies where they see the pod.
-pub(crate) async fn clients_see(data_plane: &str) -> Result<()> {
+pub(crate) async fn clients_see(data_plane: &str, arguments: &[&str]) -> Result<()> {
     let site = site().await?;
-    let sluice = Options::new(&site.manifests).data_plane(data_plane).start().await?;
+    let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    let options = Options::new(&site.manifests).data_plane(data_plane).arguments(arguments);
+    let sluice = options.start().await?;
     for host in [HOST, PLAIN_HOST] {
         sluice.wait_for_status(host, "/", 200).await?;
     }
     redirects(&site, &sluice).await?;
     cookies(&site, &sluice).await?;
+    once(&site, &sluice).await?;
     let moved = sluice.get(MOVED_HOST, "/").await?;
     ensure!(moved.header("location") == Some("http://web.internal:8080/own"), "{moved:?}");
     sluice.stop()
@@ -65,6 +70,8 @@ async fn site() -> Result<Site> {
     site.manifests.ingress(&sticky)?;
     let moved = known("moved", MOVED_HOST);
     site.manifests.ingress(&moved.annotation("permanent-redirect", "http://web.internal:8080/own"))?;
+    let any = Ingress::new("default", "any").host(ANY_HOST).path("/", "web", 80);
+    site.manifests.ingress(&any.annotation("proxy-cookie-path", "/ /shop/"))?;
     site.manifests.ingress(&Ingress::new("default", "plain").host(PLAIN_HOST).path("/", "web", 80))?;
     Ok(site)
 }
@@ -82,6 +89,13 @@ async fn redirects(site: &Site, sluice: &Sluice) -> Result<()> {
         ensure!(known.status == 302 && known.header(name) == Some(seen), "{said}: {known:?}");
         ensure!(plain.header(name) == Some(said), "{said}: {plain:?}");
     }
+    Ok(())
+}
+
+async fn once(site: &Site, sluice: &Sluice) -> Result<()> {
+    answering(site, 200, &[("Set-Cookie", "a=1; Path=/")]);
+    let answer = sluice.get("some.any.test", "/go").await?;
+    ensure!(answer.header("set-cookie") == Some("a=1; Path=/shop/"), "{answer:?}");
     Ok(())
 }
 

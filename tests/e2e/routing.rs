@@ -116,5 +116,11 @@ async fn an_ingress_comes_and_goes_while_it_runs() -> Result<()> {
 
 #[tokio::test]
 async fn clients_see_redirects_and_cookies_where_they_see_the_pod() -> Result<()> {
-    rewritten::clients_see("envoy").await
+    rewritten::clients_see("envoy", &[]).await
+}
+
+/// Two filters of ours see each request there, and one of them writes its answer anew.
+#[tokio::test]
+async fn clients_see_redirects_and_cookies_so_in_scopes() -> Result<()> {
+    rewritten::clients_see("envoy", &["--scopes-from", "0"]).await
 }

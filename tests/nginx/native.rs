@@ -25,7 +25,7 @@ async fn start(site: &Site) -> Result<Sluice> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clients_see_redirects_and_cookies_where_they_see_the_pod() -> Result<()> {
-    rewritten::clients_see("nginx").await
+    rewritten::clients_see("nginx", &[]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

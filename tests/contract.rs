@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use sluice_filter_config::{Backend, PluginConfig, Snapshot, Tables as Update};
+use sluice_filter_config::{Backend, Location, PluginConfig, Snapshot, Tables as Update};
 use sluice_filter_core::{Decision, Fact, Forward, Reply, Request, Rng, Tables, Timestamp};
 use sluice_tests::artifacts;
 
@@ -68,8 +68,10 @@ fn check(document: &[u8]) -> Result<()> {
         .map_err(|refused| anyhow::anyhow!("{refused}"))?;
     let Snapshot { locations, backends, .. } = plain;
     for (id, location) in &locations {
-        let backend = backends.get(&location.backend).with_context(|| format!("{id}: no such backend"))?;
-        leads_to(&mut tables, id, backend)?;
+        match backends.get(&location.backend) {
+            Some(backend) => leads_to(&mut tables, id, backend)?,
+            None => leads_outside(&mut tables, id, location)?,
+        }
     }
     Ok(())
 }
@@ -93,6 +95,15 @@ fn stays_with_its_backends(tables: &mut Tables, id: &str, snapshot: &Snapshot) -
         };
         ensure!(backends.iter().any(of_one), "{id}: {candidates:?} are of none of its backends");
     }
+    Ok(())
+}
+
+/// A host outside of the cluster is none of the filter's, which is told of the location because of something else.
+fn leads_outside(tables: &mut Tables, id: &str, location: &Location) -> Result<()> {
+    let is_worth_it = location.connections.is_some() || location.rewriting.is_some();
+    ensure!(is_worth_it && location.canaries.is_empty(), "{id}: no such backend");
+    let decision = tables.decide(id, &Silent, NOW, &mut Counting(1));
+    ensure!(matches!(decision, Decision::Elsewhere), "{id}: {decision:?}");
     Ok(())
 }
 

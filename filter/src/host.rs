@@ -10,29 +10,10 @@ use std::time::Duration;
 
 use proxy_wasm::hostcalls;
 use proxy_wasm::types::{BufferType, LogLevel, MapType};
-use sluice_filter_config::Host;
 use sluice_filter_core::connections::{Exchange, Shared, Unavailable};
 use sluice_filter_core::{Reply, Timestamp};
 
 use crate::pairs::{self, Pairs};
-
-/// The request header that Envoy's `override_host` policy reads.
-const ENDPOINT_HEADER: &str = "x-sluice-endpoint";
-/// The same in an Envoy of our own.
-const MANAGED_ENDPOINT_HEADER: &str = ":sluice-endpoint";
-/// The variable that the nginx module's peer reads.
-const ENDPOINT_VARIABLE: &[u8] = b"ngx.sluice_endpoint";
-/// Where a location with canaries looks for its backend.
-const CLUSTER_HEADER: &str = "x-sluice-cluster";
-const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
-const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
-const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
-const TICKET_VARIABLE: &[u8] = b"ngx.sluice_ticket";
-/// How Envoy finds the scope of a request, in an Envoy of our own.
-const SCOPE_HEADER: &str = "x-sluice-scope";
-/// The name of the plugin that names scopes.
-const SCOPE_PLUGIN: &[u8] = b"sluice.scope";
-const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 const OK: u32 = 0;
 const NOT_FOUND: u32 = 1;
@@ -143,28 +124,6 @@ impl Returned {
     }
 }
 
-/// The id of the location that the data plane matched; `None` when it matched none of ours.
-pub(crate) fn location(host: Host) -> Option<String> {
-    let path = if host.is_nginx() { LOCATION_VARIABLE } else { ROUTE_NAME };
-    property(path).and_then(|value| String::from_utf8(value).ok())
-}
-
-/// Whether this is the filter that names the scope of a request. Both are in one VM; the plugin's name tells them apart.
-pub(crate) fn names_scopes() -> bool {
-    property(b"plugin_name").is_some_and(|name| name == SCOPE_PLUGIN)
-}
-
-/// Makes Envoy look for the routes of this scope.
-pub(crate) fn look_in(scope: &str) -> bool {
-    set_request_header(SCOPE_HEADER, scope)
-}
-
-/// Whether the route that was found leads to pods. Envoy redirects and answers by itself only after the filter, and knows no
-/// cluster then; nginx does so before.
-pub(crate) fn is_forwarded(host: Host) -> bool {
-    host.is_nginx() || property(b"xds\0cluster_name").is_some()
-}
-
 /// A property by its path, parts separated by NUL; `None` when the host does not have it.
 pub(crate) fn property(path: &[u8]) -> Option<Vec<u8>> {
     let mut value = Returned::NOTHING;
@@ -184,78 +143,40 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     value.bytes(status)
 }
 
-/// All headers of the request.
-pub(crate) fn request_headers() -> Pairs {
+/// All headers of the request or of the response.
+pub(crate) fn headers(map: MapType) -> Pairs {
     let mut value = Returned::NOTHING;
     // SAFETY: the host writes the two out-parameters only.
-    let status = unsafe {
-        proxy_get_header_map_pairs(MapType::HttpRequestHeaders as u32, &mut value.data, &mut value.len)
-    };
+    let status = unsafe { proxy_get_header_map_pairs(map as u32, &mut value.data, &mut value.len) };
     Pairs::new(value.bytes(status).unwrap_or_default())
 }
 
 /// One more header of the response.
-pub(crate) fn add_response_header(name: &str, value: &str) -> bool {
+pub(crate) fn add_response_header(name: &str, value: &[u8]) -> bool {
     let map = MapType::HttpResponseHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
-    let status =
-        unsafe { proxy_add_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len()) };
-    status == OK
+    OK == unsafe { proxy_add_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len()) }
 }
 
-/// Says which backend the candidates belong to, where the location leaves that open.
-pub(crate) fn route_to(host: Host, backend: &str) -> bool {
-    match host {
-        Host::Envoy => set_request_header(CLUSTER_HEADER, backend),
-        Host::ManagedEnvoy => set_request_header(MANAGED_CLUSTER_HEADER, backend),
-        Host::Nginx | Host::NgxWasm => set_property(BACKEND_VARIABLE, backend),
-    }
-}
-
-/// Leaves the ordered candidates where the data plane looks for them; `false` when the host refuses.
-pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
-    match host {
-        Host::Envoy => set_request_header(ENDPOINT_HEADER, endpoints),
-        Host::ManagedEnvoy => set_request_header(MANAGED_ENDPOINT_HEADER, endpoints),
-        Host::Nginx | Host::NgxWasm => set_property(ENDPOINT_VARIABLE, endpoints),
-    }
-}
-
-/// Leaves it where the contexts of retries find it: what was decided belongs to this one.
-pub(crate) fn sign(context: u32) -> bool {
-    set_property(TICKET_VARIABLE, &context.to_string())
-}
-
-/// The context that what was decided for this retry belongs to.
-pub(crate) fn signed() -> Option<u32> {
-    String::from_utf8(property(TICKET_VARIABLE)?).ok()?.parse().ok()
-}
-
-fn set_request_header(name: &str, value: &str) -> bool {
+/// Replaces a header of the request.
+pub(crate) fn set_request_header(name: &str, value: &str) -> bool {
     let map = MapType::HttpRequestHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
-    let status = unsafe {
+    OK == unsafe {
         proxy_replace_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len())
-    };
-    status == OK
+    }
 }
 
-fn set_property(path: &[u8], value: &str) -> bool {
+/// Sets a property; `false` when the host does not have it.
+pub(crate) fn set_property(path: &[u8], value: &str) -> bool {
     // SAFETY: both texts outlive the call; the host copies them.
-    let status = unsafe { proxy_set_property(path.as_ptr(), path.len(), value.as_ptr(), value.len()) };
-    status == OK
+    OK == unsafe { proxy_set_property(path.as_ptr(), path.len(), value.as_ptr(), value.len()) }
 }
 
-/// Removes an endpoint or a backend that a client may have named; only somebody else's Envoy takes it from a header of clients.
-pub(crate) fn forward_anywhere(host: Host) {
-    if host != Host::Envoy {
-        return;
-    }
-    for name in [ENDPOINT_HEADER, CLUSTER_HEADER] {
-        let map = MapType::HttpRequestHeaders as u32;
-        // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.
-        unsafe { proxy_remove_header_map_value(map, name.as_ptr(), name.len()) };
-    }
+/// Takes all headers of this name away.
+pub(crate) fn remove_header(map: MapType, name: &str) {
+    // SAFETY: the key outlives the call. Without such a header there is nothing to remove, whatever the status.
+    unsafe { proxy_remove_header_map_value(map as u32, name.as_ptr(), name.len()) };
 }
 
 /// Answers the current request here.

@@ -12,6 +12,7 @@
 #![allow(missing_docs, reason = "the only public item is the entry point that `proxy_wasm::main!` makes")]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod answer;
 mod exports;
 mod host;
 mod observation;
@@ -19,6 +20,7 @@ mod pairs;
 mod request;
 mod rng;
 mod root;
+mod signals;
 mod view;
 mod worker;
 

@@ -92,6 +92,11 @@ pub(crate) fn answering_endpoint(host: Host) -> Option<String> {
     }
 }
 
+/// Whether a pod gives the response, and not Envoy itself.
+pub(crate) fn is_of_a_pod() -> bool {
+    text(b"response\0code_details").as_deref() == Some("via_upstream")
+}
+
 /// Whether the client's own connection is TLS.
 pub(crate) fn is_https(host: Host) -> bool {
     match host {

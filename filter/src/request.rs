@@ -1,9 +1,11 @@
 //! The life of a request: it arrives, it is answered, it is over. To the host it is a number.
 
+use std::rc::Rc;
+
 use proxy_wasm::types::Action;
 use rustc_hash::FxHashMap;
-use sluice_filter_core::Ticket;
 use sluice_filter_core::connections::Client;
+use sluice_filter_core::{Rewrites, Ticket};
 
 use crate::worker::{Fate, Worker};
 
@@ -19,7 +21,11 @@ pub(crate) fn arrived(context: u32) -> Action {
 
 /// An endpoint has answered it.
 pub(crate) fn answered(context: u32) {
-    Worker::with(|worker| worker.begin_session(context));
+    Worker::with(|worker| {
+        // The pod's own cookies: that of a session of ours is not there yet.
+        worker.rewrite(context);
+        worker.begin_session(context);
+    });
 }
 
 /// It was served, or its client went away. Envoy and nginx say so of every request.
@@ -40,6 +46,8 @@ pub(crate) struct Open {
     asking: FxHashMap<u32, u32>,
     tickets: FxHashMap<u32, Ticket>,
     counted: FxHashMap<u32, Client>,
+    /// What is replaced in their answers.
+    rewrites: FxHashMap<u32, Rc<Rewrites>>,
 }
 
 impl Open {
@@ -96,6 +104,18 @@ impl Open {
         self.counted.remove(&context)
     }
 
+    /// The answer of this one is to be written anew.
+    pub(crate) fn rewrite(&mut self, context: u32, rewrites: Option<Rc<Rewrites>>) {
+        if let Some(rewrites) = rewrites {
+            self.rewrites.insert(context, rewrites);
+        }
+    }
+
+    /// How the answer of this one is to be written anew.
+    pub(crate) fn rewrites(&self, context: u32) -> Option<&Rewrites> {
+        self.rewrites.get(&context).map(Rc::as_ref)
+    }
+
     /// What was decided for this one.
     pub(crate) fn ticket(&self, context: u32) -> Option<&Ticket> {
         self.tickets.get(&context)
@@ -108,6 +128,9 @@ impl Open {
         }
         if !self.asking.is_empty() {
             self.asking.retain(|_, &mut asking| asking != context);
+        }
+        if !self.rewrites.is_empty() {
+            self.rewrites.remove(&context);
         }
         self.tickets.remove(&context)
     }

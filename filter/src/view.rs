@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 
-use proxy_wasm::types::LogLevel;
+use proxy_wasm::types::{LogLevel, MapType};
 use sluice_filter_config::{Host, Variable};
 use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections, Entry, Unavailable};
-use sluice_filter_core::{Fact, Request, Timestamp, variables};
+use sluice_filter_core::{Fact, Request, Rewrites, Rewriting, Timestamp, variables};
 
-use crate::host;
 use crate::pairs::Pairs;
+use crate::{host, signals};
 
 /// The current request.
 pub(crate) struct View<'a> {
@@ -17,6 +18,7 @@ pub(crate) struct View<'a> {
     now: Timestamp,
     connections: RefCell<&'a mut Connections>,
     counted: Cell<Option<Client>>,
+    rewrites: RefCell<Option<Rc<Rewrites>>>,
     expected: Cell<usize>,
     all: OnceCell<Pairs>,
     cookies: OnceCell<Option<Vec<u8>>>,
@@ -32,6 +34,7 @@ impl<'a> View<'a> {
             now,
             connections: RefCell::new(connections),
             counted: Cell::new(None),
+            rewrites: RefCell::new(None),
             expected: Cell::new(0),
             all: OnceCell::new(),
             cookies: OnceCell::new(),
@@ -41,6 +44,11 @@ impl<'a> View<'a> {
     /// As whose request it was counted, once it was decided.
     pub(crate) fn counted(&self) -> Option<Client> {
         self.counted.get()
+    }
+
+    /// How its answer is to be written anew, once it was decided.
+    pub(crate) fn replacements(&self) -> Option<Rc<Rewrites>> {
+        self.rewrites.take()
     }
 
     /// One header alone. nginx is asked for its variable: a header map there has several values one by one.
@@ -55,7 +63,7 @@ impl<'a> View<'a> {
 
     /// One header of all, several values joined as nginx joins them: cookies with `; `, others with `, `.
     fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        let pairs = self.all.get_or_init(host::request_headers);
+        let pairs = self.all.get_or_init(|| host::headers(MapType::HttpRequestHeaders));
         let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
         let mut values = pairs.values(name);
         let first = values.next()?;
@@ -98,7 +106,7 @@ impl Request for View<'_> {
 
     /// nginx counts itself, by `limit_conn`.
     fn enters(&self, limit: &ConnectionLimit) -> bool {
-        if self.host.is_nginx() || !host::is_forwarded(self.host) {
+        if self.host.is_nginx() || !signals::is_forwarded(self.host) {
             return true;
         }
         let address = connections::address(&self.fact(Fact::ClientAddress).unwrap_or_default());
@@ -117,6 +125,13 @@ impl Request for View<'_> {
                 }
                 true
             }
+        }
+    }
+
+    /// nginx does it itself, by `proxy_redirect` and the like.
+    fn rewrites(&self, rewriting: &Rewriting) {
+        if !self.host.is_nginx() {
+            self.rewrites.replace(Some(rewriting.of(self)));
         }
     }
 

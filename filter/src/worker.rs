@@ -13,7 +13,7 @@ use crate::request::Open;
 use crate::rng::SplitMix64;
 use crate::root::TICK;
 use crate::view::View;
-use crate::{host, observation};
+use crate::{answer, host, observation, signals};
 
 /// How long a request waits for the first tables before the data plane's own balancing serves it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -184,7 +184,7 @@ impl Worker {
 
     /// Decides a request that has just arrived.
     pub(crate) fn handle(&mut self, context: u32) -> Fate {
-        let location = host::location(self.host);
+        let location = signals::location(self.host);
         if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
             return self.go_on(context);
         }
@@ -197,10 +197,10 @@ impl Worker {
 
     /// Nothing takes this request. In an Envoy that looks for each host by itself, not in its first try.
     fn without_location(&mut self, context: u32) -> Fate {
-        if self.host == Host::ManagedEnvoy && host::names_scopes() {
+        if self.host == Host::ManagedEnvoy && signals::names_scopes() {
             return self.find_scope(context);
         }
-        host::forward_anywhere(self.host);
+        signals::forward_anywhere(self.host);
         Fate::GoesOn
     }
 
@@ -209,13 +209,13 @@ impl Worker {
         if asked.needs_tables() && self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }
-        host::look_in(asked.scope(&self.tables));
+        signals::look_in(asked.scope(&self.tables));
         Fate::GoesOn
     }
 
     /// A retry in a context of its own: the candidates are there already.
     fn go_on(&mut self, retry: u32) -> Fate {
-        if let Some(first) = host::signed() {
+        if let Some(first) = signals::signed() {
             self.open.hand_over(first, retry);
         }
         Fate::GoesOn
@@ -243,33 +243,34 @@ impl Worker {
         let request = View::new(self.host, now, &mut self.connections);
         let decision = self.tables.decide(location, &request, now, &mut self.rng);
         self.open.count(context, request.counted());
+        self.open.rewrite(context, request.replacements());
         match decision {
             Decision::Forward(forward) => {
                 if let Some(backend) = forward.backend {
-                    host::route_to(self.host, backend);
+                    signals::route_to(self.host, backend);
                 }
-                host::forward_to(self.host, forward.candidates);
+                signals::forward_to(self.host, forward.candidates);
                 if self.host == Host::NgxWasm && forward.ticket.is_some() {
-                    host::sign(context);
+                    signals::sign(context);
                 }
                 self.open.keep(context, forward.ticket);
                 Fate::GoesOn
             }
-            Decision::Reply(reply) if host::is_forwarded(self.host) => {
+            Decision::Reply(reply) if signals::is_forwarded(self.host) => {
                 host::reply(reply);
                 Fate::Answered
             }
             // What needs no pod is answered where there is none, too.
             Decision::Reply(_) => Fate::GoesOn,
             Decision::Unknown => {
-                if let Some(counter) = self.unknown_locations.filter(|_| host::is_forwarded(self.host)) {
+                if let Some(counter) = self.unknown_locations.filter(|_| signals::is_forwarded(self.host)) {
                     host::count(counter);
                 }
-                host::forward_anywhere(self.host);
+                signals::forward_anywhere(self.host);
                 Fate::GoesOn
             }
             Decision::Elsewhere => {
-                host::forward_anywhere(self.host);
+                signals::forward_anywhere(self.host);
                 Fate::GoesOn
             }
         }
@@ -303,8 +304,15 @@ impl Worker {
         if self.tables.version().is_none() && status == Some(200) {
             self.take_log(body);
         }
-        if let Some(location) = host::location(self.host) {
+        if let Some(location) = signals::location(self.host) {
             self.decide(context, &location);
+        }
+    }
+
+    /// Writes anew what a pod says about where it is, where that is asked for.
+    pub(crate) fn rewrite(&self, context: u32) {
+        if let Some(rewrites) = self.open.rewrites(context) {
+            answer::rewrite(rewrites);
         }
     }
 
@@ -316,7 +324,7 @@ impl Worker {
         let Some(endpoint) = observation::answering_endpoint(self.host) else { return };
         let https = observation::is_https(self.host);
         if let Some(cookie) = self.tables.session_cookie(ticket, &endpoint, https, host::now()) {
-            host::add_response_header("set-cookie", &cookie);
+            host::add_response_header("set-cookie", cookie.as_bytes());
         }
     }
 
@@ -365,7 +373,7 @@ impl Worker {
             if !host::switch_to(context) {
                 continue;
             }
-            let fate = match host::location(self.host) {
+            let fate = match signals::location(self.host) {
                 Some(location) => self.decide(context, &location),
                 None => self.without_location(context),
             };

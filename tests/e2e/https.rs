@@ -6,6 +6,7 @@ use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::{Ingress, service};
 use sluice_tests::sluice::Sluice;
 
+use crate::ciphers;
 use crate::site::{HOST, Site};
 
 #[tokio::test]
@@ -38,4 +39,14 @@ async fn what_needs_no_pod_is_answered_where_there_is_none() -> Result<()> {
     let answer = http::send(sluice.http(), &preflight).await?;
     ensure!(answer.status == 204, "{answer:?}");
     sluice.stop()
+}
+
+#[tokio::test]
+async fn a_host_takes_the_ciphers_that_it_names() -> Result<()> {
+    ciphers::of_hosts("envoy").await
+}
+
+#[tokio::test]
+async fn pods_are_offered_the_ciphers_that_their_ingress_names() -> Result<()> {
+    ciphers::of_pods("envoy").await
 }

@@ -7,6 +7,7 @@ use sluice_tests::manifests::{Ingress, Manifests};
 use sluice_tests::ports::Network;
 use sluice_tests::sluice::Sluice;
 
+use crate::rewritten;
 use crate::site::{HOST, Site, page, spreads_evenly};
 
 #[tokio::test]
@@ -111,4 +112,15 @@ async fn an_ingress_comes_and_goes_while_it_runs() -> Result<()> {
     sluice.wait_for_status("late.test", "/", 404).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
     sluice.stop()
+}
+
+#[tokio::test]
+async fn clients_see_redirects_and_cookies_where_they_see_the_pod() -> Result<()> {
+    rewritten::clients_see("envoy", &[]).await
+}
+
+/// Two filters of ours see each request there, and one of them writes its answer anew.
+#[tokio::test]
+async fn clients_see_redirects_and_cookies_so_in_scopes() -> Result<()> {
+    rewritten::clients_see("envoy", &["--scopes-from", "0"]).await
 }

@@ -9,6 +9,7 @@ mod feed;
 mod hash;
 mod ngx_wasm;
 mod outcomes;
+mod rewriting;
 mod scopes;
 mod sessions;
 

@@ -10,6 +10,7 @@ use sluice_tests::connection::Connection;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Options;
 
+use crate::ciphers;
 use crate::managed::reloads;
 use crate::rotation::{Clients, Many, Rotation};
 use crate::site::{HOST, Site, page};
@@ -108,4 +109,14 @@ async fn a_thousand_hosts_present_a_certificate_each() -> Result<()> {
     let sluice = Options::new(&many.site.manifests).data_plane("nginx").start().await?;
     many.present_their_own(&sluice).await?;
     sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_takes_the_ciphers_that_it_names() -> Result<()> {
+    ciphers::of_hosts("nginx").await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pods_are_offered_the_ciphers_that_their_ingress_names() -> Result<()> {
+    ciphers::of_pods("nginx").await
 }

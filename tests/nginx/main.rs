@@ -4,6 +4,8 @@ mod access_log;
 mod again;
 mod bodies;
 mod certificates;
+#[path = "../e2e/ciphers.rs"]
+mod ciphers;
 mod client_certificates;
 mod configuration;
 mod controller;
@@ -29,6 +31,8 @@ mod pooled_pod;
 mod ports;
 mod reload;
 mod retries;
+#[path = "../e2e/rewritten.rs"]
+mod rewritten;
 #[path = "../e2e/rotation.rs"]
 mod rotation;
 mod routing;

@@ -17,6 +17,8 @@ use tokio_rustls::rustls::{
     SignatureScheme,
 };
 
+pub use tokio_rustls::rustls::CipherSuite;
+
 /// A certificate (its chain, in DER) and its key.
 #[derive(Debug)]
 pub struct Identity {
@@ -43,6 +45,8 @@ pub struct ClientTls {
     pub identity: Option<Identity>,
     /// HTTP/2 instead of HTTP/1.1.
     pub http2: bool,
+    /// The only cipher that it offers; `None` offers all.
+    pub cipher: Option<CipherSuite>,
 }
 
 fn roots(authority: &str) -> Result<RootCertStore> {
@@ -55,7 +59,7 @@ fn roots(authority: &str) -> Result<RootCertStore> {
 
 /// Shakes hands over a connection.
 pub(crate) async fn handshake(stream: TcpStream, tls: &ClientTls) -> Result<TlsStream<TcpStream>> {
-    let provider = Arc::new(ring::default_provider());
+    let provider = provider(tls.cipher);
     let config =
         ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     let config = match &tls.authority {
@@ -80,7 +84,12 @@ pub(crate) async fn handshake(stream: TcpStream, tls: &ClientTls) -> Result<TlsS
 
 /// A pod's side: HTTP/2 and HTTP/1.1; a client's certificate is asked for, never demanded, and not checked.
 pub fn server_config(identity: Identity) -> Result<Arc<ServerConfig>> {
-    let provider = Arc::new(ring::default_provider());
+    server_config_of(identity, None)
+}
+
+/// The same with one cipher alone, if it is named.
+pub fn server_config_of(identity: Identity, cipher: Option<CipherSuite>) -> Result<Arc<ServerConfig>> {
+    let provider = provider(cipher);
     let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
@@ -88,6 +97,12 @@ pub fn server_config(identity: Identity) -> Result<Arc<ServerConfig>> {
         .with_single_cert(identity.chain, identity.key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+fn provider(cipher: Option<CipherSuite>) -> Arc<CryptoProvider> {
+    let mut provider = ring::default_provider();
+    provider.cipher_suites.retain(|known| cipher.is_none_or(|cipher| known.suite() == cipher));
+    Arc::new(provider)
 }
 
 /// Checks that the other side has the key of its certificate, and nothing else.

@@ -16,6 +16,9 @@ pub struct HostTls {
     /// server's business.
     #[serde(skip_serializing_if = "is_default")]
     pub clients: Option<Trust>,
+    /// As [`ServerTls::ciphers`]; empty: those of all hosts.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ciphers: Vec<String>,
 }
 
 /// Whose certificates are believed.

@@ -81,6 +81,9 @@ pub struct UpstreamTls {
     /// The highest version is 1.3 and not 1.2, the lowest is 1.3 and not 1.2.
     #[serde(skip_serializing_if = "is_default")]
     pub versions: TlsVersions,
+    /// Of TLS 1.2, as [`crate::ServerTls::ciphers`].
+    #[serde(skip_serializing_if = "is_default")]
+    pub ciphers: Vec<String>,
 }
 
 /// What a pod's certificate must be.

@@ -37,6 +37,8 @@ pub(crate) struct Forward {
     pub(crate) https: Option<Answer>,
     pub(crate) rewrite: Option<(Word, Value)>,
     pub(crate) mirror: Option<Word>,
+    /// Only heads of requests are copied.
+    pub(crate) mirrors_heads: bool,
     /// Which answers of pods clients do not get.
     pub(crate) errors: Vec<Page>,
     /// What the module's directives begin with, `proxy` or `grpc`.
@@ -81,6 +83,7 @@ pub(crate) enum Target {
 pub(crate) struct Tls {
     pub(crate) v1_2: bool,
     pub(crate) v1_3: bool,
+    pub(crate) ciphers: Option<Word>,
     pub(crate) name: Option<Value>,
     pub(crate) sends_name: bool,
     /// Read for each connection: OpenSSL refuses weak ones, and nginx its whole configuration with them.
@@ -114,6 +117,7 @@ impl Forward {
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let around = || is_grpc.then(|| Clients::of_all(edge));
         let has_own_body = policy.largest_body != edge.largest_body;
+        let mirror = mirror::of(location, scene.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
             guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host)),
@@ -125,7 +129,8 @@ impl Forward {
             cors: policy.cors.as_ref().and_then(cors::conf),
             https: location.https.as_ref().map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(location),
-            mirror: mirror::of(location, scene.config).map(|(mirror, _)| mirror::path(mirror)),
+            mirror: mirror.map(mirror::path),
+            mirrors_heads: mirror.is_some_and(|mirror| mirror.bodiless),
             errors: errors::pages(location, scene.config),
             module,
             connect: transport.connect_timeout,
@@ -174,6 +179,7 @@ impl Tls {
         Tls {
             v1_2: tls.versions.v1_2,
             v1_3: tls.versions.v1_3,
+            ciphers: (!tls.ciphers.is_empty()).then(|| word(tls.ciphers.join(":"))),
             name: name.map(value),
             sends_name: tls.server_name.is_some(),
             certificate: tls

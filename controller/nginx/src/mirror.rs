@@ -16,11 +16,13 @@ pub(crate) struct Copies {
     pub(crate) place: Value,
     pub(crate) tls: Option<Value>,
     pub(crate) pods: Vec<Line>,
+    pub(crate) bodiless: bool,
 }
 
 /// The path of the location that a mirror is; nobody can ask for it.
 pub(crate) fn path(mirror: &Mirror) -> Word {
-    let place = format!("{} {}", mirror.backend.as_str(), mirror.host);
+    let body = if mirror.bodiless { " bodiless" } else { "" };
+    let place = format!("{} {}{body}", mirror.backend.as_str(), mirror.host);
     word(format!("/_sluice_mirror/{}", hash(&place)))
 }
 
@@ -28,7 +30,7 @@ pub(crate) fn path(mirror: &Mirror) -> Word {
 pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
     let mirrors = server.locations.iter().filter_map(|location| of(location, config));
     let all: BTreeMap<_, _> = mirrors
-        .map(|(mirror, place)| ((mirror.backend.as_str(), mirror.host.as_str()), (mirror, place)))
+        .map(|(mirror, place)| ((mirror.backend.as_str(), &mirror.host, mirror.bodiless), (mirror, place)))
         .collect();
     all.into_values().map(|(mirror, place)| conf(mirror, &place, config)).collect()
 }
@@ -58,5 +60,6 @@ fn conf(mirror: &Mirror, place: &str, config: &Config) -> Copies {
         place: value(place),
         tls: tls.map(value),
         pods: told::pods(&config.edge, vec![host]),
+        bodiless: mirror.bodiless,
     }
 }

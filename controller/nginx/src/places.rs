@@ -69,7 +69,7 @@ mod tests {
             let id = SecretId::certificate("default", secret);
             let value = SecretValue::Certificate { chain: "C".into(), key: Sensitive::new("K".into()) };
             config.secrets.insert(id.clone(), value);
-            config.tls.insert(name(host), HostTls { certificate: Some(id), clients: None });
+            config.tls.insert(name(host), HostTls { certificate: Some(id), ..HostTls::default() });
         }
         config
     }

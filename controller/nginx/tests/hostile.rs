@@ -79,7 +79,12 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
         host: Some(Expression::literal(text)),
         connection: Some(text.to_owned()),
         rewritten: Rewritten { redirects: replaced(), cookie_domains: replaced(), cookie_paths: replaced() },
-        mirror: Some(Mirror { backend: copies.clone(), host: text.to_owned(), address: None }),
+        mirror: Some(Mirror {
+            backend: copies.clone(),
+            host: text.to_owned(),
+            address: None,
+            bodiless: true,
+        }),
         ..Policy::default()
     }
 }
@@ -88,8 +93,8 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
 fn of_pods(text: &str) -> Backend {
     let authorities = SecretId::authorities("n", text);
     let verify = Verify { authorities, name: text.to_owned(), depth: 1 };
-    let tls =
-        UpstreamTls { verify: Some(verify), server_name: Some(text.to_owned()), ..UpstreamTls::default() };
+    let (server_name, ciphers) = (Some(text.to_owned()), vec![text.to_owned()]);
+    let tls = UpstreamTls { verify: Some(verify), server_name, ciphers, ..UpstreamTls::default() };
     Backend { transport: Transport { tls: Some(tls), ..Transport::default() }, ..Backend::default() }
 }
 

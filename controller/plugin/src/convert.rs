@@ -3,7 +3,7 @@
 use sluice_filter_config::{self as wire, HashKey, LoadFactor, Percent};
 use sluice_ir as ir;
 
-use crate::session;
+use crate::{rewriting, session};
 
 pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backend {
     let endpoint = |endpoint: &ir::Endpoint| wire::Endpoint {
@@ -60,8 +60,8 @@ pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wir
     inside.map(|(id, inside)| (id.to_string(), backend(id, inside)))
 }
 
-/// The locations that the filter has a say in: those that forward to one of [`backends`] or whose clients are counted, and
-/// what error services are asked by.
+/// The locations that the filter has a say in: those that forward to one of [`backends`], whose clients are counted or
+/// whose answers are written anew, and what error services are asked by.
 pub(crate) fn locations(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     config.servers.values().flat_map(|server| forwarding(server, config)).chain(asked(config))
 }
@@ -81,7 +81,7 @@ pub(crate) fn is_inside(id: &ir::BackendId, config: &ir::Config) -> bool {
     config.backends.get(id).is_none_or(|backend| backend.outside.is_none())
 }
 
-/// The locations of one server that forward to one of [`backends`], or whose clients are counted.
+/// Of one server the locations that forward to one of [`backends`], whose clients are counted or whose answers are written anew.
 pub(crate) fn forwarding<'a>(
     server: &'a ir::Server,
     config: &'a ir::Config,
@@ -89,14 +89,17 @@ pub(crate) fn forwarding<'a>(
     server.locations.iter().filter_map(|location| {
         let ir::Action::Forward(id) = &location.action else { return None };
         let connections = location.policy.limits.as_ref().and_then(connections);
+        let rewriting = rewriting::rewriting(&location.policy.rewritten);
         let is_inside = is_inside(id, config);
+        let is_known = is_inside || connections.is_some() || rewriting.is_some();
         let forwards = || wire::Location {
             backend: id.to_string(),
             canaries: location.canaries.iter().filter(|_| is_inside).map(canary).collect(),
             session_path: location.session_path.clone(),
-            connections: connections.clone(),
+            connections,
+            rewriting,
         };
-        (is_inside || connections.is_some()).then(|| (location.id.as_str().to_owned(), forwards()))
+        is_known.then(|| (location.id.as_str().to_owned(), forwards()))
     })
 }
 

@@ -11,6 +11,7 @@
 
 mod convert;
 mod log;
+mod rewriting;
 mod session;
 
 use sluice_filter_config::{Control, Host, PluginConfig};

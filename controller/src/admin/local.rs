@@ -100,8 +100,8 @@ fn chain_of<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
             let exact = ServerName::parse(host).ok();
             let wildcard =
                 host.split_once('.').and_then(|(_, rest)| ServerName::parse(&format!("*.{rest}")).ok());
-            let named = [exact, wildcard].into_iter().flatten().find_map(|name| config.tls.get(&name));
-            named.and_then(|host| host.certificate.as_ref())
+            let names = [exact, wildcard].into_iter().flatten();
+            names.filter_map(|name| config.tls.get(&name)).find_map(|host| host.certificate.as_ref())
         }
     };
     match config.secrets.get(certificate?)? {

@@ -19,6 +19,7 @@ mod connections;
 mod hash;
 mod location;
 mod outlier;
+mod rewriting;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,7 @@ pub use connections::{Connections, InvalidNetwork, Network};
 pub use hash::{HashKey, KeyPart, Plain, UnknownVariable, Variable};
 pub use location::Location;
 pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};
+pub use rewriting::{Replaced, Rewriting};
 pub use version::{InvalidVersion, Version};
 
 /// The schema this crate reads and writes. A document with another number is refused.
@@ -232,7 +234,10 @@ mod tests {
             {"backend":"n/a/80","header":{"name":"X-Canary"},"cookie":"c","weight":{"weight":5,"total":1000}},
             {"backend":"n/b/80","header":{"name":"x","values":{"exact":"eu"}},"affinity":"legacy"},
             {"backend":"n/c/80","header":{"name":"x","values":{"pattern":"^eu"}}}],"session_path":"/",
-            "connections":{"zone":"n/i","most":8,"status":503,"exempt":["10.0.0.0/8","2001:db8::/32"]}}},
+            "connections":{"zone":"n/i","most":8,"status":503,"exempt":["10.0.0.0/8","2001:db8::/32"]},
+            "rewriting":{"redirects":{"from":[{"literal":"http://a/"}],"to":[{"variable":"scheme"},{"literal":"://b/"}]},
+                "cookie_domains":{"from":[{"literal":"a"}],"to":[{"literal":"b"}]},
+                "cookie_paths":{"from":[{"literal":"/"}],"to":[{"literal":"/b/"}]}}}},
         "backends":{"n/s/80":{"name":"n-s-80",
             "load_balance":{"bounded_chash":{"key":[{"literal":"a"},{"variable":"arg_x"}],"load_factor":125}},
             "affinity":{"mode":"persistent","cookie":{"name":"route","expires":-1,"max_age":3600,"path":"/p",
@@ -261,6 +266,8 @@ mod tests {
             ("\"slow_start\"", "\"warm_up\""),
             ("\"most\":8", "\"most\":0"),
             ("10.0.0.0/8", "10.0.0.0/33"),
+            ("\"variable\":\"scheme\"", "\"variable\":\"upstream_addr\""),
+            ("\"cookie_paths\"", "\"cookie_flags\""),
         ] {
             assert!(EVERYTHING.contains(good));
             let document = EVERYTHING.replace(good, bad);

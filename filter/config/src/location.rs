@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Canary, Connections};
+use crate::{Canary, Connections, Rewriting};
 
 /// What one location of the data plane does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct Location {
     /// How many requests of one client it serves at a time. Not for nginx, which counts them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<Connections>,
+    /// What is replaced in the answers of its pods. Not for nginx either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewriting: Option<Rewriting>,
 }
 
 impl Location {

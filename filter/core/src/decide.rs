@@ -71,6 +71,9 @@ impl Tables {
         if let Some(limit) = location.connections.as_ref().filter(|limit| !request.enters(limit)) {
             return Decision::Reply(limit.refusal());
         }
+        if let Some(rewriting) = &location.rewriting {
+            request.rewrites(rewriting);
+        }
         let mut desk = Desk { backends: &mut self.backends, key: &mut self.key };
         let Some(primary) = desk.backends.get(&location.backend) else { return Decision::Elsewhere };
         if primary.endpoints().is_empty() {

@@ -48,6 +48,12 @@ impl Key {
         }
     }
 
+    /// Whether it is the same for all requests.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Literal(_)))
+    }
+
     /// How many headers that reads, at most.
     #[must_use]
     pub fn headers(&self) -> usize {

@@ -32,6 +32,7 @@ pub mod outlier;
 mod policy;
 pub mod pool;
 mod request;
+mod rewriting;
 mod roster;
 pub mod scope;
 mod tables;
@@ -49,6 +50,7 @@ pub use hash_key::Key;
 pub use outcome::{Outcome, Ticket, Watch, attempts};
 pub use policy::InvalidBackend;
 pub use request::{Fact, Request};
+pub use rewriting::{Rewrites, Rewriting};
 pub use tables::{Refused, Switch, Tables};
 pub use time::Timestamp;
 

@@ -6,6 +6,7 @@ use sluice_filter_config as wire;
 
 use crate::canary::Canary;
 use crate::connections::ConnectionLimit;
+use crate::rewriting::Rewriting;
 
 /// Where the requests of a location go.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Location {
     pub headers: usize,
     /// How many requests of one client it serves at a time.
     pub connections: Option<ConnectionLimit>,
+    /// What is replaced in the answers of its pods.
+    pub rewriting: Option<Rewriting>,
 }
 
 impl From<wire::Location> for Location {
@@ -31,6 +34,7 @@ impl From<wire::Location> for Location {
             canaries,
             session_path: location.session_path.map(|path| path.as_str().into()),
             connections: location.connections.map(ConnectionLimit::from),
+            rewriting: location.rewriting.as_ref().map(Rewriting::from),
         }
     }
 }

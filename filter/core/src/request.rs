@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use sluice_filter_config::Variable;
 
 use crate::connections::ConnectionLimit;
+use crate::rewriting::Rewriting;
 use crate::variables;
 
 /// What the data plane knows of a request. Every question may cost a call to the host, so nothing is asked in vain.
@@ -23,6 +24,9 @@ pub trait Request {
     fn enters(&self, _limit: &ConnectionLimit) -> bool {
         true
     }
+
+    /// The answer of its pod is to be written anew. Said once, where there is such a rule.
+    fn rewrites(&self, _rewriting: &Rewriting) {}
 
     /// Appends the value of a variable; nothing when the request does not say it.
     fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {

@@ -25,7 +25,7 @@ pub struct Tables {
     switched: Vec<Switch>,
     pub(crate) locations: ById<Box<str>, Location>,
     pub(crate) backends: ById<Rc<str>, Backend>,
-    hosts: HashSet<Box<str>, foldhash::fast::RandomState>,
+    known_hosts: HashSet<Box<str>, foldhash::fast::RandomState>,
     pub(crate) list: String,
     pub(crate) key: Vec<u8>,
 }
@@ -90,7 +90,7 @@ impl Tables {
     /// Whether some Ingress names this host exactly, as far as the data plane told. In lower case.
     #[must_use]
     pub fn is_host(&self, name: &str) -> bool {
-        self.hosts.contains(name)
+        self.known_hosts.contains(name)
     }
 
     /// The backends that chose in another way before the last updates, once.
@@ -124,7 +124,7 @@ impl Tables {
             self.install(id, draft, predecessor, now, rng);
         }
         self.locations = locations(snapshot.locations).collect();
-        self.hosts = snapshot.hosts.into_iter().map(String::into_boxed_str).collect();
+        self.known_hosts = snapshot.hosts.into_iter().map(String::into_boxed_str).collect();
         self.version = Some(snapshot.version);
         Ok(snapshot.version)
     }
@@ -143,9 +143,9 @@ impl Tables {
             self.install(id, draft, predecessor, now, rng);
         }
         self.locations.extend(locations(delta.locations));
-        self.hosts.extend(delta.hosts.into_iter().map(String::into_boxed_str));
+        self.known_hosts.extend(delta.hosts.into_iter().map(String::into_boxed_str));
         for host in &delta.removed_hosts {
-            self.hosts.remove(host.as_str());
+            self.known_hosts.remove(host.as_str());
         }
         for id in &delta.removed_locations {
             self.locations.remove(id.as_str());

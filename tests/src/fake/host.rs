@@ -43,7 +43,7 @@ pub struct Request {
     pub properties: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Of the request, names in lower case.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
-    /// What the filter adds to the response.
+    /// What the endpoint answered, and what the filter made of it.
     pub response_headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The status that the filter answered with itself.
     pub replied: Option<u32>,
@@ -57,6 +57,13 @@ impl Request {
     pub fn to_pods(mut self) -> Self {
         self.properties.insert(b"xds\0cluster_name".to_vec(), b"n/s/80".to_vec());
         self
+    }
+
+    fn map(&mut self, map: MapType) -> &mut Vec<(Vec<u8>, Vec<u8>)> {
+        match map {
+            MapType::HttpResponseHeaders => &mut self.response_headers,
+            _ => &mut self.headers,
+        }
     }
 }
 
@@ -179,6 +186,10 @@ impl FakeHost {
                 ("upstream\0address", last.into()),
                 ("upstream\0request_attempt_count", (tried.len() as u64).to_le_bytes().into()),
                 ("response\0code", i64::from(status).to_le_bytes().into()),
+                (
+                    "response\0code_details",
+                    if last.is_empty() { "no_healthy_upstream" } else { "via_upstream" }.into(),
+                ),
                 ("response\0backend_latency", (took.as_nanos() as i64).to_le_bytes().into()),
             ],
             Personality::Nginx => nginx_lists([
@@ -269,8 +280,9 @@ impl Env for FakeHost {
         found.map(|(_, value)| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound)
     }
 
-    fn headers(&mut self, _map: MapType, out: &mut PairsBuf) -> Answer<()> {
-        for (name, value) in &self.request()?.headers {
+    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
+        self.reads += 1;
+        for (name, value) in &*self.request()?.map(map) {
             out.push(name, value);
         }
         Ok(())
@@ -286,12 +298,12 @@ impl Env for FakeHost {
     fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
         self.remove_header(map, name)?;
         let pair = (name.to_vec(), value.to_vec());
-        self.request()?.headers.push(pair);
+        self.request()?.map(map).push(pair);
         Ok(())
     }
 
-    fn remove_header(&mut self, _map: MapType, name: &[u8]) -> Answer<()> {
-        self.request()?.headers.retain(|(known, _)| known != name);
+    fn remove_header(&mut self, map: MapType, name: &[u8]) -> Answer<()> {
+        self.request()?.map(map).retain(|(known, _)| known != name);
         Ok(())
     }
 

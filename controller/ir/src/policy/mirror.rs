@@ -16,4 +16,7 @@ pub struct Mirror {
     /// Where its Service itself answers, for a data plane that chooses no pod for a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<SocketAddr>,
+    /// Copies have no body. Only nginx sends such.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bodiless: bool,
 }

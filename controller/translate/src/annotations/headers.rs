@@ -8,9 +8,6 @@ use super::value::{self, Parsed};
 use super::view::View;
 use crate::expression;
 use crate::global::Globals;
-use crate::support::Support;
-
-const COOKIES: &str = "let the application set its cookies for the host and the path that clients see";
 
 pub(super) const GROUP: Group = Group {
     title: "Headers",
@@ -26,12 +23,10 @@ pub(super) const GROUP: Group = Group {
         .full(),
         annotation("custom-headers", Value::ConfigMap, Risk::Medium, Scope::Location).guard().full(),
         annotation("proxy-cookie-domain", Value::Text, Risk::Medium, Scope::Location)
-            .instead(COOKIES)
-            .nginx(Support::Partly(TEXTS))
+            .partly(TEXTS)
             .harmless(&["off"]),
         annotation("proxy-cookie-path", Value::Text, Risk::Medium, Scope::Location)
-            .instead(COOKIES)
-            .nginx(Support::Partly(TEXTS))
+            .partly(TEXTS)
             .harmless(&["off"]),
     ],
 };

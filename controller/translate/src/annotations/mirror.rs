@@ -1,7 +1,7 @@
 //! A copy of each request.
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
-use super::value::Parsed;
+use super::value::{self, Parsed};
 use super::view::View;
 use crate::outside::Target;
 use crate::support::Support;
@@ -19,12 +19,24 @@ pub(super) const GROUP: Group = Group {
         annotation("mirror-host", Value::Text, Risk::High, Scope::Ingress).full(),
         annotation("mirror-request-body", Value::OnOff, Risk::Low, Scope::Ingress)
             .instead("copies have the body of the request")
+            .nginx(Support::Full)
             .harmless(&["on"]),
     ],
 };
 
-/// Who gets the copy, and the `Host` that it has.
-pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<(Target, String)> {
+/// What becomes of a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Copied {
+    /// Who gets it.
+    pub(crate) target: Target,
+    /// The `Host` that it has.
+    pub(crate) host: String,
+    /// Whether the body is left out.
+    pub(crate) bodiless: bool,
+}
+
+pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<Copied> {
+    let has_body = view.read("mirror-request-body", value::on_off).unwrap_or(true);
     let host = view.read("mirror-host", |text| -> Parsed<String> {
         let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
         Ok(name.as_str().to_owned())
@@ -35,5 +47,5 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<(Target, String)> {
         if same { Ok(target) } else { Err("a URL that ends with its host or with $request_uri".into()) }
     })?;
     let host = host.unwrap_or_else(|| target.host.as_str().to_owned());
-    Some((target, host))
+    Some(Copied { target, host, bodiless: !has_body })
 }

@@ -48,7 +48,6 @@ use sluice_ir::{
 
 use crate::Options;
 use crate::global::Globals;
-use crate::outside::Target;
 use crate::references::{References, Seen};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
@@ -60,6 +59,7 @@ pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value};
 pub(crate) use catalogue::{alike, canonical};
 pub(crate) use errors::{Errors, usual_statuses};
 pub(crate) use load_balance::algorithm;
+pub(crate) use mirror::Copied;
 pub(crate) use observe::NO_SPANS;
 pub(crate) use proxy::{conditions, time_limit, tries};
 pub(crate) use proxy_ssl::versions as tls_versions;
@@ -103,7 +103,7 @@ pub(crate) struct Annotations {
     /// What is asked when pods cannot answer.
     pub(crate) errors: Errors,
     /// Who gets a copy of each request, and the `Host` of the copy.
-    pub(crate) mirror: Option<(Target, String)>,
+    pub(crate) mirror: Option<Copied>,
     /// What holds for every location of the Ingress.
     pub(crate) policy: Arc<Policy>,
 }
@@ -169,7 +169,7 @@ impl Annotations {
             aliases: server::aliases(view),
             app_root: rewrite::app_root(view),
             from_to_www: redirect::from_to_www(view),
-            ciphers: server::ciphers(view),
+            ciphers: server::known_ciphers(view, "ssl-ciphers"),
             prefers_its_ciphers: server::prefers_its_ciphers(view),
             passthrough: server::passthrough(view, options),
         };

@@ -3,8 +3,13 @@
 use sluice_ir::{TlsVersions, UpstreamTls, Verify};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::server;
 use super::value::{self, Parsed};
 use super::view::View;
+use crate::support::Support;
+
+/// OpenSSL's word for its own ciphers, and ingress-nginx's default.
+const DEFAULT: &str = "DEFAULT";
 
 pub(super) const GROUP: Group = Group {
     title: "TLS to the pods",
@@ -15,8 +20,9 @@ pub(super) const GROUP: Group = Group {
         annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full(),
         annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress).full(),
         annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress)
-            .instead("BoringSSL's ciphers are offered; restrict them in the pods")
-            .harmless(&["DEFAULT"]),
+            .partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own")
+            .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own"))
+            .harmless(&[DEFAULT]),
         annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress).full(),
     ],
 };
@@ -30,6 +36,7 @@ pub(super) fn tls(view: &mut View<'_, '_>) -> UpstreamTls {
     let name = view.read("proxy-ssl-name", name);
     let sends_name = view.read("proxy-ssl-server-name", value::on_off).unwrap_or_default();
     let versions = view.read("proxy-ssl-protocols", versions).unwrap_or_default();
+    let ciphers = ciphers(view);
     let Some(secret) = secret else { return UpstreamTls::default() };
     let found = match view.secrets.upstream(view.references, &view.namespace, secret) {
         Ok(found) => found,
@@ -59,7 +66,15 @@ pub(super) fn tls(view: &mut View<'_, '_>) -> UpstreamTls {
         }
     };
     let server_name = name.filter(|_| sends_name);
-    UpstreamTls { certificate: found.certificate, verify, server_name, versions }
+    UpstreamTls { certificate: found.certificate, verify, server_name, versions, ciphers }
+}
+
+/// Those of the data plane where no other is named.
+fn ciphers(view: &mut View<'_, '_>) -> Vec<String> {
+    if view.text("proxy-ssl-ciphers") == Some(DEFAULT) {
+        return Vec::new();
+    }
+    server::known_ciphers(view, "proxy-ssl-ciphers")
 }
 
 fn name(text: &str) -> Parsed<String> {

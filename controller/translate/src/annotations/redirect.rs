@@ -6,11 +6,8 @@ use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
 use crate::global::Globals;
-use crate::support::Support;
 
-const POD_LOCATIONS: &str = "let the application use relative redirects, or make it trust X-Forwarded-Host";
-
-/// What nginx knows beside these.
+/// nginx knows patterns beside these.
 pub(crate) const TEXTS: &str = "texts with variables that Sluice has; patterns are reported";
 
 pub(super) const GROUP: Group = Group {
@@ -24,12 +21,10 @@ pub(super) const GROUP: Group = Group {
         annotation("relative-redirects", Value::Bool, Risk::Low, Scope::Location)
             .partly("holds for permanent-redirect and temporal-redirect; a slash that is added is named with its host"),
         annotation("proxy-redirect-from", Value::Text, Risk::Medium, Scope::Location)
-            .instead(POD_LOCATIONS)
-            .nginx(Support::Partly(TEXTS))
+            .partly(TEXTS)
             .harmless(&["off", "default"]),
         annotation("proxy-redirect-to", Value::Text, Risk::Medium, Scope::Location)
-            .instead(POD_LOCATIONS)
-            .nginx(Support::Partly(TEXTS))
+            .partly(TEXTS)
             .harmless(&["off"]),
     ],
 };

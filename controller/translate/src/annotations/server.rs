@@ -15,7 +15,7 @@ pub(super) const GROUP: Group = Group {
         annotation("server-alias", Value::List, Risk::High, Scope::Ingress)
             .partly("names and one-label wildcards; regular expressions are reported"),
         annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Ingress)
-            .instead("use ssl-ciphers of the ConfigMap, for all hosts")
+            .partly("ciphers with ephemeral ECDH or AES that BoringSSL has, for rules with a host; TLS 1.3 has its own")
             .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
         annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Ingress)
             .needless("the order of the server's ciphers always counts")
@@ -40,15 +40,18 @@ pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
     aliases
 }
 
-/// Ciphers of TLS 1.2. One that is not known is reported, and the others hold.
-pub(super) fn ciphers(view: &mut View<'_, '_>) -> Vec<String> {
-    let Some(text) = view.text("ssl-ciphers") else { return Vec::new() };
-    let (known, unknown): (Vec<&str>, Vec<&str>) =
-        cipher_names(text).partition(|name| CIPHERS.contains(name));
-    for name in unknown {
-        view.refuse_part("ssl-ciphers", "ciphers of TLS 1.2 with ephemeral ECDH or AES", name);
+/// The ciphers of TLS 1.2 of this annotation. One that is not known is reported, and the others hold.
+pub(super) fn known_ciphers(view: &mut View<'_, '_>, name: &'static str) -> Vec<String> {
+    let Some(text) = view.text(name) else { return Vec::new() };
+    let mut known: Vec<String> = Vec::new();
+    for cipher in cipher_names(text) {
+        if !CIPHERS.contains(&cipher) {
+            view.refuse_part(name, "ciphers of TLS 1.2 with ephemeral ECDH or AES", cipher);
+        } else if !known.iter().any(|earlier| earlier == cipher) {
+            known.push(cipher.to_owned());
+        }
     }
-    known.into_iter().map(str::to_owned).collect()
+    known
 }
 
 pub(super) fn prefers_its_ciphers(view: &mut View<'_, '_>) -> Option<bool> {

@@ -13,7 +13,7 @@ use super::Assembly;
 use super::claim::Author;
 use crate::object::{is_dns_name, shortened};
 use crate::references::{Fault, Seen};
-use crate::{Kind, ObjectKey, Severity};
+use crate::{DataPlane, Kind, ObjectKey, Severity};
 
 impl Assembly<'_> {
     /// The catch-all server always has the default certificate.
@@ -26,7 +26,8 @@ impl Assembly<'_> {
             ServerName::CatchAll => None,
             ServerName::Exact(_) | ServerName::Wildcard(_) => self.certificate(&name.to_string(), author),
         };
-        self.drafts.entry(name.clone()).or_default().tls = Some(HostTls { certificate, clients: None });
+        self.drafts.entry(name.clone()).or_default().tls =
+            Some(HostTls { certificate, ..HostTls::default() });
     }
 
     /// The first Ingress of a host that asks clients for certificates decides for the whole host. Whoever means something
@@ -53,6 +54,25 @@ impl Assembly<'_> {
             format!("expected what the Ingress that has {name} asks of its clients, got something else");
         self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
         false
+    }
+
+    /// The first Ingress of a host that names ciphers decides. In Envoy the server without a host would decide for every host
+    /// that is not like that in a handshake, too.
+    pub(super) fn take_ciphers(&mut self, name: &ServerName, author: &Author) {
+        let ciphers = &author.annotations.host.ciphers;
+        if ciphers.is_empty() {
+            return;
+        }
+        if *name == ServerName::CatchAll && self.options.data_plane != Some(DataPlane::Nginx) {
+            let reason = "expected a rule with a host for Envoy, got one without";
+            let consequence = "in Envoy its clients get the ciphers of all hosts";
+            let mut reporter = self.report(&author.object);
+            reporter.say(Severity::Warning, "annotation ssl-ciphers", reason, consequence);
+        }
+        let decided = &mut self.drafts.entry(name.clone()).or_default().ciphers;
+        if decided.is_empty() {
+            decided.clone_from(ciphers);
+        }
     }
 
     fn certificate(&mut self, host: &str, author: &Author) -> Option<SecretId> {
@@ -117,10 +137,10 @@ pub(super) fn by_name(
     for (name, server) in servers {
         let certificate = own.get(name).and_then(|host| host.certificate.clone());
         let certificate = certificate.or_else(|| of(&leads_to(server)?, name));
-        all.insert(name.clone(), HostTls { certificate, clients: asks(server) });
-        for alias in &server.aliases {
-            all.insert(alias.clone(), HostTls { certificate: of(name, alias), clients: asks(server) });
-        }
+        let ciphers = if *name == ServerName::CatchAll { Vec::new() } else { server.ciphers.clone() };
+        let like = |certificate| HostTls { certificate, clients: asks(server), ciphers: ciphers.clone() };
+        all.insert(name.clone(), like(certificate));
+        all.extend(server.aliases.iter().map(|alias| (alias.clone(), like(of(name, alias)))));
     }
     all.retain(|_, host| *host != HostTls::default());
     all

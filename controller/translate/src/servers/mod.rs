@@ -24,7 +24,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
 use sluice_ir::{BackendId, HostTls, Hostname, LocationId, Mirror, Place, Server, ServerName};
 
-use crate::annotations::{Annotations, Context, auth_external};
+use crate::annotations::{Annotations, Context, Copied, auth_external};
 use crate::backends::{Named, Origin, Port, Rank, Terms, Turn, Use, Uses, service_address};
 use crate::claims::Seniority;
 use crate::global::Globals;
@@ -205,14 +205,12 @@ impl Assembly<'_> {
         }
         self.take_tls(name, author);
         self.take_passthrough(name, author);
+        self.take_ciphers(name, author);
         let Author { annotations, object, .. } = author;
         let draft = self.drafts.entry(name.clone()).or_default();
         draft.from_to_www |= annotations.host.from_to_www;
         if draft.app_root.is_none() {
             draft.app_root.clone_from(&annotations.host.app_root);
-        }
-        if draft.ciphers.is_empty() {
-            draft.ciphers.clone_from(&annotations.host.ciphers);
         }
         draft.prefers_its_ciphers = draft.prefers_its_ciphers.or(annotations.host.prefers_its_ciphers);
         // The catch-all server has every name that no other one has.
@@ -249,11 +247,12 @@ impl Assembly<'_> {
 
     /// The policy of an Ingress names the backend that gets the copies.
     fn add_mirror(&mut self, author: &mut Author) {
-        let Some((target, host)) = author.annotations.mirror.clone() else { return };
+        let Some(copied) = author.annotations.mirror.clone() else { return };
+        let Copied { target, host, bodiless } = copied;
         let backend = self.target(&target, author, "mirror-target");
         let address = service_address(&target, self.seen, self.options);
         let annotations = Arc::make_mut(&mut author.annotations);
-        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host, address });
+        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host, address, bodiless });
     }
 
     /// A service of the cluster is asked at its pods.

@@ -1,7 +1,5 @@
 //! The listeners: LDS.
 
-use std::collections::BTreeMap;
-
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
 use envoy_types::pb::envoy::config::listener::v3::listener_filter::ConfigType as ListenerConfig;
 use envoy_types::pb::envoy::config::listener::v3::{
@@ -11,11 +9,11 @@ use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::P
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::google::protobuf::Duration;
 use prost::{Message, Name};
-use sluice_ir::{Config, Edge, HostTls, ServerName, Trust};
+use sluice_ir::{Config, Edge, HostTls, Trust};
 
 use super::manager::{Front, Scheme, manager};
 use super::wire::{address, any, millis_long, yes};
-use super::{Discovery, HTTP, HTTPS, passthrough, tls};
+use super::{Discovery, HTTP, HTTPS, handshake, passthrough, tls};
 use crate::Settings;
 
 /// The listener for HTTP; `None` when there is no address to listen on.
@@ -40,8 +38,6 @@ pub fn listener(edge: &Edge, settings: &Settings, discovery: Discovery) -> Optio
 }
 
 /// The listener for HTTPS, with the same routes; `None` when there is none.
-///
-/// Hosts that are alike share a filter chain, and one that is new or gone touches no other one's connections.
 #[must_use]
 pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) -> Option<Listener> {
     let https = settings.https.as_ref()?;
@@ -51,22 +47,16 @@ pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) 
         transport_socket: Some(tls::terminated(edge, host)),
         ..filter_chain(HTTPS, host.clients.as_ref(), &front)
     };
-    let mut alike: BTreeMap<&HostTls, Vec<&ServerName>> = BTreeMap::new();
-    for (name, host) in config.tls.iter().filter(|(name, _)| !is_passed_through(config, name)) {
-        alike.entry(host).or_default().push(name);
-    }
-    let usual = HostTls::default();
-    let unknown = unknown(config).map(|name| (&usual, vec![name]));
-    let chains = alike.into_iter().chain(unknown).map(|(host, names)| {
+    let chains = handshake::alike(config).map(|(host, names)| {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
-        only_for(server_names, chain(host))
+        only_for(server_names, chain(&host))
     });
     let passed =
         config.passthrough.iter().map(|(host, backend)| passthrough::chain(host, backend, edge, settings));
     let mut chains: Vec<FilterChain> = chains.chain(passed).collect();
     if edge.tls.rejects_unknown && chains.is_empty() {
         // There has to be one. No host has this name.
-        chains.push(only_for(vec!["nobody-".to_owned()], chain(&usual)));
+        chains.push(only_for(vec!["nobody-".to_owned()], chain(&HostTls::default())));
     }
     let inspector = listener_filter("envoy.filters.listener.tls_inspector", TlsInspector::default());
     Some(Listener {
@@ -75,23 +65,10 @@ pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) 
         listener_filters_timeout: proxy_timeout(edge),
         listener_filters: proxy_protocol(edge).into_iter().chain([inspector]).collect(),
         filter_chains: chains,
-        default_filter_chain: (!edge.tls.rejects_unknown).then(|| chain(&usual)),
+        default_filter_chain: (!edge.tls.rejects_unknown).then(|| chain(&HostTls::default())),
         enable_reuse_port: yes(),
         ..Listener::default()
     })
-}
-
-/// Hosts that present the default certificate, where only hosts that there are present any. Each has a chain of its own, so
-/// that one that is new or gone touches no other one's connections.
-fn unknown(config: &Config) -> impl Iterator<Item = &ServerName> {
-    let names = config.servers.iter().flat_map(|(name, server)| std::iter::once(name).chain(&server.aliases));
-    let rejects = config.edge.tls.rejects_unknown;
-    let is_known = |name: &ServerName| config.tls.contains_key(name) || is_passed_through(config, name);
-    names.filter(move |name| rejects && **name != ServerName::CatchAll && !is_known(name))
-}
-
-fn is_passed_through(config: &Config, name: &ServerName) -> bool {
-    matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host))
 }
 
 fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {

@@ -15,6 +15,7 @@ mod endpoints;
 mod filter;
 mod format;
 mod forwarded;
+mod handshake;
 mod header;
 mod listener;
 mod manager;

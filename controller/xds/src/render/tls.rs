@@ -27,7 +27,7 @@ pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
     let certificate = SdsSecretConfig { name: certificate.to_owned(), sds_config: Some(ads_awaited()) };
     let protocols = edge.http.http2.then_some("h2").into_iter().chain(["http/1.1"]);
     let common = CommonTlsContext {
-        tls_params: Some(parameters(&edge.tls)),
+        tls_params: Some(parameters(&edge.tls, &host.ciphers)),
         tls_certificate_sds_secret_configs: vec![certificate],
         alpn_protocols: protocols.map(str::to_owned).collect(),
         validation_context_type: host.clients.as_ref().map(checked),
@@ -67,13 +67,13 @@ fn checked(trust: &Trust) -> ValidationContextType {
     })
 }
 
-fn parameters(tls: &ServerTls) -> TlsParameters {
+fn parameters(tls: &ServerTls, own: &[String]) -> TlsParameters {
     let lowest = if tls.versions.v1_2 { TlsProtocol::TlSv12 } else { TlsProtocol::TlSv13 };
     let highest = if tls.versions.v1_3 { TlsProtocol::TlSv13 } else { TlsProtocol::TlSv12 };
     TlsParameters {
         tls_minimum_protocol_version: lowest.into(),
         tls_maximum_protocol_version: highest.into(),
-        cipher_suites: tls.ciphers.clone(),
+        cipher_suites: if own.is_empty() { tls.ciphers.clone() } else { own.to_vec() },
         ecdh_curves: tls.curves.clone(),
         ..TlsParameters::default()
     }

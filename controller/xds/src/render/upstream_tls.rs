@@ -14,14 +14,14 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
 };
 use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
-use sluice_ir::{Protocol, SecretId, SecretValue, TlsVersions, UpstreamTls, Verify};
+use sluice_ir::{Protocol, SecretId, SecretValue, UpstreamTls, Verify};
 
 use super::wire::{ads_awaited, any, number};
 
 /// Nothing is verified and no name is sent unless the settings say so.
 pub(super) fn socket(tls: &UpstreamTls, protocol: Protocol) -> TransportSocket {
     let common = CommonTlsContext {
-        tls_params: Some(parameters(tls.versions)),
+        tls_params: Some(parameters(tls)),
         tls_certificate_sds_secret_configs: tls.certificate.iter().map(from_ads).collect(),
         validation_context_type: tls.verify.as_ref().map(verification),
         alpn_protocols: if protocol == Protocol::Http2 { vec!["h2".to_owned()] } else { Vec::new() },
@@ -38,12 +38,14 @@ pub(super) fn socket(tls: &UpstreamTls, protocol: Protocol) -> TransportSocket {
     }
 }
 
-fn parameters(versions: TlsVersions) -> TlsParameters {
+fn parameters(tls: &UpstreamTls) -> TlsParameters {
+    let versions = tls.versions;
     let lowest = if versions.v1_2 { TlsProtocol::TlSv12 } else { TlsProtocol::TlSv13 };
     let highest = if versions.v1_3 { TlsProtocol::TlSv13 } else { TlsProtocol::TlSv12 };
     TlsParameters {
         tls_minimum_protocol_version: lowest.into(),
         tls_maximum_protocol_version: highest.into(),
+        cipher_suites: tls.ciphers.clone(),
         ..TlsParameters::default()
     }
 }

@@ -81,7 +81,7 @@ impl Surroundings<'_> {
             None => None,
         };
         let sni = when.sni.clone().unwrap_or(name);
-        Ok(ClientTls { sni, identity, http2: protocol != Protocol::Http1, authority: None })
+        Ok(ClientTls { sni, identity, http2: protocol != Protocol::Http1, ..ClientTls::default() })
     }
 
     fn request(&self, when: &When) -> Result<Request> {

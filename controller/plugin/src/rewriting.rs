@@ -1,0 +1,109 @@
+//! What pods say about where they are, and what clients see instead.
+
+use sluice_filter_config::{self as wire, HashKey, KeyPart, Plain};
+use sluice_ir::{Expression, Part, Replaced, Rewritten, Variable};
+
+/// `None` where nothing is replaced.
+pub(crate) fn rewriting(rewritten: &Rewritten) -> Option<wire::Rewriting> {
+    let Rewritten { redirects, cookie_domains, cookie_paths } = rewritten;
+    let rewriting = wire::Rewriting {
+        redirects: redirects.as_ref().map(replaced),
+        cookie_domains: cookie_domains.as_ref().map(replaced).map(without_dots),
+        cookie_paths: cookie_paths.as_ref().map(replaced),
+    };
+    (rewriting != wire::Rewriting::default()).then_some(rewriting)
+}
+
+fn replaced(replaced: &Replaced) -> wire::Replaced {
+    wire::Replaced { from: key(&replaced.from), to: key(&replaced.to) }
+}
+
+/// nginx leaves a dot out that either text begins with.
+fn without_dots(mut replaced: wire::Replaced) -> wire::Replaced {
+    for key in [&mut replaced.from, &mut replaced.to] {
+        if let Some(KeyPart::Literal(text)) = key.0.first_mut()
+            && let Some(bare) = text.strip_prefix('.')
+        {
+            *text = bare.to_owned();
+        }
+    }
+    replaced
+}
+
+fn key(expression: &Expression) -> HashKey {
+    let part = |part: &Part| match part {
+        Part::Text(text) => KeyPart::Literal(text.clone()),
+        Part::Variable(known) => KeyPart::Variable(variable(known)),
+    };
+    HashKey(expression.0.iter().map(part).collect())
+}
+
+/// What the client spoke, and where it connected to, is in headers that the data plane writes itself where nobody is believed.
+fn variable(variable: &Variable) -> wire::Variable {
+    let header = |name: &str| wire::Variable::Header(name.replace('-', "_"));
+    match variable {
+        Variable::RemoteAddress => wire::Variable::Plain(Plain::RemoteAddr),
+        Variable::Host => header("host"),
+        Variable::Hostname => wire::Variable::Plain(Plain::Host),
+        Variable::Scheme => header("x-forwarded-proto"),
+        Variable::Method => wire::Variable::Plain(Plain::RequestMethod),
+        // Translation lets the escaped one through to questions only.
+        Variable::RequestUri | Variable::EscapedRequestUri => wire::Variable::Plain(Plain::RequestUri),
+        Variable::Path => wire::Variable::Plain(Plain::Uri),
+        Variable::RequestId => header("x-request-id"),
+        Variable::ServerPort => header("x-forwarded-port"),
+        Variable::Header(name) => header(name),
+        Variable::Cookie(name) => wire::Variable::Cookie(name.to_ascii_lowercase()),
+        Variable::Argument(name) => wire::Variable::Arg(name.to_ascii_lowercase()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Part {
+        Part::Text(text.to_owned())
+    }
+
+    #[test]
+    fn a_dot_in_front_of_a_domain_says_nothing() {
+        let domains = Replaced {
+            from: Expression::literal(".pod"),
+            to: Expression(vec![text("."), Part::Variable(Variable::Header("x-shop".into()))]),
+        };
+        let rewritten = Rewritten { cookie_domains: Some(domains.clone()), ..Rewritten::default() };
+        let expected = r#"{"cookie_domains":{"from":[{"literal":"pod"}],"to":[{"literal":""},{"variable":"http_x_shop"}]}}"#;
+        assert_eq!(serde_json::to_string(&rewriting(&rewritten)).unwrap(), expected);
+        let paths = Rewritten { cookie_paths: Some(domains), ..Rewritten::default() };
+        assert!(serde_json::to_string(&rewriting(&paths)).unwrap().contains(".pod"));
+    }
+
+    #[test]
+    fn every_variable_is_one_that_the_filter_reads() {
+        let all = [
+            Variable::RemoteAddress,
+            Variable::Host,
+            Variable::Hostname,
+            Variable::Scheme,
+            Variable::Method,
+            Variable::RequestUri,
+            Variable::EscapedRequestUri,
+            Variable::Path,
+            Variable::RequestId,
+            Variable::ServerPort,
+            Variable::Header("x-user-id".into()),
+            Variable::Cookie("Sid".into()),
+            Variable::Argument("Page".into()),
+        ];
+        for known in all {
+            let variable = variable(&known);
+            assert_eq!(variable.to_string().parse(), Ok(variable), "{known}");
+        }
+    }
+
+    #[test]
+    fn without_a_rule_there_is_nothing_to_say() {
+        assert_eq!(rewriting(&Rewritten::default()), None);
+    }
+}

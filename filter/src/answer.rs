@@ -1,0 +1,25 @@
+//! The answer of a pod, on its way to the client.
+
+use proxy_wasm::types::MapType;
+use sluice_filter_core::Rewrites;
+
+use crate::{host, observation};
+
+/// Writes anew what the pod says about where it is. What Envoy answers by itself stays as it is.
+pub(crate) fn rewrite(rewrites: &Rewrites) {
+    if !observation::is_of_a_pod() {
+        return;
+    }
+    let headers = host::headers(MapType::HttpResponseHeaders);
+    for name in Rewrites::HEADERS {
+        let rewritten: Vec<_> = headers.values(name).map(|value| rewrites.rewrite(name, value)).collect();
+        if rewritten.iter().all(Option::is_none) {
+            continue;
+        }
+        // There may be several of one name, and they keep their order.
+        host::remove_header(MapType::HttpResponseHeaders, name);
+        for (value, rewritten) in headers.values(name).zip(&rewritten) {
+            host::add_response_header(name, rewritten.as_deref().unwrap_or(value));
+        }
+    }
+}

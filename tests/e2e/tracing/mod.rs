@@ -8,6 +8,7 @@ use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
+use sluice_tests::wait;
 
 use crate::site::{HOST, Site, page};
 use collector::{Collector, Span};
@@ -36,12 +37,7 @@ impl Traced {
         for ingress in ingresses {
             site.manifests.ingress(ingress)?;
         }
-        let mut data = settings;
-        data["otlp-collector-host"] = port.addr().ip().to_string().into();
-        data["otlp-collector-port"] = port.number().to_string().into();
-        let metadata = json!({"name": "settings", "namespace": "sluice"});
-        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
-        site.manifests.object(&map)?;
+        configure(&site, &sent_to(port, settings))?;
         let flags = ["--configmap", "sluice/settings"].iter().chain(more);
         let flags = flags.map(|flag| (*flag).to_owned()).collect();
         let sluice = Options::new(&site.manifests).arguments(flags).start().await?;
@@ -59,6 +55,19 @@ impl Traced {
         };
         Ok([trace, span, flags].map(str::to_owned))
     }
+}
+
+/// The operator's settings.
+fn configure(site: &Site, data: &Value) -> Result<()> {
+    let metadata = json!({"name": "settings", "namespace": "sluice"});
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+    site.manifests.object(&map)
+}
+
+fn sent_to(port: &Port, mut settings: Value) -> Value {
+    settings["otlp-collector-host"] = port.addr().ip().to_string().into();
+    settings["otlp-collector-port"] = port.number().to_string().into();
+    settings
 }
 
 fn get(target: &str) -> Request {
@@ -213,5 +222,26 @@ async fn a_collector_that_is_away_holds_nobody_up() -> Result<()> {
         ensure!(http::send(traced.sluice.http(), &page()).await?.status == 200);
     }
     ensure!(traced.site.pods[0].hits() == 50);
+    traced.sluice.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_is_named_and_taken_away_while_requests_come() -> Result<()> {
+    let collector = Collector::start().await?;
+    let settings = json!({"enable-opentelemetry": "true"});
+    let traced = Traced::start(&collector.port, settings.clone(), &[]).await?;
+    let is_traced = async || traced.ask(&get("/")).await.is_ok();
+    ensure!(is_traced().await);
+    for _ in 0..2 {
+        configure(&traced.site, &settings)?;
+        let plain = async || (!is_traced().await).then_some(());
+        wait::until("requests without a trace", plain).await?;
+        ensure!(http::send(traced.sluice.http(), &page()).await?.status == 200);
+        configure(&traced.site, &sent_to(&collector.port, settings.clone()))?;
+        let traces = async || is_traced().await.then_some(());
+        wait::until("requests with a trace", traces).await?;
+    }
+    traced.ask(&get("/last")).await?;
+    collector.wait_for("/last").await?;
     traced.sluice.stop()
 }

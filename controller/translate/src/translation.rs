@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Backend, BackendId, Config, Location, LocationId, SecretId, Server, ServerName, Shared};
+use sluice_ir::{
+    Backend, BackendId, Config, Location, LocationId, Policy, SecretId, Server, ServerName, Shared,
+};
 
 use crate::backends::{Named, Rank};
 use crate::claims::Seniority;
@@ -31,6 +33,8 @@ pub struct Translation {
     /// How many name each Secret.
     pub(crate) holders: BTreeMap<SecretId, usize>,
     pub(crate) flags: OfFlags,
+    /// What the last location asked for.
+    pub(crate) usual: Arc<Policy>,
 }
 
 /// What follows from flags and the objects that they name.

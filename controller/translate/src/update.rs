@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, SecretId, ServerName, Shared};
+use sluice_ir::{BackendId, SecretId, Server, ServerName, Shared};
 
 use crate::annotations::Context;
 use crate::backends::{Turn, Uses, resolve};
@@ -153,7 +153,8 @@ impl Translation {
             self.ledger.offer(rank, offer);
         }
         self.owners.extend(owners);
-        let servers = servers.into_iter().map(|(name, server)| (name, Arc::new(server))).collect();
+        let servers =
+            servers.into_iter().map(|(name, server)| (name, Arc::new(self.sharing(server)))).collect();
         let (secrets, looked_for) = (self.hold(secrets), seen.into_looked_for());
         let tls_names = tls.keys().cloned().collect();
         self.config.tls.extend(tls);
@@ -169,6 +170,18 @@ impl Translation {
             said: said.into(),
             reports,
         })
+    }
+
+    /// Most locations ask for what the one before asked for: then it is kept once.
+    fn sharing(&mut self, mut server: Server) -> Server {
+        for location in &mut server.locations {
+            if location.policy == self.usual {
+                location.policy = Arc::clone(&self.usual);
+            } else {
+                self.usual = Arc::clone(&location.policy);
+            }
+        }
+        server
     }
 
     /// Takes an island back, and says whose it was.

@@ -43,13 +43,17 @@ pub(crate) struct Policy {
     pub(crate) annotations: &'static [(&'static str, &'static str)],
     /// Clients have sessions, each its own.
     pub(crate) sessions: bool,
+    /// Of our controller, beside the usual ones.
+    pub(crate) flags: &'static [&'static str],
+    /// The host, as clients write it.
+    pub(crate) asked: &'static str,
 }
 
 /// A policy of ours against the data plane's round robin.
 pub(crate) struct Cpu {
     pub(crate) data_plane: DataPlane,
     pub(crate) policy: Policy,
-    pub(crate) target: f64,
+    pub(crate) target: Option<f64>,
 }
 
 impl Cpu {
@@ -59,7 +63,10 @@ impl Cpu {
             DataPlane::Nginx => "nginx",
         };
         let mut rows = vec![
-            Row::new(format!("{name}_cpu_ratio/{}", self.policy.name), "ratio").target(self.target),
+            Row {
+                target: self.target,
+                ..Row::new(format!("{name}_cpu_ratio/{}", self.policy.name), "ratio")
+            },
             Row::new(format!("{name}_cpu_us/{}", self.policy.name), "us"),
         ];
         // Measured every time, shown once.
@@ -98,7 +105,7 @@ impl Cpu {
 
     /// The same to both sides. Any text is the key of a session, whoever wrote it.
     fn requests(&self) -> Vec<Request> {
-        let request = Request::get(HOST, "/");
+        let request = Request::get(self.policy.asked, "/");
         let of_client =
             |n| request.clone().header("cookie", &format!("INGRESSCOOKIE=1700000000.{n:03}.7.{n}"));
         if self.policy.sessions { (0..CLIENTS).map(of_client).collect() } else { vec![request] }

@@ -19,9 +19,15 @@ use crate::row::{Measured, Row};
 use crate::scale::{Scale, SourceKind};
 use crate::translate::Translate;
 
-const ROUND_ROBIN: Policy = Policy { name: "round_robin", annotations: &[], sessions: false };
-const STICKY: Policy = Policy { name: "sticky", annotations: &[("affinity", "cookie")], sessions: true };
-const EWMA: Policy = Policy { name: "ewma", annotations: &[("load-balance", "ewma")], sessions: false };
+const ROUND_ROBIN: Policy =
+    Policy { name: "round_robin", annotations: &[], sessions: false, flags: &[], asked: "web.test" };
+const STICKY: Policy =
+    Policy { name: "sticky", annotations: &[("affinity", "cookie")], sessions: true, ..ROUND_ROBIN };
+const EWMA: Policy = Policy { name: "ewma", annotations: &[("load-balance", "ewma")], ..ROUND_ROBIN };
+/// Where hosts have scopes.
+const SCOPED: Policy = Policy { name: "in_scopes", flags: &["--scopes-from", "0"], ..ROUND_ROBIN };
+/// The same for a host that Envoy does not find by itself.
+const SECOND_LOOK: Policy = Policy { name: "in_scopes_by_second_look", asked: "WEB.test", ..SCOPED };
 
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
@@ -29,12 +35,14 @@ fn all() -> Vec<Bench> {
         .into_iter()
         .flat_map(|endpoints| Algorithm::ALL.map(|algorithm| Bench::Pick(Pick { algorithm, endpoints })));
     let mut all = vec![
-        cpu(DataPlane::Envoy, ROUND_ROBIN, 1.2),
-        cpu(DataPlane::Envoy, STICKY, 1.3),
-        cpu(DataPlane::Envoy, EWMA, 1.3),
-        cpu(DataPlane::Nginx, ROUND_ROBIN, 1.15),
-        cpu(DataPlane::Nginx, STICKY, 1.22),
-        cpu(DataPlane::Nginx, EWMA, 1.25),
+        cpu(DataPlane::Envoy, ROUND_ROBIN, Some(1.2)),
+        cpu(DataPlane::Envoy, STICKY, Some(1.3)),
+        cpu(DataPlane::Envoy, EWMA, Some(1.3)),
+        cpu(DataPlane::Envoy, SCOPED, None),
+        cpu(DataPlane::Envoy, SECOND_LOOK, None),
+        cpu(DataPlane::Nginx, ROUND_ROBIN, Some(1.15)),
+        cpu(DataPlane::Nginx, STICKY, Some(1.22)),
+        cpu(DataPlane::Nginx, EWMA, Some(1.25)),
         Bench::NginxChange(NginxChange { endpoints: 1000, target: None }),
         Bench::NginxChange(NginxChange { endpoints: 10_000, target: Some(20.0) }),
         Bench::NginxChange(NginxChange { endpoints: 50_000, target: None }),
@@ -56,7 +64,7 @@ fn all() -> Vec<Bench> {
     all
 }
 
-fn cpu(data_plane: DataPlane, policy: Policy, target: f64) -> Bench {
+fn cpu(data_plane: DataPlane, policy: Policy, target: Option<f64>) -> Bench {
     Bench::Cpu(Cpu { data_plane, policy, target })
 }
 

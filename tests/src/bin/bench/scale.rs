@@ -106,9 +106,9 @@ impl Scale {
             SourceKind::Cluster => "cluster_",
         };
         [
-            Row::new(format!("{cluster}ingress_change_p99_ms/{ingresses}"), "ms"),
+            Row::new(format!("{cluster}ingress_change_p99_ms/{ingresses}"), "ms").target(50.0),
             Row::new(format!("{cluster}ingress_change_p50_ms/{ingresses}"), "ms"),
-            Row::new(format!("{cluster}controller_rss_mb/{ingresses}"), "MB"),
+            Row::new(format!("{cluster}controller_rss_mb/{ingresses}"), "MB").target(250.0),
         ]
     }
 

@@ -1,9 +1,11 @@
 //! The history of the tables, as the filter's long-poll reads it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use sluice_filter_config::{self as wire, PluginConfig, Tables, Version};
 use sluice_ir as ir;
@@ -217,39 +219,37 @@ impl Log {
 }
 
 /// Entries by id, with the sum of their hashes.
+///
+/// Each is kept as its JSON: a third of what its value takes, and it is only asked for when somebody has to be told of it.
 #[derive(Debug)]
 struct Table<T> {
-    entries: BTreeMap<String, Entry<T>>,
+    entries: BTreeMap<String, Box<[u8]>>,
     content: u128,
+    of: PhantomData<T>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { entries: BTreeMap::new(), content: 0 }
+        Table { entries: BTreeMap::new(), content: 0, of: PhantomData }
     }
 }
 
-#[derive(Debug)]
-struct Entry<T> {
-    value: T,
-    hash: u128,
-}
-
-impl<T: Clone + PartialEq + Serialize> Table<T> {
+impl<T: Serialize + DeserializeOwned> Table<T> {
     /// Sets or removes one entry; `false` when it was so already.
     fn set(&mut self, id: &str, value: Option<T>) -> bool {
-        if self.entries.get(id).map(|entry| &entry.value) == value.as_ref() {
+        // The wire types have string keys and plain values only: they always serialise.
+        let value = value.map(|value| serde_json::to_vec(&value).unwrap_or_default().into_boxed_slice());
+        if self.entries.get(id) == value.as_ref() {
             return false;
         }
         let before = match value {
             Some(value) => {
-                let hash = hash(id, &value);
-                self.content = self.content.wrapping_add(hash);
-                self.entries.insert(id.to_owned(), Entry { value, hash })
+                self.content = self.content.wrapping_add(hash(id, &value));
+                self.entries.insert(id.to_owned(), value)
             }
             None => self.entries.remove(id),
         };
-        self.content = self.content.wrapping_sub(before.map_or(0, |entry| entry.hash));
+        self.content = self.content.wrapping_sub(before.map_or(0, |value| hash(id, &value)));
         true
     }
 
@@ -271,7 +271,7 @@ impl<T: Clone + PartialEq + Serialize> Table<T> {
     }
 
     fn values(&self) -> BTreeMap<String, T> {
-        self.entries.iter().map(|(id, entry)| (id.clone(), entry.value.clone())).collect()
+        self.entries.iter().filter_map(|(id, value)| Some((id.clone(), read(value)?))).collect()
     }
 
     /// What these ids are now: present or gone.
@@ -279,8 +279,8 @@ impl<T: Clone + PartialEq + Serialize> Table<T> {
         let mut present = BTreeMap::new();
         let mut gone = Vec::new();
         for id in ids {
-            match self.entries.get(id) {
-                Some(entry) => drop(present.insert(id.clone(), entry.value.clone())),
+            match self.entries.get(id).and_then(|value| read(value)) {
+                Some(value) => drop(present.insert(id.clone(), value)),
                 None => gone.push(id.clone()),
             }
         }
@@ -288,13 +288,17 @@ impl<T: Clone + PartialEq + Serialize> Table<T> {
     }
 }
 
+/// What was written here is read.
+fn read<T: DeserializeOwned>(value: &[u8]) -> Option<T> {
+    serde_json::from_slice(value).ok()
+}
+
 /// SHA-256 of the length-prefixed id and the value's JSON, cut to 128 bits.
-fn hash(id: &str, value: &impl Serialize) -> u128 {
+fn hash(id: &str, value: &[u8]) -> u128 {
     let mut hasher = Sha256::new();
     hasher.update(id.len().to_le_bytes());
     hasher.update(id.as_bytes());
-    // The wire types have string keys and plain values only: they always serialise.
-    hasher.update(serde_json::to_vec(value).unwrap_or_default());
+    hasher.update(value);
     let digest = hasher.finalize();
     digest.iter().take(16).fold(0, |hash, byte| (hash << 8) | u128::from(*byte))
 }

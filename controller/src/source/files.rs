@@ -8,8 +8,10 @@
 //! objects until it has settled. A file that can no longer be read keeps them too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -18,7 +20,7 @@ use notify::{RecursiveMode, Watcher};
 use sluice_translate::{Kind, Object, ObjectKey};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::folder::{self, Fingerprint};
+use super::folder::{self, Fingerprint, Manifests};
 use super::{Event, Problem, documents};
 
 /// A file that is written in place is read when nothing has been written for this long.
@@ -27,6 +29,8 @@ const SETTLE: Duration = Duration::from_millis(20);
 const GONE: Duration = Duration::from_millis(200);
 /// The watch may miss something (a network file system, an overflow): a slow look at everything catches it.
 const LOOK_AROUND: Duration = Duration::from_secs(10);
+/// How often to see whether that look is done.
+const STILL_LOOKING: Duration = Duration::from_millis(5);
 
 /// Reads a folder, or one file, and returns what is in it.
 pub fn read_once(folder: &Path) -> anyhow::Result<Vec<Event>> {
@@ -53,11 +57,18 @@ impl Files {
         let mut watcher = notify::recommended_watcher(move |event| drop(sender.send(event)))?;
         let describe = || format!("--manifests {}", folder.display());
         watcher.watch(folder, RecursiveMode::Recursive).with_context(describe)?;
-        let mut follower =
-            Follower { index: Index::new(folder), due: BTreeMap::new(), look_around: Instant::now() };
+        let mut index = Index::new(folder);
         let mut first = Vec::new();
-        follower.look_at_everything(&mut first).with_context(describe)?;
+        for (path, fingerprint) in folder::manifests(folder).with_context(describe)? {
+            index.read(&path, fingerprint, &mut first);
+        }
         first.push(Event::Ready);
+        let follower = Follower {
+            index,
+            due: BTreeMap::new(),
+            look_around: Instant::now() + LOOK_AROUND,
+            looking: None,
+        };
         events.send(first).ok();
         std::thread::Builder::new()
             .name("manifests".to_owned())
@@ -72,6 +83,8 @@ struct Follower {
     index: Index,
     due: BTreeMap<PathBuf, Instant>,
     look_around: Instant,
+    /// Ten thousand files take a while; what changes meanwhile does not wait.
+    looking: Option<JoinHandle<io::Result<Manifests>>>,
 }
 
 impl Follower {
@@ -98,8 +111,10 @@ impl Follower {
     }
 
     fn next_look(&self) -> Duration {
-        let next = self.due.values().copied().fold(self.look_around, Instant::min);
-        next.saturating_duration_since(Instant::now())
+        let now = Instant::now();
+        let around = if self.looking.is_some() { now + STILL_LOOKING } else { self.look_around };
+        let next = self.due.values().copied().fold(around, Instant::min);
+        next.saturating_duration_since(now)
     }
 
     fn notice(&mut self, event: notify::Result<notify::Event>) {
@@ -134,34 +149,33 @@ impl Follower {
                 None => self.index.forget(&path, events),
             }
         }
-        if self.look_around <= now
-            && let Err(error) = self.look_at_everything(events)
-        {
-            let place = self.index.folder.display().to_string();
-            let reason = format!("cannot be read: {error}; what was read before is still served");
-            events.push(Event::Problem(Problem { place, reason, harmless: false }));
+        if let Some(looking) = self.looking.take_if(|looking| looking.is_finished()) {
+            let found = looking.join().unwrap_or_else(|_| Err(io::Error::other("looking at it failed")));
+            if let Err(error) = found.map(|manifests| self.compare(&manifests)) {
+                let place = self.index.folder.display().to_string();
+                let reason = format!("cannot be read: {error}; what was read before is still served");
+                events.push(Event::Problem(Problem { place, reason, harmless: false }));
+            }
+        }
+        if self.look_around <= now && self.looking.is_none() {
+            self.look_around = now + LOOK_AROUND;
+            let folder = self.index.folder.clone();
+            self.looking = Some(std::thread::spawn(move || folder::manifests(&folder)));
         }
     }
 
-    fn look_at_everything(&mut self, events: &mut Vec<Event>) -> std::io::Result<()> {
-        self.look_around = Instant::now() + LOOK_AROUND;
-        let manifests = folder::manifests(&self.index.folder)?;
-        let missing: Vec<PathBuf> = self
-            .index
-            .files
-            .keys()
-            .filter(|path| !manifests.contains_key(path.as_ref()))
-            .map(|path| path.to_path_buf())
-            .collect();
-        for path in missing {
-            self.due.entry(path).or_insert_with(|| Instant::now() + GONE);
+    /// What is not as it was read is looked at again: a manifest may be newer by now than this list of them.
+    fn compare(&mut self, manifests: &Manifests) {
+        let now = Instant::now();
+        for path in self.index.files.keys().filter(|path| !manifests.contains_key(path.as_ref())) {
+            self.due.entry(path.to_path_buf()).or_insert(now + GONE);
         }
         for (path, fingerprint) in manifests {
-            if !self.due.contains_key(&path) {
-                self.index.read(&path, fingerprint, events);
+            let known = self.index.files.get(path.as_path());
+            if known.is_none_or(|file| file.fingerprint != *fingerprint) {
+                self.due.entry(path.clone()).or_insert(now);
             }
         }
-        Ok(())
     }
 }
 
@@ -177,7 +191,13 @@ struct Index {
 
 struct File {
     fingerprint: Fingerprint,
-    objects: BTreeMap<Name, Object>,
+    /// In order. No map: most files hold a few, and a map has room for eleven.
+    objects: Box<[(Name, Object)]>,
+}
+
+fn find<'a>(objects: &'a [(Name, Object)], name: &Name) -> Option<&'a Object> {
+    let place = objects.binary_search_by(|(other, _)| other.cmp(name)).ok()?;
+    objects.get(place).map(|(_, object)| object)
 }
 
 impl Index {
@@ -192,7 +212,7 @@ impl Index {
         let place = self.place(path);
         let (found, problems) = load(path, &place, fingerprint);
         let readable = problems.iter().all(|problem| problem.harmless);
-        let file = self.files.entry(path.into()).or_insert(File { fingerprint, objects: BTreeMap::new() });
+        let file = self.files.entry(path.into()).or_insert(File { fingerprint, objects: Box::default() });
         file.fingerprint = fingerprint;
         let before = std::mem::take(&mut file.objects);
         let mut now: BTreeMap<Name, Object> = BTreeMap::new();
@@ -205,7 +225,7 @@ impl Index {
                 now.entry(name.clone()).or_insert_with(|| object.clone());
             }
         }
-        file.objects = now;
+        file.objects = now.into_iter().collect();
         events.extend(problems.into_iter().map(Event::Problem));
         self.update(path, &before, events);
     }
@@ -225,23 +245,23 @@ impl Index {
     }
 
     /// Says what differs between `before` and what the file holds now.
-    fn update(&mut self, path: &Path, before: &BTreeMap<Name, Object>, events: &mut Vec<Event>) {
+    fn update(&mut self, path: &Path, before: &[(Name, Object)], events: &mut Vec<Event>) {
         let Some((known, File { objects: held, .. })) = self.files.get_key_value(path) else { return };
         let known = Arc::clone(known);
-        let now: Vec<Name> = held.keys().cloned().collect();
-        let gone = before.keys().filter(|name| !held.contains_key(*name));
+        let now: Vec<Name> = held.iter().map(|(name, _)| name.clone()).collect();
+        let gone = before.iter().map(|(name, _)| name).filter(|name| find(held, name).is_none());
         for name in gone.cloned().collect::<Vec<_>>() {
             self.leave(path, &name, events);
         }
         for name in now {
             self.places.insert((name.clone(), Arc::clone(&known)));
             let first = self.first_place(&name).unwrap_or_else(|| Arc::clone(&known));
-            let object = self.files.get(path).and_then(|file| file.objects.get(&name));
+            let object = self.files.get(path).and_then(|file| find(&file.objects, &name));
             if *first != *path {
                 let other = self.place(&first);
                 let reason = format!("{} {} is in {other} already; not used", name.0, name.1);
                 events.push(Event::Problem(Problem { place: self.place(path), reason, harmless: true }));
-            } else if let Some(object) = object.filter(|object| before.get(&name) != Some(object)) {
+            } else if let Some(object) = object.filter(|object| find(before, &name) != Some(object)) {
                 events.push(Event::Apply(object.clone()));
             }
         }
@@ -252,7 +272,7 @@ impl Index {
         let had_it = *first == *path;
         self.places.remove(&(name.clone(), path.into()));
         let next = self.first_place(name);
-        match next.and_then(|next| self.files.get(&next)?.objects.get(name)) {
+        match next.and_then(|next| find(&self.files.get(&next)?.objects, name)) {
             Some(object) if had_it => events.push(Event::Apply(object.clone())),
             Some(_) => {}
             None => events.push(Event::Delete(name.0, name.1.clone())),

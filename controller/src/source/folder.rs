@@ -6,6 +6,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Manifests, each in its state.
+pub(super) type Manifests = BTreeMap<PathBuf, Fingerprint>;
+
 /// Tells one state of a file from another. The inode is part of it, because editors replace files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
@@ -46,7 +49,7 @@ pub(super) fn is_hidden(path: &Path) -> bool {
 }
 
 /// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
-pub(super) fn manifests(folder: &Path) -> io::Result<BTreeMap<PathBuf, Fingerprint>> {
+pub(super) fn manifests(folder: &Path) -> io::Result<Manifests> {
     if let Some(fingerprint) = Fingerprint::of(folder) {
         return Ok(BTreeMap::from([(folder.to_owned(), fingerprint)]));
     }

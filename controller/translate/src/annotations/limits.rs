@@ -11,6 +11,8 @@ use crate::global::Globals;
 use crate::support::Support;
 
 const BURST: u32 = 5;
+const COUNTED: &str = "counted for each path by itself, and from the beginning when routes change; with --scopes-from hosts and more, \
+     when those of its host do";
 
 pub(super) const GROUP: Group = Group {
     title: "Limits",
@@ -18,12 +20,8 @@ pub(super) const GROUP: Group = Group {
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
             .partly("a request is counted once addresses, passwords and limit-rps have let it in")
             .nginx(Support::Full),
-        annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
-            .partly("counted for each path by itself, and from the beginning when routes change")
-            .nginx(Support::Full),
-        annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location)
-            .partly("counted for each path by itself, and from the beginning when routes change")
-            .nginx(Support::Full),
+        annotation("limit-rps", Value::Int, Risk::Low, Scope::Location).partly(COUNTED).nginx(Support::Full),
+        annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location).partly(COUNTED).nginx(Support::Full),
         annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full(),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
             .partly("each answer by itself; WebSockets are not limited")

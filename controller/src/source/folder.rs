@@ -49,7 +49,8 @@ pub(super) fn is_hidden(path: &Path) -> bool {
 }
 
 /// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
-pub(super) fn manifests(folder: &Path) -> io::Result<Manifests> {
+/// `rest` is called after each file: whoever is in no hurry leaves the machine to others.
+pub(super) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests> {
     if let Some(fingerprint) = Fingerprint::of(folder) {
         return Ok(BTreeMap::from([(folder.to_owned(), fingerprint)]));
     }
@@ -67,6 +68,7 @@ pub(super) fn manifests(folder: &Path) -> io::Result<Manifests> {
                 && let Some(fingerprint) = Fingerprint::of(&path)
             {
                 found.insert(path, fingerprint);
+                rest();
             }
         }
     }

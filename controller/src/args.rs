@@ -177,7 +177,7 @@ pub(crate) struct Run {
     #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
     pub(crate) filter_wasm: Option<PathBuf>,
     /// Number of hosts from which on Envoy learns of each by itself (SRDS) and not of all in one table (RDS). A change then
-    /// costs what changed, and a request a microsecond more; 0: always.
+    /// costs what changed, and a request three microseconds more; 0: always.
     #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
     pub(crate) scopes_from: usize,
     /// Address for xDS and the filter's log, with --data-plane none. Certificates and their keys are served here: without

@@ -1,16 +1,13 @@
 //! The history of the tables, as the filter's long-poll reads it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 use sluice_filter_config::{self as wire, PluginConfig, Tables, Version};
 use sluice_ir as ir;
 
 use crate::convert;
+use crate::table::Table;
 
 /// Publications remembered. At 100 changes a second a worker may be away for ten seconds and still get a delta.
 const HISTORY: usize = 1024;
@@ -51,8 +48,8 @@ impl Log {
     /// The current version.
     #[must_use]
     pub fn version(&self) -> Version {
-        let content = self.locations.content.wrapping_add(self.backends.content);
-        Version::new(self.sequence, content.wrapping_add(self.hosts.content))
+        let content = self.locations.content().wrapping_add(self.backends.content());
+        Version::new(self.sequence, content.wrapping_add(self.hosts.content()))
     }
 
     /// Whether publications from now on name the hosts, for an Envoy that looks for each by itself.
@@ -90,7 +87,7 @@ impl Log {
         let mut locations: BTreeSet<String> = was.into_keys().chain(is.keys().cloned()).collect();
         locations.retain(|id| self.locations.set(id, is.remove(id)));
         let backends = self.set_backends(now, changed_backends);
-        let hosts = if self.names_hosts == self.hosts.entries.is_empty() {
+        let hosts = if self.names_hosts == self.hosts.ids().next().is_none() {
             self.all_hosts(now)
         } else {
             self.set_hosts(before, now, &servers)
@@ -192,7 +189,7 @@ impl Log {
             version: self.version(),
             locations: self.locations.values(),
             backends: self.backends.values(),
-            hosts: self.hosts.entries.keys().cloned().collect(),
+            hosts: self.hosts.ids().cloned().collect(),
         }
     }
 
@@ -216,91 +213,6 @@ impl Log {
             removed_hosts,
         }
     }
-}
-
-/// Entries by id, with the sum of their hashes.
-///
-/// Each is kept as its JSON: a third of what its value takes, and it is only asked for when somebody has to be told of it.
-#[derive(Debug)]
-struct Table<T> {
-    entries: BTreeMap<String, Box<[u8]>>,
-    content: u128,
-    of: PhantomData<T>,
-}
-
-impl<T> Default for Table<T> {
-    fn default() -> Self {
-        Table { entries: BTreeMap::new(), content: 0, of: PhantomData }
-    }
-}
-
-impl<T: Serialize + DeserializeOwned> Table<T> {
-    /// Sets or removes one entry; `false` when it was so already.
-    fn set(&mut self, id: &str, value: Option<T>) -> bool {
-        // The wire types have string keys and plain values only: they always serialise.
-        let value = value.map(|value| serde_json::to_vec(&value).unwrap_or_default().into_boxed_slice());
-        if self.entries.get(id) == value.as_ref() {
-            return false;
-        }
-        let before = match value {
-            Some(value) => {
-                self.content = self.content.wrapping_add(hash(id, &value));
-                self.entries.insert(id.to_owned(), value)
-            }
-            None => self.entries.remove(id),
-        };
-        self.content = self.content.wrapping_sub(before.map_or(0, |value| hash(id, &value)));
-        true
-    }
-
-    /// Makes these the entries and names those that are not as before.
-    fn replace(&mut self, entries: impl Iterator<Item = (String, T)>) -> BTreeSet<String> {
-        let mut gone: BTreeSet<String> = self.entries.keys().cloned().collect();
-        let mut touched = BTreeSet::new();
-        for (id, value) in entries {
-            gone.remove(&id);
-            if self.set(&id, Some(value)) {
-                touched.insert(id);
-            }
-        }
-        for id in gone {
-            self.set(&id, None);
-            touched.insert(id);
-        }
-        touched
-    }
-
-    fn values(&self) -> BTreeMap<String, T> {
-        self.entries.iter().filter_map(|(id, value)| Some((id.clone(), read(value)?))).collect()
-    }
-
-    /// What these ids are now: present or gone.
-    fn pick(&self, ids: BTreeSet<&String>) -> (BTreeMap<String, T>, Vec<String>) {
-        let mut present = BTreeMap::new();
-        let mut gone = Vec::new();
-        for id in ids {
-            match self.entries.get(id).and_then(|value| read(value)) {
-                Some(value) => drop(present.insert(id.clone(), value)),
-                None => gone.push(id.clone()),
-            }
-        }
-        (present, gone)
-    }
-}
-
-/// What was written here is read.
-fn read<T: DeserializeOwned>(value: &[u8]) -> Option<T> {
-    serde_json::from_slice(value).ok()
-}
-
-/// SHA-256 of the length-prefixed id and the value's JSON, cut to 128 bits.
-fn hash(id: &str, value: &[u8]) -> u128 {
-    let mut hasher = Sha256::new();
-    hasher.update(id.len().to_le_bytes());
-    hasher.update(id.as_bytes());
-    hasher.update(value);
-    let digest = hasher.finalize();
-    digest.iter().take(16).fold(0, |hash, byte| (hash << 8) | u128::from(*byte))
 }
 
 #[cfg(test)]

@@ -64,6 +64,12 @@ impl ServerName {
             None => Hostname::parse(host).map(ServerName::Exact),
         }
     }
+
+    /// Whether it is the name of one host.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        matches!(self, ServerName::Exact(_))
+    }
 }
 
 impl fmt::Display for ServerName {
@@ -102,6 +108,13 @@ pub struct Server {
     pub prefers_its_ciphers: Option<bool>,
     /// In the order they are tried: the first match wins. A request that matches none gets 404.
     pub locations: Vec<Location>,
+}
+
+impl Server {
+    /// All names of it; its own is the first.
+    pub fn names<'a>(&'a self, own: &'a ServerName) -> impl Iterator<Item = &'a ServerName> {
+        std::iter::once(own).chain(&self.aliases)
+    }
 }
 
 /// One path rule of a server.

@@ -12,8 +12,7 @@ const ANY: &str = "any";
 
 /// The names that have a place of their own, in the order of the configuration.
 pub(crate) fn hosts(config: &Config) -> BTreeSet<&ServerName> {
-    let served =
-        config.servers.iter().flat_map(|(name, server)| std::iter::once(name).chain(&server.aliases));
+    let served = config.servers.iter().flat_map(|(name, server)| server.names(name));
     served.chain(config.tls.keys()).filter(|name| **name != ServerName::CatchAll).collect()
 }
 

@@ -104,7 +104,7 @@ impl<'a> ServerConf<'a> {
             is_default: *name == ServerName::CatchAll,
             proxy_protocol: config.edge.forwarded.proxy_protocol,
             http2: config.edge.http.http2,
-            names: std::iter::once(name).chain(&server.aliases).map(server_name).collect(),
+            names: server.names(name).map(server_name).collect(),
             clients: clients(host, scene),
             ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
             prefers_its_ciphers: server.prefers_its_ciphers,

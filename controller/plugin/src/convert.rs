@@ -108,8 +108,7 @@ pub(crate) fn exact_names<'a>(
     name: &'a ir::ServerName,
     server: &'a ir::Server,
 ) -> impl Iterator<Item = String> + 'a {
-    let names = std::iter::once(name).chain(&server.aliases);
-    names.filter(|name| matches!(name, ir::ServerName::Exact(_))).map(ToString::to_string)
+    server.names(name).filter(|name| name.is_exact()).map(ToString::to_string)
 }
 
 fn connections(limits: &ir::Limits) -> Option<wire::Connections> {

@@ -87,6 +87,7 @@ impl Log {
         let mut locations: BTreeSet<String> = was.into_keys().chain(is.keys().cloned()).collect();
         locations.retain(|id| self.locations.set(id, is.remove(id)));
         let backends = self.set_backends(now, changed_backends);
+        // All, when there are none yet, or some are there that nobody needs any more.
         let hosts = if self.names_hosts == self.hosts.ids().next().is_none() {
             self.all_hosts(now)
         } else {

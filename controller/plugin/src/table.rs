@@ -39,6 +39,8 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
     pub(crate) fn set(&mut self, id: &str, value: Option<T>) -> bool {
         // The wire types have string keys and plain values only: they always serialise.
         let value = value.map(|value| serde_json::to_vec(&value).unwrap_or_default().into_boxed_slice());
+        // What could not be read again would be missing from an answer without a word.
+        debug_assert!(value.iter().all(|value| read::<T>(value).is_some()), "{id}: {value:?}");
         if self.entries.get(id) == value.as_ref() {
             return false;
         }

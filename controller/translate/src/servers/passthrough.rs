@@ -28,7 +28,7 @@ impl Assembly<'_> {
         if !author.annotations.host.passthrough {
             return;
         }
-        if !matches!(name, ServerName::Exact(_)) {
+        if !name.is_exact() {
             let reason = format!("expected a host without a wildcard, got {:?}", name.to_string());
             self.report(&author.object).warn_as_before(FIELD, reason, ENDS_HERE);
             return;

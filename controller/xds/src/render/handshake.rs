@@ -39,13 +39,10 @@ fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerNam
         |name: &ServerName| matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host));
     let is_any_concerned =
         config.edge.tls.rejects_unknown || wildcards.values().any(|host| has_ciphers(host));
-    let mut names: Vec<_> = match is_any_concerned {
-        true => config
-            .servers
-            .iter()
-            .flat_map(|(name, server)| std::iter::once(name).chain(&server.aliases))
-            .collect(),
-        false => config.tls.keys().collect(),
+    let mut names: Vec<_> = if is_any_concerned {
+        config.servers.iter().flat_map(|(name, server)| server.names(name)).collect()
+    } else {
+        config.tls.keys().collect()
     };
     names.retain(|name| **name != ServerName::CatchAll && !is_passed(name));
     names.sort_unstable();

@@ -48,7 +48,7 @@ fn hosts_of<'a>(
     config: &'a Config,
     takes: fn(&ServerName) -> bool,
 ) -> impl Iterator<Item = VirtualHost> + use<'a> {
-    let names = std::iter::once(name).chain(&server.aliases).filter(move |name| takes(name));
+    let names = server.names(name).filter(move |name| takes(name));
     names.map(|name| host(name, server, config))
 }
 

@@ -45,7 +45,7 @@ impl Default for Scopes {
             servers: Shared::default(),
             edge: Edge::default(),
             of_all: RouteConfiguration::default(),
-            others: Table::of(|name| !is_exact(name), late),
+            others: Table::of(|name| !name.is_exact(), late),
             rendered: 0,
         }
     }
@@ -57,19 +57,16 @@ impl Scopes {
         let of_others = of_all(config);
         let of_all = RouteConfiguration { virtual_hosts: Vec::new(), ..of_others.clone() };
         for Changed { before, name, .. } in changed(&self.servers, &config.servers) {
-            let names = before.into_iter().flat_map(|server| exact_names(name, server));
-            names.for_each(|name| update.remove(ResourceType::Scope, &name.to_string()));
+            before.into_iter().for_each(|server| withdraw(name, server, update));
         }
         if self.edge != config.edge || self.of_all != of_all {
             self.servers.clear();
             self.edge = config.edge.clone();
             self.of_all = of_all;
         }
-        for Changed { name: server_name, now, .. } in changed(&self.servers, &config.servers) {
-            for (name, server) in now
-                .into_iter()
-                .flat_map(|server| exact_names(server_name, server).map(move |name| (name, server)))
-            {
+        for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
+            let Some(server) = now else { continue };
+            for name in server.names(name).filter(|name| name.is_exact()) {
                 self.rendered += 1;
                 let scope = self.scope(name, server, config);
                 update.set(ResourceType::Scope, &scope.name, scope.encode_to_vec());
@@ -81,8 +78,7 @@ impl Scopes {
 
     /// Publishes that there are none.
     pub(super) fn withdraw(&mut self, update: &mut Update) {
-        let names = self.servers.iter().flat_map(|(name, server)| exact_names(name, server));
-        names.for_each(|name| update.remove(ResourceType::Scope, &name.to_string()));
+        self.servers.iter().for_each(|(name, server)| withdraw(name, server, update));
         update.remove(ResourceType::Scope, OTHER_HOSTS);
         *self = Scopes::default();
     }
@@ -139,12 +135,9 @@ fn closed(mut host: VirtualHost) -> VirtualHost {
     host
 }
 
-fn is_exact(name: &ServerName) -> bool {
-    matches!(name, ServerName::Exact(_))
-}
-
-fn exact_names<'a>(name: &'a ServerName, server: &'a Server) -> impl Iterator<Item = &'a ServerName> {
-    std::iter::once(name).chain(&server.aliases).filter(|name| is_exact(name))
+fn withdraw(name: &ServerName, server: &Server, update: &mut Update) {
+    let exact = server.names(name).filter(|name| name.is_exact());
+    exact.for_each(|name| update.remove(ResourceType::Scope, &name.to_string()));
 }
 
 /// What holds for all hosts, and the virtual host that error services are asked by.

@@ -95,5 +95,5 @@ impl Table {
 }
 
 fn has_wildcard(name: &ServerName, server: &Server) -> bool {
-    std::iter::once(name).chain(&server.aliases).any(|name| matches!(name, ServerName::Wildcard(_)))
+    server.names(name).any(|name| matches!(name, ServerName::Wildcard(_)))
 }

@@ -58,6 +58,30 @@ pub(crate) struct Terms<'a> {
     pub(crate) transport: &'a Transport,
     pub(crate) balance: &'a Balance,
     pub(crate) attempts: NonZeroU8,
+    /// The location's requests go there. Copies and questions do not count, as in ingress-nginx.
+    pub(crate) routes: bool,
+}
+
+/// Precedence of what different objects want of one Service, the first that is there decides (R9 of the security rules).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Authority {
+    /// An Ingress of the Service's namespace that routes to it.
+    Namespace,
+    /// A flag, or a ConfigMap that a flag names.
+    Operator,
+    /// Whoever else refers to it: it is served with what the others say, or with the defaults.
+    None,
+}
+
+impl Authority {
+    fn over(origin: &Origin, usage: &Use, routes: bool) -> Self {
+        let is_own = |service: &ObjectKey| service.namespace == usage.object.key.namespace;
+        match origin {
+            _ if usage.object.kind != Kind::Ingress => Authority::Operator,
+            Origin::Service(service, _) if routes && is_own(service) => Authority::Namespace,
+            Origin::Service(..) | Origin::Outside(_) => Authority::None,
+        }
+    }
 }
 
 /// Where a backend's endpoints come from.
@@ -87,6 +111,7 @@ pub(crate) struct Named {
     pub(crate) transport: Transport,
     pub(crate) attempts: NonZeroU8,
     pub(crate) usage: Use,
+    pub(crate) authority: Authority,
 }
 
 /// Who names backends, in the order in which they are heard.
@@ -130,7 +155,8 @@ impl Uses {
 
     /// Notes that a backend is used and says its id.
     pub(crate) fn name(&mut self, origin: Origin, terms: Terms<'_>, usage: Use) -> BackendId {
-        let Terms { transport, balance, attempts } = terms;
+        let Terms { transport, balance, attempts, routes } = terms;
+        let authority = Authority::over(&origin, &usage, routes);
         let usual = match &origin {
             Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
             Origin::Outside(outside) => BackendId::outside(outside),
@@ -138,7 +164,8 @@ impl Uses {
         let id = if *transport == self.usual { usual } else { usual.variant(&label(transport)) };
         let (balance, transport) = (balance.clone(), transport.clone());
         let rank = self.rank();
-        self.named.push((rank, Named { id: id.clone(), origin, balance, transport, attempts, usage }));
+        let named = Named { id: id.clone(), origin, balance, transport, attempts, usage, authority };
+        self.named.push((rank, named));
         id
     }
 }

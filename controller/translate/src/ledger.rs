@@ -4,11 +4,12 @@
 //! Whatever is said about one port of a Service, however its pods are spoken to, stands on one page. When somebody says
 //! something else, only that page is settled again.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{BackendId, Canary};
 
-use crate::backends::{Named, Origin, Rank, Source};
+use crate::backends::{Authority, Named, Origin, Rank, Source};
 use crate::servers::{Offer, settle};
 use crate::{ObjectKey, Report};
 
@@ -146,21 +147,26 @@ fn source<'a>(sources: &'a [(BackendId, Source)], id: &BackendId) -> Option<&'a 
     sources.iter().find(|(other, _)| other == id).map(|(_, source)| source)
 }
 
-/// Whoever speaks to the pods, and how: the first decides how they are chosen, and the first that asks for sessions has
-/// them.
+/// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
+/// first that asks for sessions has them.
 fn sources(named: &BTreeMap<Rank, Box<Named>>) -> Box<[(BackendId, Source)]> {
-    let Some(first) = named.values().next() else { return Box::default() };
+    let Some(first) = named.values().min_by_key(|named| named.authority) else { return Box::default() };
     let mut balance = first.balance.clone();
-    balance.affinity = named.values().find_map(|named| named.balance.affinity.clone());
-    let mut sources: BTreeMap<BackendId, Source> = BTreeMap::new();
-    for Named { id, origin, transport, attempts, usage, .. } in named.values().map(AsRef::as_ref) {
+    let mut peers = named.values().filter(|named| named.authority == first.authority);
+    balance.affinity = peers.find_map(|named| named.balance.affinity.clone());
+    let mut sources: BTreeMap<BackendId, (Authority, Source)> = BTreeMap::new();
+    for Named { id, origin, transport, attempts, usage, authority, .. } in named.values().map(AsRef::as_ref) {
         let new = || {
             let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());
-            Source { origin, balance, transport, attempts: *attempts, uses: Vec::new() }
+            (*authority, Source { origin, balance, transport, attempts: *attempts, uses: Vec::new() })
         };
-        let source = sources.entry(id.clone()).or_insert_with(new);
-        source.attempts = source.attempts.max(*attempts);
+        let (highest, source) = sources.entry(id.clone()).or_insert_with(new);
+        match (*authority).cmp(highest) {
+            Ordering::Less => (*highest, source.attempts) = (*authority, *attempts),
+            Ordering::Equal => source.attempts = source.attempts.max(*attempts),
+            Ordering::Greater => {}
+        }
         source.uses.push(usage.clone());
     }
-    sources.into_iter().collect()
+    sources.into_iter().map(|(id, (_, source))| (id, source)).collect()
 }

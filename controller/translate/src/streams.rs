@@ -67,7 +67,7 @@ fn stream(target: Target<'_>, port: Port, globals: &Globals, uses: &mut Uses, us
     let transport = Transport { proxy_protocol: target.encode, ..globals.transport.clone() };
     // Envoy's own round robin: there is nothing of a request that one could look at.
     let (balance, attempts) = (Balance::default(), NonZeroU8::MIN);
-    let terms = Terms { transport: &transport, balance: &balance, attempts };
+    let terms = Terms { transport: &transport, balance: &balance, attempts, routes: false };
     let backend = uses.name(Origin::Service(target.service, port), terms, usage);
     let patience = globals.streams;
     Stream {

@@ -72,7 +72,7 @@ impl Assembly<'_> {
     ) -> BackendId {
         let annotations = &author.annotations;
         let attempts = annotations.policy.retries.attempts;
-        let terms = Terms { transport, balance: &annotations.backend.balance, attempts };
+        let terms = Terms { transport, balance: &annotations.backend.balance, attempts, routes: true };
         let as_canary = annotations.canary.is_some();
         let usage = Use { object: author.object.clone(), field, as_canary };
         self.uses.name(Origin::Service(service, port), terms, usage)
@@ -100,7 +100,7 @@ impl Assembly<'_> {
         };
         let transport = target.transport(self.globals.transport.connect_timeout);
         let attempts = self.globals.retries.attempts;
-        let terms = Terms { transport: &transport, balance: &self.globals.balance, attempts };
+        let terms = Terms { transport: &transport, balance: &self.globals.balance, attempts, routes: false };
         let field = format!("annotation {annotation}");
         let usage = Use { object: author.object.clone(), field, as_canary: false };
         self.uses.name(origin, terms, usage)

@@ -113,7 +113,7 @@ pub(crate) fn default_backend(options: &Options, globals: &Globals, uses: &mut U
     let object = ObjectRef { kind: Kind::Service, key: service.clone() };
     let usage = Use { object, field: "--default-backend-service".to_owned(), as_canary: false };
     let attempts = globals.retries.attempts;
-    let terms = Terms { transport: &globals.transport, balance: &globals.balance, attempts };
+    let terms = Terms { transport: &globals.transport, balance: &globals.balance, attempts, routes: true };
     Some(uses.name(Origin::Service(service, Port::First), terms, usage))
 }
 

@@ -99,6 +99,6 @@ fn leads(claim: &Claim) -> Option<&BackendId> {
 fn plain(id: &BackendId, claim: &Claim, uses: &mut Uses, usual: &Transport) -> Option<BackendId> {
     let is_it = |named: &&Named| named.id == *id && named.usage.object == claim.owner;
     let Named { origin, balance, usage, .. } = uses.named.iter().map(|(_, named)| named).find(is_it)?.clone();
-    let terms = Terms { transport: usual, balance: &balance, attempts: NonZeroU8::MIN };
+    let terms = Terms { transport: usual, balance: &balance, attempts: NonZeroU8::MIN, routes: true };
     Some(uses.name(origin, terms, Use { as_canary: false, ..usage }))
 }

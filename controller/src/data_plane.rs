@@ -17,6 +17,7 @@ use crate::metrics::Requests;
 use crate::nginx::{self, AccessLog, Certificates, Configurations, Nginx, Outcome, Owners, RequestLog};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
+use crate::tasks::Tasks;
 use crate::{binary, options};
 
 /// Where a data plane of our own finds us, in the run folder.
@@ -32,13 +33,19 @@ pub(crate) enum Child {
 
 impl Child {
     /// Finds the program and prepares its folder; nothing is started yet.
-    pub(crate) fn prepare(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Self> {
+    pub(crate) fn prepare(
+        args: &Run,
+        run_dir: &Path,
+        certificate: &Certificate,
+        tasks: &Tasks,
+    ) -> anyhow::Result<Self> {
         match args.data_plane {
             DataPlane::Envoy => {
                 let controller = ControllerAddress::Unix(run_dir.join(SOCKET));
-                Envoy::prepare(&args.child, &args.shutdown, run_dir, "envoy", controller).map(Child::Envoy)
+                let (flags, shutdown, tasks) = (&args.child, &args.shutdown, tasks.clone());
+                Envoy::prepare(flags, shutdown, run_dir, "envoy", controller, tasks).map(Child::Envoy)
             }
-            DataPlane::Nginx => prepare_nginx(args, run_dir, certificate),
+            DataPlane::Nginx => prepare_nginx(args, run_dir, certificate, tasks),
             DataPlane::None => Ok(Child::None),
         }
     }
@@ -61,11 +68,11 @@ impl Child {
     }
 
     /// Counts the requests that it tells of. Envoys tell of theirs themselves.
-    pub(crate) fn count_requests(&mut self, requests: Option<&Requests>) {
+    pub(crate) fn count_requests(&mut self, requests: Option<&Requests>, tasks: &Tasks) {
         if let Child::Nginx(nginx, _) = self
             && let Some((log, requests)) = nginx.requests.take().zip(requests)
         {
-            tokio::spawn(log.follow(requests.clone()));
+            tasks.spawn("request log", log.follow(requests.clone()));
         }
     }
 
@@ -76,11 +83,16 @@ impl Child {
         publisher: Publisher,
         outcome: Outcome,
         stopped: watch::Receiver<bool>,
+        tasks: &Tasks,
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
-            Child::Envoy(envoy) => (publisher, Some(tokio::spawn(envoy.supervise(stopped, announce(args))))),
+            Child::Envoy(envoy) => {
+                let supervisor = tasks.spawn("envoy supervisor", envoy.supervise(stopped, announce(args)));
+                (publisher, Some(supervisor))
+            }
             Child::Nginx(nginx, configurations) => {
-                let supervisor = tokio::spawn(nginx.supervise(stopped, outcome, announce(args)));
+                let supervisor = nginx.supervise(stopped, outcome, announce(args));
+                let supervisor = tasks.spawn("nginx supervisor", supervisor);
                 (publisher.with_nginx(*configurations), Some(supervisor))
             }
             Child::None => {
@@ -91,7 +103,12 @@ impl Child {
     }
 }
 
-fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyhow::Result<Child> {
+fn prepare_nginx(
+    args: &Run,
+    run_dir: &Path,
+    certificate: &Certificate,
+    tasks: &Tasks,
+) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
     let binary = binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?;
     let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
@@ -100,7 +117,7 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
     let counted = counted.transpose()?;
     let requests = counted.as_ref().map(|log| log.path().to_owned());
     let access_log = args.metrics.access_log.then(|| AccessLog::begin(&settings.folder)).transpose()?;
-    access_log.iter().for_each(AccessLog::follow);
+    access_log.iter().try_for_each(|log| log.follow(tasks))?;
     let files = access_log.as_ref().map(AccessLog::files);
     let settings = nginx::know(&binary, Settings { requests, access_log: files, ..settings });
     if let Engine::Kong { cache, .. } = &settings.engine {
@@ -121,12 +138,13 @@ fn prepare_nginx(args: &Run, run_dir: &Path, certificate: &Certificate) -> anyho
         certificates,
         requests: counted,
         access_log,
+        tasks: tasks.clone(),
     };
     Ok(Child::Nginx(Box::new(nginx), Box::new(configurations)))
 }
 
 /// What is said whenever a data plane has become ready to serve.
-fn announce(args: &Run) -> impl Fn() + Clone + Send + use<> {
+fn announce(args: &Run) -> impl Fn() + Send + Sync + use<> {
     let http = SocketAddr::new(args.listeners.bind_address, args.listeners.http_port);
     let https = SocketAddr::new(args.listeners.bind_address, args.listeners.https_port);
     move || info!("serving http on {http}, https on {https}")

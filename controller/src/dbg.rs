@@ -5,15 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use http_body_util::{BodyExt, Empty};
-use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper::{Method, StatusCode};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::args::{Backends, Certs, Dbg, DbgCommand, WaitShutdown};
+use crate::exchange::exchange;
 
 /// Nothing that we ask for takes longer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -67,7 +65,7 @@ async fn get(port: u16, path: &str) -> anyhow::Result<String> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let advice = "is a controller running here, and is --status-port its own?";
     let stream = TcpStream::connect(address).await.with_context(|| format!("{address}: {advice}"))?;
-    let (status, text) = exchange(stream, Method::GET, path).await?;
+    let (status, text) = ask(stream, Method::GET, path).await?;
     match status {
         StatusCode::OK => Ok(text),
         status => bail!("{address}{path}: {status}: {}", text.trim()),
@@ -82,7 +80,7 @@ pub(crate) fn wait_shutdown(args: &WaitShutdown) -> anyhow::Result<()> {
 async fn stop(socket: &Path) -> anyhow::Result<()> {
     let place = || format!("{}: is a controller running here?", socket.display());
     let stream = UnixStream::connect(socket).await.with_context(place)?;
-    let (status, text) = exchange(stream, Method::POST, "/stop").await?;
+    let (status, text) = ask(stream, Method::POST, "/stop").await?;
     if status != StatusCode::ACCEPTED {
         bail!("{}: {status}: {}", socket.display(), text.trim());
     }
@@ -93,24 +91,11 @@ async fn stop(socket: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn exchange<S>(stream: S, method: Method, path: &str) -> anyhow::Result<(StatusCode, String)>
+async fn ask<S>(stream: S, method: Method, path: &str) -> anyhow::Result<(StatusCode, String)>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let asked = async {
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(connection);
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "sluice")
-            .body(Empty::<Bytes>::new())
-            .context("request")?;
-        let response = sender.send_request(request).await?;
-        let status = response.status();
-        let body = response.into_body().collect().await?.to_bytes();
-        anyhow::Ok((status, String::from_utf8_lossy(&body).into_owned()))
-    };
+    let asked = exchange(stream, method, "sluice", path);
     tokio::time::timeout(TIMEOUT, asked).await.with_context(|| format!("{path}: no answer in {TIMEOUT:?}"))?
 }
 

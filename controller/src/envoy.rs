@@ -25,7 +25,8 @@ use tracing::info;
 use crate::args::RunEnvoy;
 use crate::run::{RunDir, Signals};
 use crate::supervise::Envoy;
-use crate::{envoy_admin, log};
+use crate::tasks::Tasks;
+use crate::{envoy_admin, log, serve};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
@@ -35,24 +36,34 @@ pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
 
 async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
+    let tasks = Tasks::default();
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
     let controller = controller(args, &run_dir.path)?;
-    let envoy = Envoy::prepare(&args.child, &args.shutdown, &run_dir.path, &args.node_id, controller)?;
+    let (flags, shutdown) = (&args.child, &args.shutdown);
+    let envoy = Envoy::prepare(flags, shutdown, &run_dir.path, &args.node_id, controller, tasks.clone())?;
     let (leave, leaving) = watch::channel(false);
     let health = Health { admin_socket: envoy.admin_socket().to_owned(), leaving };
-    serve_health(args, health).await?;
+    serve_health(args, health, &tasks).await?;
     let (stop, stopped) = watch::channel(false);
-    let envoy = tokio::spawn(envoy.supervise(stopped, || info!("envoy serves")));
+    let envoy = tasks.spawn("envoy supervisor", envoy.supervise(stopped, || info!("envoy serves")));
 
-    signals.wait().await;
+    let grace = tokio::select! {
+        () = signals.wait() => args.shutdown.shutdown_grace_period,
+        _ = tasks.failed() => 0,
+    };
     info!("stopping");
     // Whoever sends traffic here gets the grace period to notice; until then everything is served as before.
     leave.send(true).ok();
-    tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
+    tokio::time::sleep(Duration::from_secs(grace)).await;
+    tasks.stop();
     stop.send(true).ok();
-    let ended = envoy.await.context("supervisor");
+    // A task that panicked has said so.
+    envoy.await.ok();
+    if let Some(failure) = tasks.failure() {
+        return Err(failure.into());
+    }
     tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
-    ended
+    Ok(())
 }
 
 fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddress> {
@@ -80,7 +91,7 @@ impl Health {
     }
 }
 
-async fn serve_health(args: &RunEnvoy, health: Health) -> anyhow::Result<()> {
+async fn serve_health(args: &RunEnvoy, health: Health, tasks: &Tasks) -> anyhow::Result<()> {
     let router = Router::new()
         // That we answer is the answer: an Envoy that dies is started again without anybody's help.
         .route("/healthz", get(async || "ok\n"))
@@ -88,7 +99,7 @@ async fn serve_health(args: &RunEnvoy, health: Health) -> anyhow::Result<()> {
         .route("/metrics", get(metrics))
         .with_state(health);
     let listener = listen(args.healthz_host, args.healthz_port).await?;
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    tasks.spawn("healthz-port", serve::forever(listener, router));
     Ok(())
 }
 

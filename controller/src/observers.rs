@@ -12,6 +12,7 @@ use crate::args::Run;
 use crate::metrics::{self, Identity, Metrics};
 use crate::publish::Served;
 use crate::supervise::Envoy;
+use crate::tasks::Tasks;
 use crate::view::View;
 
 /// Our own socket for what changes something, in the run folder.
@@ -21,6 +22,7 @@ const ADMIN: &str = "admin.sock";
 pub(crate) struct LookedAt<'a> {
     pub(crate) view: &'a View,
     pub(crate) served: &'a Served,
+    pub(crate) tasks: &'a Tasks,
     pub(crate) envoy: Option<&'a Envoy>,
     pub(crate) probe: Probe,
     /// The certificate of hosts that have none of their own.
@@ -37,27 +39,30 @@ pub(crate) struct Observers {
 impl Observers {
     /// Starts answering probes, Prometheus and `sluice dbg`.
     pub(crate) async fn start(args: &Run, run_dir: &Path, at: LookedAt<'_>) -> anyhow::Result<Self> {
-        let LookedAt { view, served, envoy, probe, default_chain } = at;
+        let LookedAt { view, served, tasks, envoy, probe, default_chain } = at;
         let flags = &args.admin;
         let identity = Identity::of_this_pod(&args.translation.controller_class);
         let data_plane = metrics::DataPlane::new(envoy.map(Envoy::running))?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
         let metrics =
             Metrics::new(&identity, view.clone(), served.store.clone(), data_plane.clone(), counted)?;
-        let health = Health::new(view.clone(), probe, flags.health_check_timeout);
+        let progress = view.progress().clone();
+        let health = Health::new(tasks.clone(), progress, probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
         let local =
             Local { view: view.clone(), health: health.clone(), data_plane, default_chain, default_service };
         let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
-        admin::serve(flags, &socket, local, metrics.clone(), stop.clone()).await?;
+        admin::serve(flags, &socket, local, metrics.clone(), stop.clone(), tasks).await?;
         Ok(Observers { health, metrics, stop })
     }
 
     /// What data planes call: for their configuration, to learn who may come in, and to tell of requests when those are
     /// counted.
-    pub(crate) fn routes(&self, served: &Served) -> tonic::service::Routes {
-        let routes = served.guards.checks().beside(sluice_xds::routes(&served.store));
+    pub(crate) fn routes(&self, served: &Served, tasks: &Tasks) -> tonic::service::Routes {
+        let tasks = tasks.clone();
+        let spawn = move |session| drop(tasks.spawn_finite("xds session", session));
+        let routes = served.guards.checks().beside(sluice_xds::routes(&served.store, spawn));
         match self.metrics.requests().cloned() {
             Some(requests) => Requests::told_to(move |served| requests.take(served)).beside(routes),
             None => routes,
@@ -65,13 +70,19 @@ impl Observers {
     }
 
     /// Answers the API server, when the flags ask for it.
-    pub(crate) async fn judge(&self, args: &Run, view: &View, options: &Options) -> anyhow::Result<()> {
+    pub(crate) async fn judge(
+        &self,
+        args: &Run,
+        view: &View,
+        options: &Options,
+        tasks: &Tasks,
+    ) -> anyhow::Result<()> {
         let judge = Judge {
             view: view.clone(),
             options: Arc::new(options.clone()),
             rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect }),
             metrics: self.metrics.admission().clone(),
         };
-        admission::serve(&args.webhook, judge).await
+        admission::serve(&args.webhook, judge, tasks).await
     }
 }

@@ -8,6 +8,7 @@ use crate::cluster::{self, Cluster, Inbox};
 use crate::metrics::Election;
 use crate::reports::News;
 use crate::source::{Event, Files, kube};
+use crate::tasks::Tasks;
 
 /// What must stay for the source to be followed, and who wants to hear of reports.
 pub(crate) struct Source {
@@ -40,24 +41,26 @@ pub(crate) async fn follow(
     args: &Run,
     options: &Options,
     events: UnboundedSender<Vec<Event>>,
+    tasks: &Tasks,
 ) -> anyhow::Result<Source> {
     let folder = match of(args)? {
         Origin::Files(folder) => folder,
-        Origin::Kube => return follow_cluster(args, options, events).await,
+        Origin::Kube => return follow_cluster(args, options, events, tasks).await,
     };
-    Ok(Source { _files: Some(Files::follow(&folder, events)?), cluster: None, news: None })
+    Ok(Source { _files: Some(Files::follow(&folder, events, tasks)?), cluster: None, news: None })
 }
 
 async fn follow_cluster(
     args: &Run,
     options: &Options,
     events: UnboundedSender<Vec<Event>>,
+    tasks: &Tasks,
 ) -> anyhow::Result<Source> {
     let client = cluster::connect(&args.source).await?;
     let (sightings, sighted) = mpsc::unbounded_channel();
     let (news, heard) = mpsc::unbounded_channel();
     let inbox = Inbox { sightings: sighted, news: heard };
-    let cluster = Cluster::start(&client, &args.cluster, inbox)?;
+    let cluster = Cluster::start(&client, &args.cluster, inbox, tasks)?;
     let settings = kube::Settings {
         options: options.clone(),
         pod_weights: args.source.pod_weights,
@@ -65,6 +68,6 @@ async fn follow_cluster(
         always: options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect(),
     };
     let listeners = kube::Listeners { events, sightings, news: news.clone() };
-    kube::follow(client, settings, listeners).await?;
+    kube::follow(client, settings, listeners, tasks).await?;
     Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
 }

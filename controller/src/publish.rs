@@ -90,11 +90,13 @@ impl Publisher {
             let batch = tokio::select! {
                 batch = events.recv() => batch,
                 () = until(self.farewell.as_ref().map(|(at, _)| *at)) => {
+                    let _busy = self.view.progress().begin();
                     self.say_farewell();
                     continue;
                 }
             };
             let Some(batch) = batch else { return };
+            let _busy = self.view.progress().begin();
             self.take(batch, &mut pending);
             // What came meanwhile is published together: under churn this bounds the work, not the delay.
             while let Ok(more) = events.try_recv() {
@@ -139,7 +141,7 @@ impl Publisher {
             None if updated.backends.is_empty() => {}
             None => self.publish_endpoints(&updated).await,
         }
-        self.view.note_published();
+        self.view.progress().note_published();
         self.told.tell(&self.view.translation(), &self.unserved);
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use futures::future::OptionFuture;
 use sluice_translate::Options;
 use sluice_xds::{Certificate, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,11 +19,12 @@ use crate::data_plane::Child;
 use crate::guard::Guards;
 use crate::nginx::Outcome;
 use crate::observers::{LookedAt, Observers};
-use crate::origin;
+use crate::origin::{self, Source};
 use crate::poll::SharedLog;
 use crate::publish::{Publisher, Served};
 use crate::reports::Told;
 use crate::serve::{self, Address};
+use crate::tasks::Tasks;
 use crate::tls::ServerTls;
 use crate::view::View;
 use crate::{certificate, data_plane, log, options};
@@ -85,62 +87,91 @@ impl RunDir {
 
 async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
+    let tasks = Tasks::default();
+    let started = tokio::select! {
+        started = start(args, &tasks) => started?,
+        () = signals.wait() => return Ok(()),
+        failure = tasks.failed() => return Err(failure.into()),
+    };
+    let grace = tokio::select! {
+        () = signals.wait() => args.shutdown.shutdown_grace_period,
+        () = started.admin.stop.asked() => args.shutdown.shutdown_grace_period,
+        _ = tasks.failed() => 0,
+    };
+    info!("stopping");
+    started.admin.health.stop();
+    tokio::time::sleep(Duration::from_secs(grace)).await;
+    tasks.stop();
+    started.end().await;
+    match tasks.failure() {
+        Some(failure) => Err(failure.into()),
+        None => {
+            tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
+            Ok(())
+        }
+    }
+}
+
+/// A controller that runs.
+struct Started {
+    admin: Observers,
+    source: Source,
+    publisher: JoinHandle<()>,
+    data_plane: Option<JoinHandle<()>>,
+    /// Tells the data plane to drain and end.
+    stop: watch::Sender<bool>,
+    _run_dir: RunDir,
+}
+
+impl Started {
+    async fn end(self) {
+        self.stop.send(true).ok();
+        // A task that panicked has said so.
+        let drained = async { drop(OptionFuture::from(self.data_plane).await) };
+        // Addresses go out of the status while open requests end: neither waits for the other.
+        tokio::join!(self.source.leave(), drained);
+        self.publisher.abort();
+    }
+}
+
+async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
-    let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
-    let others = xds_port.into_iter().chain(args.admin.ports());
-    let class_is_implied = matches!(origin::of(args)?, Origin::Files(_));
-    let options = options::translation(&args.translation, &args.listeners, others);
-    let data_plane = Some(args.data_plane.serving());
-    let options = Options { class_is_implied, data_plane, ..options };
+    let options = translation_options(args)?;
     let certificate = certificate::self_signed()?;
     let default_chain = certificate.chain.clone();
     let settings = settings(args, certificate.clone())?;
-    let address = address(args, &run_dir.path)?;
-    let mut child = Child::prepare(args, &run_dir.path, &certificate)?;
+    let address = address(args, &run_dir.path, tasks)?;
+    let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks)?;
 
     let view = View::default();
     let (log, store, guards) = (SharedLog::new(), Store::new(), Guards::new(view.clone())?);
     let served = Served { log, store, guards };
     let (envoy, probe) = (child.envoy(), child.probe());
-    let looked_at = LookedAt { view: &view, served: &served, envoy, probe, default_chain };
+    let looked_at = LookedAt { view: &view, served: &served, tasks, envoy, probe, default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    serve::serve(&address, serve::router(&served, admin.routes(&served))).await?;
+    serve::serve(&address, serve::router(&served, admin.routes(&served, tasks)), tasks).await?;
     let (sender, events) = mpsc::unbounded_channel();
-    let source = tokio::select! {
-        source = origin::follow(args, &options, sender) => source?,
-        () = signals.wait() => return Ok(()),
-    };
+    let source = origin::follow(args, &options, sender, tasks).await?;
     let told = Told::also_to(source.news.clone());
     source.election().into_iter().for_each(|election| admin.metrics.follow_election(election));
-    admin.judge(args, &view, &options).await?;
-    child.count_requests(admin.metrics.requests());
+    admin.judge(args, &view, &options, tasks).await?;
+    child.count_requests(admin.metrics.requests(), tasks);
     let metrics = admin.metrics.controller().clone();
     let outcome = Outcome { metrics: metrics.clone(), news: source.news.clone() };
-    let publisher = Publisher::new(options, settings, served, view, metrics.clone(), told);
+    let publisher = Publisher::new(options, settings, served, view, metrics, told);
 
     let (stop, stopped) = watch::channel(false);
-    let (publisher, data_plane) = child.supervise(args, publisher, outcome, stopped);
-    let publisher = tokio::spawn(publisher.run(events));
-    tokio::select! {
-        () = signals.wait() => {}
-        () = admin.stop.asked() => {}
-    }
-    info!("stopping");
-    admin.health.stop();
-    tokio::time::sleep(Duration::from_secs(args.shutdown.shutdown_grace_period)).await;
-    stop.send(true).ok();
-    // Addresses go out of the status while open requests end: neither waits for the other.
-    let ((), drained) = tokio::join!(source.leave(), drained(data_plane));
-    publisher.abort();
-    tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
-    drained
+    let (publisher, data_plane) = child.supervise(args, publisher, outcome, stopped, tasks);
+    let publisher = tasks.spawn("publisher", publisher.run(events));
+    Ok(Started { admin, source, publisher, data_plane, stop, _run_dir: run_dir })
 }
 
-async fn drained(data_plane: Option<JoinHandle<()>>) -> anyhow::Result<()> {
-    match data_plane {
-        Some(data_plane) => data_plane.await.context("supervisor"),
-        None => Ok(()),
-    }
+fn translation_options(args: &Run) -> anyhow::Result<Options> {
+    let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
+    let others = xds_port.into_iter().chain(args.admin.ports());
+    let options = options::translation(&args.translation, &args.listeners, others);
+    let class_is_implied = matches!(origin::of(args)?, Origin::Files(_));
+    Ok(Options { class_is_implied, data_plane: Some(args.data_plane.serving()), ..options })
 }
 
 /// How Envoy's resources are rendered.
@@ -155,10 +186,12 @@ fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
 }
 
 /// Where data planes find us.
-fn address(args: &Run, run_dir: &Path) -> anyhow::Result<Address> {
+fn address(args: &Run, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Address> {
     Ok(match (args.data_plane, &args.xds_certificates) {
         (DataPlane::Envoy | DataPlane::Nginx, _) => Address::Unix(run_dir.join(data_plane::SOCKET)),
-        (DataPlane::None, Some(folder)) => Address::Tls(args.xds_address, ServerTls::follow(folder.clone())?),
+        (DataPlane::None, Some(folder)) => {
+            Address::Tls(args.xds_address, ServerTls::follow(folder.clone(), tasks)?)
+        }
         (DataPlane::None, None) => Address::Tcp(args.xds_address),
     })
 }

@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
+use axum::serve::Listener;
 use sluice_filter_config::LOG_PATH;
 use tokio::net::{TcpListener, UnixListener};
+use tracing::error;
 
 use crate::publish::Served;
+use crate::tasks::Tasks;
 use crate::tls::ServerTls;
 use crate::{guard, poll};
 
@@ -32,22 +35,32 @@ pub(crate) fn router(served: &Served, xds: tonic::service::Routes) -> Router {
 }
 
 /// Binds, then serves in the background for as long as the runtime lives.
-pub(crate) async fn serve(address: &Address, router: Router) -> anyhow::Result<()> {
+pub(crate) async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::Result<()> {
+    const NAME: &str = "data plane server";
     match address {
         Address::Unix(path) => {
-            let listener = bind_unix(path)?;
-            tokio::spawn(async move { axum::serve(listener, router).await });
+            tasks.spawn(NAME, forever(bind_unix(path)?, router));
         }
         Address::Tcp(address) => {
-            let listener = bind_tcp(*address).await?;
-            tokio::spawn(async move { axum::serve(listener, router).await });
+            tasks.spawn(NAME, forever(bind_tcp(*address).await?, router));
         }
         Address::Tls(address, tls) => {
-            let listener = tls.clone().listen(bind_tcp(*address).await?);
-            tokio::spawn(async move { axum::serve(listener, router).await });
+            let listener = tls.clone().listen(bind_tcp(*address).await?, tasks);
+            tasks.spawn(NAME, forever(listener, router));
         }
     }
     Ok(())
+}
+
+/// Answers on a listener. axum never ends by itself; its connections are tasks of its own, and a panic costs one of them.
+pub(crate) async fn forever<L>(listener: L, router: Router)
+where
+    L: Listener,
+    L::Addr: std::fmt::Debug,
+{
+    if let Err(error) = axum::serve(listener, router).await {
+        error!("no longer served: {error}");
+    }
 }
 
 async fn bind_tcp(address: SocketAddr) -> anyhow::Result<TcpListener> {

@@ -1,5 +1,6 @@
 //! Envoy as a child process: started, watched, started again, drained and stopped.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::args::{Child as Flags, Shutdown};
 use crate::restarts::Restarts;
+use crate::tasks::Tasks;
 use crate::{binary, envoy_admin};
 
 /// How often the admin interface is asked while something is awaited.
@@ -36,6 +38,7 @@ pub(crate) struct Envoy {
     drain_timeout: Duration,
     /// Where others read the process id; 0 while none runs.
     pid: Arc<AtomicU32>,
+    tasks: Tasks,
 }
 
 /// The Envoy that runs right now.
@@ -54,6 +57,7 @@ impl Envoy {
         run_dir: &Path,
         node_id: &str,
         controller: ControllerAddress,
+        tasks: Tasks,
     ) -> anyhow::Result<Self> {
         let admin_socket = run_dir.join("envoy-admin.sock");
         let bootstrap = run_dir.join("bootstrap.json");
@@ -72,6 +76,7 @@ impl Envoy {
             concurrency: flags.envoy_concurrency,
             drain_timeout: shutdown.drain_timeout,
             pid: Arc::default(),
+            tasks,
         })
     }
 
@@ -87,17 +92,13 @@ impl Envoy {
 
     /// Keeps an Envoy running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
     /// become ready to serve.
-    pub(crate) async fn supervise(
-        self,
-        mut stop: watch::Receiver<bool>,
-        live: impl Fn() + Clone + Send + 'static,
-    ) {
+    pub(crate) async fn supervise(self, mut stop: watch::Receiver<bool>, live: impl Fn() + Send + Sync) {
         let mut restarts = Restarts::of("envoy");
         while !*stop.borrow() {
             restarts.begin();
             match self.start() {
                 Ok(child) => {
-                    let Some(status) = self.outlived(child, &mut stop, live.clone()).await else { return };
+                    let Some(status) = self.outlived(child, &mut stop, &live).await else { return };
                     restarts.ended(status, &mut stop).await;
                 }
                 Err(error) => restarts.failed(&error, &mut stop).await,
@@ -110,14 +111,13 @@ impl Envoy {
         &self,
         mut child: Child,
         stop: &mut watch::Receiver<bool>,
-        live: impl Fn() + Send + 'static,
+        live: impl Fn(),
     ) -> Option<String> {
-        let announce = tokio::spawn(announce(self.admin_socket.clone(), live));
         let ended = tokio::select! {
             status = child.wait() => Some(status.map_or_else(|e| e.to_string(), |status| status.to_string())),
             _ = stop.wait_for(|stop| *stop) => None,
+            never = announce(&self.admin_socket, live) => match never {},
         };
-        announce.abort();
         self.pid.store(0, Ordering::Relaxed);
         if ended.is_none() {
             self.stop(child).await;
@@ -145,7 +145,7 @@ impl Envoy {
         let pid = child.id().unwrap_or_default();
         self.pid.store(pid, Ordering::Relaxed);
         info!("envoy started, pid {pid}");
-        child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
+        child.stderr.take().map(|stderr| self.tasks.spawn_finite("envoy log", pass_on(stderr)));
         Ok(child)
     }
 
@@ -214,15 +214,16 @@ fn terminate(child: &Child) {
     }
 }
 
-/// Waits until Envoy has its configuration and listens.
-async fn announce(admin_socket: PathBuf, live: impl Fn()) {
-    while !envoy_admin::call(&admin_socket, Method::GET, "/ready")
+/// Says once when Envoy has its configuration and listens.
+async fn announce(admin_socket: &Path, live: impl Fn()) -> Infallible {
+    while !envoy_admin::call(admin_socket, Method::GET, "/ready")
         .await
         .is_ok_and(|body| body.starts_with("LIVE"))
     {
         tokio::time::sleep(ASK).await;
     }
     live();
+    std::future::pending().await
 }
 
 /// Envoy's lines, in our log, at their level.

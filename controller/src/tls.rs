@@ -15,6 +15,7 @@ use axum::serve::Listener;
 use sluice_xds::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -24,6 +25,8 @@ use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 use tracing::{debug, info, warn};
+
+use crate::tasks::Tasks;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
 const LOOK: Duration = Duration::from_secs(5);
@@ -40,11 +43,11 @@ pub(crate) struct ServerTls {
 
 impl ServerTls {
     /// Reads the folder, then follows it for as long as somebody listens.
-    pub(crate) fn follow(folder: PathBuf) -> anyhow::Result<Self> {
+    pub(crate) fn follow(folder: PathBuf, tasks: &Tasks) -> anyhow::Result<Self> {
         let mut files = Files::read(&folder)?;
         let first = files.parse().with_context(|| folder.display().to_string())?;
         let (sender, current) = watch::channel(first);
-        tokio::spawn(async move {
+        tasks.spawn("xds certificates", async move {
             while !sender.is_closed() {
                 tokio::time::sleep(LOOK).await;
                 let found = Files::read(&folder);
@@ -68,15 +71,18 @@ impl ServerTls {
     }
 
     /// A listener of connections whose handshake is done: who dawdles over it keeps nobody else waiting.
-    pub(crate) fn listen(self, listener: TcpListener) -> TlsListener {
+    pub(crate) fn listen(self, listener: TcpListener, tasks: &Tasks) -> TlsListener {
         let address = listener.local_addr();
         let (sender, handshaken) = mpsc::channel(WAITING);
-        tokio::spawn(async move {
+        tasks.spawn("xds handshakes", async move {
             let mut listener = listener;
+            let mut handshakes = JoinSet::new();
             while !sender.is_closed() {
                 let (stream, peer) = Listener::accept(&mut listener).await;
                 let acceptor = TlsAcceptor::from(self.current.borrow().clone());
-                tokio::spawn(handshake(acceptor, stream, peer, sender.clone()));
+                handshakes.spawn(handshake(acceptor, stream, peer, sender.clone()));
+                // A panic has ended one connection.
+                while handshakes.try_join_next().is_some() {}
             }
         });
         TlsListener { address, handshaken }

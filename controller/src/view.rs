@@ -2,10 +2,11 @@
 //!
 //! The publisher is the only writer. Everything else reads for as long as it takes to answer one question.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use sluice_translate::{Resources, Translation};
+
+use crate::progress::Progress;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +16,7 @@ pub(crate) struct View(Arc<Shared>);
 struct Shared {
     resources: RwLock<Resources>,
     translation: RwLock<Translation>,
-    published: AtomicBool,
+    progress: Progress,
 }
 
 // A poisoned lock guards whole values: objects and translations are replaced one by one, each in one step.
@@ -30,9 +31,9 @@ impl View {
         self.0.translation.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anything has been published yet.
-    pub(crate) fn is_published(&self) -> bool {
-        self.0.published.load(Ordering::Acquire)
+    /// How the publisher gets on.
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.0.progress
     }
 
     pub(crate) fn resources_mut(&self) -> RwLockWriteGuard<'_, Resources> {
@@ -41,10 +42,5 @@ impl View {
 
     pub(crate) fn translation_mut(&self) -> RwLockWriteGuard<'_, Translation> {
         self.0.translation.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The data plane has been told of a first configuration.
-    pub(crate) fn note_published(&self) {
-        self.0.published.store(true, Ordering::Release);
     }
 }

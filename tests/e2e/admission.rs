@@ -16,12 +16,12 @@ use crate::site::{HOST, Site};
 const NAME: &str = "webhook.sluice.svc";
 
 /// A self-signed certificate in the two files that the flags name, as a mounted Secret has them.
-struct Certificate {
+pub(crate) struct Certificate {
     folder: tempfile::TempDir,
 }
 
 impl Certificate {
-    fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let certificate = Certificate { folder: tempfile::tempdir()? };
         certificate.renew()?;
         Ok(certificate)
@@ -41,6 +41,16 @@ impl Certificate {
     fn key(&self) -> PathBuf {
         self.folder.path().join("key")
     }
+
+    /// What a controller is told to serve the webhook here.
+    pub(crate) fn arguments(&self, port: &Port) -> Vec<String> {
+        let flags = [
+            ("--validating-webhook", port.addr().to_string()),
+            ("--validating-webhook-certificate", self.chain().display().to_string()),
+            ("--validating-webhook-key", self.key().display().to_string()),
+        ];
+        flags.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
+    }
 }
 
 struct Webhook {
@@ -52,13 +62,7 @@ struct Webhook {
 impl Webhook {
     async fn start(site: &Site) -> Result<Self> {
         let (port, certificate) = (Port::reserve()?, Certificate::new()?);
-        let arguments = [
-            ("--validating-webhook", port.addr().to_string()),
-            ("--validating-webhook-certificate", certificate.chain().display().to_string()),
-            ("--validating-webhook-key", certificate.key().display().to_string()),
-        ];
-        let arguments = arguments.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]).collect();
-        let sluice = Options::new(&site.manifests).arguments(arguments).start().await?;
+        let sluice = Options::new(&site.manifests).arguments(certificate.arguments(&port)).start().await?;
         Ok(Webhook { sluice, port, certificate })
     }
 

@@ -38,6 +38,7 @@ mod shutdown;
 mod site;
 mod sticky;
 mod streams;
+mod tasks;
 mod tracing;
 mod two_envoys;
 mod weights;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
@@ -310,6 +310,12 @@ impl Sluice {
         let process = &mut self.process;
         let ended = async || process.check().is_err().then_some(());
         wait::until("the controller to end", ended).await.map(drop)
+    }
+
+    /// Waits until it has ended by itself, and says how.
+    pub async fn exit_status(mut self) -> Result<ExitStatus> {
+        self.ended().await?;
+        self.process.stop()
     }
 
     /// Waits until a pod answers.

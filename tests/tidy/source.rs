@@ -85,6 +85,22 @@ fn tokio_and_kube_stay_where_they_belong() {
     none_uses(others, &["tokio::", "#[tokio"], "keep tokio in controller/src and controller/xds/src/serve");
 }
 
+/// A task that nobody watches is one that nobody misses. What a server starts for one connection is in a `JoinSet` of its own.
+#[test]
+fn every_task_of_the_controller_has_a_name_and_is_watched() {
+    let mut others: Vec<Source> = sources("controller");
+    let homes = others.extract_if(.., |source| source.path.starts_with("controller/src/tasks/")).count();
+    assert!(homes > 0, "adapt this test if they moved");
+    others.retain(|source| source.path.contains("/src/"));
+    let words =
+        ["tokio::spawn(", "task::spawn(", "spawn_local(", "thread::spawn(", "thread::Builder", "Handle::"];
+    // A watched thread joins it.
+    let joined = others.extract_if(.., |source| source.path == "controller/src/source/files.rs");
+    let joined: Vec<String> = joined.flat_map(|source| source.uses(&words)).collect();
+    assert!(matches!(joined.as_slice(), [line] if line.contains("self.looking = ")), "{joined:?}");
+    none_uses(others, &words, "start it with Tasks (controller/src/tasks)");
+}
+
 #[test]
 fn nothing_is_left_unfinished() {
     // In pieces, because this file is searched too.

@@ -10,7 +10,8 @@ use hyper::Method;
 use tokio::net::TcpStream;
 
 use crate::envoy_admin;
-use crate::view::View;
+use crate::progress::Progress;
+use crate::tasks::Tasks;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug)]
@@ -18,7 +19,8 @@ pub(crate) struct Health(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    view: View,
+    tasks: Tasks,
+    progress: Progress,
     data_plane: Probe,
     timeout: Duration,
     stopping: AtomicBool,
@@ -55,8 +57,8 @@ impl Probe {
 }
 
 impl Health {
-    pub(crate) fn new(view: View, data_plane: Probe, timeout: Duration) -> Self {
-        Health(Arc::new(Inner { view, data_plane, timeout, stopping: AtomicBool::new(false) }))
+    pub(crate) fn new(tasks: Tasks, progress: Progress, data_plane: Probe, timeout: Duration) -> Self {
+        Health(Arc::new(Inner { tasks, progress, data_plane, timeout, stopping: AtomicBool::new(false) }))
     }
 
     /// From here on nobody should send anything new here.
@@ -66,19 +68,28 @@ impl Health {
 
     /// Whether something has been published, ever.
     pub(crate) fn is_initialized(&self) -> bool {
-        self.0.view.is_published()
+        self.0.progress.is_published()
     }
 
-    /// Every check in order; the first that fails says why.
-    pub(crate) async fn check(&self) -> Result<(), String> {
+    /// Every check in order; the first that fails says why. Says how old the last publication is: where nothing changes
+    /// that may be long.
+    pub(crate) async fn check(&self) -> Result<Duration, String> {
         if self.0.stopping.load(Ordering::Relaxed) {
             return Err("stopping".to_owned());
         }
-        if !self.is_initialized() {
+        if let Some(failure) = self.0.tasks.failure() {
+            return Err(failure.to_string());
+        }
+        let Some(age) = self.0.progress.age() else {
             return Err("nothing has been published yet".to_owned());
+        };
+        if let Some(time) = self.0.progress.stuck() {
+            let (time, age) = (time.as_secs(), age.as_secs());
+            return Err(format!("publishing has taken {time} s so far; last publication {age} s ago"));
         }
         let asked = tokio::time::timeout(self.0.timeout, self.0.data_plane.ask()).await;
-        asked.unwrap_or_else(|_| Err(format!("the data plane did not answer in {:?}", self.0.timeout)))
+        asked.unwrap_or_else(|_| Err(format!("the data plane did not answer in {:?}", self.0.timeout)))?;
+        Ok(age)
     }
 }
 
@@ -86,22 +97,50 @@ impl Health {
 mod tests {
     use super::*;
 
+    fn health(probe: Probe) -> (Progress, Health) {
+        let progress = Progress::default();
+        (progress.clone(), Health::new(Tasks::default(), progress, probe, Duration::from_secs(1)))
+    }
+
     #[tokio::test]
     async fn health_comes_with_the_first_publication_and_goes_with_the_stop() {
-        let view = View::default();
-        let health = Health::new(view.clone(), Probe::Nobody, Duration::from_secs(1));
+        let (progress, health) = health(Probe::Nobody);
         assert_eq!(health.check().await.unwrap_err(), "nothing has been published yet");
-        view.note_published();
-        assert_eq!(health.check().await, Ok(()));
+        progress.note_published();
+        assert!(health.check().await.is_ok());
         health.stop();
         assert_eq!(health.check().await.unwrap_err(), "stopping");
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_publisher_is_healthy_for_ever_and_one_that_is_stuck_is_not() {
+        let (progress, health) = health(Probe::Nobody);
+        progress.note_published();
+        let day = Duration::from_secs(24 * 60 * 60);
+        tokio::time::advance(day).await;
+        assert_eq!(health.check().await, Ok(day));
+        let busy = progress.begin();
+        tokio::time::advance(day).await;
+        let said = health.check().await.unwrap_err();
+        assert_eq!(said, "publishing has taken 86400 s so far; last publication 172800 s ago");
+        drop(busy);
+        assert_eq!(health.check().await, Ok(day * 2));
+    }
+
+    #[tokio::test]
+    async fn a_controller_without_one_of_its_tasks_is_not_healthy() {
+        let (progress, tasks) = (Progress::default(), Tasks::default());
+        progress.note_published();
+        let health = Health::new(tasks.clone(), progress, Probe::Nobody, Duration::from_secs(1));
+        assert!(health.check().await.is_ok());
+        tasks.spawn("publisher", async {}).await.unwrap();
+        assert_eq!(health.check().await.unwrap_err(), "task \"publisher\" ended unexpectedly");
+    }
+
     #[tokio::test]
     async fn an_envoy_that_is_gone_is_not_healthy() {
-        let view = View::default();
-        view.note_published();
-        let health = Health::new(view, Probe::Envoy("/nowhere/envoy.sock".into()), Duration::from_secs(1));
+        let (progress, health) = health(Probe::Envoy("/nowhere/envoy.sock".into()));
+        progress.note_published();
         assert!(health.check().await.unwrap_err().starts_with("envoy is not ready"));
     }
 
@@ -109,13 +148,11 @@ mod tests {
     async fn an_nginx_is_healthy_while_it_runs_and_listens() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (pid, http) = (Arc::new(AtomicU32::new(0)), listener.local_addr().unwrap());
-        let view = View::default();
-        view.note_published();
-        let probe = Probe::Nginx { pid: Arc::clone(&pid), http };
-        let health = Health::new(view, probe, Duration::from_secs(1));
+        let (progress, health) = health(Probe::Nginx { pid: Arc::clone(&pid), http });
+        progress.note_published();
         assert_eq!(health.check().await.unwrap_err(), "nginx does not run");
         pid.store(1, Ordering::Relaxed);
-        assert_eq!(health.check().await, Ok(()));
+        assert!(health.check().await.is_ok());
         drop(listener);
         assert!(health.check().await.unwrap_err().starts_with("nginx does not serve"));
     }

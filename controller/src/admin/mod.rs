@@ -30,6 +30,7 @@ use tokio::net::TcpListener;
 use crate::args::AdminFlags;
 use crate::metrics::Metrics;
 use crate::serve;
+use crate::tasks::Tasks;
 
 /// Binds what the flags ask for, and serves in the background for as long as the runtime lives.
 pub(crate) async fn serve(
@@ -38,29 +39,35 @@ pub(crate) async fn serve(
     local: Local,
     metrics: Metrics,
     stop: Stop,
+    tasks: &Tasks,
 ) -> anyhow::Result<()> {
     let health_path = &flags.health_check_path;
     if flags.healthz_port != 0 {
         let host = flags.healthz_host.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let router = public::router(health_path, local.health.clone(), metrics);
-        listen(SocketAddr::new(host, flags.healthz_port), "--healthz-port", router).await?;
+        listen(SocketAddr::new(host, flags.healthz_port), "--healthz-port", router, tasks).await?;
     }
     let router = local::router(local, health_path);
     if flags.status_port != 0 {
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), flags.status_port);
-        listen(address, "--status-port", router.clone()).await?;
+        listen(address, "--status-port", router.clone(), tasks).await?;
     }
     let listener = serve::bind_unix(socket)?;
     let router = router.merge(control::router(stop));
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    tasks.spawn("admin socket", serve::forever(listener, router));
     Ok(())
 }
 
-async fn listen(address: SocketAddr, flag: &str, router: Router) -> anyhow::Result<()> {
+async fn listen(
+    address: SocketAddr,
+    flag: &'static str,
+    router: Router,
+    tasks: &Tasks,
+) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; choose another with {flag}"))?;
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    tasks.spawn(flag.trim_start_matches('-'), serve::forever(listener, router));
     Ok(())
 }
 

@@ -7,10 +7,12 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::metrics::DataPlane;
+use crate::tasks::Tasks;
 use crate::view::View;
 
 fn local(view: &View) -> Router {
-    let health = Health::new(view.clone(), Probe::Nobody, Duration::from_secs(1));
+    let progress = view.progress().clone();
+    let health = Health::new(Tasks::default(), progress, Probe::Nobody, Duration::from_secs(1));
     let data_plane = DataPlane::new(None).unwrap();
     let local = Local {
         view: view.clone(),
@@ -61,9 +63,10 @@ async fn a_load_balancer_is_initialized_by_the_first_publication() {
     let view = View::default();
     assert_eq!(ask(local(&view), "GET", "/is-dynamic-lb-initialized").await.0, 500);
     assert_eq!(ask(local(&view), "GET", "/healthz").await.0, 500);
-    view.note_published();
+    view.progress().note_published();
     assert_eq!(ask(local(&view), "GET", "/is-dynamic-lb-initialized").await, (200, "OK".to_owned()));
-    assert_eq!(ask(local(&view), "GET", "/healthz").await, (200, "ok".to_owned()));
+    let ok = "ok\nlast publication 0 s ago\n".to_owned();
+    assert_eq!(ask(local(&view), "GET", "/healthz").await, (200, ok));
 }
 
 #[tokio::test]

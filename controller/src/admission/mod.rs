@@ -28,6 +28,7 @@ use tracing::info;
 
 use crate::args::WebhookFlags;
 use crate::metrics;
+use crate::tasks::Tasks;
 use crate::view::View;
 use review::{Answer, Request, Review};
 use tls::Certificate;
@@ -51,7 +52,7 @@ pub(crate) struct Judge {
 }
 
 /// Serves in the background for as long as the runtime lives, when the flags ask for it.
-pub(crate) async fn serve(flags: &WebhookFlags, judge: Judge) -> anyhow::Result<()> {
+pub(crate) async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> anyhow::Result<()> {
     let Some(address) = &flags.validating_webhook else { return Ok(()) };
     let (Some(certificate), Some(key)) =
         (&flags.validating_webhook_certificate, &flags.validating_webhook_key)
@@ -60,14 +61,14 @@ pub(crate) async fn serve(flags: &WebhookFlags, judge: Judge) -> anyhow::Result<
             "--validating-webhook: expected --validating-webhook-certificate and --validating-webhook-key"
         );
     };
-    let certificate = Certificate::follow(certificate, key)?;
+    let certificate = Certificate::follow(certificate, key, tasks)?;
     let address = address.as_str();
     let listener = tokio::net::TcpListener::bind(
         address.strip_prefix(':').map_or_else(|| address.to_owned(), |port| format!("[::]:{port}")),
     );
     let listener = listener.await.with_context(|| format!("--validating-webhook {address}"))?;
     info!("admission is served on {address}");
-    tokio::spawn(tls::serve(listener, certificate, router(judge)));
+    tasks.spawn("admission server", tls::serve(listener, certificate, router(judge)));
     Ok(())
 }
 
@@ -78,7 +79,7 @@ fn router(judge: Judge) -> Router {
 
 async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Body) -> Response {
     let started = Instant::now();
-    if !judge.view.is_published() {
+    if !judge.view.progress().is_published() {
         // What conflicts with it may not have been read yet.
         return (StatusCode::SERVICE_UNAVAILABLE, "the cluster has not been read yet\n").into_response();
     }

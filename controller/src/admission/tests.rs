@@ -7,7 +7,7 @@ use crate::metrics::{DataPlane, Identity, Metrics};
 
 fn judge() -> Judge {
     let view = View::default();
-    view.note_published();
+    view.progress().note_published();
     let data_plane = DataPlane::new(None).unwrap();
     let store = sluice_xds::Store::new();
     let metrics = Metrics::new(&Identity::default(), view.clone(), store, data_plane, None).unwrap();

@@ -14,12 +14,15 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tracing::{debug, info, warn};
+
+use crate::tasks::Tasks;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
 const LOOK: Duration = Duration::from_secs(1);
@@ -36,11 +39,11 @@ pub(super) struct Certificate {
 
 impl Certificate {
     /// Reads the files, then follows them for as long as somebody listens.
-    pub(super) fn follow(certificate: &Path, key: &Path) -> anyhow::Result<Self> {
+    pub(super) fn follow(certificate: &Path, key: &Path, tasks: &Tasks) -> anyhow::Result<Self> {
         let paths = [certificate.to_owned(), key.to_owned()];
         let mut files = read(&paths)?;
         let (sender, current) = watch::channel(parse(&files)?);
-        tokio::spawn(async move {
+        tasks.spawn("admission certificate", async move {
             while !sender.is_closed() {
                 tokio::time::sleep(LOOK).await;
                 let found = match read(&paths) {
@@ -84,10 +87,11 @@ fn parse([certificate, key]: &Files) -> anyhow::Result<Arc<ServerConfig>> {
 
 /// Serves until the runtime ends.
 pub(super) async fn serve(listener: TcpListener, certificate: Certificate, router: Router) {
-    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let turns = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut connections = JoinSet::new();
     loop {
         // The semaphore is never closed.
-        let Ok(turn) = Arc::clone(&connections).acquire_owned().await else { return };
+        let Ok(turn) = Arc::clone(&turns).acquire_owned().await else { return };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -99,12 +103,14 @@ pub(super) async fn serve(listener: TcpListener, certificate: Certificate, route
         };
         let acceptor = TlsAcceptor::from(certificate.current.borrow().clone());
         let router = router.clone();
-        tokio::spawn(async move {
+        connections.spawn(async move {
             if let Err(error) = connection(stream, acceptor, router).await {
                 debug!("admission: {error:#}");
             }
             drop(turn);
         });
+        // A panic has ended one connection.
+        while connections.try_join_next().is_some() {}
     }
 }
 

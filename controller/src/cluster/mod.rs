@@ -29,6 +29,7 @@ use crate::args::ClusterArgs;
 use crate::metrics::Election;
 use crate::reports::News;
 use crate::source::kube::Sighting;
+use crate::tasks::Tasks;
 
 pub(crate) use connect::{connect, is_in_cluster, read as read_kubeconfig};
 pub(crate) use identity::Identity;
@@ -59,9 +60,12 @@ struct Task {
 }
 
 impl Task {
-    fn spawn<F: Future<Output = ()> + Send + 'static>(run: impl FnOnce(CancellationToken) -> F) -> Self {
+    fn spawn<F>(tasks: &Tasks, name: &'static str, run: impl FnOnce(CancellationToken) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
         let stop = CancellationToken::new();
-        Task { handle: tokio::spawn(run(stop.clone())), stop }
+        Task { handle: tasks.spawn(name, run(stop.clone())), stop }
     }
 
     async fn end(self) {
@@ -73,18 +77,23 @@ impl Task {
 
 impl Cluster {
     /// Starts the election and the writers.
-    pub(crate) fn start(client: &Client, flags: &ClusterArgs, inbox: Inbox) -> anyhow::Result<Self> {
+    pub(crate) fn start(
+        client: &Client,
+        flags: &ClusterArgs,
+        inbox: Inbox,
+        tasks: &Tasks,
+    ) -> anyhow::Result<Self> {
         let identity = Identity::find(client)?;
         info!("we are {}/{}", identity.namespace, identity.pod);
         let (always, everybody) = watch::channel(true);
-        let (election, leads) = match elect(client, flags, &identity) {
+        let (election, leads) = match elect(client, flags, &identity, tasks) {
             Some((election, leads)) => (Some(election), leads),
             None => (None, everybody),
         };
         let name = flags.election_id.clone();
         let election_of_ours = election.is_some().then(|| Election { name, leads: leads.clone() });
         let recorder = events::Recorder::new(client.clone(), identity.clone(), leads.clone());
-        tokio::spawn(recorder.run(inbox.news));
+        tasks.spawn("event recorder", recorder.run(inbox.news));
         // As ingress-nginx: without an election nobody writes status, because everybody would.
         let writer = (flags.update_status && election.is_some()).then(|| {
             let settings = status::Settings {
@@ -93,7 +102,7 @@ impl Cluster {
                 clear_on_shutdown: flags.update_status_on_shutdown,
             };
             let writer = status::Writer::new(client.clone(), identity, settings, leads);
-            Task::spawn(|stop| writer.run(inbox.sightings, stop))
+            Task::spawn(tasks, "status writer", |stop| writer.run(inbox.sightings, stop))
         });
         Ok(Cluster { election, writer, leads: election_of_ours, _always: always })
     }
@@ -106,14 +115,19 @@ impl Cluster {
     }
 }
 
-fn elect(client: &Client, flags: &ClusterArgs, identity: &Identity) -> Option<(Task, watch::Receiver<bool>)> {
+fn elect(
+    client: &Client,
+    flags: &ClusterArgs,
+    identity: &Identity,
+    tasks: &Tasks,
+) -> Option<(Task, watch::Receiver<bool>)> {
     if flags.disable_leader_election {
         info!("no leader election: no status is written, and every replica writes Events");
         return None;
     }
     let times = lease::Times::new(flags.election_ttl);
     let (candidate, leads) = lease::Candidate::new(client.clone(), &flags.election_id, identity, times);
-    Some((Task::spawn(|stop| candidate.run(stop)), leads))
+    Some((Task::spawn(tasks, "leader election", |stop| candidate.run(stop)), leads))
 }
 
 fn publish(flags: &ClusterArgs) -> addresses::Publish {

@@ -1,10 +1,12 @@
 //! One question: the request that a service gets, and what it says.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use futures::future::{Either, select};
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
@@ -90,11 +92,11 @@ async fn exchange(
     };
     let stream = dial::dial(&addresses, place.tls.then(|| place.host.as_str())).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
-    let connection = tokio::spawn(connection);
-    let answer = sender.send_request(request).await;
-    // What it says beside its head is for nobody.
-    connection.abort();
-    let answer = answer?;
+    // What it says beside its head is for nobody: the connection ends with the answer.
+    let answer = match select(pin!(sender.send_request(request)), pin!(connection)).await {
+        Either::Left((answer, _)) => answer?,
+        Either::Right((_, answer)) => answer.await?,
+    };
     let headers = answer.headers().iter();
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));

@@ -10,6 +10,7 @@ use crate::args::SourceArgs;
 use crate::cluster;
 use crate::reports::News;
 use crate::source::{Event, Problem, kube};
+use crate::tasks::Tasks;
 
 /// Everything that the controller would hear of, until it has heard all.
 pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {
@@ -28,8 +29,13 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
             namespace_selector,
             always,
         };
-        kube::follow(client, settings, kube::Listeners { events, sightings, news }).await?;
-        let mut events = until_ready(heard).await;
+        let listeners = kube::Listeners { events, sightings, news };
+        let tasks = Tasks::default();
+        kube::follow(client, settings, listeners, &tasks).await?;
+        let mut events = tokio::select! {
+            events = until_ready(heard) => events,
+            failure = tasks.failed() => return Err(failure.into()),
+        };
         events.extend(unreadable(reported));
         Ok(events)
     })

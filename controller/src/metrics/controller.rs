@@ -107,7 +107,7 @@ impl Controller {
         let families = &self.0;
         let _alone = families.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let refused = families.refused.load(Ordering::Acquire);
-        let accepted = view.is_published() && !refused && store.refusals().is_empty();
+        let accepted = view.progress().is_published() && !refused && store.refusals().is_empty();
         families.last_successful.set(f64::from(u8::from(accepted)));
         families.errors.inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
         families.orphan_ingress.reset();

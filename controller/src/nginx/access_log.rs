@@ -12,6 +12,7 @@ use sluice_nginx::AccessLog as Files;
 use tracing::warn;
 
 use super::tail::Tail;
+use crate::tasks::Tasks;
 
 /// How often it is looked for more. Workers write once a second.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -41,14 +42,14 @@ impl AccessLog {
     }
 
     /// Passes lines on until the process ends, on a thread of its own: whoever reads them may be slow.
-    pub(crate) fn follow(&self) {
+    pub(crate) fn follow(&self, tasks: &Tasks) -> anyhow::Result<()> {
         let log = self.clone();
-        std::thread::spawn(move || {
+        tasks.spawn_thread("access log", move || {
             loop {
                 std::thread::sleep(PERIOD);
                 log.pass_on();
             }
-        });
+        })
     }
 
     /// Passes on what is there. When nginx has ended, that is all there is.

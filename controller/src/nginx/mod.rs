@@ -9,9 +9,11 @@ mod reload;
 mod requests;
 mod tail;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,6 +36,7 @@ pub(crate) use requests::RequestLog;
 
 use crate::admin::Probe;
 use crate::restarts::Restarts;
+use crate::tasks::Tasks;
 
 /// Changes that come so close together are one reload: each makes new worker processes.
 const DEBOUNCE: Duration = Duration::from_millis(100);
@@ -72,6 +75,7 @@ pub(crate) struct Nginx {
     pub(crate) requests: Option<RequestLog>,
     /// What it writes down for people, if they want that.
     pub(crate) access_log: Option<AccessLog>,
+    pub(crate) tasks: Tasks,
 }
 
 impl Nginx {
@@ -86,7 +90,7 @@ impl Nginx {
         mut self,
         mut stop: watch::Receiver<bool>,
         outcome: Outcome,
-        live: impl Fn() + Clone + Send + 'static,
+        live: impl Fn() + Send + Sync,
     ) {
         let mut restarts = Restarts::of("nginx");
         // Without a good configuration there is nothing to start.
@@ -99,7 +103,7 @@ impl Nginx {
             restarts.begin();
             match self.start() {
                 Ok(child) => {
-                    let outlived = self.outlived(child, &mut stop, &outcome, live.clone());
+                    let outlived = self.outlived(child, &mut stop, &outcome, &live);
                     let Some(status) = outlived.await else { return };
                     restarts.ended(status, &mut stop).await;
                 }
@@ -133,7 +137,8 @@ impl Nginx {
             outcome.refused();
             return None;
         }
-        tokio::spawn(forget(self.certificates.clone(), Arc::clone(&latest)));
+        let forget = forget(self.certificates.clone(), Arc::clone(&latest));
+        self.tasks.spawn_finite("nginx certificates", forget);
         Some(latest)
     }
 
@@ -143,9 +148,9 @@ impl Nginx {
         mut child: Child,
         stop: &mut watch::Receiver<bool>,
         outcome: &Outcome,
-        live: impl Fn() + Send + 'static,
+        live: impl Fn(),
     ) -> Option<String> {
-        let announce = tokio::spawn(announce(self.http, live));
+        let mut announce = pin!(announce(self.http, live));
         let group = pid(&child);
         let status =
             |status: io::Result<ExitStatus>| status.map_or_else(|e| e.to_string(), |s| s.to_string());
@@ -155,6 +160,7 @@ impl Nginx {
                 ended = child.wait() => break Some(status(ended)),
                 () = to_stop => break None,
                 Ok(()) = self.configurations.changed() => {}
+                never = &mut announce => match never {},
             }
             let Some(adopted) = self.adopt_latest(outcome).await else { continue };
             let to_stop = told(stop);
@@ -164,7 +170,6 @@ impl Nginx {
                 () = to_stop => break None,
             }
         };
-        announce.abort();
         self.pid.store(0, Ordering::Relaxed);
         match ended {
             None => self.stop(child).await,
@@ -189,7 +194,7 @@ impl Nginx {
         let pid = child.id().unwrap_or_default();
         self.pid.store(pid, Ordering::Relaxed);
         info!("nginx started, pid {pid}");
-        child.stderr.take().map(|stderr| tokio::spawn(pass_on(stderr)));
+        child.stderr.take().map(|stderr| self.tasks.spawn_finite("nginx log", pass_on(stderr)));
         Ok(child)
     }
 
@@ -253,12 +258,13 @@ fn end_orphans(group: Option<Pid>) {
     group.map(|group| kill_process_group(group, Signal::KILL));
 }
 
-/// Waits until nginx listens.
-async fn announce(http: SocketAddr, live: impl Fn()) {
+/// Says once when nginx listens.
+async fn announce(http: SocketAddr, live: impl Fn()) -> Infallible {
     while TcpStream::connect(reachable(http)).await.is_err() {
         tokio::time::sleep(ASK).await;
     }
     live();
+    std::future::pending().await
 }
 
 /// Everywhere is also here.

@@ -22,6 +22,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::folder::{self, Fingerprint, Manifests};
 use super::{Event, Problem, documents};
+use crate::tasks::Tasks;
 
 /// A file that is written in place is read when nothing has been written for this long.
 const SETTLE: Duration = Duration::from_millis(20);
@@ -52,7 +53,11 @@ pub struct Files {
 
 impl Files {
     /// Follows a folder on a thread of its own; fails when the folder cannot be read or watched now.
-    pub fn follow(folder: &Path, events: UnboundedSender<Vec<Event>>) -> anyhow::Result<Self> {
+    pub(crate) fn follow(
+        folder: &Path,
+        events: UnboundedSender<Vec<Event>>,
+        tasks: &Tasks,
+    ) -> anyhow::Result<Self> {
         let (sender, paths) = mpsc::channel();
         // The watch comes before the first look, so that nothing falls between the two.
         let mut watcher = notify::recommended_watcher(move |event| drop(sender.send(event)))?;
@@ -71,10 +76,7 @@ impl Files {
             looking: None,
         };
         events.send(first).ok();
-        std::thread::Builder::new()
-            .name("manifests".to_owned())
-            .spawn(move || follower.run(&paths, &events))
-            .context("cannot start a thread")?;
+        tasks.spawn_thread("manifests", move || follower.run(&paths, &events))?;
         Ok(Files { _watcher: watcher })
     }
 }

@@ -22,7 +22,7 @@ pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
 pub use render::{Discovery, Routes};
 pub use resource::{Name, ResourceType};
 pub use serve::{Changes, Check, Checks, Verdict};
-pub use serve::{Generation, Refusal, Request, Requests, Stats, Store, routes};
+pub use serve::{Generation, Refusal, Request, Requests, Session, Stats, Store, routes};
 pub use settings::{
     BACKEND_HEADER, CONTROLLER_CLUSTER, COOKIE_HEADER, Certificate, ENDPOINT_HEADER, FilterCode, Https,
     MOST_COOKIES, SCOPES_FROM, Settings,

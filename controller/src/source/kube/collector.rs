@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kube::Client;
 use sluice_translate::{Kind, Object, ObjectKey, ObjectRef};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -39,16 +38,10 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(
-        client: Client,
-        settings: Settings,
-        scopes: Scopes,
-        sender: mpsc::Sender<Heard>,
-        listeners: Listeners,
-    ) -> Self {
+    pub(super) fn new(fetcher: Fetcher, settings: Settings, scopes: Scopes, listeners: Listeners) -> Self {
         Collector {
             scopes,
-            fetcher: Fetcher::new(client, sender),
+            fetcher,
             always: settings.always,
             ingresses: Ingresses::new(settings.options),
             named: Named::default(),

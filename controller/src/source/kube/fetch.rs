@@ -6,10 +6,12 @@ use std::time::Duration;
 use kube::{Api, Client};
 use tokio::sync::{Semaphore, mpsc};
 
+use super::named::described;
 use super::patience::TIMEOUT;
 use super::raw::{Whole, resource};
 use super::references::Name;
 use super::scopes::Heard;
+use crate::tasks::Tasks;
 
 /// Reads at the same time. The API server's priority and fairness would queue more.
 const AT_ONCE: usize = 16;
@@ -29,21 +31,26 @@ pub(super) struct Fetcher {
     client: Client,
     sender: mpsc::Sender<Heard>,
     places: Arc<Semaphore>,
+    tasks: Tasks,
 }
 
 impl Fetcher {
-    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>) -> Self {
-        Fetcher { client, sender, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>, tasks: Tasks) -> Self {
+        Fetcher { client, sender, places: Arc::new(Semaphore::new(AT_ONCE)), tasks }
     }
 
     /// Reads it now.
     pub(super) fn read(&self, name: Name) {
-        tokio::spawn(self.clone().fetch(name, Duration::ZERO));
+        self.start(name, Duration::ZERO);
     }
 
     /// Reads it again after a failure.
     pub(super) fn read_later(&self, name: Name) {
-        tokio::spawn(self.clone().fetch(name, AGAIN));
+        self.start(name, AGAIN);
+    }
+
+    fn start(&self, name: Name, wait: Duration) {
+        self.tasks.spawn_finite(format!("read of {}", described(&name)), self.clone().fetch(name, wait));
     }
 
     async fn fetch(self, name: Name, wait: Duration) {

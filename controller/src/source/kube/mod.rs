@@ -34,7 +34,9 @@ use tracing::warn;
 
 use super::Event;
 use crate::reports::News;
+use crate::tasks::Tasks;
 use collector::Collector;
+use fetch::Fetcher;
 use patience::patiently;
 use scopes::Scopes;
 
@@ -66,12 +68,17 @@ pub(crate) struct Listeners {
 }
 
 /// Follows a cluster until the runtime ends. Waits for an API server that is away; fails when it may not be asked.
-pub(crate) async fn follow(client: Client, settings: Settings, listeners: Listeners) -> anyhow::Result<()> {
+pub(crate) async fn follow(
+    client: Client,
+    settings: Settings,
+    listeners: Listeners,
+    tasks: &Tasks,
+) -> anyhow::Result<()> {
     if let Some(namespace) = &settings.options.watch_namespace {
         must_exist(&client, namespace).await?;
     }
     let (sender, inbox) = mpsc::channel(1024);
-    let mut scopes = Scopes::new(client.clone(), sender.clone(), settings.pod_weights);
+    let mut scopes = Scopes::new(client.clone(), sender.clone(), settings.pod_weights, tasks.clone());
     let classes = classes_are_readable(&client).await?;
     if classes {
         scopes.watch_cluster(Kind::IngressClass);
@@ -84,8 +91,9 @@ pub(crate) async fn follow(client: Client, settings: Settings, listeners: Listen
     for (kind, key) in &settings.always {
         scopes.watch_one(*kind, key);
     }
-    let collector = Collector::new(client, settings, scopes, sender, listeners);
-    tokio::spawn(collector.run(inbox, classes));
+    let fetcher = Fetcher::new(client, sender, tasks.clone());
+    let collector = Collector::new(fetcher, settings, scopes, listeners);
+    tasks.spawn("cluster objects", collector.run(inbox, classes));
     Ok(())
 }
 

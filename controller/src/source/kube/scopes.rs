@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::watch::{News, Scope, watch};
+use crate::tasks::Tasks;
 
 /// What is read whole, and what is read only when it is named.
 const WHOLE: [Kind; 3] = [Kind::EndpointSlice, Kind::Ingress, Kind::Service];
@@ -34,11 +35,13 @@ pub(super) struct Scopes {
     listing: BTreeSet<WatchId>,
     /// What ends the watches of a namespace that was selected.
     selected: BTreeMap<String, CancellationToken>,
+    tasks: Tasks,
 }
 
 impl Scopes {
-    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>, pods: bool) -> Self {
-        Scopes { client, sender, next: 0, pods, listing: BTreeSet::new(), selected: BTreeMap::new() }
+    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>, pods: bool, tasks: Tasks) -> Self {
+        let (listing, selected) = (BTreeSet::new(), BTreeMap::new());
+        Scopes { client, sender, next: 0, pods, listing, selected, tasks }
     }
 
     /// Whether every watch has said what was there at first.
@@ -107,16 +110,16 @@ impl Scopes {
 
     fn watch_whole(&mut self, scope: Scope, stop: CancellationToken) {
         let (id, kind, client, sender) = self.start(&scope);
-        tokio::spawn(watch(client, scope, stop, async move |news| {
-            sender.send(Heard::Whole(id, kind, news)).await.is_ok()
-        }));
+        let name = format!("watch of {scope}");
+        let tell = async move |news| sender.send(Heard::Whole(id, kind, news)).await.is_ok();
+        self.tasks.spawn_finite(name, watch(client, scope, stop, tell));
     }
 
     fn watch_head(&mut self, scope: Scope, stop: CancellationToken) {
         let (id, kind, client, sender) = self.start(&scope);
-        tokio::spawn(watch(client, scope, stop, async move |news| {
-            sender.send(Heard::Head(id, kind, news)).await.is_ok()
-        }));
+        let name = format!("watch of {scope}");
+        let tell = async move |news| sender.send(Heard::Head(id, kind, news)).await.is_ok();
+        self.tasks.spawn_finite(name, watch(client, scope, stop, tell));
     }
 
     fn start(&mut self, scope: &Scope) -> (WatchId, Kind, Client, mpsc::Sender<Heard>) {

@@ -27,5 +27,5 @@ pub use checks::{Changes, Check, Checks, Verdict};
 pub use contents::Generation;
 pub use refusal::Refusal;
 pub use requests::{Request, Requests};
-pub use service::routes;
+pub use service::{Session, routes};
 pub use store::{Stats, Store};

@@ -10,6 +10,8 @@ use envoy_types::pb::envoy::service::discovery::v3::aggregated_discovery_service
 use envoy_types::pb::envoy::service::discovery::v3::{
     DeltaDiscoveryRequest, DeltaDiscoveryResponse, DiscoveryRequest, DiscoveryResponse,
 };
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use futures::stream::Empty;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -29,20 +31,23 @@ const WAITING: usize = 8;
 /// A client that reconnects lists all that it has; 100,000 resources are about 10 MB.
 const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
 
-/// The service over a store, to be mounted in a router.
+/// One stream, from its first request to its end.
+pub type Session = BoxFuture<'static, ()>;
+
+/// The service over a store, to be mounted in a router. `spawn` starts a session: it takes as long as a client is there.
 #[must_use]
-pub fn routes(store: &Store) -> Routes {
-    let server = AggregatedDiscoveryServiceServer::new(Service { store: store.clone() });
+pub fn routes(store: &Store, spawn: impl Fn(Session) + Send + Sync + 'static) -> Routes {
+    let server = AggregatedDiscoveryServiceServer::new(Service { store: store.clone(), spawn });
     Routes::new(server.max_decoding_message_size(LARGEST_REQUEST))
 }
 
-#[derive(Debug)]
-struct Service {
+struct Service<S> {
     store: Store,
+    spawn: S,
 }
 
 #[tonic::async_trait]
-impl AggregatedDiscoveryService for Service {
+impl<S: Fn(Session) + Send + Sync + 'static> AggregatedDiscoveryService for Service<S> {
     type StreamAggregatedResourcesStream = Empty<Result<DiscoveryResponse, Status>>;
     type DeltaAggregatedResourcesStream = ReceiverStream<Result<DeltaDiscoveryResponse, Status>>;
 
@@ -57,24 +62,24 @@ impl AggregatedDiscoveryService for Service {
         &self,
         requests: Request<Streaming<DeltaDiscoveryRequest>>,
     ) -> Result<Response<Self::DeltaAggregatedResourcesStream>, Status> {
-        let (responses, stream) = mpsc::channel(WAITING);
+        let (responses, waiting) = mpsc::channel(WAITING);
         let generation = self.store.read(Contents::generation);
         let (client, open) = (Client::new(generation), self.store.open(generation));
-        let session = Session { store: self.store.clone(), client, open, responses };
-        tokio::spawn(session.run(requests.into_inner()));
-        Ok(Response::new(ReceiverStream::new(stream)))
+        let stream = Stream { store: self.store.clone(), client, open, responses };
+        (self.spawn)(stream.run(requests.into_inner()).boxed());
+        Ok(Response::new(ReceiverStream::new(waiting)))
     }
 }
 
 /// One stream.
-struct Session {
+struct Stream {
     store: Store,
     client: Client,
     open: OpenStream,
     responses: mpsc::Sender<Result<DeltaDiscoveryResponse, Status>>,
 }
 
-impl Session {
+impl Stream {
     /// Until the client is gone, or has said something that ends the stream.
     async fn run(mut self, mut requests: Streaming<DeltaDiscoveryRequest>) {
         let mut news = self.store.news();

@@ -20,7 +20,8 @@ const SILENCE: Duration = Duration::from_millis(60);
 pub(crate) async fn connect(store: &Store) -> Channel {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = tonic::transport::Server::builder().add_routes(sluice_xds::routes(store));
+    let routes = sluice_xds::routes(store, |session| drop(tokio::spawn(session)));
+    let server = tonic::transport::Server::builder().add_routes(routes);
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
     Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap()
 }

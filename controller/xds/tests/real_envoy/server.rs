@@ -24,7 +24,7 @@ impl Server {
         let (store, runtime) = (Store::new(), Runtime::new().unwrap());
         let socket = folder.path().join("controller.sock");
         std::fs::remove_file(&socket).ok();
-        let routes = sluice_xds::routes(&store);
+        let routes = sluice_xds::routes(&store, |session| drop(tokio::spawn(session)));
         runtime.spawn(async move {
             let listener = UnixListenerStream::new(UnixListener::bind(socket).unwrap());
             tonic::transport::Server::builder()

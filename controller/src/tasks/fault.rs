@@ -1,0 +1,34 @@
+//! Faults for tests, in builds with debug assertions only: the file that `SLUICE_FAULTS` names holds a fault a line.
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `kill TASK` | the task of this name panics |
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// How often the file is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+static FILE: LazyLock<Option<PathBuf>> = LazyLock::new(|| std::env::var_os("SLUICE_FAULTS").map(Into::into));
+
+/// The task, until it ends or its fault strikes.
+pub(super) async fn may_strike(name: &str, task: impl Future<Output = ()>) {
+    let Some(file) = FILE.as_deref() else { return task.await };
+    let struck = async {
+        while !stands(file, &format!("kill {name}")) {
+            tokio::time::sleep(LOOK).await;
+        }
+        // Here and not later: as with a panic of its own, the task is dropped while it unwinds.
+        panic!("injected fault");
+    };
+    tokio::select! {
+        () = task => {}
+        () = struck => {}
+    }
+}
+
+fn stands(file: &Path, fault: &str) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| text.lines().any(|line| line == fault))
+}

@@ -34,16 +34,15 @@ pub(crate) use webhook::WebhookFlags;
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
 #[command(name = "sluice", version, propagate_version = true)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 impl Args {
-    /// Those of this process. Ends it with a message when they are wrong or ask for help.
-    #[must_use]
-    pub fn of_process() -> Self {
-        Args::try_parse().unwrap_or_else(|error| elsewhere::explained(error).exit())
+    /// Those of this process; an error also when they ask for help.
+    pub(crate) fn of_process() -> Result<Self, clap::Error> {
+        Args::try_parse().map_err(elsewhere::explained)
     }
 }
 

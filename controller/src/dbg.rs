@@ -12,6 +12,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::args::{Backends, Certs, Dbg, DbgCommand, WaitShutdown};
 use crate::exchange::exchange;
+use crate::output;
 
 /// Nothing that we ask for takes longer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,11 +22,7 @@ const ASK: Duration = Duration::from_millis(200);
 /// Prints what a running controller knows.
 pub(crate) fn dbg(args: &Dbg) -> anyhow::Result<()> {
     let text = runtime()?.block_on(answer(args))?;
-    #[allow(clippy::print_stdout, reason = "the output of this command")]
-    {
-        println!("{}", text.trim_end());
-    }
-    Ok(())
+    Ok(output::print(&format!("{}\n", text.trim_end()))?)
 }
 
 async fn answer(args: &Dbg) -> anyhow::Result<String> {

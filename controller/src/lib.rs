@@ -32,6 +32,7 @@ mod nginx;
 mod observers;
 mod options;
 mod origin;
+mod output;
 mod poll;
 mod progress;
 mod publish;
@@ -48,13 +49,20 @@ mod view;
 
 use std::process::ExitCode;
 
-pub use args::Args;
-
-use args::{Command, Completions};
+use args::{Args, Command, Completions};
 use clap::CommandFactory;
 
-/// Runs one command of the command line.
-pub fn main(args: Args) -> anyhow::Result<ExitCode> {
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let ended = match Args::of_process() {
+        Ok(args) => run(args),
+        Err(error) => output::answer(&error),
+    };
+    ended.unwrap_or_else(|error| output::failed(&error))
+}
+
+fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Run(run) => run::run(&run)?,
         Command::Render(render) => render::render(&render)?,
@@ -64,12 +72,14 @@ pub fn main(args: Args) -> anyhow::Result<ExitCode> {
         Command::Dbg(dbg) => dbg::dbg(&dbg)?,
         Command::WaitShutdown(wait) => dbg::wait_shutdown(&wait)?,
         Command::Certgen(certgen) => certgen::certgen(&certgen)?,
-        Command::Completions(completions) => complete(&completions),
+        Command::Completions(completions) => complete(&completions)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn complete(args: &Completions) {
-    let mut command = Args::command();
-    clap_complete::generate(args.shell, &mut command, "sluice", &mut std::io::stdout());
+fn complete(args: &Completions) -> anyhow::Result<()> {
+    // clap's own writer panics when it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "sluice", &mut script);
+    Ok(output::print(&String::from_utf8(script)?)?)
 }

@@ -12,5 +12,7 @@ pub(crate) fn to_stderr(filter: &str) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        // It would say so on standard error, and panic.
+        .log_internal_errors(false)
         .init();
 }

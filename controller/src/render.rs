@@ -11,8 +11,8 @@ use sluice_translate::{Report, Resources, Translation, translate};
 use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode};
 
 use crate::args::{Bootstrap, Render};
-use crate::options;
 use crate::source::{Event, Problem, read_once};
+use crate::{options, output};
 
 /// Everything that a folder has to say about itself.
 #[derive(Serialize)]
@@ -89,9 +89,5 @@ pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
         },
     };
     let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
-    #[allow(clippy::print_stdout, reason = "the output of this command")]
-    {
-        println!("{text}");
-    }
-    Ok(())
+    Ok(output::print(&(text + "\n"))?)
 }

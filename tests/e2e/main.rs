@@ -25,6 +25,7 @@ mod hostile;
 mod https;
 mod limits;
 mod metrics;
+mod output;
 mod passthrough;
 mod passwords;
 mod ports;

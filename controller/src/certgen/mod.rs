@@ -19,7 +19,7 @@ use tracing::info;
 
 use crate::args::{Certgen, CertgenCommand, Create, Patch, SecretPlace};
 use crate::cluster::read_kubeconfig;
-use crate::log;
+use crate::{log, output};
 use certificate::Made;
 
 /// Key of the authority in the Secret. kube-webhook-certgen has no flag for it either.
@@ -28,11 +28,7 @@ const AUTHORITY: &str = "ca";
 /// Runs once and ends.
 pub(crate) fn certgen(args: &Certgen) -> anyhow::Result<()> {
     if let CertgenCommand::Version = args.command {
-        #[allow(clippy::print_stdout, reason = "the output of this command")]
-        {
-            println!("sluice {}", env!("CARGO_PKG_VERSION"));
-        }
-        return Ok(());
+        return Ok(output::print(concat!("sluice ", env!("CARGO_PKG_VERSION"), "\n"))?);
     }
     log::to_stderr(args.log.filter());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;

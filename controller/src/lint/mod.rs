@@ -41,10 +41,7 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
             examine(cluster::read(&args.source, &options)?, &options, Extent::Whole)
         }
     };
-    #[allow(clippy::print_stdout, reason = "the output of this command")]
-    {
-        print!("{}", output::write(&findings, args.output));
-    }
+    crate::output::print(&output::write(&findings, args.output))?;
     Ok(if findings.summary().is_fatal() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -159,7 +159,7 @@ pub(crate) fn add_response_header(name: &str, value: &[u8]) -> bool {
 }
 
 /// Replaces a header of the request.
-pub(crate) fn set_request_header(name: &str, value: &str) -> bool {
+pub(crate) fn set_request_header(name: &str, value: &[u8]) -> bool {
     let map = MapType::HttpRequestHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
     OK == unsafe {

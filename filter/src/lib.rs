@@ -7,7 +7,7 @@
 //!   host <--properties, headers, replies, calls--+ host.rs
 //! ```
 //!
-//! One [`worker::Worker`] lives in each VM and outlives the contexts: a new plugin configuration makes a new root
+//! One `worker::Worker` lives in each VM and outlives the contexts: a new plugin configuration makes a new root
 //! context, not new tables. `host.rs` is the only file that calls the host.
 #![allow(missing_docs, reason = "the only public item is the entry point that `proxy_wasm::main!` makes")]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -15,6 +15,7 @@
 mod answer;
 mod exports;
 mod host;
+mod lookup;
 mod observation;
 mod pairs;
 mod request;

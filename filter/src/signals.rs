@@ -17,26 +17,12 @@ const MANAGED_CLUSTER_HEADER: &str = ":sluice-cluster";
 const BACKEND_VARIABLE: &[u8] = b"ngx.sluice_backend";
 const LOCATION_VARIABLE: &[u8] = b"ngx.sluice_location";
 const TICKET_VARIABLE: &[u8] = b"ngx.sluice_ticket";
-/// How Envoy finds the scope of a request, in an Envoy of our own.
-const SCOPE_HEADER: &str = "x-sluice-scope";
-/// The name of the plugin that names scopes.
-const SCOPE_PLUGIN: &[u8] = b"sluice.scope";
 const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 /// The id of the location that the data plane matched; `None` when it matched none of ours.
 pub(crate) fn location(host: Host) -> Option<String> {
     let path = if host.is_nginx() { LOCATION_VARIABLE } else { ROUTE_NAME };
     host::property(path).and_then(|value| String::from_utf8(value).ok())
-}
-
-/// Whether this is the filter that names the scope of a request. Both are in one VM; the plugin's name tells them apart.
-pub(crate) fn names_scopes() -> bool {
-    host::property(b"plugin_name").is_some_and(|name| name == SCOPE_PLUGIN)
-}
-
-/// Makes Envoy look for the routes of this scope.
-pub(crate) fn look_in(scope: &str) -> bool {
-    host::set_request_header(SCOPE_HEADER, scope)
 }
 
 /// Whether the route that was found leads to pods. Envoy redirects and answers by itself only after the filter, and knows no
@@ -48,8 +34,8 @@ pub(crate) fn is_forwarded(host: Host) -> bool {
 /// Says which backend the candidates belong to, where the location leaves that open.
 pub(crate) fn route_to(host: Host, backend: &str) -> bool {
     match host {
-        Host::Envoy => host::set_request_header(CLUSTER_HEADER, backend),
-        Host::ManagedEnvoy => host::set_request_header(MANAGED_CLUSTER_HEADER, backend),
+        Host::Envoy => host::set_request_header(CLUSTER_HEADER, backend.as_bytes()),
+        Host::ManagedEnvoy => host::set_request_header(MANAGED_CLUSTER_HEADER, backend.as_bytes()),
         Host::Nginx | Host::NgxWasm => host::set_property(BACKEND_VARIABLE, backend),
     }
 }
@@ -57,8 +43,8 @@ pub(crate) fn route_to(host: Host, backend: &str) -> bool {
 /// Leaves the ordered candidates where the data plane looks for them; `false` when the host refuses.
 pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
     match host {
-        Host::Envoy => host::set_request_header(ENDPOINT_HEADER, endpoints),
-        Host::ManagedEnvoy => host::set_request_header(MANAGED_ENDPOINT_HEADER, endpoints),
+        Host::Envoy => host::set_request_header(ENDPOINT_HEADER, endpoints.as_bytes()),
+        Host::ManagedEnvoy => host::set_request_header(MANAGED_ENDPOINT_HEADER, endpoints.as_bytes()),
         Host::Nginx | Host::NgxWasm => host::set_property(ENDPOINT_VARIABLE, endpoints),
     }
 }

@@ -10,7 +10,7 @@ use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections
 use sluice_filter_core::{Fact, Request, Rewrites, Rewriting, Timestamp, variables};
 
 use crate::pairs::Pairs;
-use crate::{host, signals};
+use crate::{host, lookup, signals};
 
 /// The current request.
 pub(crate) struct View<'a> {
@@ -86,6 +86,12 @@ impl Request for View<'_> {
             return self.cookies.get_or_init(|| self.single(name)).as_deref().map(Cow::Borrowed);
         }
         self.single(name).map(Cow::Owned)
+    }
+
+    fn sent_target(&self) -> Option<Cow<'_, [u8]>> {
+        let decoded = || lookup::sent_path().map(Cow::Owned);
+        let may_be_decoded = self.host == Host::ManagedEnvoy;
+        may_be_decoded.then(decoded).flatten().or_else(|| self.header(":path"))
     }
 
     fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>> {

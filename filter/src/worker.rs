@@ -13,7 +13,7 @@ use crate::request::Open;
 use crate::rng::SplitMix64;
 use crate::root::TICK;
 use crate::view::View;
-use crate::{answer, host, observation, signals};
+use crate::{answer, host, lookup, observation, signals};
 
 /// How long a request waits for the first tables before the data plane's own balancing serves it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -189,6 +189,10 @@ impl Worker {
             return self.go_on(context);
         }
         let Some(location) = location else { return self.without_location(context) };
+        if self.host == Host::ManagedEnvoy && lookup::is_encoded(&location) {
+            // Whatever comes later than the policies must not look for another route.
+            return if lookup::is_before() { lookup::resolve_path() } else { Fate::GoesOn };
+        }
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }
@@ -197,7 +201,7 @@ impl Worker {
 
     /// Nothing takes this request. In an Envoy that looks for each host by itself, not in its first try.
     fn without_location(&mut self, context: u32) -> Fate {
-        if self.host == Host::ManagedEnvoy && signals::names_scopes() {
+        if self.host == Host::ManagedEnvoy && lookup::is_before() {
             return self.find_scope(context);
         }
         signals::forward_anywhere(self.host);
@@ -209,8 +213,8 @@ impl Worker {
         if asked.needs_tables() && self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
         }
-        signals::look_in(asked.scope(&self.tables));
-        Fate::GoesOn
+        lookup::look_in(asked.scope(&self.tables));
+        lookup::resolve_path()
     }
 
     /// A retry in a context of its own: the candidates are there already.

@@ -33,6 +33,9 @@ pub struct Backend {
     pub endpoints: Vec<Endpoint>,
 }
 
+/// The largest subset of consistent hashing: a choice looks at every member of one.
+pub const LARGEST_SUBSET: u16 = 1024;
+
 /// The balancing algorithm, with what only that algorithm needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

@@ -45,6 +45,12 @@ pub struct HeaderRule {
     pub values: HeaderMatch,
 }
 
+/// The largest pattern of a canary, in bytes of the compiled program.
+pub const LARGEST_PATTERN: usize = 16 << 10;
+/// The most that matching may take, in bytes of the compiled program times bytes of the header's value: the engine takes at
+/// most one step for each instruction and byte. A value that is too long for its pattern is no match.
+pub const MOST_MATCHING: usize = 4 << 20;
+
 /// Which values of a header take the canary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -54,8 +60,8 @@ pub enum HeaderMatch {
     Switch,
     /// This value takes it, any other leaves it to the next rule.
     Exact(String),
-    /// A regular expression, searched anywhere, case-sensitive. One that cannot be compiled keeps every request that
-    /// has the header on the primary, as in ingress-nginx.
+    /// A regular expression of at most [`LARGEST_PATTERN`], searched anywhere, case-sensitive. One that cannot be compiled
+    /// keeps every request that has the header on the primary, as in ingress-nginx.
     Pattern(String),
 }
 

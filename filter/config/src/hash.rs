@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// The most variables that a key may have: each of them reads what the client sent, and adds it to the key.
+pub const MOST_VARIABLES: usize = 16;
+
 /// A text with variables in it, in parts. The value of a key is the values of its parts, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -125,6 +128,12 @@ impl HashKey {
             }
         }
         (key, unknown)
+    }
+
+    /// How many variables it has.
+    #[must_use]
+    pub fn variables(&self) -> usize {
+        self.0.iter().filter(|part| matches!(part, KeyPart::Variable(_))).count()
     }
 
     fn push(&mut self, text: &str) {

@@ -28,10 +28,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
-pub use backend::{Backend, Endpoint, LoadBalance};
-pub use canary::{Canary, CanaryAffinity, HeaderMatch, HeaderRule, Share};
+pub use backend::{Backend, Endpoint, LARGEST_SUBSET, LoadBalance};
+pub use canary::{Canary, CanaryAffinity, HeaderMatch, HeaderRule, LARGEST_PATTERN, MOST_MATCHING, Share};
 pub use connections::{Connections, InvalidNetwork, Network};
-pub use hash::{HashKey, KeyPart, Plain, UnknownVariable, Variable};
+pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variable};
 pub use location::Location;
 pub use outlier::{LoadFactor, OutOfRange, Outlier, Percent};
 pub use rewriting::{Replaced, Rewriting};

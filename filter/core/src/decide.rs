@@ -50,6 +50,10 @@ pub struct Reply {
 impl Reply {
     /// The backend has no endpoint.
     pub const NO_ENDPOINTS: Reply = Reply { status: 503, body: "503 no endpoints available\n" };
+    /// The path means nothing.
+    pub const BAD_PATH: Reply = Reply { status: 400, body: "400 bad path\n" };
+    /// The path is longer than what can be kept of it.
+    pub const LONG_PATH: Reply = Reply { status: 414, body: "414 URI too long\n" };
 }
 
 /// The part of the tables that a request changes.

@@ -29,6 +29,7 @@ mod hash_key;
 mod location;
 mod outcome;
 pub mod outlier;
+pub mod path;
 mod policy;
 pub mod pool;
 mod request;

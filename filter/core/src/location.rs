@@ -27,7 +27,7 @@ pub struct Location {
 
 impl From<wire::Location> for Location {
     fn from(location: wire::Location) -> Self {
-        let canaries: Vec<Canary> = location.canaries.into_iter().map(Canary::from).collect();
+        let canaries: Vec<Canary> = Canary::of_location(&location.canaries);
         Location {
             backend: location.backend.as_str().into(),
             headers: canaries.iter().map(|canary| canary.rules.headers()).sum(),

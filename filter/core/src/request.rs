@@ -13,6 +13,11 @@ pub trait Request {
     /// A header by its name in lower case, several values joined with `, `. Pseudo-headers as HTTP/2 names them.
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>>;
 
+    /// Path and query as the client sent them, whatever a host made of `:path`.
+    fn sent_target(&self) -> Option<Cow<'_, [u8]>> {
+        self.header(":path")
+    }
+
     /// What headers do not say.
     fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>>;
 

@@ -9,13 +9,6 @@ pub fn pairs(header: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// nginx's `$cookie_NAME`: the first cookie of this name, in any case.
-#[must_use]
-pub fn variable<'a>(header: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let mut named = pairs(header).filter(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes()));
-    named.next().map(|(_, value)| value)
-}
-
 /// What a session cookie says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session<'a> {
@@ -64,7 +57,6 @@ mod tests {
         assert_eq!(session("a=1; route=k|b; c=2", "b"), Some(("k", Some("b"))));
         assert_eq!(session("xroute=1;route2=2; rout=3; =4; route", "b"), None);
         assert_eq!(session("route = k|b ", "b"), Some(("k", Some("b"))));
-        assert_eq!(variable(b"a=1; Canary=always", "canary"), Some(b"always".as_slice()));
         assert_eq!(session("route=k=|b", "b"), Some(("k=", Some("b"))));
     }
 

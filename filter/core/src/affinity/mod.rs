@@ -22,7 +22,7 @@ use crate::Rng;
 use crate::balance::{Candidates, Field};
 
 pub use balanced::Balanced;
-pub use cookie::{Session, pairs, variable};
+pub use cookie::{Session, pairs};
 pub use keys::{Hex, SessionKey, UpstreamKey, backend_key, endpoint_key};
 pub use persistent::Persistent;
 pub use same_site::none_is_understood;

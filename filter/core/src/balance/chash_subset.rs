@@ -4,6 +4,8 @@
 //! the beginning, on a ring of the names `set1`, `set2` ... Retries go to the other members first, where the original may
 //! draw the failed one again.
 
+use sluice_filter_config::LARGEST_SUBSET;
+
 use crate::{EndpointIdx, Endpoints, Rng};
 
 use super::ring::{Ring, hash};
@@ -21,7 +23,7 @@ impl ChashSubset {
     /// Groups the endpoints that get new requests.
     #[must_use]
     pub fn new(endpoints: &Endpoints, size: usize) -> Self {
-        let size = size.max(1);
+        let size = size.clamp(1, LARGEST_SUBSET.into());
         let lasting = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| !traits.draining);
         let mut all: Vec<EndpointIdx> = (0..endpoints.len()).filter(lasting).collect();
         if all.is_empty() {

@@ -14,7 +14,7 @@ mod rule;
 
 use std::rc::Rc;
 
-use sluice_filter_config as wire;
+use sluice_filter_config::{self as wire, MOST_MATCHING};
 
 use crate::{Request, Rng};
 
@@ -31,10 +31,18 @@ pub struct Canary {
     pub shares_sessions: bool,
 }
 
-impl From<wire::Canary> for Canary {
-    fn from(canary: wire::Canary) -> Self {
-        let shares_sessions = canary.affinity == wire::CanaryAffinity::Sticky;
-        Canary { backend: canary.backend.as_str().into(), rules: Rules::from(&canary), shares_sessions }
+impl Canary {
+    /// Those of one location: they share what matching may take.
+    #[must_use]
+    pub fn of_location(canaries: &[wire::Canary]) -> Vec<Canary> {
+        let patterns = canaries.iter().filter(|canary| Rules::has_pattern(canary)).count();
+        let matching = MOST_MATCHING / patterns.max(1);
+        let read = |canary: &wire::Canary| Canary {
+            backend: canary.backend.as_str().into(),
+            rules: Rules::new(canary, matching),
+            shares_sessions: canary.affinity == wire::CanaryAffinity::Sticky,
+        };
+        canaries.iter().map(read).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The rules of one canary.
 
-use regex_lite::Regex;
-use sluice_filter_config::{self as wire, HeaderMatch};
+use regex_lite::{Regex, RegexBuilder};
+use sluice_filter_config::{self as wire, HeaderMatch, LARGEST_PATTERN};
 
-use crate::{Request, affinity};
+use crate::{Request, variables};
 
 /// What a rule says to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,17 +34,29 @@ struct HeaderRule {
 enum Values {
     Switch,
     Exact(Vec<u8>),
-    Pattern(Regex),
+    /// Held against values of at most so many bytes.
+    Pattern(Regex, usize),
     /// A pattern that cannot be compiled: whoever sends the header stays on the primary.
     Broken,
 }
 
-impl From<&wire::Canary> for Rules {
-    fn from(canary: &wire::Canary) -> Self {
+/// The engine does not say how large a program is, only whether it is larger than something: the smaller it is, the longer
+/// are the values that it is held against.
+fn compiled(pattern: &str, matching: usize) -> Option<Values> {
+    [1, 2, 4, 8, 16].into_iter().find_map(|part| {
+        let size = LARGEST_PATTERN * part / 16;
+        let regex = RegexBuilder::new(pattern).size_limit(size).build().ok()?;
+        Some(Values::Pattern(regex, matching / size))
+    })
+}
+
+impl Rules {
+    /// Reads the rules. `matching` is what its pattern may take for one request, as [`wire::MOST_MATCHING`] counts.
+    pub(super) fn new(canary: &wire::Canary, matching: usize) -> Self {
         let values = |values: &HeaderMatch| match values {
             HeaderMatch::Switch => Values::Switch,
             HeaderMatch::Exact(value) => Values::Exact(value.clone().into_bytes()),
-            HeaderMatch::Pattern(pattern) => Regex::new(pattern).map_or(Values::Broken, Values::Pattern),
+            HeaderMatch::Pattern(pattern) => compiled(pattern, matching).unwrap_or(Values::Broken),
         };
         // nginx looks headers up by their variables, which know neither case nor hyphens.
         let rule = |rule: &wire::HeaderRule| HeaderRule {
@@ -59,9 +71,12 @@ impl From<&wire::Canary> for Rules {
             share: canary.weight.map_or(0.0, share),
         }
     }
-}
 
-impl Rules {
+    /// Whether a header is held against a regular expression.
+    pub(super) fn has_pattern(canary: &wire::Canary) -> bool {
+        canary.header.as_ref().is_some_and(|header| matches!(header.values, HeaderMatch::Pattern(_)))
+    }
+
     /// The header rule.
     pub fn by_header(&self, request: &impl Request) -> Answer {
         let Some(rule) = &self.header else { return Answer::NextRule };
@@ -75,7 +90,7 @@ impl Rules {
     pub fn by_cookie(&self, request: &impl Request) -> Answer {
         let Some(name) = &self.cookie else { return Answer::NextRule };
         let cookies = request.header("cookie");
-        let value = cookies.as_deref().and_then(|header| affinity::variable(header, name));
+        let value = cookies.as_deref().and_then(|header| variables::cookie(header, name));
         value.map_or(Answer::NextRule, switch)
     }
 
@@ -98,7 +113,10 @@ impl Values {
             Values::Switch => return switch(value),
             Values::Broken => return Answer::No,
             Values::Exact(expected) => value == expected,
-            Values::Pattern(pattern) => std::str::from_utf8(value).is_ok_and(|value| pattern.is_match(value)),
+            Values::Pattern(pattern, longest) => {
+                value.len() <= *longest
+                    && std::str::from_utf8(value).is_ok_and(|value| pattern.is_match(value))
+            }
         };
         if matches { Answer::Yes } else { Answer::NextRule }
     }

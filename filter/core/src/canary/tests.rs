@@ -16,7 +16,7 @@ fn header(values: HeaderMatch) -> Option<HeaderRule> {
 }
 
 fn chosen(canaries: &[wire::Canary], request: &Ask) -> Option<usize> {
-    let canaries: Vec<Canary> = canaries.iter().cloned().map(Canary::from).collect();
+    let canaries = Canary::of_location(canaries);
     choose(&canaries, |_| true, request, &mut Counting(1))
 }
 
@@ -29,7 +29,7 @@ fn ask(value: &str) -> Ask {
 }
 
 fn part(canaries: &[wire::Canary], requests: usize) -> Vec<usize> {
-    let canaries: Vec<Canary> = canaries.iter().cloned().map(Canary::from).collect();
+    let canaries = Canary::of_location(canaries);
     let mut hits = vec![0; canaries.len()];
     let rng = &mut Counting(1);
     for _ in 0..requests {
@@ -121,7 +121,24 @@ fn a_rule_of_a_later_canary_decides_before_the_weight_of_an_earlier_one() {
 
 #[test]
 fn a_canary_that_is_not_there_leaves_its_share_to_the_primary() {
-    let with = |w| Canary::from(wire::Canary { weight: weight(w, 100), ..canary() });
-    let canaries = [with(100), with(0)];
+    let with = |w| wire::Canary { weight: weight(w, 100), ..canary() };
+    let canaries = Canary::of_location(&[with(100), with(0)]);
     assert_eq!(choose(&canaries, |n| n != 0, &Ask::default(), &mut Counting(1)), None);
+}
+
+#[test]
+fn a_value_that_is_too_long_for_its_pattern_is_no_match() {
+    /// For the smallest programs.
+    const LONGEST: usize = wire::MOST_MATCHING / (wire::LARGEST_PATTERN / 16);
+    let pattern = |text: &str| wire::Canary { header: header(HeaderMatch::Pattern(text.into())), ..canary() };
+    let small = pattern("^a+$");
+    assert!(takes(small.clone(), &ask(&"a".repeat(LONGEST))));
+    assert!(!takes(small.clone(), &ask(&"a".repeat(LONGEST + 1))));
+    // Canaries of one location share what there is.
+    let two = [pattern("^b+$"), small];
+    assert_eq!(chosen(&two, &ask(&"a".repeat(LONGEST / 2))), Some(1));
+    assert_eq!(chosen(&two, &ask(&"a".repeat(LONGEST / 2 + 1))), None);
+    // One that is too large is none that can be compiled.
+    let large = wire::Canary { weight: weight(100, 100), ..pattern("(a{50}){50}") };
+    assert!(!takes(large, &ask("a")));
 }

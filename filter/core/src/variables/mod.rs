@@ -1,14 +1,17 @@
 //! nginx's variables, from what any data plane says of a request.
 //!
-//! A host that has the variables themselves (nginx) is asked for them instead; this is for hosts that do not. Where a value
-//! comes from is in `docs/hash-variables.md`.
+//! A host that has the variables themselves (nginx) is asked for them instead; this is for hosts that do not, and for the
+//! controller where it decides about clients. Where a value comes from is in `docs/hash-variables.md`.
+
+mod read;
 
 use std::borrow::Cow;
 
 use sluice_filter_config::{Plain, Variable};
 
-use crate::affinity;
 use crate::{Fact, Request};
+
+pub use read::{argument, cookie, host, split_path, uri};
 
 /// Appends the value of a variable; nothing when the request does not say it.
 pub fn append<R: Request + ?Sized>(request: &R, variable: &Variable, out: &mut Vec<u8>) {
@@ -16,7 +19,7 @@ pub fn append<R: Request + ?Sized>(request: &R, variable: &Variable, out: &mut V
         Variable::Header(name) => header(request, name, out),
         Variable::Cookie(name) => {
             let cookies = request.header("cookie");
-            extend(out, cookies.as_deref().and_then(|header| affinity::variable(header, name)));
+            extend(out, cookies.as_deref().and_then(|header| cookie(header, name)));
         }
         Variable::Arg(name) => {
             let path = request.header(":path");
@@ -39,7 +42,7 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
         Plain::ContentLength => extend(out, raw("content-length").as_deref()),
         Plain::ContentType => extend(out, raw("content-type").as_deref()),
         Plain::Uri | Plain::DocumentUri => {
-            extend(out, raw(":path").map(|path| decoded(split_path(&path).0)).as_deref());
+            extend(out, raw(":path").map(|path| uri(split_path(&path).0)).as_deref());
         }
         Plain::Host => extend(out, raw(":authority").map(|authority| host(&authority)).as_deref()),
         Plain::Https => extend(out, fact(Fact::Tls).map(|_| b"on".as_slice())),
@@ -62,7 +65,7 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
             append_plain(request, Plain::ServerProtocol, out);
         }
         Plain::RequestMethod => extend(out, raw(":method").as_deref()),
-        Plain::RequestUri => extend(out, raw(":path").as_deref()),
+        Plain::RequestUri => extend(out, request.sent_target().as_deref()),
         Plain::Scheme => extend(out, Some(if fact(Fact::Tls).is_some() { b"https" } else { b"http" })),
         Plain::ServerAddr => {
             extend(out, fact(Fact::ServerAddress).as_deref().and_then(|a| endpoint(a).map(|e| e.0)));
@@ -80,60 +83,14 @@ fn extend(out: &mut Vec<u8>, value: Option<&[u8]>) {
     out.extend_from_slice(value.unwrap_or_default());
 }
 
-/// `http_host` is `:authority` where there are pseudo-headers.
+/// `http_host` is `:authority` where there are pseudo-headers. To nginx `-` and `_` are the same in a name.
 fn header<R: Request + ?Sized>(request: &R, name: &str, out: &mut Vec<u8>) {
-    let name = match name {
+    let dashed = match name {
         "host" => Cow::Borrowed(":authority"),
         name => Cow::Owned(name.replace('_', "-")),
     };
-    extend(out, request.header(&name).as_deref());
-}
-
-/// The path and, behind a `?`, the query.
-fn split_path(path: &[u8]) -> (&[u8], Option<&[u8]>) {
-    match path.iter().position(|&b| b == b'?') {
-        Some(mark) => {
-            let (path, query) = path.split_at(mark);
-            (path, query.get(1..))
-        }
-        None => (path, None),
-    }
-}
-
-/// The first parameter of this name, in any case, not decoded: nginx's `$arg_NAME`.
-fn argument<'a>(query: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    query.split(|&b| b == b'&').find_map(|pair| {
-        let (key, value) = pair.split_at_checked(name.len())?;
-        key.eq_ignore_ascii_case(name.as_bytes()).then(|| value.strip_prefix(b"="))?
-    })
-}
-
-/// Percent-decoded. Dots and slashes were normalised by the data plane before.
-fn decoded(path: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(path.len());
-    let mut rest = path;
-    while let Some((&byte, behind)) = rest.split_first() {
-        let escape = behind.split_at_checked(2).filter(|_| byte == b'%');
-        let hex = escape.and_then(|(digits, after)| {
-            let digits =
-                std::str::from_utf8(digits).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
-            Some((u8::from_str_radix(digits, 16).ok()?, after))
-        });
-        let (byte, behind) = hex.unwrap_or((byte, behind));
-        decoded.push(byte);
-        rest = behind;
-    }
-    decoded
-}
-
-/// In lower case and without the port.
-fn host(authority: &[u8]) -> Vec<u8> {
-    let end = match authority.iter().rposition(|&b| b == b':') {
-        // A colon inside of brackets belongs to an IPv6 address.
-        Some(colon) if !authority.iter().skip(colon).any(|&b| b == b']') => colon,
-        _ => authority.len(),
-    };
-    authority.get(..end).unwrap_or_default().to_ascii_lowercase()
+    let value = request.header(&dashed).or_else(|| request.header(name).filter(|_| dashed != name));
+    extend(out, value.as_deref());
 }
 
 /// Address without brackets, and port.
@@ -173,7 +130,7 @@ mod tests {
     impl Request for Sample {
         fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
             let value = match name {
-                ":path" => "/a%20b/%zz?x=1&User=Bob%21&user=eve",
+                ":path" => "/a%20b/zz?x=1&User=Bob%21&user=eve",
                 ":authority" => "Shop.Example:8080",
                 ":method" => "GET",
                 "cookie" => "sid=s1; SID=s2",
@@ -209,8 +166,8 @@ mod tests {
     #[test]
     fn every_variable_is_what_nginx_would_say() {
         for (expression, expected) in [
-            ("$uri|$document_uri", "/a b/%zz|/a b/%zz"),
-            ("$request_uri", "/a%20b/%zz?x=1&User=Bob%21&user=eve"),
+            ("$uri|$document_uri", "/a b/zz|/a b/zz"),
+            ("$request_uri", "/a%20b/zz?x=1&User=Bob%21&user=eve"),
             ("$args", "x=1&User=Bob%21&user=eve"),
             ("$query_string", "x=1&User=Bob%21&user=eve"),
             ("$is_args$arg_user-$arg_x-$arg_none", "?Bob%21-1-"),
@@ -222,7 +179,7 @@ mod tests {
             ("$remote_addr $remote_port $server_addr $server_port", "2001:db8::1 40000 10.0.0.1 443"),
             ("$scheme $https", "https on"),
             ("$request_method $server_protocol $content_type $content_length", "GET HTTP/2.0 text/plain 0"),
-            ("$request", "GET /a%20b/%zz?x=1&User=Bob%21&user=eve HTTP/2.0"),
+            ("$request", "GET /a%20b/zz?x=1&User=Bob%21&user=eve HTTP/2.0"),
         ] {
             assert_eq!(value(expression), expected, "{expression}");
         }
@@ -232,10 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_host_and_an_address_keep_what_is_no_port() {
-        assert_eq!(host(b"[::1]"), b"[::1]");
-        assert_eq!(host(b"[::1]:80"), b"[::1]");
-        assert_eq!(host(b"a.b"), b"a.b");
+    fn an_address_has_no_port() {
         assert_eq!(octets(b"10.0.0.1:80"), Some(vec![10, 0, 0, 1]));
     }
 }

@@ -1,0 +1,73 @@
+//! Preparation of a request before an Envoy of our own looks for its route: a host without a scope gets one, and a path with something
+//! encoded is decoded.
+
+use sluice_filter_core::Reply;
+use sluice_filter_core::path::{self, Canonical, Malformed};
+
+use crate::host;
+use crate::worker::Fate;
+
+/// Header by which Envoy finds the scope of a request.
+const SCOPE_HEADER: &str = "x-sluice-scope";
+/// Header with path and query as the client sent them, of a request whose `:path` was decoded.
+const PATH_HEADER: &str = "x-sluice-path";
+/// The route of whatever has something encoded in its path.
+const ENCODED_ROUTE: &str = "sluice.encoded";
+/// The name of the plugin that does all this.
+const PLUGIN: &[u8] = b"sluice.lookup";
+
+/// Of an encoded path with its query: Envoy keeps no longer value in metadata, and nginx takes no longer line.
+const LONGEST: usize = 8192;
+
+/// Why no route can be looked for.
+enum Unresolved {
+    Malformed,
+    TooLong,
+}
+
+/// This is the filter that comes before the look-up. Both are in one VM; the plugin's name tells them apart.
+pub(crate) fn is_before() -> bool {
+    host::property(b"plugin_name").is_some_and(|name| name == PLUGIN)
+}
+
+/// The header that has the path and the query as the client sent them.
+pub(crate) fn sent_path() -> Option<Vec<u8>> {
+    host::request_header(PATH_HEADER)
+}
+
+/// Makes Envoy look for the routes of this scope.
+pub(crate) fn look_in(scope: &str) -> bool {
+    host::set_request_header(SCOPE_HEADER, scope.as_bytes())
+}
+
+/// The match is no location, but the route of encoded paths.
+pub(crate) fn is_encoded(location: &str) -> bool {
+    location == ENCODED_ROUTE
+}
+
+/// Writes the path in the one way that routes are looked for by.
+pub(crate) fn resolve_path() -> Fate {
+    let reply = match try_resolving() {
+        Ok(()) => return Fate::GoesOn,
+        Err(Unresolved::Malformed) => Reply::BAD_PATH,
+        Err(Unresolved::TooLong) => Reply::LONG_PATH,
+    };
+    host::reply(reply);
+    Fate::Answered
+}
+
+/// The pod gets the path as it was sent, unless dot segments were hidden in it: a pod that does not decode slashes would resolve
+/// those differently.
+fn try_resolving() -> Result<(), Unresolved> {
+    let sent = host::request_header(":path").unwrap_or_default();
+    if !path::is_encoded(&sent) || host::request_header(PATH_HEADER).is_some() {
+        return Ok(());
+    }
+    if sent.len() > LONGEST {
+        return Err(Unresolved::TooLong);
+    }
+    let Canonical { target, had_dots } = path::canonical(&sent).map_err(|Malformed| Unresolved::Malformed)?;
+    host::set_request_header(PATH_HEADER, if had_dots { &target } else { &sent });
+    host::set_request_header(":path", &target);
+    Ok(())
+}

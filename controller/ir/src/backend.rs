@@ -6,7 +6,7 @@ use std::num::{NonZeroU8, NonZeroU16};
 
 use serde::Serialize;
 
-use crate::{Affinity, Care, Hostname, LoadBalance, Transport, is_default};
+use crate::{Affinity, Care, LoadBalance, Transport, is_default};
 
 /// Names a backend: `namespace/service/port`, and a fourth part when its pods are not spoken to as usual.
 ///
@@ -26,8 +26,9 @@ impl BackendId {
 
     /// A host outside of the cluster. No namespace with a service holds a colon.
     #[must_use]
-    pub fn outside(outside: &Outside) -> Self {
-        BackendId(format!("outside/{}:{}", outside.host.as_str(), outside.port))
+    pub fn external(host: &str, port: u16) -> Self {
+        debug_assert!(!host.contains('/'), "names are validated before");
+        BackendId(format!("outside/{host}:{port}"))
     }
 
     /// The same pods, spoken to in another way.
@@ -56,7 +57,7 @@ impl fmt::Display for BackendId {
     }
 }
 
-/// The pods behind one service port and how to choose among them.
+/// The pods behind one service port, or the addresses of a host outside of the cluster, and how to choose among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
     /// How its pods are spoken to.
@@ -77,18 +78,6 @@ pub struct Backend {
     pub attempts: NonZeroU8,
     /// Ready pods, sorted, without duplicates. Empty means 503.
     pub endpoints: Vec<Endpoint>,
-    /// A name outside of the cluster, instead of pods.
-    #[serde(skip_serializing_if = "is_default")]
-    pub outside: Option<Outside>,
-}
-
-/// A host that is not a pod: the data plane asks DNS for it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Outside {
-    /// Its name.
-    pub host: Hostname,
-    /// Its port.
-    pub port: u16,
 }
 
 impl Default for Backend {
@@ -101,7 +90,6 @@ impl Default for Backend {
             care: Care::default(),
             prefer_zone: false,
             endpoints: Vec::new(),
-            outside: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
@@ -49,6 +50,40 @@ impl Cidr {
     }
 }
 
+/// A text is no address, or no address and a length of its family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidCidr;
+
+impl fmt::Display for InvalidCidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected an IP address or a CIDR such as 10.0.0.0/8")
+    }
+}
+
+impl std::error::Error for InvalidCidr {}
+
+/// `10.0.0.0/8`, or an address alone.
+impl FromStr for Cidr {
+    type Err = InvalidCidr;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCidr> {
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| InvalidCidr)?;
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let length = match length {
+            None => longest,
+            Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                digits.parse().map_err(|_| InvalidCidr)?
+            }
+            Some(_) => return Err(InvalidCidr),
+        };
+        Cidr::new(address, length).ok_or(InvalidCidr)
+    }
+}
+
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.length)
@@ -64,6 +99,16 @@ impl Serialize for Cidr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_a_network_or_an_address() {
+        let cidr = |text: &str| text.parse::<Cidr>().map(|cidr| cidr.to_string());
+        assert_eq!(cidr("10.1.2.3/8").as_deref(), Ok("10.0.0.0/8"));
+        assert_eq!(cidr("::1").as_deref(), Ok("::1/128"));
+        for bad in ["", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/+8", "::/129", "a/8", "10.0.0.0/8/8"] {
+            assert_eq!(cidr(bad), Err(InvalidCidr), "{bad:?}");
+        }
+    }
 
     #[test]
     fn bits_that_do_not_count_are_zero() {

@@ -2,7 +2,17 @@
 
 use serde::Serialize;
 
-use crate::{AccessLog, Buffering, Cidr, Compression, Expression, ServerTls, Tracing, is_default};
+use crate::{
+    AccessLog, Buffering, Cidr, Compression, Expression, Header, HeaderName, ServerTls, Tracing, is_default,
+};
+
+/// RFC 8586: who forwards a request appends its name here, and so knows one that comes back.
+pub const CDN_LOOP: &str = "cdn-loop";
+/// Number of times that one request may come back. A gateway behind us that leads here again has a reason; two are rare. On
+/// the way back a request is not retried, but mirrored, and its errors go to an error service: at most 3 to the power of this.
+pub const MAX_LOOPS: u32 = 4;
+/// A name for a Sluice that was given none.
+const CDN_ID: &str = "sluice";
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -11,6 +21,9 @@ pub struct Edge {
     pub hsts: Option<Hsts>,
     /// Who a client is, and what else is believed.
     pub forwarded: Forwarded,
+    /// The `Host` that pods see where no location says another one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub host: Option<Expression>,
     /// Set in requests to pods.
     #[serde(skip_serializing_if = "is_default")]
     pub request_headers: Vec<Header>,
@@ -19,7 +32,7 @@ pub struct Edge {
     pub response_headers: Vec<Header>,
     /// Taken out of the answers of pods.
     #[serde(skip_serializing_if = "is_default")]
-    pub hidden_headers: Vec<String>,
+    pub hidden_headers: Vec<HeaderName>,
     /// A request without `X-Request-ID` gets one.
     pub request_id: bool,
     /// Names of headers may hold an underscore. Without this such headers are dropped.
@@ -46,6 +59,9 @@ pub struct Edge {
     /// What is written down.
     #[serde(skip_serializing_if = "is_default")]
     pub log: AccessLog,
+    /// Identifier of this Sluice in `CDN-Loop`; a request that has more than [`MAX_LOOPS`] of these is rejected.
+    #[serde(skip)]
+    pub cdn_id: String,
     /// Where spans go; `None`: there are none.
     #[serde(skip_serializing_if = "is_default")]
     pub tracing: Option<Tracing>,
@@ -56,9 +72,10 @@ impl Default for Edge {
         Edge {
             hsts: Some(Hsts::default()),
             forwarded: Forwarded::default(),
+            host: None,
             request_headers: Vec::new(),
             response_headers: Vec::new(),
-            hidden_headers: vec!["server".to_owned()],
+            hidden_headers: vec![HeaderName::server()],
             request_id: true,
             underscores: false,
             largest_body: Some(1 << 20),
@@ -68,8 +85,16 @@ impl Default for Edge {
             http: Http::default(),
             tls: ServerTls::default(),
             log: AccessLog::default(),
+            cdn_id: CDN_ID.to_owned(),
             tracing: None,
         }
+    }
+}
+
+impl Edge {
+    /// Equals the default, but for the identifier.
+    pub(crate) fn is_usual(&self) -> bool {
+        *self == Edge { cdn_id: self.cdn_id.clone(), ..Edge::default() }
     }
 }
 
@@ -137,15 +162,6 @@ pub struct Forwarded {
     /// Pods see the URI as it was, in `X-Original-URI`.
     #[serde(skip_serializing_if = "is_default")]
     pub original_uri: bool,
-}
-
-/// A header that is set.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Header {
-    /// As it is written; the case does not matter.
-    pub name: String,
-    /// Empty: nothing is set.
-    pub value: Expression,
 }
 
 /// So many, and each so large: the line of a request and every header fit into one.

@@ -16,6 +16,7 @@ mod cidr;
 mod compression;
 mod edge;
 mod expression;
+mod header;
 mod log;
 mod path;
 mod policy;
@@ -33,15 +34,16 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use backend::{Backend, BackendId, Endpoint, Outside};
+pub use backend::{Backend, BackendId, Endpoint};
 pub use balance::{
     Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Care, Cookie, Ejection, LoadBalance,
     SameSite,
 };
-pub use cidr::Cidr;
+pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compressed, Compression};
-pub use edge::{Blocked, Edge, Forwarded, Header, HeaderBuffers, Hsts, Http, TextMatch};
+pub use edge::{Blocked, CDN_LOOP, Edge, Forwarded, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch};
 pub use expression::{Expression, Part, Variable};
+pub use header::{Header, HeaderName, InvalidHeaderName};
 pub use log::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
@@ -53,7 +55,7 @@ pub use server::{
     Action, Canary, ErrorRequest, Hostname, InvalidHostname, Location, LocationId, Server, ServerName,
 };
 
-pub use shared::{Changed, Shared, changed};
+pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};
 pub use stream::{Layer4, Stream, StreamPort};
@@ -70,7 +72,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Config {
     /// What holds for all of it.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "Edge::is_usual")]
     pub edge: Edge,
     /// By name; the catch-all server is always there.
     pub servers: Shared<ServerName, Server>,
@@ -81,20 +83,20 @@ pub struct Config {
     pub streams: BTreeMap<StreamPort, Stream>,
     /// Hosts that are not like all others in a handshake, by the name that the client asks for.
     #[serde(skip_serializing_if = "is_default")]
-    pub tls: BTreeMap<ServerName, HostTls>,
+    pub tls: SharedMap<ServerName, HostTls>,
     /// Hosts whose TLS ends at the pods of a backend, by the name that the client asks for. What `tls` says of them holds only
     /// where that cannot be done.
     #[serde(skip_serializing_if = "is_default")]
-    pub passthrough: BTreeMap<Hostname, BackendId>,
+    pub passthrough: SharedMap<Hostname, BackendId>,
     /// What a host without a certificate of its own presents; `None`: one that the operator did not choose.
     #[serde(skip_serializing_if = "is_default")]
     pub default_certificate: Option<SecretId>,
     /// Every certificate that something names.
     #[serde(skip_serializing_if = "is_default")]
-    pub secrets: BTreeMap<SecretId, SecretValue>,
+    pub secrets: SharedMap<SecretId, SecretValue>,
     /// Every file of users that something names: a name, a colon and the hash of a password in each line.
     #[serde(skip_serializing_if = "is_default")]
-    pub users: BTreeMap<SecretId, Sensitive>,
+    pub users: SharedMap<SecretId, Sensitive>,
 }
 
 impl Config {
@@ -102,6 +104,12 @@ impl Config {
     #[must_use]
     pub fn error_services(&self) -> BTreeSet<&BackendId> {
         locations(self).filter_map(|location| location.error_pages.as_ref()?.backend.as_ref()).collect()
+    }
+
+    /// Who gets copies of requests, of any location.
+    #[must_use]
+    pub fn mirrors(&self) -> BTreeSet<&BackendId> {
+        locations(self).filter_map(|location| Some(&location.policy.mirror.as_ref()?.backend)).collect()
     }
 
     /// This configuration, with the locations and backends that only the other one has: what must be known while one

@@ -65,6 +65,14 @@ impl ServerName {
         }
     }
 
+    /// What the wildcard that covers one host has after its star.
+    #[must_use]
+    pub fn wildcard_suffix(&self) -> Option<Hostname> {
+        let ServerName::Exact(host) = self else { return None };
+        // What follows a dot in a name is one.
+        host.as_str().split_once('.').map(|(_, suffix)| Hostname(suffix.to_owned()))
+    }
+
     /// Whether it is the name of one host.
     #[must_use]
     pub fn is_exact(&self) -> bool {

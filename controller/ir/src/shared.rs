@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use imbl::ordmap::DiffItem;
 
-/// Values by name, in the order of the names.
-pub type Shared<K, V> = imbl::OrdMap<K, Arc<V>>;
+/// Small values by name, in the order of the names.
+pub type SharedMap<K, V> = imbl::OrdMap<K, V>;
+
+/// The same for values that are not small.
+pub type Shared<K, V> = SharedMap<K, Arc<V>>;
 
 /// What became of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,15 +17,15 @@ pub struct Changed<'a, K, V> {
     /// Its name.
     pub name: &'a K,
     /// What it was; `None`: it is new.
-    pub before: Option<&'a Arc<V>>,
+    pub before: Option<&'a V>,
     /// What it is; `None`: it is gone.
-    pub now: Option<&'a Arc<V>>,
+    pub now: Option<&'a V>,
 }
 
 /// The values that are not the same in both, in the order of their names.
 pub fn changed<'a, K: Ord, V: Eq>(
-    before: &'a Shared<K, V>,
-    now: &'a Shared<K, V>,
+    before: &'a SharedMap<K, V>,
+    now: &'a SharedMap<K, V>,
 ) -> impl Iterator<Item = Changed<'a, K, V>> {
     before.diff(now).map(|item| match item {
         DiffItem::Add(name, value) => Changed { name, before: None, now: Some(value) },

@@ -12,6 +12,9 @@ pub struct HostTls {
     /// What it presents; `None` is the default certificate.
     #[serde(skip_serializing_if = "is_default")]
     pub certificate: Option<SecretId>,
+    /// Without a certificate it does not present that of the wildcard that covers it, which is another namespace's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub apart: bool,
     /// Clients are asked for a certificate, which is checked against this. What a check means to a request is its
     /// server's business.
     #[serde(skip_serializing_if = "is_default")]

@@ -22,6 +22,9 @@ pub struct Transport {
     /// How long connections are kept.
     #[serde(skip_serializing_if = "is_default")]
     pub keep: Keep,
+    /// Connections, or exchanges of datagrams, that there may be at a time, where that is limited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub most: Option<NonZeroU32>,
 }
 
 impl Default for Transport {
@@ -32,6 +35,7 @@ impl Default for Transport {
             tls: None,
             proxy_protocol: false,
             keep: Keep::default(),
+            most: None,
         }
     }
 }

@@ -54,52 +54,38 @@ fn outlier(ejection: &ir::Ejection) -> Option<wire::Outlier> {
     })
 }
 
-/// The backends that the filter chooses for: a host outside of the cluster is chosen by DNS.
+/// The backends that the filter chooses for.
 pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wire::Backend)> + '_ {
-    let inside = config.backends.iter().filter(|(_, backend)| backend.outside.is_none());
-    inside.map(|(id, inside)| (id.to_string(), backend(id, inside)))
+    config.backends.iter().map(|(id, of_id)| (id.to_string(), backend(id, of_id)))
 }
 
-/// The locations that the filter has a say in: those that forward to one of [`backends`], whose clients are counted or
-/// whose answers are written anew, and what error services are asked by.
+/// The locations that the filter has a say in: those that forward, and what error services are asked and copies are sent by.
 pub(crate) fn locations(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
-    config.servers.values().flat_map(|server| forwarding(server, config)).chain(asked(config))
+    config.servers.values().flat_map(|server| forwarding(server)).chain(asked(config))
 }
 
-/// What error services are asked by.
+/// What error services are asked by, and copies are sent by.
 pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
-    let services = config.error_services().into_iter().filter(|id| is_inside(id, config));
-    let told = |id: &ir::BackendId| {
-        let backend = id.to_string();
-        (ir::ErrorPages::route(id), wire::Location { backend, ..wire::Location::default() })
+    let services = config.error_services().into_iter().map(|id| (ir::ErrorPages::route(id), id));
+    let copies = config.mirrors().into_iter().map(|id| (ir::Mirror::route(id), id));
+    let leads = |(route, id): (String, &ir::BackendId)| {
+        (route, wire::Location { backend: id.to_string(), ..wire::Location::default() })
     };
-    services.map(told)
+    services.chain(copies).map(leads)
 }
 
-/// Whether the filter chooses for a backend, if it is there.
-pub(crate) fn is_inside(id: &ir::BackendId, config: &ir::Config) -> bool {
-    config.backends.get(id).is_none_or(|backend| backend.outside.is_none())
-}
-
-/// Of one server the locations that forward to one of [`backends`], whose clients are counted or whose answers are written anew.
-pub(crate) fn forwarding<'a>(
-    server: &'a ir::Server,
-    config: &'a ir::Config,
-) -> impl Iterator<Item = (String, wire::Location)> + 'a {
+/// Of one server the locations that forward.
+pub(crate) fn forwarding(server: &ir::Server) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     server.locations.iter().filter_map(|location| {
         let ir::Action::Forward(id) = &location.action else { return None };
-        let connections = location.policy.limits.as_ref().and_then(connections);
-        let rewriting = rewriting::rewriting(&location.policy.rewritten);
-        let is_inside = is_inside(id, config);
-        let is_known = is_inside || connections.is_some() || rewriting.is_some();
-        let forwards = || wire::Location {
+        let forwards = wire::Location {
             backend: id.to_string(),
-            canaries: location.canaries.iter().filter(|_| is_inside).map(canary).collect(),
+            canaries: location.canaries.iter().map(canary).collect(),
             session_path: location.session_path.clone(),
-            connections,
-            rewriting,
+            connections: location.policy.limits.as_ref().and_then(connections),
+            rewriting: rewriting::rewriting(&location.policy.rewritten),
         };
-        is_known.then(|| (location.id.as_str().to_owned(), forwards()))
+        Some((location.id.as_str().to_owned(), forwards))
     })
 }
 

@@ -71,16 +71,12 @@ impl Log {
     pub fn advance(&mut self, before: &ir::Config, now: &ir::Config) -> bool {
         let changed_backends: Vec<_> =
             ir::changed(&before.backends, &now.backends).map(|changed| changed.name).collect();
-        if changed_backends.iter().any(|id| convert::is_inside(id, before) != convert::is_inside(id, now)) {
-            // Locations of servers that are as before may be the filter's now, or not any more.
-            return self.replace(now);
-        }
         let base = self.version();
         let servers: Vec<_> =
             ir::changed(&before.servers, &now.servers).map(|changed| changed.name).collect();
         let of = |config: &ir::Config| -> BTreeMap<String, wire::Location> {
             let servers = servers.iter().filter_map(|name| config.servers.get(*name));
-            let forwarding = servers.flat_map(|server| convert::forwarding(server, config));
+            let forwarding = servers.flat_map(|server| convert::forwarding(server));
             forwarding.chain(convert::asked(config)).collect()
         };
         let (was, mut is) = (of(before), of(now));
@@ -115,7 +111,7 @@ impl Log {
     ) -> BTreeSet<String> {
         let mut touched = BTreeSet::new();
         for id in backends {
-            let backend = config.backends.get(id).filter(|backend| backend.outside.is_none());
+            let backend = config.backends.get(id);
             let backend = backend.map(|backend| convert::backend(id, backend));
             if self.backends.set(id.as_str(), backend) {
                 touched.insert(id.to_string());
@@ -279,13 +275,9 @@ mod tests {
     fn what_both_share_need_not_be_looked_at() {
         let (mut short, mut long) = (Log::default(), Log::default());
         let name = ir::ServerName::parse("a.test").unwrap();
-        let leading = |service: &str, outside: bool| {
+        let leading = |service: &str| {
             let mut config = config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]);
             let id = ir::BackendId::new("n", service, 80);
-            let host = ir::Hostname::parse("b.test").unwrap();
-            let outside = outside.then_some(ir::Outside { host, port: 80 });
-            Arc::make_mut(config.backends.entry(ir::BackendId::new("n", "b", 80)).or_default()).outside =
-                outside;
             let path = ir::PathMatch::Prefix("/".to_owned());
             let location = ir::Location::new(&name, path, ir::Action::Forward(id), Arc::default());
             let server = ir::Server { locations: vec![location], ..ir::Server::default() };
@@ -293,7 +285,7 @@ mod tests {
             config
         };
         let mut before = ir::Config::default();
-        let steps = [leading("a", false), leading("b", false), leading("b", true), config(&[("c", &[])])];
+        let steps = [leading("a"), leading("b"), config(&[("c", &[])])];
         for now in steps {
             assert_eq!(short.advance(&before, &now), long.replace(&now));
             assert_eq!((short.version(), short.snapshot()), (long.version(), long.snapshot()));

@@ -7,6 +7,8 @@ use crate::{Question, SecretId, is_default};
 /// What is asked of a client, beside where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Guard {
+    /// Who asks for it: what that costs is shared fairly among tenants.
+    pub tenant: String,
     /// A name and a password.
     #[serde(skip_serializing_if = "is_default")]
     pub passwords: Option<Passwords>,

@@ -13,10 +13,19 @@ pub struct Mirror {
     pub backend: BackendId,
     /// The `Host` of the copy.
     pub host: String,
-    /// Where its Service itself answers, for a data plane that chooses no pod for a copy.
+    /// Where its Service itself answers, for a data plane that chooses no pod for a copy, if it has such an address.
     #[serde(skip_serializing_if = "is_default")]
     pub address: Option<SocketAddr>,
     /// Copies have no body. Only nginx sends such.
     #[serde(skip_serializing_if = "is_default")]
     pub bodiless: bool,
+}
+
+impl Mirror {
+    /// Names the requests that copies are, as [`crate::LocationId`] names those of a location. It is none's: hosts have no
+    /// `!`.
+    #[must_use]
+    pub fn route(backend: &BackendId) -> String {
+        format!("!copies {backend}")
+    }
 }

@@ -15,7 +15,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use crate::{Expression, Header, Traced, is_default};
+use crate::{Expression, Header, HeaderName, Traced, is_default};
 
 pub use access::Access;
 pub use answers::{Replaced, Rewritten};
@@ -58,6 +58,10 @@ pub struct Policy {
     /// What is asked of them.
     #[serde(skip_serializing_if = "is_default")]
     pub guard: Option<Guard>,
+    /// Request headers that only an authentication service sets: pods see no client's own, whether the service is asked or
+    /// not. In lower case, sorted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub auth_headers: Vec<HeaderName>,
     /// What pages of other origins may do.
     #[serde(skip_serializing_if = "is_default")]
     pub cors: Option<Cors>,
@@ -109,6 +113,7 @@ impl Default for Policy {
             largest_body: USUAL_BODY,
             access: Access::default(),
             guard: None,
+            auth_headers: Vec::new(),
             cors: None,
             limits: None,
             rate: None,

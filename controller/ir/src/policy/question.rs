@@ -1,10 +1,10 @@
-//! A service that decides who may come in.
+//! External authentication: a service that says who may come in.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{BackendId, Expression, Header, is_default};
+use crate::{BackendId, Expression, Header, HeaderName, is_default};
 
 /// What is asked for each request, and what its answers mean: 2xx lets in, 401 and 403 are the client's answer, anything
 /// else is a failure, which lets nobody in.
@@ -23,7 +23,10 @@ pub struct Question {
     pub sign_in: Option<Expression>,
     /// Headers of the answer that pods see, instead of the client's.
     #[serde(skip_serializing_if = "is_default")]
-    pub to_pods: Vec<String>,
+    pub to_pods: Vec<HeaderName>,
+    /// Another `Host` than that of the URL.
+    #[serde(skip_serializing_if = "is_default")]
+    pub host: Option<Expression>,
     /// Headers that are asked with.
     #[serde(skip_serializing_if = "is_default")]
     pub headers: Vec<Header>,

@@ -1,0 +1,97 @@
+//! Regular expressions of others: which ones every data plane takes, and how they are written for each.
+//!
+//! ```text
+//!   pattern --check--> syntax.rs: only what RE2 and PCRE both know, and mean the same by
+//!                \---> re2.rs, pcre.rs: what it costs the engine, measured on the text that write.rs gives it
+//! ```
+//!
+//! A data plane that refuses one pattern refuses everything that came with it, also what is others'. So translation
+//! checks patterns with [`check`], and renderers write them with [`re2()`] and [`pcre()`] and with nothing else: what is
+//! measured is what is compiled.
+//!
+//! Pure, and the same for the same input.
+
+mod literal_prefix;
+mod pcre;
+mod re2;
+mod syntax;
+mod write;
+
+use regex_syntax::ast::Ast;
+use regex_syntax::ast::parse::ParserBuilder;
+
+pub use literal_prefix::literal_prefix;
+pub use write::{Subject, escape, literal, pcre, re2};
+
+/// Bytes of a pattern.
+pub const MAX_PATTERN_BYTES: usize = 1000;
+/// Instructions of the program that RE2 makes of a pattern: the limit that an Envoy must have
+/// (`re2.max_program_size.error_level`), whose own is 100. A byte of a path costs as many steps at the most.
+pub const MOST_INSTRUCTIONS: u64 = 2000;
+/// Repetitions of repetitions, multiplied: RE2's own limit.
+pub const MOST_REPETITIONS: u64 = 1000;
+/// Steps back that PCRE may take in one comparison. Then it gives up, and nginx answers 500.
+pub const MOST_STEPS: u32 = 20_000;
+/// Groups within groups.
+const DEEPEST: u32 = 20;
+/// Of the engine's own around a pattern: [`DEEPEST`] is for what others write.
+const DEEPEST_WRITTEN: u32 = DEEPEST + 5;
+
+/// Facts about a pattern that every data plane takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of capturing groups.
+    pub groups: u8,
+    /// True if there are alternatives outside all groups.
+    pub alternatives: bool,
+}
+
+/// Whether every data plane takes a pattern. The error says what is wrong, to be read after "expected a regular expression
+/// that RE2 and PCRE share".
+pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(format!("{} bytes are more than {MAX_PATTERN_BYTES}", pattern.len()));
+    }
+    let ast = parse(pattern, DEEPEST).map_err(|error| syntax::unknown(&error))?;
+    let groups = syntax::check(pattern, &ast)?;
+    let shape = Shape {
+        groups: u8::try_from(groups).map_err(|_| "more than 255 groups".to_owned())?,
+        alternatives: matches!(ast, Ast::Alternation(_)),
+    };
+    measure(pattern, subject, shape.alternatives)?;
+    Ok(shape)
+}
+
+/// Checks its cost, as it is written for each engine.
+fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), String> {
+    let for_re2 = parse(&re2(pattern, subject, alternatives), DEEPEST_WRITTEN).map_err(|e| e.to_string())?;
+    let repetitions = re2::repetitions(&for_re2);
+    if repetitions > MOST_REPETITIONS {
+        return Err(format!("repetitions that multiply to {repetitions}, more than {MOST_REPETITIONS}"));
+    }
+    let instructions = re2::instructions(&for_re2);
+    if instructions > MOST_INSTRUCTIONS {
+        return Err(format!("one of {instructions} instructions, more than {MOST_INSTRUCTIONS}"));
+    }
+    let for_pcre = parse(write::pcre_body(pattern, subject, alternatives).as_str(), DEEPEST_WRITTEN)
+        .map_err(|e| e.to_string())?;
+    let bytes = pcre::bytes(&for_pcre);
+    if bytes > pcre::MOST_BYTES {
+        return Err(format!("one of {bytes} bytes when compiled, more than {}", pcre::MOST_BYTES));
+    }
+    Ok(())
+}
+
+/// True if it matches the empty text, and so every text; also if it cannot be parsed.
+#[must_use]
+pub fn matches_empty(pattern: &str) -> bool {
+    let shortest = regex_syntax::parse(pattern).ok().and_then(|hir| hir.properties().minimum_len());
+    shortest.is_none_or(|length| length == 0)
+}
+
+fn parse(pattern: &str, deepest: u32) -> Result<Ast, Box<regex_syntax::ast::Error>> {
+    ParserBuilder::new().nest_limit(deepest).build().parse(pattern).map_err(Box::new)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! A pattern as each engine gets it. Whatever stands around it is decided here, so that it is measured as well.
+
+use crate::MOST_STEPS;
+
+/// Subject that a pattern is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A path: the pattern begins where the path begins, whatever case letters have, and need not reach its end.
+    Path,
+    /// Any text: the pattern is found in it.
+    Text,
+    /// The same, whatever case letters have.
+    TextInAnyCase,
+}
+
+/// For RE2 in Envoy, which compares the whole of a text. `alternatives` is [`crate::Shape::alternatives`].
+#[must_use]
+pub fn re2(pattern: &str, subject: Subject, alternatives: bool) -> String {
+    match subject {
+        // As ingress-nginx writes it: `^` belongs to the first alternative only.
+        Subject::Path if alternatives => format!("(?i).*?(?:^{pattern}).*"),
+        Subject::Path => format!("(?i){pattern}.*"),
+        Subject::Text => format!("(?s:.*)(?:{pattern})(?s:.*)"),
+        Subject::TextInAnyCase => format!("(?s:.*)(?i:{pattern})(?s:.*)"),
+    }
+}
+
+/// For PCRE in nginx, which looks for a pattern.
+///
+/// PCRE goes back and tries again, which can take exponentially long. So it gets a number of steps, after which nginx
+/// answers 500. It begins to count anew at each character where it starts to look, so it starts at the first one only; and
+/// it must not skip steps (`NO_AUTO_POSSESS`), or it would not count what it does between them.
+#[must_use]
+pub fn pcre(pattern: &str, subject: Subject, alternatives: bool) -> String {
+    let body = pcre_body(pattern, subject, alternatives);
+    if literal(pattern).is_some() {
+        // There is nothing to try again.
+        return body;
+    }
+    format!("(*LIMIT_MATCH={MOST_STEPS})(*NO_AUTO_POSSESS){body}")
+}
+
+/// Without what only PCRE reads.
+pub(crate) fn pcre_body(pattern: &str, subject: Subject, alternatives: bool) -> String {
+    match subject {
+        Subject::Path if alternatives => format!("(?i)^(?s:.*?)(?:^{pattern})"),
+        Subject::Path => format!("(?i)^{pattern}"),
+        Subject::Text => format!("^(?s:.*?)(?:{pattern})"),
+        Subject::TextInAnyCase => format!("^(?s:.*?)(?i:{pattern})"),
+    }
+}
+
+/// A pattern that takes this text and nothing else.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    regex_syntax::escape(text)
+}
+
+/// The text that a pattern takes and nothing else: there is nothing in it but characters.
+#[must_use]
+pub fn literal(pattern: &str) -> Option<String> {
+    let mut text = String::with_capacity(pattern.len());
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => text.extend(Some(letters.next().filter(char::is_ascii_punctuation)?)),
+            letter if regex_syntax::is_meta_character(letter) && !matches!(letter, '-' | '&' | '~' | '#') => {
+                return None;
+            }
+            letter => text.push(letter),
+        }
+    }
+    Some(text)
+}

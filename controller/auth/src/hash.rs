@@ -17,17 +17,26 @@ use crypt3_rs::crypt::{apr1, md5, sha256, sha512, unix};
 use sha1::{Digest, Sha1};
 use subtle::ConstantTimeEq;
 
-/// bcrypt doubles its work with each step; one more takes longer than a client waits, and whoever writes Secrets could
-/// keep everybody else waiting.
-const LONGEST_BCRYPT: u32 = 15;
+/// bcrypt doubles its work with each step. This one takes most of a second, during which a thread does nothing else.
+pub const LONGEST_BCRYPT: u32 = 13;
 /// The same for SHA-crypt. What people have is 5,000, and up to 656,000.
-const MOST_ROUNDS: u32 = 1_000_000;
+pub const MOST_ROUNDS: u32 = 656_000;
 /// musl: longer passwords match nothing.
 const LONGEST_PASSWORD: usize = 256;
+/// SHA-crypt reads the password in each round: rounds times bytes, of which more take longer than a second. What bcrypt reads,
+/// with all rounds that there may be.
+const MOST_WORK: u64 = 656_000 * 72;
+/// Of SHA-crypt, where nothing else is said.
+const USUAL_ROUNDS: u32 = 5_000;
 
-/// A text that is no hash, or one that would take too long.
+/// A text that nothing can match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unreadable;
+pub enum Unreadable {
+    /// It is no hash that is known here.
+    Unknown,
+    /// It would take too long: [`LONGEST_BCRYPT`], [`MOST_ROUNDS`].
+    TooSlow,
+}
 
 /// The hash of a password.
 #[derive(Clone, PartialEq, Eq)]
@@ -78,9 +87,25 @@ impl Hash {
         } else if text.len() == 13 && text.bytes().all(is_of_crypt) {
             Crypt::Des
         } else {
-            return Err(Unreadable);
+            return Err(Unreadable::Unknown);
         };
-        if kind.is_shape_of(text) { Ok(Hash(Kind::Crypt(kind, text.to_owned()))) } else { Err(Unreadable) }
+        match kind.rounds(text) {
+            _ if !kind.is_shape_of(text) => Err(Unreadable::Unknown),
+            Some(rounds) if rounds > MOST_ROUNDS => Err(Unreadable::TooSlow),
+            _ => Ok(Hash(Kind::Crypt(kind, text.to_owned()))),
+        }
+    }
+
+    /// How long [`Hash::matches`] takes, in microseconds, about.
+    #[must_use]
+    pub fn cost(&self) -> u64 {
+        match &self.0 {
+            Kind::Plain(_) | Kind::Sha1 { .. } => 1,
+            Kind::Crypt(Crypt::Des, _) => 10,
+            Kind::Crypt(Crypt::Apr1 | Crypt::Md5, _) => 300,
+            Kind::Crypt(kind, text) => u64::from(kind.rounds(text).unwrap_or(USUAL_ROUNDS)),
+            Kind::Bcrypt(text) => 100 << bcrypt_cost(text).unwrap_or(LONGEST_BCRYPT),
+        }
     }
 
     /// Whether it is this password's. May take a second.
@@ -91,6 +116,7 @@ impl Hash {
         }
         match &self.0 {
             Kind::Bcrypt(text) => bcrypt::verify(password, text).unwrap_or(false),
+            Kind::Crypt(kind, text) if kind.work(text, password) > MOST_WORK => false,
             Kind::Crypt(kind, text) => {
                 kind.computed(password, text).is_some_and(|found| equal(found.as_bytes(), text.as_bytes()))
             }
@@ -115,11 +141,21 @@ impl Crypt {
         let parts: Vec<&str> = text.split('$').skip(2).collect();
         let (salt, found) = match parts.as_slice() {
             [salt, found] => (salt, found),
-            [rounds, salt, found] if longest_salt == 16 && are_few(rounds) => (salt, found),
+            [rounds, salt, found] if longest_salt == 16 && said(rounds).is_some() => (salt, found),
             _ => return false,
         };
         let is_salt = salt.len() <= longest_salt && salt.bytes().all(is_of_crypt);
         is_salt && found.len() == digest && found.bytes().all(is_of_crypt)
+    }
+
+    /// Those of SHA-crypt, where they are said.
+    fn rounds(self, text: &str) -> Option<u32> {
+        let has_rounds = matches!(self, Crypt::Sha256 | Crypt::Sha512);
+        text.split('$').nth(2).filter(|_| has_rounds).and_then(said)
+    }
+
+    fn work(self, text: &str, password: &[u8]) -> u64 {
+        u64::from(self.rounds(text).unwrap_or_default()).saturating_mul(password.len() as u64)
     }
 
     /// The hash of a password with the salt of another hash.
@@ -147,23 +183,31 @@ fn equal(one: &[u8], other: &[u8]) -> bool {
 }
 
 fn bcrypt_of(text: &str) -> Result<Kind, Unreadable> {
-    let parts: bcrypt::HashParts = text.parse().map_err(|_| Unreadable)?;
-    if parts.get_cost() > LONGEST_BCRYPT { Err(Unreadable) } else { Ok(Kind::Bcrypt(text.to_owned())) }
+    match bcrypt_cost(text) {
+        None => Err(Unreadable::Unknown),
+        Some(cost) if cost > LONGEST_BCRYPT => Err(Unreadable::TooSlow),
+        Some(_) => Ok(Kind::Bcrypt(text.to_owned())),
+    }
+}
+
+fn bcrypt_cost(text: &str) -> Option<u32> {
+    text.parse::<bcrypt::HashParts>().ok().map(|parts| parts.get_cost())
 }
 
 fn sha1_of(encoded: &str, salted: bool) -> Result<Kind, Unreadable> {
-    let mut digest = STANDARD.decode(encoded).map_err(|_| Unreadable)?;
+    let mut digest = STANDARD.decode(encoded).map_err(|_| Unreadable::Unknown)?;
     let salt = if digest.len() > 20 { digest.split_off(20) } else { Vec::new() };
     if salt.is_empty() == salted {
-        return Err(Unreadable);
+        return Err(Unreadable::Unknown);
     }
-    let digest = digest.try_into().map_err(|_| Unreadable)?;
+    let digest = digest.try_into().map_err(|_| Unreadable::Unknown)?;
     Ok(Kind::Sha1 { digest, salt })
 }
 
-fn are_few(rounds: &str) -> bool {
+/// `rounds=N`; fewer than 1,000 are none that anybody makes.
+fn said(rounds: &str) -> Option<u32> {
     let number = rounds.strip_prefix("rounds=").and_then(|digits| digits.parse::<u32>().ok());
-    number.is_some_and(|rounds| (1000..=MOST_ROUNDS).contains(&rounds))
+    number.filter(|rounds| *rounds >= 1000)
 }
 
 fn is_of_crypt(byte: u8) -> bool {
@@ -210,9 +254,8 @@ mod tests {
             "bar",
             "!",
             "*",
-            "$2y$16$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6",
             "$2y$05$abc",
-            "$6$rounds=1000001$abcd0123$FIQPX4QKxwvTPOWSHH/gAs/uF5L4goCvn7xqqdmSbKqkLBz7kHhRtu4WOAQtCvrMX6uSIHfyFcL4ApEwaEi6x.",
+            "$6$rounds=999$abcd0123$FIQPX4QKxwvTPOWSHH/gAs/uF5L4goCvn7xqqdmSbKqkLBz7kHhRtu4WOAQtCvrMX6uSIHfyFcL4ApEwaEi6x.",
             "$6$rounds=x$abcd0123$x",
             "$6$abcd0123",
             "$apr1$abcd0123$",
@@ -224,8 +267,29 @@ mod tests {
             "{MD5}x",
             "ab9VHpu2/1Qr\u{e4}",
         ] {
-            assert_eq!(Hash::parse(bad).err(), Some(Unreadable), "{bad}");
+            assert_eq!(Hash::parse(bad).err(), Some(Unreadable::Unknown), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_takes_longer_than_a_second_is_refused_and_the_rest_says_how_long() {
+        let bcrypt =
+            |cost: u32| format!("$2y${cost:02}$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6");
+        let sha = |rounds: u32| {
+            let digest =
+                "FIQPX4QKxwvTPOWSHH/gAs/uF5L4goCvn7xqqdmSbKqkLBz7kHhRtu4WOAQtCvrMX6uSIHfyFcL4ApEwaEi6x.";
+            format!("$6$rounds={rounds}$abcd0123${digest}")
+        };
+        for slow in [bcrypt(14), bcrypt(31), sha(656_001), sha(999_999_999)] {
+            assert_eq!(Hash::parse(&slow).err(), Some(Unreadable::TooSlow), "{slow}");
+        }
+        let cost = |text: &str| Hash::parse(text).unwrap().cost();
+        assert_eq!((cost(&bcrypt(13)), cost(&sha(656_000))), (819_200, 656_000));
+        // Whatever a client sends: this one would take two seconds.
+        let many = Hash::parse(&sha(656_000)).unwrap();
+        assert!(!many.matches(&[b'x'; 256]));
+        assert!(OF_BAR.iter().all(|text| cost(text) <= 10_000));
+        assert!(cost("{PLAIN}bar") < cost(&bcrypt(4)) && cost(&bcrypt(4)) < cost(&bcrypt(5)));
     }
 
     #[test]

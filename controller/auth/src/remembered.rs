@@ -3,32 +3,28 @@
 //! What is kept is a keyed digest: who reads the memory learns no password from it, and a file that changes takes all of
 //! its old answers along, because its version is part of the digest.
 
-use std::collections::HashSet;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::fair::{FairCache, Key};
 use crate::{Credentials, Version};
 
 /// That somebody has given the right password for a file.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Proof([u8; 32]);
+pub struct Proof(Key);
 
-/// At most so many proofs; those that were not asked for lately go first.
+/// Proofs, as many as there is room for: of each tenant, those that were not asked for lately go first.
 pub struct Remembered {
     key: [u8; 32],
-    /// Half of them, at most.
-    most: usize,
-    lately: HashSet<Proof>,
-    before: HashSet<Proof>,
+    proofs: FairCache<()>,
 }
 
 impl Remembered {
-    /// `key` is random, and this process's alone.
+    /// `key` is random, and this process's alone. At most so many bytes.
     #[must_use]
-    pub fn new(key: [u8; 32], most: usize) -> Self {
-        let (lately, before) = Default::default();
-        Remembered { key, most: most / 2, lately, before }
+    pub fn new(key: [u8; 32], budget: usize) -> Self {
+        Remembered { key, proofs: FairCache::new(budget) }
     }
 
     /// What the right password proves.
@@ -45,23 +41,19 @@ impl Remembered {
     }
 
     /// Whether it was added before, and not too long ago.
-    pub fn knows(&mut self, proof: &Proof) -> bool {
-        if self.lately.contains(proof) {
-            return true;
-        }
-        let known = self.before.remove(proof);
-        if known {
-            self.add(proof.clone());
-        }
-        known
+    pub fn knows(&mut self, tenant: &str, proof: &Proof) -> bool {
+        self.proofs.get(tenant, &proof.0).is_some()
     }
 
     /// Keeps it for as long as it is asked for.
-    pub fn add(&mut self, proof: Proof) {
-        if self.lately.len() >= self.most {
-            self.before = std::mem::take(&mut self.lately);
-        }
-        self.lately.insert(proof);
+    pub fn add(&mut self, tenant: &str, proof: &Proof) {
+        self.proofs.insert(tenant, proof.0, (), 0);
+    }
+
+    /// Bytes that are used now.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.proofs.used()
     }
 }
 
@@ -73,9 +65,7 @@ impl fmt::Debug for Proof {
 
 impl fmt::Debug for Remembered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remembered")
-            .field("count", &(self.lately.len() + self.before.len()))
-            .finish_non_exhaustive()
+        f.debug_struct("Remembered").field("proofs", &self.proofs).finish_non_exhaustive()
     }
 }
 
@@ -90,26 +80,31 @@ mod tests {
 
     #[test]
     fn a_proof_is_of_one_file_one_user_and_one_password() {
-        let remembered = Remembered::new([7; 32], 8);
+        let remembered = Remembered::new([7; 32], 4096);
         let (old, new) = (Users::parse("a:{PLAIN}b").version(), Users::parse("a:{PLAIN}c").version());
         let proof = remembered.proof(old, &credentials("a", "bc"));
         assert_eq!(remembered.proof(old, &credentials("a", "bc")), proof);
         assert_ne!(remembered.proof(new, &credentials("a", "bc")), proof);
         assert_ne!(remembered.proof(old, &credentials("ab", "c")), proof);
-        assert_ne!(Remembered::new([8; 32], 8).proof(old, &credentials("a", "bc")), proof);
+        assert_ne!(Remembered::new([8; 32], 4096).proof(old, &credentials("a", "bc")), proof);
     }
 
     #[test]
-    fn what_is_asked_for_stays_and_the_rest_goes() {
-        let mut remembered = Remembered::new([0; 32], 8);
+    fn a_tenant_with_many_users_forgets_nobody_elses() {
+        const BUDGET: usize = 64 << 10;
+        let mut remembered = Remembered::new([0; 32], BUDGET);
         let version = Users::parse("").version();
-        let proofs: Vec<Proof> =
-            (0..64).map(|n| remembered.proof(version, &credentials("a", &n.to_string()))).collect();
-        for proof in &proofs {
-            remembered.add(proof.clone());
-            assert!(remembered.knows(&proofs[0]), "it is asked for each time");
-            assert!(remembered.lately.len() + remembered.before.len() <= 8);
+        let proof =
+            |remembered: &Remembered, n: usize| remembered.proof(version, &credentials("a", &n.to_string()));
+        let mine = proof(&remembered, 0);
+        remembered.add("shop", &mine);
+        for n in 1..5000 {
+            let other = proof(&remembered, n);
+            remembered.add("crowd", &other);
+            assert!(remembered.knows("crowd", &other) && remembered.used() <= BUDGET);
         }
-        assert!(!remembered.knows(&proofs[1]));
+        assert!(remembered.knows("shop", &mine) && !remembered.knows("crowd", &mine));
+        let first = proof(&remembered, 1);
+        assert!(!remembered.knows("crowd", &first));
     }
 }

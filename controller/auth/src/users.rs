@@ -1,6 +1,7 @@
 //! A file of users: a name, a colon and a hash in each line.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -21,6 +22,10 @@ impl Version {
 #[derive(Clone)]
 pub struct Users {
     hashes: HashMap<Vec<u8>, Result<Hash, Unreadable>>,
+    /// Lines with a hash that nothing can match.
+    unreadable: Vec<(usize, Unreadable)>,
+    /// The first of the hashes.
+    decoy: Option<Hash>,
     version: Version,
 }
 
@@ -30,12 +35,22 @@ impl Users {
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut hashes = HashMap::new();
-        for line in text.split(['\n', '\r']).filter(|line| !line.starts_with('#')) {
+        let (mut unreadable, mut decoy) = (Vec::new(), None);
+        let lines = text
+            .split('\n')
+            .enumerate()
+            .flat_map(|(number, line)| line.split('\r').map(move |line| (number + 1, line)));
+        for (number, line) in lines.filter(|(_, line)| !line.starts_with('#')) {
             let Some((user, rest)) = line.split_once(':') else { continue };
-            let hash = rest.split([':', '#']).next().unwrap_or_default();
-            hashes.entry(user.as_bytes().to_vec()).or_insert_with(|| Hash::parse(hash));
+            let Entry::Vacant(new) = hashes.entry(user.as_bytes().to_vec()) else { continue };
+            let hash = Hash::parse(rest.split([':', '#']).next().unwrap_or_default());
+            match &hash {
+                Ok(hash) => decoy = decoy.or_else(|| Some(hash.clone())),
+                Err(reason) => unreadable.push((number, *reason)),
+            }
+            new.insert(hash);
         }
-        Users { hashes, version: Version(Sha256::digest(text).into()) }
+        Users { hashes, unreadable, decoy, version: Version(Sha256::digest(text).into()) }
     }
 
     /// The hash of a user; `None` when nobody is called so, or nothing can match what stands behind the name.
@@ -56,10 +71,17 @@ impl Users {
         self.hashes.len()
     }
 
-    /// How many of them have a hash that nothing can match.
+    /// Lines whose user has a hash that nothing can match; the first line is 1.
     #[must_use]
-    pub fn unreadable(&self) -> usize {
-        self.hashes.values().filter(|hash| hash.is_err()).count()
+    pub fn unreadable(&self) -> &[(usize, Unreadable)] {
+        &self.unreadable
+    }
+
+    /// A hash of the file, for a user that it does not have: to be told that one does not exist takes as long as to be told
+    /// that a password is wrong. `None`: nobody has one.
+    #[must_use]
+    pub fn decoy(&self) -> Option<&Hash> {
+        self.decoy.as_ref()
     }
 }
 
@@ -82,7 +104,15 @@ mod tests {
         assert!(opens(b"foo", b"a") && opens(b"bar", b"b") && opens(b"qux", b"d"));
         assert!(!opens(b"foo", b"c"), "the first line counts");
         assert!(!opens(b"nobody", b"") && !opens(b"", b"") && !opens(b"old", b"!"));
-        assert_eq!((users.count(), users.unreadable()), (4, 1));
+        assert_eq!((users.count(), users.unreadable()), (4, &[(8, Unreadable::Unknown)][..]));
+    }
+
+    #[test]
+    fn who_is_not_known_costs_what_somebody_who_is_known_costs() {
+        let slow = "$2y$10$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6";
+        let users = Users::parse(&format!("bad:!\nfoo:{slow}\nbar:{{PLAIN}}x\n"));
+        assert_eq!(users.decoy().map(Hash::cost), users.hash_of(b"foo").map(Hash::cost));
+        assert!(Users::parse("bad:!\n").decoy().is_none());
     }
 
     #[test]

@@ -7,15 +7,19 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sha2::{Digest, Sha256};
-use sluice_ir::{Backend, BackendId, Endpoint, Hostname, Outside, Transport};
+use sluice_ir::{Backend, BackendId, Endpoint, Hostname, Transport};
 
 use crate::annotations::Balance;
 use crate::claims::Seniority;
+use crate::dns_name::{ExternalHost, WantedName};
 use crate::endpoints::{self, Wanted};
-use crate::outside::{Target, is_forbidden};
-use crate::references::Seen;
+use crate::external_host::{self, Target};
+use crate::own::Judge;
+use crate::references::DependencyTracker;
 use crate::report::Reporter;
-use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
+use crate::{
+    AddressPolicy, DnsName, Kind, ObjectKey, ObjectRef, Options, Provenance, Report, Resources, Severity,
+};
 
 /// A port as an Ingress names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +40,7 @@ impl std::fmt::Display for Port {
     }
 }
 
-/// Where a backend is named; what is wrong with it is reported there.
+/// Place where a backend is named; what is wrong with it is reported there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
     pub(crate) object: ObjectRef,
@@ -52,7 +56,7 @@ impl Use {
     }
 }
 
-/// How a location uses a backend.
+/// Settings with which a location uses a backend.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     pub(crate) transport: &'a Transport,
@@ -79,19 +83,19 @@ impl Authority {
         match origin {
             _ if usage.object.kind != Kind::Ingress => Authority::Operator,
             Origin::Service(service, _) if routes && is_own(service) => Authority::Namespace,
-            Origin::Service(..) | Origin::Outside(_) => Authority::None,
+            Origin::Service(..) | Origin::External(_) => Authority::None,
         }
     }
 }
 
-/// Where a backend's endpoints come from.
+/// Origin of a backend's endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Service(ObjectKey, Port),
-    Outside(Outside),
+    External(ExternalHost),
 }
 
-/// What a backend is made from, so that it can be made again when its endpoints change.
+/// Source of a backend, so that it can be resolved again when its endpoints change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) origin: Origin,
@@ -102,9 +106,9 @@ pub(crate) struct Source {
     pub(crate) uses: Vec<Use>,
 }
 
-/// One place where a backend is named, and what is wanted of it there.
+/// Reference to a backend, and the settings wanted of it there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct BackendRef {
     pub(crate) id: BackendId,
     pub(crate) origin: Origin,
     pub(crate) balance: Balance,
@@ -114,9 +118,9 @@ pub(crate) struct Named {
     pub(crate) authority: Authority,
 }
 
-/// Who names backends, in the order in which they are heard.
+/// Tiers of precedence among those that name backends, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Turn {
+pub(crate) enum PrecedenceTier {
     #[default]
     Flags,
     Ingress(Seniority),
@@ -124,17 +128,17 @@ pub(crate) enum Turn {
     Ports,
 }
 
-/// The order of everything that is said: by whom, and as which of the things that they say.
-pub(crate) type Rank = (Arc<Turn>, usize);
+/// Precedence of a reference: its tier, and its place among the references of the same object.
+pub(crate) type Precedence = (Arc<PrecedenceTier>, usize);
 
-/// Backends as they are named. What becomes of a backend that several name, the ledger says.
+/// References to backends, as they are made. The backend registry resolves those that several name.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
-    /// What pods are usually spoken to with: it is not named in ids.
+    /// The usual transport to upstreams: it is not named in ids.
     usual: Transport,
-    turn: Arc<Turn>,
+    tier: Arc<PrecedenceTier>,
     said: usize,
-    pub(crate) named: Vec<(Rank, Named)>,
+    pub(crate) backend_refs: Vec<(Precedence, BackendRef)>,
 }
 
 impl Uses {
@@ -142,15 +146,15 @@ impl Uses {
         Uses { usual: usual.clone(), ..Uses::default() }
     }
 
-    /// Whose turn it is from now on.
-    pub(crate) fn turn(&mut self, turn: Turn) {
-        (self.turn, self.said) = (Arc::new(turn), 0);
+    /// Sets the tier of the references that follow.
+    pub(crate) fn set_tier(&mut self, tier: PrecedenceTier) {
+        (self.tier, self.said) = (Arc::new(tier), 0);
     }
 
-    /// The next rank.
-    pub(crate) fn rank(&mut self) -> Rank {
+    /// The precedence of the next reference.
+    pub(crate) fn next_precedence(&mut self) -> Precedence {
         self.said += 1;
-        (Arc::clone(&self.turn), self.said)
+        (Arc::clone(&self.tier), self.said)
     }
 
     /// Notes that a backend is used and says its id.
@@ -159,13 +163,14 @@ impl Uses {
         let authority = Authority::over(&origin, &usage, routes);
         let usual = match &origin {
             Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
-            Origin::Outside(outside) => BackendId::outside(outside),
+            Origin::External(host) => host.id(),
         };
         let id = if *transport == self.usual { usual } else { usual.variant(&label(transport)) };
         let (balance, transport) = (balance.clone(), transport.clone());
-        let rank = self.rank();
-        let named = Named { id: id.clone(), origin, balance, transport, attempts, usage, authority };
-        self.named.push((rank, named));
+        let precedence = self.next_precedence();
+        let backend_ref =
+            BackendRef { id: id.clone(), origin, balance, transport, attempts, usage, authority };
+        self.backend_refs.push((precedence, backend_ref));
         id
     }
 }
@@ -176,38 +181,98 @@ fn label(transport: &Transport) -> String {
     Sha256::digest(text).iter().take(8).fold(String::new(), |label, byte| format!("{label}{byte:02x}"))
 }
 
+/// A backend, and what is to be said about it.
+pub(crate) struct Resolved {
+    pub(crate) backend: Backend,
+    pub(crate) reports: Vec<Report>,
+    /// The name that its endpoints are of, if DNS has to be asked: it is made again when that leads elsewhere.
+    pub(crate) name: Option<WantedName>,
+    /// An address was refused because it is Sluice's own: it is made again when something else is.
+    pub(crate) leads_home: bool,
+}
+
 /// Makes a backend from what there is now. A backend that leads nowhere is a backend without endpoints.
-pub(crate) fn resolve(source: &Source, resources: &Resources, options: &Options) -> (Backend, Vec<Report>) {
+pub(crate) fn resolve(
+    source: &Source,
+    resources: &Resources,
+    options: &Options,
+    policy: &AddressPolicy,
+) -> Resolved {
     let mut reports = Vec::new();
+    let judge = Judge::new(policy, &source.transport);
     let Source { origin, balance, transport, attempts, .. } = source.clone();
     let Balance { load_balance, affinity, care, prefer_zone, .. } = balance;
     let known = Backend { transport, load_balance, affinity, care, ..Backend::default() };
     let backend = Backend { prefer_zone, attempts, ..known };
     let (service, port) = match origin {
         Origin::Service(service, port) => (service, port),
-        Origin::Outside(outside) => return (Backend { outside: Some(outside), ..backend }, reports),
+        Origin::External(host) => {
+            let places = source.uses.iter().map(|usage| (usage.object.clone(), usage.field.clone()));
+            let endpoints = of_host(&host, places, resources, &judge, &mut reports);
+            return Resolved {
+                backend: Backend { endpoints, ..backend },
+                reports,
+                name: wanted(host, source.uses.iter().map(|usage| &usage.object.key.namespace)),
+                leads_home: judge.leads_home(),
+            };
+        }
     };
-    match find(&service, &port, source, resources, options) {
+    let mut name = None;
+    let backend = match find(&service, &port, source, resources, (options, &judge)) {
         Ok(Pods::Listed(port)) => {
             // Only sessions keep a pod that terminates; without them it is gone, as in ingress-nginx.
             let (draining, zones) = (backend.affinity.is_some(), prefer_zone);
             let wanted = Wanted { service: &service, port, draining, zones };
-            let endpoints = endpoints::of(wanted, resources, options, &mut reports);
-            (Backend { endpoints, ..backend }, reports)
+            let endpoints = endpoints::of(wanted, resources, &judge, &mut reports);
+            Backend { endpoints, ..backend }
         }
-        Ok(Pods::Address(address)) => {
-            (Backend { endpoints: vec![Endpoint::at(address)], ..backend }, reports)
-        }
-        Ok(Pods::Outside(outside)) => {
-            let canaries = source.uses.iter().filter(|usage| usage.as_canary);
-            canaries.for_each(|usage| say_canary_outside(usage, &mut reports));
-            (Backend { outside: Some(outside), ..backend }, reports)
+        Ok(Pods::Address(address)) => Backend { endpoints: vec![Endpoint::at(address)], ..backend },
+        Ok(Pods::External(host)) => {
+            let key = service.clone();
+            let place = (ObjectRef { kind: Kind::Service, key }, "spec.externalName".to_owned());
+            let endpoints = of_host(&host, [place].into_iter(), resources, &judge, &mut reports);
+            name = wanted(host, std::iter::once(&service.namespace));
+            Backend { endpoints, ..backend }
         }
         Err(missing) => {
             source.uses.iter().for_each(|usage| missing.tell(usage, &mut reports));
-            (backend, reports)
+            backend
+        }
+    };
+    Resolved { backend, reports, name, leads_home: judge.leads_home() }
+}
+
+/// The name that is asked about, if there is one, and for whom.
+fn wanted<'a>(host: ExternalHost, namespaces: impl Iterator<Item = &'a String>) -> Option<WantedName> {
+    let name = host.into_question()?;
+    Some(WantedName { name, namespaces: namespaces.cloned().collect() })
+}
+
+/// Where a host leads now, as far as that may be dialled. What is wrong is said at each of these places.
+fn of_host(
+    host: &ExternalHost,
+    places: impl Iterator<Item = (ObjectRef, String)>,
+    resources: &Resources,
+    judge: &Judge<'_>,
+    reports: &mut Vec<Report>,
+) -> Vec<Endpoint> {
+    let resolved = host.endpoints(resources.resolution(&host.name), judge);
+    let is_useless = resolved.endpoints.is_empty();
+    let (severity, consequence) = match is_useless {
+        true => (Severity::Error, "no request is sent there"),
+        false => (Severity::Warning, "the other addresses are used"),
+    };
+    for (object, field) in places {
+        let mut reporter = Reporter::new(object, reports);
+        for reason in &resolved.refused {
+            reporter.say(severity, field.clone(), reason.clone(), consequence);
+        }
+        if let Some(failure) = &resolved.failure {
+            let consequence = if is_useless { consequence } else { "its last known addresses are used" };
+            reporter.say(severity, field.clone(), failure.clone(), consequence);
         }
     }
+    resolved.endpoints
 }
 
 /// Where the pods of a Service are found.
@@ -216,7 +281,7 @@ enum Pods<'a> {
     /// Behind the Service's own address.
     Address(SocketAddr),
     /// Not in the cluster.
-    Outside(Outside),
+    External(ExternalHost),
 }
 
 /// Why a backend leads nowhere.
@@ -242,46 +307,49 @@ impl Missing {
     }
 }
 
-/// What DNS chooses the filter does not choose.
-fn say_canary_outside(usage: &Use, reports: &mut Vec<Report>) {
-    let reason = "expected a Service with pods behind a canary, got one of type ExternalName";
-    let field = format!("{}.name", usage.field);
-    Reporter::new(usage.object.clone(), reports).say(Severity::Warning, field, reason, "canary not used");
-}
-
 fn find<'a>(
     key: &ObjectKey,
     wanted: &Port,
     source: &Source,
     resources: &'a Resources,
-    options: &Options,
+    (options, judge): (&Options, &Judge<'_>),
 ) -> Result<Pods<'a>, Missing> {
     let missing = |field, reason| Missing::Other { field, reason };
     let Some(service) = resources.services.get(key) else { return Err(Missing::Service(key.clone())) };
     let spec = service.spec.as_ref();
     if spec.and_then(|spec| spec.type_.as_deref()) == Some("ExternalName") {
         let name = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();
-        return outside(name, service, wanted, options)
-            .map(Pods::Outside)
+        return external(name, service, wanted, options)
+            .map(Pods::External)
             .map_err(|got| missing(".name", format!("expected a Service with endpoints, got {key}, {got}")));
     }
     let port = port_of(service, wanted)
         .ok_or_else(|| missing(".port", format!("expected a port of Service {key}, got {wanted}")))?;
-    let address = cluster_ip(service);
-    match (source.balance.service_upstream, address, u16::try_from(port.port)) {
-        (true, Some(ip), Ok(port)) => Ok(Pods::Address(SocketAddr::new(ip, port))),
+    let address = cluster_ip(service).filter(|_| source.balance.service_upstream);
+    let (Some(ip), Ok(number)) = (address, u16::try_from(port.port)) else {
         // A headless Service has no address; then its pods are asked, as always.
-        _ => Ok(Pods::Listed(port)),
+        return Ok(Pods::Listed(port));
+    };
+    let address = SocketAddr::new(ip, number);
+    match judge.check(address, Provenance::Written) {
+        Ok(()) => Ok(Pods::Address(address)),
+        Err(forbidden) => {
+            Err(missing(".name", format!("the address of Service {key} is {address}, {forbidden}")))
+        }
     }
 }
 
 /// Where a Service of the cluster itself answers; a headless one does not.
-pub(crate) fn service_address(target: &Target, seen: &Seen<'_>, options: &Options) -> Option<SocketAddr> {
+pub(crate) fn service_address(
+    target: &Target,
+    tracker: &DependencyTracker<'_>,
+    options: &Options,
+) -> Option<SocketAddr> {
     let (key, wanted) = target.service()?;
-    let service = seen.service(&key)?;
+    let service = tracker.service(&key)?;
     let port = u16::try_from(port_of(service, &wanted)?.port).ok()?;
     let address = SocketAddr::new(cluster_ip(service)?, port);
-    (!(address.ip().is_loopback() && options.own_ports.contains(&port))).then_some(address)
+    options.addresses.check(address, Provenance::Written).is_ok().then_some(address)
 }
 
 fn cluster_ip(service: &Service) -> Option<IpAddr> {
@@ -289,22 +357,23 @@ fn cluster_ip(service: &Service) -> Option<IpAddr> {
 }
 
 /// A Service that is another name. The error says what it is instead.
-fn outside(name: &str, service: &Service, wanted: &Port, options: &Options) -> Result<Outside, String> {
+fn external(name: &str, service: &Service, wanted: &Port, options: &Options) -> Result<ExternalHost, String> {
     if options.disable_external_name {
         return Err("of type ExternalName (--disable-svc-external-name is on)".to_owned());
     }
-    let host = Hostname::parse(name.trim_end_matches('.'))
-        .map_err(|_| format!("which is called {:?}", crate::object::shortened(name)))?;
-    if is_forbidden(&host) {
-        return Err(format!("which leads to {}", host.as_str()));
-    }
+    let invalid = |_| format!("which is called {:?}", crate::object::shortened(name));
+    let host = Hostname::parse(name.trim_end_matches('.')).map_err(invalid)?;
+    let name = DnsName::parse(name).map_err(invalid)?;
     let listed = port_of(service, wanted).map(|port| port.port);
     let number = match wanted {
         Port::Number(number) => Some(listed.unwrap_or(*number)),
         Port::Name(_) | Port::First => listed,
     };
     let port = number.and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
-    port.map(|port| Outside { host, port }).ok_or_else(|| format!("without a port {wanted}"))
+    let port = port.ok_or_else(|| format!("without a port {wanted}"))?;
+    let forbidden = |what| format!("which leads to {}:{port}, {what}", host.as_str());
+    external_host::check(&host, port, &options.addresses).map_err(forbidden)?;
+    Ok(ExternalHost { name, port })
 }
 
 /// By number, by target port or by name.

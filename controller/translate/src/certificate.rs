@@ -11,7 +11,20 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
+use x509_parser::public_key::PublicKey;
 use x509_parser::revocation_list::CertificateRevocationList;
+
+/// RSA, DSA and ECDSA with MD2, MD5 and SHA-1.
+const WEAK_SIGNATURES: [&str; 7] = [
+    "1.2.840.113549.1.1.2",
+    "1.2.840.113549.1.1.4",
+    "1.2.840.113549.1.1.5",
+    "1.3.14.3.2.29",
+    "1.3.14.3.2.27",
+    "1.2.840.10040.4.3",
+    "1.2.840.10045.4.1",
+];
+const RSA_BITS: usize = 2048;
 
 /// A Secret, and the certificate in it, which is read once however often it is named.
 #[derive(Debug)]
@@ -63,6 +76,11 @@ impl Pair {
         Ok(Pair { chain, key, names })
     }
 
+    /// The hosts that it is good for, in lower case.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// RFC 6125: a star is one whole label.
     pub(crate) fn covers(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
@@ -75,7 +93,9 @@ impl Pair {
 
 /// The names in the certificate, when the key is its own.
 fn checked(chain: &str, key: &str) -> Result<Vec<String>, String> {
-    let leaf = certificates(chain, "tls.crt")?.swap_remove(0);
+    let mut chain = certificates(chain, "tls.crt")?;
+    chain.iter().try_for_each(is_strong)?;
+    let leaf = chain.swap_remove(0);
     let (_, leaf) = X509Certificate::from_der(&leaf.contents).map_err(|_| wrong("tls.crt"))?;
     let key =
         PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "expected a key in tls.key, got none")?;
@@ -85,6 +105,24 @@ fn checked(chain: &str, key: &str) -> Result<Vec<String>, String> {
     match key.public_key() {
         Some(public) if public.as_ref() == leaf.public_key().raw => Ok(names(&leaf)),
         _ => Err("expected the key of the certificate in tls.key, got another one".to_owned()),
+    }
+}
+
+/// Nginx's OpenSSL presents no chain with anything weaker, and says so to nobody but clients. Who signs itself is not believed
+/// for its signature.
+fn is_strong(pem: &Pem) -> Result<(), String> {
+    let (_, certificate) = X509Certificate::from_der(&pem.contents).map_err(|_| wrong("tls.crt"))?;
+    let signed_by = certificate.signature_algorithm.algorithm.to_id_string();
+    if certificate.issuer() != certificate.subject() && WEAK_SIGNATURES.contains(&signed_by.as_str()) {
+        let expected = "expected certificates signed with SHA-256 or better in tls.crt";
+        return Err(format!("{expected}, got one with SHA-1 or MD5"));
+    }
+    match certificate.public_key().parsed() {
+        Ok(PublicKey::RSA(key)) if key.key_size() < RSA_BITS => Err(format!(
+            "expected RSA keys of {RSA_BITS} bits or more in tls.crt, got one of {}",
+            key.key_size()
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -195,6 +233,23 @@ mod tests {
         assert!(authorities(&secret(&[("ca.crt", "x")]).secret).is_err());
         let revoked = [("ca.crt", certificate.as_str()), ("ca.crl", "x")];
         assert!(authorities(&secret(&revoked).secret).is_err());
+    }
+
+    #[test]
+    fn what_openssl_finds_too_weak_is_refused() {
+        let sha1 =
+            (include_str!("../tests/weak/leaf-of-sha1.pem"), include_str!("../tests/weak/leaf-of-sha1.key"));
+        let short = (
+            include_str!("../tests/weak/authority-of-1024-bits.pem"),
+            include_str!("../tests/weak/authority-of-1024-bits.key"),
+        );
+        for ((certificate, key), expected) in [
+            (sha1, "got one with SHA-1 or MD5"),
+            (short, "RSA keys of 2048 bits or more in tls.crt, got one of 1024"),
+        ] {
+            let error = secret(&[("tls.crt", certificate), ("tls.key", key)]).pair().unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

@@ -6,8 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use sluice_ir::{Hostname, ServerName};
+
 use crate::ObjectKey;
 use crate::object::key_of;
+use crate::servers::names;
 
 /// The order in which Ingresses are read: the oldest first; of the same age by name, the last first.
 pub(crate) type Age = (Option<Time>, Reverse<ObjectKey>);
@@ -29,11 +32,14 @@ pub(crate) struct Claims {
     /// By host, with how many of its paths each of them claims. A host may have more paths than anybody wants to look at for
     /// one question.
     claimants: BTreeMap<(String, Option<Age>), usize>,
+    /// Ingresses that name a wildcard host, as a host or as an alias, by what follows the star.
+    wildcards: BTreeSet<(Hostname, Option<Age>)>,
 }
 
 impl Claims {
     pub(crate) fn add(&mut self, ingress: &Ingress) {
         let age = Some(age(ingress));
+        self.wildcards.extend(wildcards(ingress).map(|suffix| (suffix, age.clone())));
         for (host, path) in paths(ingress) {
             if self.paths.insert(((host.clone(), path), age.clone())) {
                 *self.claimants.entry((host, age.clone())).or_default() += 1;
@@ -43,6 +49,9 @@ impl Claims {
 
     pub(crate) fn remove(&mut self, ingress: &Ingress) {
         let age = Some(age(ingress));
+        for suffix in wildcards(ingress) {
+            self.wildcards.remove(&(suffix, age.clone()));
+        }
         for (host, path) in paths(ingress) {
             if !self.paths.remove(&((host.clone(), path), age.clone())) {
                 continue;
@@ -63,13 +72,31 @@ impl Claims {
         oldest.as_ref().filter(|_| claimed == host).map(|(_, Reverse(key))| key)
     }
 
-    /// Who claims a path, the oldest first.
+    /// Every wildcard host, by what follows its star.
+    pub(crate) fn wildcards(&self) -> BTreeSet<Hostname> {
+        self.wildcards.iter().map(|(suffix, _)| suffix.clone()).collect()
+    }
+
+    /// Ingresses that name a wildcard host, the oldest first.
+    pub(crate) fn of_wildcard<'a>(&'a self, suffix: &'a Hostname) -> impl Iterator<Item = &'a Age> {
+        let names = self.wildcards.range((suffix.clone(), None)..);
+        names.take_while(move |(other, _)| other == suffix).filter_map(|(_, age)| age.as_ref())
+    }
+
+    /// Ingresses that claim a path, the oldest first.
     pub(crate) fn of(&self, host: &str, path: &str) -> impl Iterator<Item = &ObjectKey> + use<'_> {
         let claimed = (host.to_owned(), path.to_owned());
         let from = (claimed.clone(), None);
         let claims = self.paths.range(from..).take_while(move |(other, _)| *other == claimed);
         claims.filter_map(|(_, age)| age.as_ref()).map(|(_, Reverse(key))| key)
     }
+}
+
+fn wildcards(ingress: &Ingress) -> impl Iterator<Item = Hostname> {
+    names(ingress).into_iter().filter_map(|name| match name {
+        ServerName::Wildcard(suffix) => Some(suffix),
+        ServerName::Exact(_) | ServerName::CatchAll => None,
+    })
 }
 
 /// Every path of an Ingress with its host, as they are compared. A host without a path stands with an empty one.
@@ -142,8 +169,9 @@ mod tests {
     fn what_is_removed_leaves_nothing_behind() {
         let mut claims = Claims::default();
         let first = ingress("a", "2026-01-01T00:00:00Z", "x.y", "/");
-        claims.add(&first);
-        claims.remove(&first);
-        assert!(claims.paths.is_empty() && claims.claimants.is_empty());
+        let wild = ingress("w", "2026-01-01T00:00:00Z", "*.x.y", "/");
+        [&first, &wild].iter().for_each(|ingress| claims.add(ingress));
+        [&first, &wild].iter().for_each(|ingress| claims.remove(ingress));
+        assert!(claims.paths.is_empty() && claims.claimants.is_empty() && claims.wildcards.is_empty());
     }
 }

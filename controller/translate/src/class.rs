@@ -18,15 +18,15 @@ pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
     let namespace = ingress.metadata.namespace.as_ref();
     options.watch_namespace.as_ref().is_none_or(|watched| Some(watched) == namespace)
-        && Classes::of(resources, options).judge(ingress, options) == Verdict::Ours
+        && Classes::of(resources, options).judge(ingress, options) == ClassDecision::Ours
 }
 
 /// The answer for one Ingress.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ClassDecision {
     Ours,
-    /// Somebody else's, and why, in a report's words.
-    Foreign {
+    /// Of an IngressClass that another controller serves, and why, in a report's words.
+    OtherClass {
         field: &'static str,
         reason: String,
     },
@@ -44,20 +44,20 @@ impl Classes {
         Classes { served: resources.ingress_classes_are_readable().then(|| served(resources, options)) }
     }
 
-    pub(crate) fn judge(&self, ingress: &Ingress, options: &Options) -> Verdict {
+    pub(crate) fn judge(&self, ingress: &Ingress, options: &Options) -> ClassDecision {
         let class_name = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
         if let (Some(name), Some(served)) = (class_name, &self.served) {
-            return if served.contains(name) { Verdict::Ours } else { unknown_class(name, options) };
+            return if served.contains(name) { ClassDecision::Ours } else { unknown_class(name, options) };
         }
         let annotation = ingress.metadata.annotations.as_ref().and_then(|all| all.get(ANNOTATION));
         match annotation {
-            Some(value) if *value == options.ingress_class => Verdict::Ours,
-            Some(value) => Verdict::Foreign {
+            Some(value) if *value == options.ingress_class => ClassDecision::Ours,
+            Some(value) => ClassDecision::OtherClass {
                 field: "annotation kubernetes.io/ingress.class",
                 reason: format!("expected {:?}, got {:?}", options.ingress_class, shortened(value)),
             },
-            None if options.watch_ingress_without_class => Verdict::Ours,
-            None => Verdict::Foreign {
+            None if options.watch_ingress_without_class => ClassDecision::Ours,
+            None => ClassDecision::OtherClass {
                 field: "spec.ingressClassName",
                 reason: "expected a class, got none (and --watch-ingress-without-class is off)".to_owned(),
             },
@@ -65,9 +65,9 @@ impl Classes {
     }
 }
 
-fn unknown_class(name: &str, options: &Options) -> Verdict {
+fn unknown_class(name: &str, options: &Options) -> ClassDecision {
     let wanted = &options.controller_class;
-    Verdict::Foreign {
+    ClassDecision::OtherClass {
         field: "spec.ingressClassName",
         reason: format!("expected an IngressClass with controller {wanted:?}, got {:?}", shortened(name)),
     }
@@ -129,7 +129,8 @@ mod tests {
             resources.forbid_ingress_classes();
         }
         let options = Options { watch_ingress_without_class: without_class, ..Options::default() };
-        Classes::of(&resources, &options).judge(&ingress(class_name, annotation), &options) == Verdict::Ours
+        Classes::of(&resources, &options).judge(&ingress(class_name, annotation), &options)
+            == ClassDecision::Ours
     }
 
     /// The table of `controller.md` section 2.

@@ -7,11 +7,12 @@ use std::num::NonZeroU16;
 use k8s_openapi::api::core::v1::ServicePort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use crate::own::Judge;
 use crate::pods::Share;
 use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::zones::Zones;
-use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
+use crate::{EndpointSlice, Kind, ObjectKey, ObjectRef, Provenance, Report, Resources, Severity};
 
 /// What is asked of the pods behind a Service.
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn of(
     wanted: Wanted<'_>,
     resources: &Resources,
-    options: &Options,
+    judge: &Judge<'_>,
     reports: &mut Vec<Report>,
 ) -> Vec<sluice_ir::Endpoint> {
     let listed: Vec<Listed<'_>> = listed(wanted, resources);
@@ -44,7 +45,7 @@ pub(crate) fn of(
         let owner = ObjectRef { kind: Kind::Service, key: wanted.service.clone() };
         let mut reporter = Reporter::new(owner, reports);
         for text in &endpoint.addresses {
-            let Some(address) = address(text, port, options, &mut reporter) else { continue };
+            let Some(address) = address(text, port, judge, &mut reporter) else { continue };
             let zones = zones.as_ref().map(|zones| zones.of(endpoint)).unwrap_or_default();
             let new = sluice_ir::Endpoint { address, weight, zones, draining: terminates || rests };
             // Ready in one slice is ready.
@@ -105,17 +106,17 @@ fn protocol(written: &Option<String>) -> &str {
     written.as_deref().unwrap_or("TCP")
 }
 
-fn address(text: &str, port: u16, options: &Options, reporter: &mut Reporter<'_>) -> Option<SocketAddr> {
+fn address(text: &str, port: u16, judge: &Judge<'_>, reporter: &mut Reporter<'_>) -> Option<SocketAddr> {
     let Ok(ip) = text.parse::<IpAddr>() else {
         let reason = format!("expected an IP address, got {:?}", crate::object::shortened(text));
         reporter.say(Severity::Error, "endpoints.addresses", reason, "endpoint not used");
         return None;
     };
-    let ip = ip.to_canonical();
-    if (ip.is_loopback() || ip.is_unspecified()) && options.own_ports.contains(&port) {
-        let reason = format!("expected a pod, got {ip}:{port}, which Sluice itself listens on");
+    let address = SocketAddr::new(ip.to_canonical(), port);
+    if let Err(forbidden) = judge.check(address, Provenance::Written) {
+        let reason = format!("expected a pod, got {address}, {forbidden}");
         reporter.say(Severity::Error, "endpoints.addresses", reason, "endpoint not used");
         return None;
     }
-    Some(SocketAddr::new(ip, port))
+    Some(address)
 }

@@ -2,10 +2,10 @@
 
 use sluice_ir::{Expression, Part, Variable};
 
-use crate::annotations::Parsed;
+use crate::annotations::{MOST_HEADER_BYTES, Parsed};
 
-/// Longer ones are not names.
-const LONGEST: usize = 4096;
+/// Longer ones are not names, and no data plane would take them.
+const LONGEST: usize = MOST_HEADER_BYTES;
 
 /// Every variable must be one that all data planes have; the error names the first that is not.
 pub(crate) fn parse(text: &str) -> Parsed<Expression> {

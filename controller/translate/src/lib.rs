@@ -4,7 +4,7 @@
 //!   Object --apply/delete--> Resources --translate--> Translation { config: ir::Config, reports }
 //!     (a watch or a file)    (the cache)    ^   |
 //!                                           |   +-- class.rs    is the Ingress ours?
-//!                                    Options    +-- servers.rs  hosts, paths, merge order
+//!                                    Options    +-- servers/    hosts, paths, merge order
 //!                                               +-- backends.rs services and their endpoints
 //!                                               +-- annotations/ what people add
 //!
@@ -16,50 +16,60 @@
 //!
 //! Absent on purpose: clocks, I/O, errors that stop a translation.
 
+mod address_policy;
 mod admission;
 pub mod annotations;
+mod backend_registry;
 mod backends;
-mod beta;
+mod cert_info;
 mod certificate;
 mod claims;
 mod class;
+mod components;
+mod dns_name;
 mod endpoints;
 mod expression;
-mod finish;
+mod external_host;
 pub mod global;
-mod ground;
-mod islands;
-mod leaf;
-mod ledger;
+mod limits;
 mod object;
 mod options;
-mod outside;
+mod overlay_canaries;
+mod own;
 mod path;
-mod pcre;
 mod pods;
 mod references;
-mod regex;
 mod report;
 mod resources;
 mod secrets;
 mod servers;
+mod shared_inputs;
 mod slices;
+mod snapshot;
+mod snippet;
 mod streams;
 mod support;
 mod template;
 mod translation;
 mod update;
+mod v1beta1;
+mod wildcards;
 mod zones;
 
+pub use address_policy::{AddressPolicy, Carries, Forbidden, METADATA_NETWORKS, Provenance};
 pub use admission::{Admission, Rules, admit};
-pub use beta::{misplaced, upgrade};
+pub use cert_info::CertInfo;
 pub use class::{ANNOTATION as CLASS_ANNOTATION, is_ours};
-pub use leaf::Leaf;
+pub use dns_name::{DnsName, Resolution};
+pub use limits::{LIMITS, Limit};
 pub use object::{InvalidObject, Kind, Object, ObjectKey, ObjectRef};
-pub use options::Options;
+pub use options::{Options, STREAM_CONNECTIONS};
 pub use pods::Pod;
 pub use report::{Report, Severity};
 pub use resources::{Change, Changes, Resources};
 pub use slices::EndpointSlice;
+pub use snapshot::Snapshot;
+pub use snippet::harmless_directives;
 pub use support::{DataPlane, Support, Supports};
 pub use translation::{Translation, Updated, translate};
+pub use v1beta1::{misplaced, upgrade};

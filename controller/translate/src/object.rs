@@ -126,7 +126,7 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// What a report says of an object that is named and is not there.
+    /// Reason in a report for an object that is named and is not there.
     pub(crate) fn absence(&self) -> String {
         format!("expected a {}, got {:?}, which does not exist", self.kind, self.key.to_string())
     }
@@ -168,7 +168,7 @@ pub enum InvalidObject {
     },
     /// A kind that Sluice reads, with something wrong in it.
     Malformed {
-        /// What it says it is, as far as that can be read.
+        /// The object as it names itself, as far as that can be read.
         object: String,
         /// The field.
         field: String,
@@ -337,7 +337,7 @@ fn text(value: &Value, field: &str) -> String {
     value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// What goes into a message about a value of unknown size and content.
+/// A value of unknown size and content, shortened for a message.
 pub(crate) fn shortened(text: &str) -> String {
     const LONGEST: usize = 100;
     let clean: String =

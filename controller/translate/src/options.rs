@@ -1,8 +1,12 @@
-//! What the operator decides: the flags of the controller that change a translation.
+//! Options of the operator: the flags of the controller that change a translation.
 
-use std::collections::BTreeSet;
+use sluice_ir::Edge;
 
-use crate::{DataPlane, ObjectKey};
+use crate::{AddressPolicy, DataPlane, ObjectKey};
+
+/// ingress-nginx: `max-worker-connections`. Each takes two files: what comes back to us takes 32,768, of the half a million
+/// and more that a container has.
+pub const STREAM_CONNECTIONS: u32 = 16_384;
 
 /// Names and defaults are those of ingress-nginx's flags where the meaning is the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +43,18 @@ pub struct Options {
     pub ssl_passthrough: bool,
     /// `--disable-catch-all`
     pub disable_catch_all: bool,
-    /// The ports that the data plane and the controller listen on themselves: no endpoint on loopback may be one of
-    /// them, or a tenant could reach the admin interface through the proxy.
-    pub own_ports: BTreeSet<u16>,
+    /// `--allow-hosts-under-foreign-wildcards`: hosts are served that an older Ingress of another namespace covers.
+    pub hosts_under_foreign_wildcards: bool,
+    /// `--publish-service`: what stands in front of the data planes. Nothing but what is Sluice's own follows from it here.
+    pub publish_service: Option<ObjectKey>,
+    /// The namespace of the controller. What its EndpointSlices name together with us is Sluice's own.
+    pub own_namespace: Option<String>,
+    /// Which addresses are dialled because of what objects say. Its own ports are also none that a ConfigMap may claim.
+    pub addresses: AddressPolicy,
+    /// Identifier of this Sluice, all its replicas included, in `CDN-Loop`: a token of RFC 9110.
+    pub cdn_id: String,
+    /// Connections of one Service that are not requests, where the ConfigMap says no other number.
+    pub stream_connections: u32,
     /// What serves: what it does not honour is reported. `None`: whatever one of them honours is translated, and what
     /// another one does not is reported with its name.
     pub data_plane: Option<DataPlane>,
@@ -65,7 +78,12 @@ impl Default for Options {
             disable_external_name: false,
             ssl_passthrough: false,
             disable_catch_all: false,
-            own_ports: BTreeSet::new(),
+            hosts_under_foreign_wildcards: false,
+            publish_service: None,
+            own_namespace: None,
+            addresses: AddressPolicy::default(),
+            cdn_id: Edge::default().cdn_id,
+            stream_connections: STREAM_CONNECTIONS,
             data_plane: None,
         }
     }

@@ -1,10 +1,11 @@
 //! Paths of Ingress rules.
 
+use sluice_pattern::{Shape, Subject};
+
 use crate::object::shortened;
-use crate::regex;
 
 /// Longer ones are no paths but attacks on the matcher.
-const LONGEST: usize = 4096;
+pub(crate) const LONGEST: usize = 4096;
 
 /// The types that there are: no type and `ImplementationSpecific` mean `Prefix`, as in ingress-nginx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,12 +35,17 @@ pub(crate) fn checked(path: Option<&str>) -> Result<&str, String> {
     if path.len() > LONGEST {
         return Err(format!("expected at most {LONGEST} bytes, got {}", path.len()));
     }
-    match path.chars().find(|c| !c.is_ascii_graphic() || "\"#`<>".contains(*c)) {
+    match path.chars().find(|c| is_bad(*c)) {
         Some(bad) => {
             Err(format!("expected the characters of a URI path, got {bad:?} in {:?}", shortened(path)))
         }
         None => Ok(path),
     }
+}
+
+/// What no path has, and no pattern of one.
+fn is_bad(c: char) -> bool {
+    !c.is_ascii_graphic() || "\"#`<>".contains(c)
 }
 
 /// What stands in the way of a path that is taken as it is.
@@ -54,10 +60,40 @@ pub(crate) fn literal(path: &str) -> Result<(), String> {
 }
 
 /// What there is to know about a path that is a pattern.
-pub(crate) fn pattern(path: &str) -> Result<regex::Shape, String> {
-    regex::check(path).map_err(|wrong| {
+pub(crate) fn pattern(path: &str) -> Result<Shape, String> {
+    sluice_pattern::check(path, Subject::Path).map_err(|wrong| {
         format!("expected a regular expression that RE2 and PCRE share, got {wrong} in {:?}", shortened(path))
     })
+}
+
+/// The prefix of all that a path may take of which nobody knows whether it is a pattern. A prefix takes whole segments.
+pub(crate) fn beginning(path: &str) -> String {
+    if let Some(text) = sluice_pattern::literal(path) {
+        return text;
+    }
+    let beginning = sluice_pattern::literal_prefix(path);
+    let ends_a_segment = path.strip_prefix(&beginning).is_some_and(|rest| rest.starts_with("(/|$)"));
+    let end = if ends_a_segment { beginning.len() } else { beginning.rfind('/').unwrap_or_default() };
+    match beginning.get(..end) {
+        Some(segments) if !segments.is_empty() => segments.to_owned(),
+        _ => "/".to_owned(),
+    }
+}
+
+/// The same of a path that is not [`checked`]: of the text before what is wrong in it.
+pub(crate) fn readable_beginning(path: Option<&str>) -> String {
+    let path = path.filter(|path| path.starts_with('/')).unwrap_or("/");
+    let end = path.find(is_bad).unwrap_or(path.len()).min(LONGEST);
+    let readable = path.get(..end).unwrap_or("/");
+    // Anything may follow.
+    beginning(&format!("{readable}.*"))
+}
+
+/// The same of a path that is not [`literal`]: of the text before what is wrong in it.
+pub(crate) fn literal_beginning(path: &str) -> String {
+    let end = path.find(|c| !is_path_char(c)).unwrap_or(path.len());
+    let segments = path.get(..end).and_then(|text| text.rsplit_once('/')).map(|(segments, _)| segments);
+    segments.filter(|segments| !segments.is_empty()).unwrap_or("/").to_owned()
 }
 
 /// RFC 3986: `pchar` and the slash.
@@ -78,6 +114,53 @@ mod tests {
         assert!(PathType::parse("exact").is_err());
         assert_eq!(checked(None), Ok("/"));
         assert_eq!(checked(Some("")), Ok("/"));
+    }
+
+    #[test]
+    fn the_beginning_of_a_path_is_made_of_whole_segments() {
+        for (path, prefix) in [
+            ("/a/b", "/a/b"),
+            ("/admin(/|$)(.*)", "/admin"),
+            ("/admin(.*)", "/"),
+            ("/a/b.*", "/a"),
+            ("/a/(b)", "/a"),
+            ("/a|/b", "/"),
+            ("/a\\.b", "/a.b"),
+        ] {
+            assert_eq!(beginning(path), prefix, "{path}");
+        }
+    }
+
+    #[test]
+    fn of_a_path_that_is_none_the_segments_before_what_is_wrong_count() {
+        let long = format!("/a/{}", "b".repeat(2 * LONGEST));
+        for (path, prefix) in [
+            ("/admin/<x>", "/admin"),
+            ("/admin<x>", "/"),
+            ("/admin/(?<=n/)secret", "/admin"),
+            ("/a/b c", "/a"),
+            ("/a|/b c", "/"),
+            ("/\u{e9}", "/"),
+            ("admin", "/"),
+            ("", "/"),
+            (&*long, "/a"),
+        ] {
+            assert_eq!(readable_beginning(Some(path)), prefix, "{path}");
+        }
+    }
+
+    #[test]
+    fn of_a_path_that_is_not_literal_the_segments_before_what_is_wrong_count() {
+        for (path, prefix) in [
+            ("/admin/{x}", "/admin"),
+            ("/admin/x{y}/z", "/admin"),
+            ("/a/b/[c]", "/a/b"),
+            ("/admin[1]", "/"),
+            ("/{x}", "/"),
+            ("/a?b", "/"),
+        ] {
+            assert_eq!(literal_beginning(path), prefix, "{path}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What pods say of themselves: their share of the requests.
+//! Weights that pods set for themselves: their share of the requests.
 //!
 //! Only pods with the annotation are kept. A cluster may hold a hundred thousand others.
 
@@ -13,7 +13,7 @@ use crate::report::Reporter;
 use crate::slices::Endpoint;
 use crate::{Kind, ObjectKey, ObjectRef, Report, Severity};
 
-/// Where a pod says its weight.
+/// The annotation of a pod with its weight.
 const WEIGHT: &str = "sluice.dev/weight";
 /// The largest: a ring of hashes has 160 points for each unit of the mean, and shares beyond this are a mistake.
 const HEAVIEST: u16 = 1000;

@@ -7,40 +7,42 @@ use k8s_openapi::api::core::v1::{ConfigMap, Service};
 
 use crate::annotations::value;
 use crate::certificate::Known;
-use crate::{Kind, ObjectKey, ObjectRef, Resources};
+use crate::{AddressPolicy, Kind, ObjectKey, ObjectRef, Options, Resources};
 
-/// Why a reference leads nowhere.
+/// Error of a reference to an object that may not be read, or is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ReferenceError {
     /// As in a report.
     pub(crate) reason: String,
     /// The object that would cure it.
     pub(crate) missing: Option<ObjectRef>,
 }
 
-impl Fault {
+impl ReferenceError {
     pub(crate) fn missing(kind: Kind, key: ObjectKey) -> Self {
         let missing = ObjectRef { kind, key };
-        Fault { reason: missing.absence(), missing: Some(missing) }
+        ReferenceError { reason: missing.absence(), missing: Some(missing) }
     }
 }
 
-impl<T: Into<String>> From<T> for Fault {
+impl<T: Into<String>> From<T> for ReferenceError {
     fn from(reason: T) -> Self {
-        Fault { reason: reason.into(), missing: None }
+        ReferenceError { reason: reason.into(), missing: None }
     }
 }
 
-/// The objects that Ingresses may lead to. It keeps in mind which were looked for, whether they were there or not: what
-/// was made with it holds until one of those changes.
-pub(crate) struct Seen<'a> {
+/// Lookup of the objects that Ingresses may name, which records each as a dependency, whether it was there or not: what was
+/// made with it holds until one of those changes.
+pub(crate) struct DependencyTracker<'a> {
     resources: &'a Resources,
-    looked_for: RefCell<BTreeSet<ObjectRef>>,
+    /// Which addresses may be written down.
+    pub(crate) addresses: &'a AddressPolicy,
+    dependencies: RefCell<BTreeSet<ObjectRef>>,
 }
 
-impl<'a> Seen<'a> {
-    pub(crate) fn of(resources: &'a Resources) -> Self {
-        Seen { resources, looked_for: RefCell::default() }
+impl<'a> DependencyTracker<'a> {
+    pub(crate) fn new(resources: &'a Resources, options: &'a Options) -> Self {
+        DependencyTracker { resources, addresses: &options.addresses, dependencies: RefCell::default() }
     }
 
     pub(crate) fn service(&self, key: &ObjectKey) -> Option<&'a Service> {
@@ -62,20 +64,20 @@ impl<'a> Seen<'a> {
         self.resources.config_maps.get(key).map(AsRef::as_ref)
     }
 
-    /// Everything that was looked for.
-    pub(crate) fn into_looked_for(self) -> BTreeSet<ObjectRef> {
-        self.looked_for.into_inner()
+    /// Every object that was looked up.
+    pub(crate) fn into_dependencies(self) -> BTreeSet<ObjectRef> {
+        self.dependencies.into_inner()
     }
 
     fn note(&self, kind: Kind, key: &ObjectKey) {
-        self.looked_for.borrow_mut().insert(ObjectRef { kind, key: key.clone() });
+        self.dependencies.borrow_mut().insert(ObjectRef { kind, key: key.clone() });
     }
 }
 
-/// Who may name what.
+/// Resolver of references, within the rules on namespaces.
 #[derive(Clone, Copy)]
 pub(crate) struct References<'a> {
-    pub(crate) seen: &'a Seen<'a>,
+    pub(crate) tracker: &'a DependencyTracker<'a>,
     /// `allow-cross-namespace-resources`
     pub(crate) across_namespaces: bool,
 }
@@ -86,20 +88,24 @@ impl<'a> References<'a> {
         self,
         namespace: &str,
         text: &str,
-    ) -> Result<&'a BTreeMap<String, String>, Fault> {
+    ) -> Result<&'a BTreeMap<String, String>, ReferenceError> {
         static NOTHING: BTreeMap<String, String> = BTreeMap::new();
         let key = self.key(namespace, text)?;
-        let found = self.seen.config_map(&key);
-        let found = found.ok_or_else(|| Fault::missing(Kind::ConfigMap, key))?;
+        let found = self.tracker.config_map(&key);
+        let found = found.ok_or_else(|| ReferenceError::missing(Kind::ConfigMap, key))?;
         Ok(found.data.as_ref().unwrap_or(&NOTHING))
     }
 
     /// The Secret that an object of `namespace` names, and its key.
-    pub(crate) fn secret(self, namespace: &str, text: &str) -> Result<(ObjectKey, &'a Known), Fault> {
+    pub(crate) fn secret(
+        self,
+        namespace: &str,
+        text: &str,
+    ) -> Result<(ObjectKey, &'a Known), ReferenceError> {
         let key = self.key(namespace, text)?;
-        match self.seen.secret(&key) {
+        match self.tracker.secret(&key) {
             Some(secret) => Ok((key, secret)),
-            None => Err(Fault::missing(Kind::Secret, key)),
+            None => Err(ReferenceError::missing(Kind::Secret, key)),
         }
     }
 
@@ -113,6 +119,13 @@ impl<'a> References<'a> {
             other => Ok(ObjectKey::new(other.unwrap_or(namespace), name)),
         }
     }
+}
+
+/// Some references ingress-nginx takes with a namespace in front, and no others.
+pub(crate) fn with_namespace(text: &str) -> Result<&str, String> {
+    let got = || crate::object::shortened(text);
+    let wrong = || format!("expected a namespace, a slash and a name, got {:?}", got());
+    if text.contains('/') { Ok(text) } else { Err(wrong()) }
 }
 
 #[cfg(test)]
@@ -130,8 +143,9 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"A": "b"}});
         resources.apply(Object::from_value(object).unwrap());
         let read = |across_namespaces, text: &str| {
-            let seen = Seen::of(&resources);
-            References { seen: &seen, across_namespaces }.config_map("own", text).map(BTreeMap::len)
+            let options = Options::default();
+            let tracker = DependencyTracker::new(&resources, &options);
+            References { tracker: &tracker, across_namespaces }.config_map("own", text).map(BTreeMap::len)
         };
         assert_eq!(read(true, "other/m"), Ok(1));
         assert!(read(false, "other/m").unwrap_err().reason.contains("allow-cross-namespace-resources"));

@@ -1,4 +1,4 @@
-//! What could not be honoured, said so that its owner can act on it.
+//! Reports about what could not be honoured, worded so that its owner can act on it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::ObjectRef;
 
-/// How much of what was asked for is missing.
+/// Severity: how much of what was asked for is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -33,15 +33,15 @@ impl fmt::Display for Severity {
 /// Reads as `Ingress default/shop: spec.rules[0].host: expected a DNS name, got "a b"; rule not served`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Report {
-    /// Whose fault it is.
+    /// The object at fault.
     pub object: ObjectRef,
-    /// Where: a field path, or `annotation NAME`.
+    /// Field path, or `annotation NAME`.
     pub field: String,
-    /// How bad.
+    /// Severity of the report.
     pub severity: Severity,
-    /// What was expected and what was found.
+    /// Reason: the expected value and the one found.
     pub reason: String,
-    /// What happens instead.
+    /// Consequence: what happens instead.
     pub consequence: String,
     /// The other object whose absence is the only trouble: it is cured when that one appears.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct Report {
     pub as_before: bool,
     /// ingress-nginx's webhook refuses to store it, and so does ours.
     #[serde(skip)]
-    pub inadmissible: bool,
+    pub admission_denied: bool,
 }
 
 impl Report {
@@ -73,9 +73,25 @@ impl Report {
             consequence,
             missing: None,
             as_before: false,
-            inadmissible: false,
+            admission_denied: false,
         }
     }
+}
+
+/// [`CLOSED`], for constants that say more.
+macro_rules! closed_text {
+    () => {
+        "access control cannot be enforced; affected paths answer 503"
+    };
+}
+pub(crate) use closed_text;
+
+/// Consequence of access control that cannot be enforced.
+pub(crate) const CLOSED: &str = closed_text!();
+
+/// The same, where it can be said which paths those are.
+pub(crate) fn closed(which: impl fmt::Display) -> String {
+    format!("{CLOSED}: {which}")
 }
 
 impl fmt::Display for Report {

@@ -1,6 +1,7 @@
 //! The watch cache: what the cluster, or the folder, holds right now.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Service};
@@ -9,15 +10,19 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use crate::certificate::Known;
 use crate::claims::Claims;
 use crate::pods::{Pods, services_of};
-use crate::{EndpointSlice, Kind, Object, ObjectKey, ObjectRef, Pod};
+use crate::{DnsName, EndpointSlice, Kind, Object, ObjectKey, ObjectRef, Pod, Resolution};
 
-/// What a change of the cache means for a translation.
+/// Effect of a change of the cache on a translation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Nothing that matters.
     Nothing,
     /// Only the endpoints of these Services.
     Endpoints(BTreeSet<ObjectKey>),
+    /// Only where a name leads.
+    Name(DnsName),
+    /// Only which machines run Sluice.
+    Machines,
     /// Whatever follows from one object.
     Object(ObjectRef),
     /// Anything.
@@ -30,6 +35,8 @@ pub struct Changes {
     everything: bool,
     objects: BTreeSet<ObjectRef>,
     endpoints: BTreeSet<ObjectKey>,
+    names: BTreeSet<DnsName>,
+    machines: bool,
 }
 
 impl Changes {
@@ -44,18 +51,20 @@ impl Changes {
         match change {
             Change::Nothing => {}
             Change::Endpoints(services) => self.endpoints.extend(services),
+            Change::Name(name) => drop(self.names.insert(name)),
+            Change::Machines => self.machines = true,
             Change::Object(object) => drop(self.objects.insert(object)),
             Change::Everything => self.everything = true,
         }
     }
 
-    /// Whether nothing has changed.
+    /// True if nothing has changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Changes::default()
     }
 
-    /// Whether endpoints are all that has changed.
+    /// True if only endpoints have changed.
     #[must_use]
     pub fn is_of_endpoints(&self) -> bool {
         !self.everything && self.objects.is_empty()
@@ -65,8 +74,17 @@ impl Changes {
         self.everything
     }
 
+    pub(crate) fn are_of_machines(&self) -> bool {
+        self.machines
+    }
+
     pub(crate) fn objects(&self) -> &BTreeSet<ObjectRef> {
         &self.objects
+    }
+
+    /// The names that lead elsewhere.
+    pub(crate) fn names(&self) -> &BTreeSet<DnsName> {
+        &self.names
     }
 
     /// The Services whose endpoints have changed.
@@ -79,6 +97,10 @@ impl Changes {
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
     pub(crate) config_maps: BTreeMap<ObjectKey, Arc<ConfigMap>>,
+    /// Those that go on holding when they are gone, as in ingress-nginx: what was closed stays closed.
+    held: BTreeSet<ObjectKey>,
+    /// Of those, the ones that are gone.
+    gone: BTreeSet<ObjectKey>,
     pub(crate) ingress_classes: BTreeMap<ObjectKey, Arc<IngressClass>>,
     pub(crate) ingresses: BTreeMap<ObjectKey, Arc<Ingress>>,
     pub(crate) namespaces: BTreeMap<ObjectKey, Arc<Namespace>>,
@@ -91,6 +113,10 @@ pub struct Resources {
     slice_owners: BTreeMap<ObjectKey, ObjectKey>,
     ingress_classes_are_forbidden: bool,
     claims: Claims,
+    /// Answers of DNS.
+    resolutions: BTreeMap<DnsName, Resolution>,
+    /// The addresses of the machines that run Sluice, as the controller itself knows them.
+    machines: BTreeSet<IpAddr>,
 }
 
 impl Resources {
@@ -100,7 +126,7 @@ impl Resources {
         let changed = match object {
             Object::EndpointSlice(o) => return self.apply_slice(key, o),
             Object::Pod(o) => return self.apply_pod(&key, &o),
-            Object::ConfigMap(o) => put(&mut self.config_maps, &key, o),
+            Object::ConfigMap(o) => put(&mut self.config_maps, &key, o) | self.gone.remove(&key),
             Object::Ingress(o) => self.apply_ingress(&key, o),
             Object::IngressClass(o) => put(&mut self.ingress_classes, &key, o),
             Object::Namespace(o) => put(&mut self.namespaces, &key, o),
@@ -113,7 +139,7 @@ impl Resources {
     /// Removes an object, if it is there.
     pub fn delete(&mut self, kind: Kind, key: &ObjectKey) -> Change {
         let was_there = match kind {
-            Kind::ConfigMap => self.config_maps.remove(key).is_some(),
+            Kind::ConfigMap => self.delete_config_map(key),
             Kind::EndpointSlice => return self.delete_slice(key),
             Kind::Ingress => self.delete_ingress(key),
             Kind::IngressClass => self.ingress_classes.remove(key).is_some(),
@@ -123,6 +149,51 @@ impl Resources {
             Kind::Service => self.services.remove(key).is_some(),
         };
         if was_there { Change::Object(ObjectRef { kind, key: key.clone() }) } else { Change::Nothing }
+    }
+
+    /// The last content of this ConfigMap holds from now on, when it is gone.
+    pub fn hold_config_map(&mut self, key: ObjectKey) {
+        self.held.insert(key);
+    }
+
+    /// Whether a ConfigMap is gone and holds.
+    pub(crate) fn is_gone(&self, config_map: &ObjectKey) -> bool {
+        self.gone.contains(config_map)
+    }
+
+    fn delete_config_map(&mut self, key: &ObjectKey) -> bool {
+        if self.held.contains(key) && self.config_maps.contains_key(key) {
+            return self.gone.insert(key.clone());
+        }
+        self.config_maps.remove(key).is_some()
+    }
+
+    /// Sets the answer of DNS for a name.
+    pub fn resolve(&mut self, name: DnsName, resolution: Resolution) -> Change {
+        let before = self.resolutions.insert(name.clone(), resolution);
+        if before.as_ref() == self.resolutions.get(&name) { Change::Nothing } else { Change::Name(name) }
+    }
+
+    /// The addresses of the machines that run Sluice from now on, beside those that the options name.
+    pub fn know_machines(&mut self, addresses: BTreeSet<IpAddr>) -> Change {
+        if self.machines == addresses {
+            return Change::Nothing;
+        }
+        self.machines = addresses;
+        Change::Machines
+    }
+
+    pub(crate) fn machines(&self) -> impl Iterator<Item = IpAddr> {
+        self.machines.iter().copied()
+    }
+
+    /// Nobody asks DNS about a name any more.
+    pub fn forget(&mut self, name: &DnsName) {
+        self.resolutions.remove(name);
+    }
+
+    pub(crate) fn resolution(&self, name: &DnsName) -> Option<&Resolution> {
+        self.resolutions.get(name)
     }
 
     /// IngressClasses cannot be listed: `spec.ingressClassName` then says nothing, and only the annotation counts.
@@ -167,6 +238,19 @@ impl Resources {
         let from = (service.clone(), ObjectKey::default());
         let slices = self.slices.range(from..).take_while(move |((other, _), _)| other == service);
         slices.map(|(_, slice)| slice)
+    }
+
+    /// The Services of a namespace that have any slice.
+    pub(crate) fn services_with_slices<'a>(
+        &'a self,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = &'a ObjectKey> {
+        let from = (ObjectKey::new(namespace, ""), ObjectKey::default());
+        let slices = self.slices.range(from..).map(|((service, _), _)| service);
+        let mut last = None;
+        slices
+            .take_while(move |service| service.namespace == namespace)
+            .filter(move |service| last.replace(*service) != Some(*service))
     }
 
     fn apply_slice(&mut self, key: ObjectKey, slice: Arc<EndpointSlice>) -> Change {
@@ -232,6 +316,34 @@ mod tests {
             "endpoints": [{"addresses": [address]}],
         });
         Object::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn a_config_map_that_is_held_stays_when_it_is_gone() {
+        let map = |value: &str| {
+            let metadata = json!({"namespace": "sluice", "name": "a"});
+            let object =
+                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": value}});
+            Object::from_value(object).unwrap()
+        };
+        let key = ObjectKey::new("sluice", "a");
+        let mut resources = Resources::default();
+        resources.hold_config_map(key.clone());
+        assert_eq!(resources.delete(Kind::ConfigMap, &key), Change::Nothing);
+        assert!(!resources.is_gone(&key), "there was none");
+        let changed = Change::Object(ObjectRef { kind: Kind::ConfigMap, key: key.clone() });
+        assert_eq!(resources.apply(map("1")), changed);
+        assert_eq!(resources.delete(Kind::ConfigMap, &key), changed);
+        assert_eq!(resources.delete(Kind::ConfigMap, &key), Change::Nothing);
+        assert!(resources.is_gone(&key) && resources.config_maps.contains_key(&key));
+        assert_eq!(
+            resources.apply(map("1")),
+            changed,
+            "it is there again, which is no news but to its owner"
+        );
+        assert!(!resources.is_gone(&key));
+        let other = ObjectKey::new("sluice", "b");
+        assert_eq!(resources.delete(Kind::ConfigMap, &other), Change::Nothing);
     }
 
     #[test]

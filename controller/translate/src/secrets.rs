@@ -4,12 +4,12 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Secret;
-use sluice_auth::Users;
+use sluice_auth::{Unreadable, Users};
 use sluice_ir::{SecretId, SecretValue, Sensitive};
 
 use crate::ObjectKey;
 use crate::certificate::{Pair, authorities, entry_of};
-use crate::references::{Fault, References};
+use crate::references::{ReferenceError, References, with_namespace};
 
 /// The Secrets of one translation, collected as they are named.
 #[derive(Clone, Debug, Default)]
@@ -23,11 +23,11 @@ pub(crate) struct Secrets {
 pub(crate) struct Listed {
     /// As a file of nginx's.
     pub(crate) text: Sensitive,
-    /// How many nobody can be, because of their hash.
-    pub(crate) unreadable: usize,
+    /// Where the hashes are that nothing can match, and why if they are hashes.
+    pub(crate) unreadable: Vec<String>,
 }
 
-/// What a Secret holds.
+/// Contents of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) certificate: Option<SecretId>,
@@ -41,7 +41,7 @@ impl Secrets {
         references: References<'_>,
         namespace: &str,
         text: &str,
-    ) -> Result<Found, Fault> {
+    ) -> Result<Found, ReferenceError> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
         let certificate = match secret.pair() {
             Ok(pair) => Some(self.present(&key, pair)),
@@ -62,7 +62,7 @@ impl Secrets {
         references: References<'_>,
         namespace: &str,
         text: &str,
-    ) -> Result<SecretId, Fault> {
+    ) -> Result<SecretId, ReferenceError> {
         let (key, secret) = references.secret(namespace, with_namespace(text)?)?;
         let found = self.believe(&key, &secret.secret)?;
         found.ok_or_else(|| "expected ca.crt, got a Secret without it".into())
@@ -75,7 +75,7 @@ impl Secrets {
         namespace: &str,
         text: &str,
         by_entry: bool,
-    ) -> Result<(SecretId, &Listed), Fault> {
+    ) -> Result<(SecretId, &Listed), ReferenceError> {
         let (key, secret) = references.secret(namespace, text)?;
         let id = if by_entry { SecretId::users_by_entry } else { SecretId::users };
         let id = id(&key.namespace, &key.name);
@@ -106,13 +106,24 @@ impl Secrets {
 
 impl Listed {
     fn of(secret: &Secret, by_entry: bool) -> Result<Self, String> {
-        let text = if by_entry {
-            let entry = |name: &String| Some(format!("{name}:{}\n", line(&entry_of(secret, name)?)?));
-            entries(secret).iter().filter_map(entry).collect()
+        let (text, names) = if by_entry {
+            let entry = |name: String| {
+                let text = format!("{name}:{}\n", line(&entry_of(secret, &name)?)?);
+                Some((text, format!("entry {name}")))
+            };
+            entries(secret).into_iter().filter_map(entry).unzip()
         } else {
-            entry_of(secret, "auth").ok_or("expected an entry auth, got a Secret without it")?
+            let text = entry_of(secret, "auth").ok_or("expected an entry auth, got a Secret without it")?;
+            (text, Vec::new())
         };
-        let unreadable = Users::parse(&text).unreadable();
+        let place = |(line, reason): &(usize, Unreadable)| {
+            let name = names.get(line - 1).cloned().unwrap_or_else(|| format!("line {line} of auth"));
+            match reason {
+                Unreadable::TooSlow => format!("{name} (too slow)"),
+                Unreadable::Unknown => name,
+            }
+        };
+        let unreadable = Users::parse(&text).unreadable().iter().map(place).collect();
         Ok(Listed { text: Sensitive::new(text), unreadable })
     }
 }
@@ -127,13 +138,6 @@ fn entries(secret: &Secret) -> BTreeSet<String> {
 fn line(text: &str) -> Option<&str> {
     let text = text.trim();
     (!text.contains(['\n', '\r'])).then_some(text)
-}
-
-/// ingress-nginx takes a Secret with a namespace in front, and no other.
-fn with_namespace(text: &str) -> Result<&str, String> {
-    let got = || crate::object::shortened(text);
-    let wrong = || format!("expected a namespace, a slash and a name, got {:?}", got());
-    if text.contains('/') { Ok(text) } else { Err(wrong()) }
 }
 
 fn has_certificate(secret: &Secret) -> bool {

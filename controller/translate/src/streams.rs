@@ -5,7 +5,7 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::num::{NonZeroU8, NonZeroU16};
+use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -20,13 +20,20 @@ use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 const SKIPPED: &str = "port not served";
 
-/// Where a port is to lead.
+/// Target of a port.
 #[derive(Debug, PartialEq, Eq)]
 struct Target<'a> {
     service: ObjectKey,
     port: &'a str,
     decode: bool,
     encode: bool,
+}
+
+/// Every port that a ConfigMap names, served or not: what comes to be served must not have been an endpoint before.
+pub(crate) fn ports<'a>(resources: &'a Resources, options: &'a Options) -> impl Iterator<Item = u16> + 'a {
+    let keys = options.tcp_services.iter().chain(&options.udp_services);
+    let maps = keys.filter_map(|key| resources.config_maps.get(key)?.data.as_ref());
+    maps.flat_map(BTreeMap::keys).filter_map(|name| name.parse().ok())
 }
 
 /// Every port that leads to a Service.
@@ -64,7 +71,8 @@ pub(crate) fn streams(
 }
 
 fn stream(target: Target<'_>, port: Port, globals: &Globals, uses: &mut Uses, usage: Use) -> Stream {
-    let transport = Transport { proxy_protocol: target.encode, ..globals.transport.clone() };
+    let most = NonZeroU32::new(globals.connections);
+    let transport = Transport { proxy_protocol: target.encode, most, ..globals.transport.clone() };
     // Envoy's own round robin: there is nothing of a request that one could look at.
     let (balance, attempts) = (Balance::default(), NonZeroU8::MIN);
     let terms = Terms { transport: &transport, balance: &balance, attempts, routes: false };
@@ -89,7 +97,7 @@ fn read<'a>(
 ) -> Result<(StreamPort, Target<'a>, Port), String> {
     let number: NonZeroU16 =
         name.parse().map_err(|_| format!("expected a port from 1 to 65535, got {:?}", shortened(name)))?;
-    if options.own_ports.contains(&number.get()) {
+    if options.addresses.own_ports.contains(&number.get()) {
         return Err(format!("expected a port that Sluice does not listen on itself, got {number}"));
     }
     let target =

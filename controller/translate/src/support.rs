@@ -1,8 +1,8 @@
-//! What becomes of a setting in each data plane, and who is told of it.
+//! Support for a setting in each data plane, and the data plane that a report names.
 
 use std::fmt;
 
-/// What serves what is translated.
+/// Data plane that serves the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPlane {
     /// Envoy, ours or somebody else's.
@@ -20,7 +20,7 @@ impl fmt::Display for DataPlane {
     }
 }
 
-/// What a data plane makes of a setting.
+/// Support for a setting in one data plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// As in ingress-nginx.
@@ -30,25 +30,25 @@ pub enum Support {
     /// With this difference, always.
     Differs(&'static str),
     /// There is nothing to do for it.
-    Needless(&'static str),
+    NotNeeded(&'static str),
     /// Not at all; what to do instead.
-    Reported(&'static str),
+    Unsupported(&'static str),
 }
 
 impl Support {
-    /// Whether somebody reads it.
+    /// True if the data plane honours it.
     #[must_use]
     pub fn is_honoured(self) -> bool {
         matches!(self, Support::Full | Support::Partly(_) | Support::Differs(_))
     }
 }
 
-/// What both data planes make of a setting.
+/// Support for a setting in both data planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Supports {
-    /// What becomes of it in Envoy.
+    /// In Envoy.
     pub envoy: Support,
-    /// What becomes of it in nginx.
+    /// In nginx.
     pub nginx: Support,
 }
 
@@ -58,8 +58,8 @@ impl Supports {
         Supports { envoy: support, nginx: support }
     }
 
-    /// What one of them makes of it; of several that differ in it each is named.
-    pub(crate) fn of(self, served_by: Option<DataPlane>) -> impl Iterator<Item = (Whose, Support)> {
+    /// Support in the data plane that serves; each is named where several differ.
+    pub(crate) fn of(self, served_by: Option<DataPlane>) -> impl Iterator<Item = (AppliesTo, Support)> {
         let Supports { envoy, nginx } = self;
         let both = [(DataPlane::Envoy, envoy), (DataPlane::Nginx, nginx)];
         let asked = both.into_iter().filter(move |(one, _)| served_by.is_none_or(|wanted| wanted == *one));
@@ -67,12 +67,12 @@ impl Supports {
         let told = if differ { 2 } else { 1 };
         asked.take(told).map(move |(one, support)| {
             // Where one serves, only what it lacks is worth its name: the other one has it.
-            let is_named = differ && (served_by.is_none() || matches!(support, Support::Reported(_)));
-            (Whose(is_named.then_some(one)), support)
+            let is_named = differ && (served_by.is_none() || matches!(support, Support::Unsupported(_)));
+            (AppliesTo(is_named.then_some(one)), support)
         })
     }
 
-    /// Whether one that serves reads it.
+    /// True if a data plane that serves honours it.
     pub(crate) fn is_honoured(self, served_by: Option<DataPlane>) -> bool {
         self.of(served_by).any(|(_, support)| support.is_honoured())
     }
@@ -80,10 +80,10 @@ impl Supports {
 
 /// The data plane that something holds for; none: it holds for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Whose(Option<DataPlane>);
+pub(crate) struct AppliesTo(Option<DataPlane>);
 
-impl Whose {
-    /// Why a setting is not there.
+impl AppliesTo {
+    /// Message for a setting that is not supported.
     pub(crate) fn not_supported(self, advice: &str) -> String {
         match self.0 {
             Some(data_plane) => format!("not supported by {data_plane}: {advice}"),
@@ -101,19 +101,19 @@ impl Whose {
 mod tests {
     use super::*;
 
-    const ONLY_NGINX: Supports = Supports { envoy: Support::Reported("x"), nginx: Support::Full };
+    const ONLY_NGINX: Supports = Supports { envoy: Support::Unsupported("x"), nginx: Support::Full };
 
     #[test]
     fn what_is_the_same_everywhere_is_told_once_and_without_a_name() {
-        let told: Vec<_> = Supports::both(Support::Reported("x")).of(None).collect();
-        assert_eq!(told, [(Whose(None), Support::Reported("x"))]);
+        let told: Vec<_> = Supports::both(Support::Unsupported("x")).of(None).collect();
+        assert_eq!(told, [(AppliesTo(None), Support::Unsupported("x"))]);
         assert_eq!(told[0].0.not_supported("x"), "not supported: x");
     }
 
     #[test]
     fn a_note_names_nobody_where_one_serves() {
-        let differ = Supports { envoy: Support::Needless("x"), nginx: Support::Full };
-        let note = |served_by| differ.of(served_by).next().map(|(whose, _)| whose.note("x"));
+        let differ = Supports { envoy: Support::NotNeeded("x"), nginx: Support::Full };
+        let note = |served_by| differ.of(served_by).next().map(|(applies_to, _)| applies_to.note("x"));
         assert_eq!(note(Some(DataPlane::Envoy)).as_deref(), Some("x"));
         assert_eq!(note(None).as_deref(), Some("Envoy: x"));
     }
@@ -123,7 +123,7 @@ mod tests {
         let all: Vec<_> = ONLY_NGINX.of(None).collect();
         assert_eq!(all.len(), 2);
         let envoy: Vec<_> = ONLY_NGINX.of(Some(DataPlane::Envoy)).collect();
-        assert_eq!(envoy, [(Whose(Some(DataPlane::Envoy)), Support::Reported("x"))]);
+        assert_eq!(envoy, [(AppliesTo(Some(DataPlane::Envoy)), Support::Unsupported("x"))]);
         assert_eq!(envoy[0].0.not_supported("x"), "not supported by Envoy: x");
         assert!(!ONLY_NGINX.is_honoured(Some(DataPlane::Envoy)));
         assert!(ONLY_NGINX.is_honoured(Some(DataPlane::Nginx)) && ONLY_NGINX.is_honoured(None));

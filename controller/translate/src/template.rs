@@ -13,7 +13,12 @@ pub(crate) struct Target {
 impl Target {
     /// ingress-nginx: `RegexPathWithCapture`. Of nginx's variables only the captured groups exist.
     pub(crate) fn parse(text: &str) -> Parsed<Self> {
+        /// As long as a URL may be.
+        const LONGEST: usize = 2000;
         let expected = || Expected::from("a path or a URL, with $1 to $9 for captured groups");
+        if text.len() > LONGEST {
+            return Err(format!("a path or a URL of at most {LONGEST} bytes").into());
+        }
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut letters = text.chars().peekable();
@@ -69,7 +74,7 @@ impl Target {
         host_is_whole.then(|| (scheme, authority.to_owned(), Target { pieces }))
     }
 
-    /// Whether it looks like a URL.
+    /// True if it looks like a URL.
     pub(crate) fn is_url(&self) -> bool {
         matches!(self.pieces.first(), Some(Piece::Text(text))
             if text.starts_with("http://") || text.starts_with("https://"))

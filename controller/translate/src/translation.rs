@@ -5,47 +5,58 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Backend, BackendId, Config, Location, LocationId, Policy, SecretId, Server, ServerName, Shared,
+    Backend, BackendId, Config, LocationId, Policy, SecretId, Server, ServerName, Shared, SharedMap,
 };
 
-use crate::backends::{Named, Rank};
+use crate::backend_registry::BackendRegistry;
+use crate::backends::{BackendRef, Precedence};
 use crate::claims::Seniority;
-use crate::ground::Ground;
-use crate::islands::Islands;
-use crate::ledger::Ledger;
+use crate::components::RouteGroups;
+use crate::dns_name::UsedNames;
+use crate::own;
 use crate::resources::Changes;
-use crate::servers::{Owners, names};
-use crate::{ObjectKey, Options, Report, Resources};
+use crate::servers::names;
+use crate::shared_inputs::SharedInputs;
+use crate::wildcards::{Wildcards, over};
+use crate::{AddressPolicy, DnsName, ObjectKey, Options, Report, Resources};
 
-/// What there is to serve, and what could not be honoured.
+/// The configuration, and the reports about what could not be honoured.
 ///
 /// It knows what it is made from, so that it can be brought up to date at the cost of what changed: see [`update`](Self::update).
 #[derive(Clone, Debug, Default)]
 pub struct Translation {
     pub(crate) config: Config,
-    pub(crate) ground: Ground,
-    pub(crate) islands: Islands,
-    pub(crate) ledger: Ledger,
-    pub(crate) owners: Owners,
+    pub(crate) shared_inputs: SharedInputs,
+    pub(crate) groups: RouteGroups,
+    /// Holders of the names under wildcard hosts.
+    pub(crate) wildcards: Wildcards,
+    pub(crate) registry: BackendRegistry,
+    pub(crate) owners: SharedMap<LocationId, ObjectKey>,
     /// Notes about Ingresses that are somebody else's.
-    pub(crate) foreign: BTreeMap<ObjectKey, Report>,
+    pub(crate) other_class: BTreeMap<ObjectKey, Report>,
     pub(crate) backend_reports: BTreeMap<BackendId, Vec<Report>>,
-    /// How many name each Secret.
+    /// The names that backends are made from.
+    pub(crate) names: UsedNames,
+    /// The address policy, with all that is Sluice's own.
+    pub(crate) addresses: Arc<AddressPolicy>,
+    /// Backends with an address that was refused because it is Sluice's own.
+    pub(crate) leading_home: BTreeSet<BackendId>,
+    /// Number of references to each Secret.
     pub(crate) holders: BTreeMap<SecretId, usize>,
     pub(crate) flags: OfFlags,
-    /// What the last location asked for.
+    /// Policy of the last location.
     pub(crate) usual: Arc<Policy>,
 }
 
-/// What follows from flags and the objects that they name.
+/// Results of flags and the objects that they name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfFlags {
     pub(crate) secrets: BTreeSet<SecretId>,
-    pub(crate) ports: Vec<(Rank, Named)>,
+    pub(crate) ports: Vec<(Precedence, BackendRef)>,
     pub(crate) reports: Vec<Report>,
 }
 
-/// What an update has changed, and what it took.
+/// Changes of an update, and its cost.
 #[derive(Clone, Debug, Default)]
 pub struct Updated {
     /// Everything was translated again.
@@ -58,6 +69,8 @@ pub struct Updated {
     pub servers: BTreeMap<ServerName, Option<Arc<Server>>>,
     /// Backends that are not as before, as they were.
     pub backends: BTreeMap<BackendId, Option<Arc<Backend>>>,
+    /// Names that a namespace wants now, or no longer: [`Translation::namespaces_of_name`] says which do.
+    pub names: BTreeSet<DnsName>,
 }
 
 impl Updated {
@@ -95,13 +108,16 @@ pub(crate) fn translate_these<'a>(
     resources: &Resources,
     options: &Options,
 ) -> Translation {
-    let mut translation = Translation::on(Ground::of(resources, options));
+    let mut translation = Translation::from_shared_inputs(SharedInputs::new(resources, options));
     let ours: Vec<_> = ingresses.into_iter().map(|(age, ingress)| ((age, ingress), names(ingress))).collect();
-    let island = translation.settle_island(ours, true, resources, options);
+    let suffixes = over(ours.iter().flat_map(|(_, names)| names));
+    translation.look_up_holders(suffixes, resources, options);
+    translation.addresses = Arc::new(own::policy(resources, options));
+    let group = translation.translate_group(ours, true, resources, options);
     translation.take_flags(resources, options);
-    translation.settle(
+    translation.resolve(
         &mut Updated::default(),
-        BTreeSet::from([island]),
+        BTreeSet::from([group]),
         BTreeSet::new(),
         resources,
         options,
@@ -110,13 +126,19 @@ pub(crate) fn translate_these<'a>(
 }
 
 impl Translation {
-    /// What there is to serve.
+    /// The configuration to serve.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What could not be honoured, in a stable order.
+    /// The address policy; the same `Arc` for as long as it does not change.
+    #[must_use]
+    pub fn addresses(&self) -> &Arc<AddressPolicy> {
+        &self.addresses
+    }
+
+    /// Reports about what could not be honoured, in a stable order.
     #[must_use]
     pub fn reports(&self) -> Vec<&Report> {
         let mut all: Vec<&Report> =
@@ -126,30 +148,27 @@ impl Translation {
         all
     }
 
-    /// What is wrong with the objects themselves; what is wrong behind them is left out.
+    /// Reports about the objects themselves, without those about what is behind them.
     pub(crate) fn routing_reports(&self) -> impl Iterator<Item = &Report> {
-        let of_all = self.ground.reports.iter().chain(&self.flags.reports).chain(self.foreign.values());
-        let of_islands = self.islands.iter().flat_map(|island| &island.reports);
-        of_all.chain(of_islands).chain(self.ledger.reports())
+        let of_all =
+            self.shared_inputs.reports.iter().chain(&self.flags.reports).chain(self.other_class.values());
+        let of_groups = self.groups.iter().flat_map(|group| &group.reports);
+        of_all.chain(of_groups).chain(self.registry.reports())
     }
 
-    /// A location by its id.
-    #[must_use]
-    pub fn location(&self, id: &str) -> Option<&Location> {
-        let (host, _) = id.split_at(id.find(['=', '~', '/'])?);
-        let name = if host == "_" { ServerName::CatchAll } else { ServerName::parse(host).ok()? };
-        self.config.servers.get(&name)?.locations.iter().find(|location| location.id.as_str() == id)
+    /// The names that backends are made from what DNS says of.
+    pub fn used_names(&self) -> impl Iterator<Item = &DnsName> {
+        self.names.names()
     }
 
-    /// The Ingresses that have a location.
-    #[must_use]
-    pub fn owners(&self) -> BTreeSet<&ObjectKey> {
-        self.owners.values().collect()
+    /// The namespaces whose objects lead to a name.
+    pub fn namespaces_of_name(&self, name: &DnsName) -> impl Iterator<Item = &String> {
+        self.names.namespaces(name)
     }
 
-    /// The Ingress that a location is from; `None` for what flags and the generated root bring.
+    /// True if a backend is made from what DNS says of a name.
     #[must_use]
-    pub fn owner(&self, location: &LocationId) -> Option<&ObjectKey> {
-        self.owners.get(location)
+    pub fn uses_name(&self, name: &DnsName) -> bool {
+        self.names.contains(name)
     }
 }

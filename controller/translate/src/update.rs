@@ -1,11 +1,11 @@
 //! Bringing a translation up to date, at the cost of what changed.
 //!
 //! ```text
-//!   changed objects --islands.rs--> islands that have to do with them
+//!   changed objects --components.rs--> route groups that have to do with them
 //!        those are taken back, their Ingresses grouped anew and assembled (servers/)
-//!   ledger.rs   --> ports of Services about which something else is said now --> backends, canaries
+//!   backend_registry.rs   --> ports of Services about which something else is said now --> backends, canaries
 //!   changed endpoints, changed backends --> missing pods
-//!        whatever these reach: islands are finished again (finish.rs)
+//!        whatever these reach: canaries are overlaid again (overlay_canaries.rs)
 //! ```
 //!
 //! A translation of everything is the update of an empty one.
@@ -14,23 +14,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, SecretId, Server, ServerName, Shared};
+use sluice_ir::{Backend, BackendId, SecretId, Server, ServerName, Shared};
 
 use crate::annotations::Context;
-use crate::backends::{Turn, Uses, resolve};
+use crate::backends::{PrecedenceTier, Resolved, Uses, resolve};
 use crate::claims::{Seniority, age};
-use crate::finish::{finished, is_dead};
-use crate::ground::{Ground, Whose};
-use crate::islands::{Island, IslandId};
+use crate::components::{RouteGroup, RouteGroupId};
 use crate::object::key_of;
-use crate::references::Seen;
+use crate::overlay_canaries::{is_dead, overlay_canaries};
+use crate::own::{self, Judge};
+use crate::references::DependencyTracker;
 use crate::report::Reporter;
 use crate::resources::Changes;
 use crate::secrets::Secrets;
 use crate::servers::{self, Assembled, components, names};
+use crate::shared_inputs::{ClassMatch, SharedInputs};
 use crate::streams::streams;
 use crate::translation::{OfFlags, Updated};
-use crate::{Kind, ObjectKey, ObjectRef, Options, Resources, Severity, Translation};
+use crate::{Kind, ObjectKey, ObjectRef, Options, Provenance, Resources, Severity, Translation, wildcards};
 
 /// An Ingress of ours, in its place, and the servers that it names.
 type Member<'a> = ((Seniority, &'a Ingress), BTreeSet<ServerName>);
@@ -41,128 +42,180 @@ impl Translation {
     pub fn update(&mut self, changes: &Changes, resources: &Resources, options: &Options) -> Updated {
         let mut updated = Updated::default();
         let mut stale = BTreeSet::new();
+        let moved = self.take_own(changes, resources, options);
         if changes.is_everything() || !changes.objects().is_empty() {
-            let ground = Ground::of(resources, options);
-            updated.everything = changes.is_everything() || ground != self.ground;
+            let shared_inputs = SharedInputs::new(resources, options);
+            updated.everything = changes.is_everything() || shared_inputs != self.shared_inputs;
             if updated.everything {
-                let before = std::mem::replace(self, Translation::on(ground)).config;
+                let before = std::mem::replace(self, Translation::from_shared_inputs(shared_inputs));
+                self.addresses = Arc::clone(&before.addresses);
+                self.look_up_holders(resources.claims().wildcards(), resources, options);
+                updated.names = before.names.names().cloned().collect();
+                let before = before.config;
                 updated.servers = before.servers.into_iter().map(|(name, was)| (name, Some(was))).collect();
                 updated.backends = before.backends.into_iter().map(|(id, was)| (id, Some(was))).collect();
                 stale = self.renew(resources.ingresses.keys().cloned().collect(), resources, options);
             } else {
-                stale = self.renew_what_saw(changes.objects(), &mut updated, resources, options);
+                stale = self.renew_dependents(changes.objects(), &mut updated, resources, options);
             }
             self.take_flags(resources, options);
         }
-        let of_stale = stale.iter().filter_map(|id| self.islands.get(*id));
-        updated.ingresses = of_stale.map(|island| island.ingresses.len()).sum();
+        let of_stale = stale.iter().filter_map(|id| self.groups.get(*id));
+        updated.ingresses = of_stale.map(|group| group.ingresses.len()).sum();
         let services = changes.objects().iter().filter(|object| object.kind == Kind::Service);
         let services = services.map(|service| &service.key).chain(changes.endpoints());
-        let backends = services.flat_map(|service| self.ledger.of_service(service)).cloned().collect();
-        self.settle(&mut updated, stale, backends, resources, options);
+        let of_services = services.flat_map(|service| self.registry.of_service(service));
+        let of_names = changes.names().iter().flat_map(|name| self.names.backends(name));
+        let backends = of_services.chain(of_names).cloned().chain(moved).collect();
+        self.resolve(&mut updated, stale, backends, resources, options);
         updated
     }
 
-    /// Nothing but what all stand on.
-    pub(crate) fn on(ground: Ground) -> Self {
-        let mut translation = Translation::default();
-        translation.config.edge = ground.edge();
-        for (rank, named) in &ground.named {
-            translation.ledger.name(rank.clone(), named.clone());
+    /// Learns what is Sluice's own now, and says whose endpoints that can concern. A look at all endpoints costs less than an
+    /// index that every update would have to keep, and is rare.
+    fn take_own(
+        &mut self,
+        changes: &Changes,
+        resources: &Resources,
+        options: &Options,
+    ) -> BTreeSet<BackendId> {
+        if !own::is_concerned(changes, options) {
+            return BTreeSet::new();
         }
-        Translation { ground, ..translation }
+        let now = own::policy(resources, options);
+        if *self.addresses == now {
+            return BTreeSet::new();
+        }
+        let is_own = |backend: &Backend| {
+            let judge = Judge::new(&now, &backend.transport);
+            backend
+                .endpoints
+                .iter()
+                .any(|at| judge.check(at.address, Provenance::Written).is_err() && judge.leads_home())
+        };
+        let mut moved = self.leading_home.clone();
+        let new = self.config.backends.iter().filter(|(_, backend)| is_own(backend));
+        moved.extend(new.map(|(id, _)| id.clone()));
+        self.addresses = Arc::new(now);
+        moved
     }
 
-    /// Translates the islands again that these objects have to do with, and names the new ones.
-    fn renew_what_saw(
+    /// A translation of the shared inputs alone.
+    pub(crate) fn from_shared_inputs(shared_inputs: SharedInputs) -> Self {
+        let mut translation = Translation::default();
+        translation.config.edge = shared_inputs.edge();
+        for (precedence, backend_ref) in &shared_inputs.backend_refs {
+            translation.registry.add_ref(precedence.clone(), backend_ref.clone());
+        }
+        Translation { shared_inputs, ..translation }
+    }
+
+    /// Translates the route groups again that these objects have to do with, and returns the new ones.
+    fn renew_dependents(
         &mut self,
         objects: &BTreeSet<ObjectRef>,
         updated: &mut Updated,
         resources: &Resources,
         options: &Options,
-    ) -> BTreeSet<IslandId> {
+    ) -> BTreeSet<RouteGroupId> {
         let ingresses = objects.iter().filter(|object| object.kind == Kind::Ingress);
         let mut members: BTreeSet<ObjectKey> = ingresses.map(|object| object.key.clone()).collect();
-        let mut stale: BTreeSet<IslandId> =
-            objects.iter().flat_map(|object| self.islands.of_object(object)).collect();
+        let mut stale: BTreeSet<RouteGroupId> =
+            objects.iter().flat_map(|object| self.groups.of_object(object)).collect();
         let now = members.iter().filter_map(|key| resources.ingresses.get(key));
-        let ours = now.filter(|ingress| matches!(self.ground.judge(ingress, options), Whose::Ours));
-        stale.extend(ours.flat_map(|ingress| names(ingress)).filter_map(|name| self.islands.of_name(&name)));
+        let ours = now
+            .filter(|ingress| matches!(self.shared_inputs.class_match(ingress, options), ClassMatch::Ours));
+        let now: BTreeSet<ServerName> = ours.flat_map(|ingress| names(ingress)).collect();
+        stale.extend(now.iter().filter_map(|name| self.groups.of_name(name)));
+        let before = stale.iter().filter_map(|id| self.groups.get(*id)).flat_map(|group| &group.names);
+        let suffixes = wildcards::among(now.iter().chain(before));
+        for suffix in self.look_up_holders(suffixes, resources, options) {
+            stale.extend(self.groups.under(&suffix));
+        }
         for id in stale {
             members.extend(self.withdraw(id, updated));
         }
         self.renew(members, resources, options)
     }
 
-    /// Groups these Ingresses, none of which is on an island, and translates them.
+    /// Groups these Ingresses, none of which is in a route group, and translates them.
     fn renew(
         &mut self,
         members: BTreeSet<ObjectKey>,
         resources: &Resources,
         options: &Options,
-    ) -> BTreeSet<IslandId> {
+    ) -> BTreeSet<RouteGroupId> {
         let mut ours: Vec<Member<'_>> = Vec::new();
         for key in members {
-            self.foreign.remove(&key);
+            self.other_class.remove(&key);
             let Some(ingress) = resources.ingresses.get(&key) else { continue };
-            match self.ground.judge(ingress, options) {
-                Whose::Ours => ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress))),
-                Whose::Theirs(report) => drop(self.foreign.insert(key, report)),
-                Whose::Unwatched => {}
+            match self.shared_inputs.class_match(ingress, options) {
+                ClassMatch::Ours => ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress))),
+                ClassMatch::OtherClass(report) => drop(self.other_class.insert(key, report)),
+                ClassMatch::Unwatched => {}
             }
         }
         ours.sort_by(|((a, _), _), ((b, _), _)| a.cmp(b));
         let mut groups = components(ours);
         let names_it = |(_, names): &Member<'_>| names.contains(&ServerName::CatchAll);
-        if self.islands.of_name(&ServerName::CatchAll).is_none() && !groups.iter().flatten().any(names_it) {
+        if self.groups.of_name(&ServerName::CatchAll).is_none() && !groups.iter().flatten().any(names_it) {
             groups.push(Vec::new());
         }
         let new = groups.into_iter().map(|group| {
             let with_catch_all = group.is_empty() || group.iter().any(names_it);
-            self.settle_island(group, with_catch_all, resources, options)
+            self.translate_group(group, with_catch_all, resources, options)
         });
         new.collect()
     }
 
     /// Translates Ingresses that have to do with each other.
-    pub(crate) fn settle_island(
+    pub(crate) fn translate_group(
         &mut self,
         members: Vec<Member<'_>>,
         with_catch_all: bool,
         resources: &Resources,
         options: &Options,
-    ) -> IslandId {
-        let seen = Seen::of(resources);
-        let context = Context { seen: &seen, options, globals: &self.ground.globals };
+    ) -> RouteGroupId {
+        let tracker = DependencyTracker::new(resources, options);
+        let context = Context { tracker: &tracker, options, globals: &self.shared_inputs.globals };
         let ingresses = members.iter().map(|((_, ingress), _)| key_of(&ingress.metadata)).collect();
         let mut names: BTreeSet<ServerName> = members.iter().flat_map(|(_, names)| names).cloned().collect();
         names.extend(with_catch_all.then_some(ServerName::CatchAll));
-        let fallback = self.ground.fallback.as_ref();
+        let fallback = self.shared_inputs.fallback.as_ref();
         let members = members.into_iter().map(|(member, _)| member);
-        let assembled = servers::assemble(members, with_catch_all, fallback, context);
-        let Assembled { servers, owners, error_services, tls, passthrough, named, offers, secrets, reports } =
-            assembled;
+        let assembled = servers::assemble(members, with_catch_all, fallback, &self.wildcards, context);
+        let Assembled {
+            servers,
+            owners,
+            error_services,
+            tls,
+            passthrough,
+            backend_refs,
+            canary_candidates,
+            secrets,
+            reports,
+        } = assembled;
         debug_assert!(servers.keys().chain(tls.keys()).all(|name| names.contains(name)), "{names:?}");
         let mut said = Vec::new();
-        for (rank, named) in named {
-            said.push((named.id.service_port(), rank.clone()));
-            self.ledger.name(rank, named);
+        for (precedence, backend_ref) in backend_refs {
+            said.push((backend_ref.id.service_port(), precedence.clone()));
+            self.registry.add_ref(precedence, backend_ref);
         }
-        for (rank, offer) in offers {
-            said.push((offer.main.clone(), rank.clone()));
-            self.ledger.offer(rank, offer);
+        for (precedence, candidate) in canary_candidates {
+            said.push((candidate.main.clone(), precedence.clone()));
+            self.registry.add_candidate(precedence, candidate);
         }
         self.owners.extend(owners);
         let servers =
             servers.into_iter().map(|(name, server)| (name, Arc::new(self.sharing(server)))).collect();
-        let (secrets, looked_for) = (self.hold(secrets), seen.into_looked_for());
+        let (secrets, dependencies) = (self.hold(secrets), tracker.into_dependencies());
         let tls_names = tls.keys().cloned().collect();
         self.config.tls.extend(tls);
         self.config.passthrough.extend(passthrough);
-        self.islands.insert(Island {
+        self.groups.insert(RouteGroup {
             ingresses,
             names: names.into_iter().collect(),
-            looked_for: looked_for.into_iter().collect(),
+            dependencies: dependencies.into_iter().collect(),
             servers,
             tls: tls_names,
             secrets,
@@ -184,25 +237,25 @@ impl Translation {
         server
     }
 
-    /// Takes an island back, and says whose it was.
-    fn withdraw(&mut self, id: IslandId, updated: &mut Updated) -> BTreeSet<ObjectKey> {
-        let Some(island) = self.islands.remove(id) else { return BTreeSet::new() };
-        for (port, rank) in &island.said {
-            self.ledger.withdraw(port, rank);
+    /// Removes a route group, and returns its Ingresses.
+    fn withdraw(&mut self, id: RouteGroupId, updated: &mut Updated) -> BTreeSet<ObjectKey> {
+        let Some(group) = self.groups.remove(id) else { return BTreeSet::new() };
+        for (port, precedence) in &group.said {
+            self.registry.withdraw(port, precedence);
         }
-        for (name, server) in &island.servers {
+        for (name, server) in &group.servers {
             server.locations.iter().for_each(|location| drop(self.owners.remove(&location.id)));
             updated.servers.insert(name.clone(), self.config.servers.remove(name));
             if let ServerName::Exact(host) = name {
                 self.config.passthrough.remove(host);
             }
         }
-        island.tls.iter().for_each(|name| drop(self.config.tls.remove(name)));
-        self.let_go(&island.secrets);
-        island.ingresses.into_iter().collect()
+        group.tls.iter().for_each(|name| drop(self.config.tls.remove(name)));
+        self.let_go(&group.secrets);
+        group.ingresses.into_iter().collect()
     }
 
-    /// What flags name: the certificate for hosts without one, and ports without HTTP.
+    /// Applies flags: the certificate for hosts without one, and ports without HTTP.
     pub(crate) fn take_flags(&mut self, resources: &Resources, options: &Options) {
         let mut reports = Vec::new();
         let mut secrets = Secrets::default();
@@ -219,45 +272,45 @@ impl Translation {
                 }
             }
         }
-        let mut uses = Uses::new(&self.ground.globals.transport);
-        uses.turn(Turn::Ports);
-        self.config.streams = streams(resources, options, &self.ground.globals, &mut uses, &mut reports);
-        let flags = OfFlags { secrets: self.hold(secrets), ports: uses.named, reports };
+        let mut uses = Uses::new(&self.shared_inputs.globals.transport);
+        uses.set_tier(PrecedenceTier::Ports);
+        self.config.streams =
+            streams(resources, options, &self.shared_inputs.globals, &mut uses, &mut reports);
+        let flags = OfFlags { secrets: self.hold(secrets), ports: uses.backend_refs, reports };
         let before = std::mem::replace(&mut self.flags, flags);
         self.let_go(&before.secrets);
         if before.ports != self.flags.ports {
-            before
-                .ports
-                .iter()
-                .for_each(|(rank, named)| self.ledger.withdraw(&named.id.service_port(), rank));
+            before.ports.iter().for_each(|(precedence, backend_ref)| {
+                self.registry.withdraw(&backend_ref.id.service_port(), precedence);
+            });
             let now = self.flags.ports.iter().cloned();
-            now.for_each(|(rank, named)| self.ledger.name(rank, named));
+            now.for_each(|(precedence, backend_ref)| self.registry.add_ref(precedence, backend_ref));
         }
     }
 
-    /// Settles what islands decide together, and finishes those that it reaches.
-    pub(crate) fn settle(
+    /// Resolves what route groups decide together, and overlays it on those that it reaches.
+    pub(crate) fn resolve(
         &mut self,
         updated: &mut Updated,
-        mut stale: BTreeSet<IslandId>,
+        mut stale: BTreeSet<RouteGroupId>,
         mut backends: BTreeSet<BackendId>,
         resources: &Resources,
         options: &Options,
     ) {
-        let settled = self.ledger.settle();
-        stale.extend(settled.canaries.iter().flat_map(|port| self.islands.of_port(port)));
-        backends.extend(settled.backends);
+        let changes = self.registry.resolve();
+        stale.extend(changes.canaries.iter().flat_map(|port| self.groups.of_port(port)));
+        backends.extend(changes.backends);
         updated.resolved = backends.len();
         for id in backends {
             let was_dead = self.config.backends.get(&id).is_none_or(|backend| is_dead(backend));
             self.refresh(&id, updated, resources, options);
             if was_dead != self.config.backends.get(&id).is_none_or(|backend| is_dead(backend)) {
-                stale.extend(self.islands.watching(&id));
+                stale.extend(self.groups.watching(&id));
             }
         }
-        for island in stale.into_iter().filter_map(|id| self.islands.get(id)) {
-            for (name, server) in &island.servers {
-                let server = finished(server, island, &self.ledger, &self.config.backends);
+        for group in stale.into_iter().filter_map(|id| self.groups.get(id)) {
+            for (name, server) in &group.servers {
+                let server = overlay_canaries(server, group, &self.registry, &self.config.backends);
                 set(&mut self.config.servers, &mut updated.servers, name, server);
             }
         }
@@ -265,13 +318,20 @@ impl Translation {
 
     fn refresh(&mut self, id: &BackendId, updated: &mut Updated, resources: &Resources, options: &Options) {
         self.backend_reports.remove(id);
-        let Some(source) = self.ledger.source(id) else {
+        self.leading_home.remove(id);
+        let Some(source) = self.registry.source(id) else {
+            self.names.set(id, None, &mut updated.names);
             if let Some(before) = self.config.backends.remove(id) {
                 updated.backends.insert(id.clone(), Some(before));
             }
             return;
         };
-        let (backend, reports) = resolve(source, resources, options);
+        let resolved = resolve(source, resources, options, &self.addresses);
+        let Resolved { backend, reports, name, leads_home } = resolved;
+        if leads_home {
+            self.leading_home.insert(id.clone());
+        }
+        self.names.set(id, name, &mut updated.names);
         if !reports.is_empty() {
             self.backend_reports.insert(id.clone(), reports);
         }

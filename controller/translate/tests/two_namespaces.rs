@@ -2,8 +2,9 @@
 //! security rules). Each row is an Ingress of a stranger, newer than its victim's.
 
 use serde_json::{Value, json};
-use sluice_ir::{Config, Location, ServerName};
-use sluice_translate::{Object, Options, Resources, translate};
+use sluice_ir::{Config, HostTls, Location, Server, ServerName};
+use sluice_translate::annotations::{GROUPS, Scope};
+use sluice_translate::{Object, Options, Report, Resources, translate};
 
 const HOST: &str = "a.example";
 
@@ -67,6 +68,11 @@ fn config(stranger: Option<Value>) -> Config {
     translate(&resources, &options).config().clone()
 }
 
+/// TLS settings of the victim's host. Being set apart from a stranger's wildcard is no change.
+fn presented(config: &Config, name: &ServerName) -> HostTls {
+    HostTls { apart: false, ..config.tls.get(name).cloned().unwrap_or_default() }
+}
+
 /// What has changed for the victim.
 fn harm(stranger: Value) -> Vec<String> {
     let (before, after) = (config(None), config(Some(stranger)));
@@ -80,7 +86,7 @@ fn harm(stranger: Value) -> Vec<String> {
         ("clients", old.clients == new.clients),
         ("app root", old.app_root == new.app_root),
         ("other names", old.aliases == new.aliases),
-        ("certificate", before.tls.get(&name) == after.tls.get(&name)),
+        ("certificate", presented(&before, &name) == presented(&after, &name)),
         ("passthrough", after.passthrough.keys().all(|host| host.as_str() != HOST)),
         ("edge", before.edge == after.edge),
         ("backends", before.backends.iter().all(|(id, backend)| after.backends.get(id) == Some(backend))),
@@ -176,13 +182,103 @@ fn a_stranger_on_another_host_changes_nothing_of_it() {
     }
 }
 
-/// As in ingress-nginx: one pattern makes every path of its host a pattern. Many share a host and rewrite below a prefix each,
-/// so this stays; it is here so that nobody believes otherwise.
 #[test]
-fn patterns_of_a_stranger_make_the_paths_of_the_host_patterns() {
+fn patterns_of_a_stranger_are_for_its_own_paths() {
     for annotations in [json!({"use-regex": "true"}), json!({"rewrite-target": "/$1"})] {
-        let spec = rules(&[HOST], &[path("/other/(.*)", "ImplementationSpecific")]);
-        let harm = harm(ingress("stranger", "2021", &annotations, spec));
-        assert_eq!(harm, ["location a.example=/exact", "location a.example/App", "location a.example/"]);
+        for path in [path("/other/(.*)", "ImplementationSpecific"), path("/(.*)", "ImplementationSpecific")] {
+            let spec = rules(&[HOST], &[path]);
+            let harm = harm(ingress("stranger", "2021", &annotations, spec.clone()));
+            assert!(harm.is_empty(), "{annotations} {spec}: {harm:?}");
+        }
+    }
+}
+
+/// For each annotation that holds for a host as a whole: what the stranger writes, and what the host's namespace may have written
+/// before. `None`: it has no value of its own, but is a part of what `auth-tls-secret` asks of clients.
+fn of_hosts() -> Vec<(&'static str, Option<[&'static str; 2]>)> {
+    vec![
+        ("app-root", Some(["/mine", "/theirs"])),
+        ("from-to-www-redirect", Some(["true", "true"])),
+        ("server-alias", Some(["mine.example", "theirs.example"])),
+        ("ssl-ciphers", Some(["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384"])),
+        ("ssl-prefer-server-ciphers", Some(["false", "true"])),
+        ("ssl-passthrough", Some(["true", "true"])),
+        ("auth-tls-secret", Some(["stranger/own", "victim/own"])),
+        ("auth-tls-verify-client", None),
+        ("auth-tls-verify-depth", None),
+        ("auth-tls-error-page", None),
+        ("auth-tls-pass-certificate-to-upstream", None),
+        ("auth-tls-match-cn", None),
+    ]
+}
+
+/// The server of the host, and the fields of what the stranger is told about it.
+fn of_both(secret: &Value, before: &Value, stranger: &Value) -> (Server, Vec<String>) {
+    let mut resources = Resources::default();
+    for namespace in ["victim", "stranger"] {
+        apply(&mut resources, service(namespace));
+        let mut secret = secret.clone();
+        secret["metadata"]["namespace"] = json!(namespace);
+        apply(&mut resources, secret);
+    }
+    apply(&mut resources, ingress("victim", "2020", before, rules(&[HOST], &[path("/", "Prefix")])));
+    apply(&mut resources, ingress("stranger", "2021", stranger, rules(&[HOST], &[path("/other", "Prefix")])));
+    let options = Options { class_is_implied: true, ssl_passthrough: true, ..Options::default() };
+    let translation = translate(&resources, &options);
+    let is_told = |report: &Report| report.object.key.namespace == "stranger" && report.reason.contains(HOST);
+    let reports = translation.reports();
+    let told = reports.iter().filter(|report| is_told(report));
+    let fields = told.map(|report| report.field.clone()).collect();
+    (Server::clone(&translation.config().servers[&ServerName::parse(HOST).unwrap()]), fields)
+}
+
+/// The table is the catalogue's, and a field that is new is named by `say_stranger`, or that does not compile.
+#[test]
+fn what_a_stranger_says_of_a_host_as_a_whole_is_what_holds_or_is_reported() {
+    let (rows, secret) = (of_hosts(), secret("own", &[HOST]));
+    let all = GROUPS.iter().flat_map(|group| group.annotations);
+    let of_hosts: Vec<&str> =
+        all.filter(|annotation| annotation.scope == Scope::Host).map(|annotation| annotation.name).collect();
+    let without: Vec<_> = of_hosts.iter().filter(|name| !rows.iter().any(|(row, _)| row == *name)).collect();
+    assert!(without.is_empty(), "no values for {without:?}");
+    for (name, values) in rows {
+        assert!(of_hosts.contains(&name), "{name} is not of hosts");
+        let Some([mine, theirs]) = values else { continue };
+        // A Secret of the stranger is none of the victim's, so there the two never say the same.
+        let same = (name != "auth-tls-secret").then(|| json!({name: mine}));
+        for before in [json!({}), json!({name: theirs})].into_iter().chain(same) {
+            let (alone, _) = of_both(&secret, &before, &json!({}));
+            let (server, told) = of_both(&secret, &before, &json!({name: mine}));
+            let is_told = told.contains(&format!("annotation {name}"));
+            let holds = before[name] == mine;
+            assert!(is_told != holds, "{name} after {before}: told {told:?}");
+            let of_host = |server: &Server| Server { locations: Vec::new(), ..server.clone() };
+            assert_eq!(of_host(&server), of_host(&alone), "{name} after {before}");
+        }
+    }
+}
+
+/// A Secret of another namespace is never the host's, whether the host has one or not.
+#[test]
+fn a_certificate_of_a_stranger_is_reported_whatever_the_host_has() {
+    let secret = secret("own", &[HOST]);
+    let tls = json!([{"hosts": [HOST], "secretName": "own"}]);
+    for victims in [json!([]), tls.clone()] {
+        let mut resources = Resources::default();
+        for (namespace, year, tls) in [("victim", "2020", &victims), ("stranger", "2021", &tls)] {
+            apply(&mut resources, service(namespace));
+            let mut secret = secret.clone();
+            secret["metadata"]["namespace"] = json!(namespace);
+            apply(&mut resources, secret);
+            let at = if namespace == "victim" { "/" } else { "/other" };
+            let mut spec = rules(&[HOST], &[path(at, "Prefix")]);
+            spec["tls"] = tls.clone();
+            apply(&mut resources, ingress(namespace, year, &json!({}), spec));
+        }
+        let translation = translate(&resources, &Options { class_is_implied: true, ..Options::default() });
+        let reports = translation.reports();
+        let is_told =
+            |report: &&&Report| report.object.key.namespace == "stranger" && report.field == "spec.tls";
+        assert_eq!(reports.iter().filter(is_told).count(), 1, "{victims}: {reports:?}");
     }
 }

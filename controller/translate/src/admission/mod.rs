@@ -1,4 +1,4 @@
-//! What the API server should say to somebody who writes an Ingress.
+//! Admission: the webhook's decision about one Ingress.
 //!
 //! ```text
 //!   Ingress --rules.rs--> refused in words              (what it says by itself)
@@ -34,16 +34,16 @@ const MOST_NEIGHBOURS: usize = 32;
 pub struct Admission {
     /// Why it is refused; let in when there is nothing.
     pub errors: Vec<String>,
-    /// What its owner should know.
+    /// Warnings for its owner.
     pub warnings: Vec<String>,
-    /// How many Ingresses were looked at.
+    /// Number of Ingresses that were read.
     pub looked_at: usize,
-    /// How large what they came to is, as JSON.
+    /// Size of their configuration as JSON.
     pub config_bytes: usize,
 }
 
 impl Admission {
-    /// Whether the Ingress may be written.
+    /// True if the Ingress is admitted.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.errors.is_empty()
@@ -104,7 +104,7 @@ fn translate_with_neighbours(
     let all = translation.reports();
     for report in all.into_iter().filter(|report| report.object == object) {
         match report.severity {
-            _ if report.inadmissible => admission.errors.push(report.to_string()),
+            _ if report.admission_denied => admission.errors.push(report.to_string()),
             Severity::Error if report.missing.is_none() && own.contains(&report) => {
                 admission.errors.push(report.to_string());
             }

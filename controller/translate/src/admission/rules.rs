@@ -1,4 +1,4 @@
-//! What an Ingress may not say, whatever else there is.
+//! Admission rules that need no other object.
 //!
 //! The block-lists are ingress-nginx's, for those who rely on its answers. They are no defence here: nothing of an
 //! Ingress becomes configuration text.
@@ -24,7 +24,7 @@ const DEPRECATED: [&str; 7] = [
 const FILES: [&str; 6] =
     ["/etc/passwd", "/etc/shadow", "/etc/group", "/etc/nginx", "/etc/ingress-controller", "/var/run/secrets"];
 
-/// What the operator decides about admission by flags; the rest is in the ConfigMap.
+/// Options of admission that are flags; the rest is in the ConfigMap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// `--deep-inspect`

@@ -1,4 +1,4 @@
-//! Who may come in, by address.
+//! IP allow and deny lists.
 
 use sluice_ir::{Access, Guard};
 
@@ -17,7 +17,10 @@ pub(super) const GROUP: Group = Group {
             .guard()
             .full(),
         annotation("denylist-source-range", Value::Cidrs, Risk::Medium, Scope::Location).guard().full(),
-        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location).guard().full(),
+        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location)
+            .guard()
+            .may_be_blank()
+            .full(),
     ],
 };
 
@@ -36,7 +39,7 @@ pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Guard>
     let passwords = auth_basic::passwords(view);
     let question = auth_external::question(view, globals);
     let asks = passwords.is_some() || question.is_some();
-    asks.then_some(Guard { passwords, question, any })
+    asks.then(|| Guard { tenant: view.namespace.clone(), passwords, question, any })
 }
 
 fn any(text: &str) -> Parsed<bool> {

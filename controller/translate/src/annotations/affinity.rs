@@ -46,18 +46,25 @@ pub(super) fn affinity(view: &mut View<'_, '_>) -> Option<Affinity> {
         "cookie" => Ok(()),
         _ => Err("cookie".into()),
     });
-    let mode = match view.text("affinity-mode") {
-        Some("persistent") => AffinityMode::Persistent,
-        _ => AffinityMode::Balanced,
-    };
+    let mode = view.read("affinity-mode", |text| match text {
+        "balanced" => Ok(AffinityMode::Balanced),
+        "persistent" => Ok(AffinityMode::Persistent),
+        _ => Err("balanced or persistent".into()),
+    });
+    let mode = mode.unwrap_or(AffinityMode::Balanced);
     let change_on_failure = view.flag("session-cookie-change-on-failure");
     let cookie = cookie(view);
     sticky.map(|()| Affinity { mode, cookie, change_on_failure })
 }
 
-/// Whether a canary leaves the stickiness of its main backend alone.
-pub(super) fn is_legacy(view: &View<'_, '_>) -> bool {
-    view.text("affinity-canary-behavior") == Some("legacy")
+/// True if a canary leaves the session affinity of its main backend alone.
+pub(super) fn is_legacy(view: &mut View<'_, '_>) -> bool {
+    let is_legacy = view.read("affinity-canary-behavior", |text| match text {
+        "sticky" => Ok(false),
+        "legacy" => Ok(true),
+        _ => Err("sticky or legacy".into()),
+    });
+    is_legacy.unwrap_or_default()
 }
 
 fn cookie(view: &mut View<'_, '_>) -> Cookie {

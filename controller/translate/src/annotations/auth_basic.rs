@@ -7,19 +7,25 @@ use super::value::Parsed;
 use super::view::View;
 use crate::Severity;
 
+/// [`sluice_auth::LONGEST_BCRYPT`] and [`sluice_auth::MOST_ROUNDS`].
+const HASHES: &str = "bcrypt (up to cost 13), apr1, MD5, SHA (up to 656000 rounds) or DES";
+const SLOW: &str = "hashes of bcrypt up to cost 13, apr1, MD5, SHA-1, SHA-256 and SHA-512 up to 656000 rounds, and DES; \
+                    slower ones are reported, and their users not let in";
+/// More places are not named in one report.
+const SHOWN: usize = 5;
+
 pub(super) const GROUP: Group = Group {
     title: "Passwords",
     annotations: &[
         annotation("auth-type", Value::OneOf(&["basic", "digest"]), Risk::Low, Scope::Location)
             .guard()
             .partly("basic; digest closes the paths"),
-        annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location)
-            .guard()
-            .partly("hashes of bcrypt up to cost 15, apr1, MD5, SHA-1, SHA-256, SHA-512 and DES"),
+        annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location).guard().partly(SLOW),
         annotation("auth-secret-type", Value::OneOf(&["auth-file", "auth-map"]), Risk::Low, Scope::Location)
             .guard()
+            .may_be_blank()
             .full(),
-        annotation("auth-realm", Value::Text, Risk::Medium, Scope::Location).guard().full(),
+        annotation("auth-realm", Value::Text, Risk::Medium, Scope::Location).guard().may_be_blank().full(),
     ],
 };
 
@@ -30,9 +36,9 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<Passwords> {
     let by_entry = view.read("auth-secret-type", by_entry).unwrap_or_default();
     let secret = view.text(SECRET);
     let Some(kind) = view.text("auth-type") else {
+        // In ingress-nginx nobody is asked for a password then.
         if secret.is_some() {
-            let reason = "expected an auth-type beside it, got none";
-            view.note(SECRET, reason, "nobody is asked for a password, as by ingress-nginx");
+            view.without(SECRET, "expected an auth-type beside it, got none", "");
         }
         return None;
     };
@@ -53,18 +59,18 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<Passwords> {
     };
     match view.secrets.users(view.references, &view.namespace, secret, by_entry) {
         Ok((users, listed)) => {
-            let unreadable = listed.unreadable;
-            if unreadable > 0 {
-                let reason = format!(
-                    "expected hashes of bcrypt (up to cost 15), apr1, MD5, SHA or DES, got {unreadable} others"
-                );
+            if !listed.unreadable.is_empty() {
+                let (count, shown) = (listed.unreadable.len(), listed.unreadable.iter().take(SHOWN));
+                let shown = shown.cloned().collect::<Vec<_>>().join(", ");
+                let more = if count > SHOWN { ", ..." } else { "" };
+                let reason = format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
                 let field = format!("annotation {SECRET}");
                 view.reporter.say(Severity::Warning, field, reason, "their users are not let in");
             }
             Some(Passwords { realm, users })
         }
-        Err(fault) => {
-            view.without(SECRET, fault, "");
+        Err(error) => {
+            view.without(SECRET, error, "");
             None
         }
     }
@@ -83,4 +89,17 @@ fn realm(text: &str) -> Parsed<String> {
     let allowed = |byte: u8| (b' '..=b'~').contains(&byte) && !b"\"\\$".contains(&byte);
     let valid = text.len() <= 256 && text.bytes().all(allowed);
     if valid { Ok(text.to_owned()) } else { Err("plain text without quotes, backslashes and dollars".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_about_slow_hashes_is_so() {
+        for text in [HASHES, SLOW] {
+            assert!(text.contains(&format!("up to cost {}", sluice_auth::LONGEST_BCRYPT)), "{text}");
+            assert!(text.contains(&format!("up to {} rounds", sluice_auth::MOST_ROUNDS)), "{text}");
+        }
+    }
 }

@@ -1,41 +1,53 @@
-//! A service that decides who may come in.
+//! External authentication: a service that says who may come in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Expression, Header, Memory, Part, Question, Variable};
+use sluice_ir::{Expression, Header, HeaderName, Memory, Part, Question, Variable};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
-use crate::expression;
+use crate::external_host::Target;
 use crate::global::Globals;
-use crate::outside::Target;
+use crate::{AddressPolicy, expression};
 
 /// As ingress-nginx accepts them.
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
 const CONNECTIONS: &str = "a question has a connection of its own";
 
 pub(super) const GROUP: Group = Group {
-    title: "A service that decides",
+    title: "External authentication",
     annotations: &[
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .guard()
             .partly("a written host or $host; the service sees no ssl-client-* headers"),
-        annotation("auth-method", Value::OneOf(METHODS), Risk::Low, Scope::Location).guard().full(),
+        annotation("auth-method", Value::OneOf(METHODS), Risk::Low, Scope::Location)
+            .guard()
+            .may_be_blank()
+            .full(),
         annotation("auth-signin", Value::Url, Risk::High, Scope::Location)
             .guard()
+            .may_be_blank()
             .partly("of nginx's variables those that Sluice has"),
-        annotation("auth-signin-redirect-param", Value::Text, Risk::Medium, Scope::Location).guard().full(),
+        annotation("auth-signin-redirect-param", Value::Text, Risk::Medium, Scope::Location)
+            .guard()
+            .may_be_blank()
+            .full(),
         annotation("auth-response-headers", Value::List, Risk::Medium, Scope::Location).guard().full(),
         annotation("auth-proxy-set-headers", Value::ConfigMap, Risk::Medium, Scope::Location)
             .guard()
             .partly("of nginx's variables those that Sluice has"),
         annotation("auth-request-redirect", Value::Text, Risk::Medium, Scope::Location)
             .guard()
+            .may_be_blank()
             .partly("of nginx's variables those that Sluice has"),
-        annotation("auth-always-set-cookie", Value::Bool, Risk::Low, Scope::Location).guard().full(),
+        annotation("auth-always-set-cookie", Value::Bool, Risk::Low, Scope::Location)
+            .guard()
+            .may_be_blank()
+            .full(),
         annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
             .guard()
+            .may_be_blank()
             .partly("of nginx's variables those that Sluice has"),
         annotation("auth-cache-duration", Value::List, Risk::Medium, Scope::Location).guard().full(),
         annotation("auth-keepalive", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
@@ -44,16 +56,20 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-keepalive-requests", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
         annotation("auth-keepalive-timeout", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
         annotation("auth-snippet", Value::Text, Risk::Critical, Scope::Location)
-            .guard()
+            .snippet()
             .instead("no raw nginx configuration; auth-proxy-set-headers adds headers"),
-        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location).guard().full(),
+        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location)
+            .guard()
+            .may_be_blank()
+            .full(),
     ],
 };
 
 /// The Ingress's own question, or the operator's.
 pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Question> {
     let applies = view.read("enable-global-auth", value::bool).unwrap_or(true);
-    let url = view.read("auth-url", url);
+    let addresses = view.references.tracker.addresses;
+    let url = view.read("auth-url", |text| url(text, addresses));
     let redirect = view.read("auth-signin-redirect-param", parameter);
     let sign_in = view.read("auth-signin", |text| sign_in(text, redirect.as_deref()));
     let key = view.read("auth-cache-key", expression::for_questions);
@@ -62,45 +78,88 @@ pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Que
     let to_pods = view.read("auth-response-headers", header_names).unwrap_or_default();
     let back = view.read("auth-request-redirect", expression::for_questions);
     let always_cookies = view.flag("auth-always-set-cookie");
-    let headers = headers(view);
+    let (host, headers) = headers(view);
     let Some(url) = url else {
         return globals.question.clone().filter(|_| applies);
     };
     let memory = key.map(|key| durations.unwrap_or_else(usual_durations).with(key));
     let back = back.unwrap_or_else(request_uri);
-    Some(Question { url, backend: None, method, sign_in, to_pods, headers, back, always_cookies, memory })
+    Some(Question {
+        url,
+        backend: None,
+        method,
+        sign_in,
+        to_pods,
+        host,
+        headers,
+        back,
+        always_cookies,
+        memory,
+    })
 }
 
-fn headers(view: &mut View<'_, '_>) -> Vec<Header> {
-    const NAME: &str = "auth-proxy-set-headers";
-    let Some(text) = view.text(NAME) else { return Vec::new() };
-    let data = match view.references.config_map(&view.namespace, text) {
-        Ok(data) => data,
-        Err(fault) => {
-            view.without(NAME, fault, "");
-            return Vec::new();
-        }
-    };
-    let mut headers = Vec::new();
-    for (name, text) in data {
-        let read = value::header_name(name)
-            .and_then(|name| Ok(Header { name, value: expression::for_questions(text)? }));
-        match read {
-            Ok(header) => headers.push(header),
-            Err(expected) => view.refuse_part(NAME, &expected, &format!("{name}: {text}")),
+/// The headers that the Ingress's own service sets, and the operator's. Where one of them is not asked, a client could say
+/// them itself; and where names may have underscores, in a spelling that a pod takes for the same one (WSGI and CGI do).
+pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<HeaderName> {
+    const NAME: &str = "auth-response-headers";
+    let own = view.text(NAME).and_then(|text| header_names(text).ok()).unwrap_or_default();
+    let all: BTreeSet<HeaderName> = globals.auth_headers.iter().cloned().chain(own).collect();
+    if !globals.edge.underscores {
+        return all.into_iter().collect();
+    }
+    let (mut spelled, mut unspelled) = (BTreeSet::new(), false);
+    for name in all {
+        match name.spellings() {
+            Some(spellings) => spelled.extend(spellings),
+            None => {
+                unspelled = true;
+                spelled.insert(name);
+            }
         }
     }
-    headers
+    if unspelled {
+        view.refuse(NAME, "names with at most five of - and _ (enable-underscores-in-headers is on)");
+    }
+    spelled.into_iter().collect()
 }
 
-/// Where the service is, when its name is written down.
+/// What is asked with, and the `Host` among it.
+fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
+    const NAME: &str = "auth-proxy-set-headers";
+    let (mut host, mut headers) = (None, Vec::new());
+    let Some(text) = view.text(NAME) else { return (host, headers) };
+    let data = match view.references.config_map(&view.namespace, text) {
+        Ok(data) => data,
+        Err(error) => {
+            view.without(NAME, error, "");
+            return (host, headers);
+        }
+    };
+    for (name, text) in data {
+        let mut read = || -> Parsed<()> {
+            let value = expression::for_questions(text)?;
+            if name.eq_ignore_ascii_case("host") {
+                host = Some(value);
+            } else {
+                headers.push(Header { name: value::own_header(name)?, value });
+            }
+            Ok(())
+        };
+        if let Err(expected) = read() {
+            view.refuse_part(NAME, &expected, &format!("{name}: {text}"));
+        }
+    }
+    (host, headers)
+}
+
+/// Target of the service, when its name is written out.
 pub(crate) fn target(question: &Question) -> Option<Target> {
     let Some(Part::Text(text)) = question.url.0.first() else { return None };
-    Target::parse(text).ok().map(|(target, _)| target)
+    Target::read(text).ok().map(|(target, _)| target)
 }
 
 /// What a client says must not choose whom we ask (R9 of the security rules): but its own host may be asked.
-pub(crate) fn url(text: &str) -> Parsed<Expression> {
+pub(crate) fn url(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
     let url = url_with_variables(text)?;
     let [first, rest @ ..] = url.0.as_slice() else { return Err("a URL".into()) };
     let Part::Text(written) = first else {
@@ -119,7 +178,7 @@ pub(crate) fn url(text: &str) -> Parsed<Expression> {
             Err("a URL with a written host, or with $host".into())
         };
     }
-    let (_, behind) = Target::parse(written)?;
+    let (_, behind) = Target::parse(written, addresses)?;
     let host_ends =
         !behind.is_empty() || matches!(rest.first(), None | Some(Part::Variable(Variable::RequestUri)));
     if host_ends { Ok(url) } else { Err("a URL with a written host, or with $host".into()) }
@@ -165,14 +224,13 @@ pub(crate) fn method(text: &str) -> Parsed<String> {
     if known { Ok(text.to_owned()) } else { Err(format!("one of {}", METHODS.join(", ")).into()) }
 }
 
-/// Headers that frame a request are not for a service to say.
-pub(crate) fn header_names(text: &str) -> Parsed<Vec<String>> {
-    const FRAMING: &[&str] =
-        &["host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer"];
+/// Headers of a connection are not for a service to say.
+pub(crate) fn header_names(text: &str) -> Parsed<Vec<HeaderName>> {
+    const OF_CONNECTIONS: &[&str] = &["connection", "upgrade", "te", "trailer"];
     let name = |name: &str| {
-        let name = value::header_name(name)?.to_ascii_lowercase();
-        if FRAMING.contains(&name.as_str()) {
-            Err("headers that do not frame a request".into())
+        let name = value::own_header(name)?.to_lowercase();
+        if OF_CONNECTIONS.contains(&name.as_str()) {
+            Err("headers that are not of a connection".into())
         } else {
             Ok(name)
         }
@@ -184,7 +242,7 @@ pub(crate) fn request_uri() -> Expression {
     Expression(vec![Part::Variable(Variable::RequestUri)])
 }
 
-/// How long answers are remembered, by status.
+/// Cache duration of answers, by status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Durations {
     statuses: BTreeMap<u16, u32>,
@@ -257,6 +315,10 @@ mod tests {
         serde_json::to_value(expression.unwrap()).unwrap().as_str().unwrap().to_owned()
     }
 
+    fn read(text: &str) -> Parsed<Expression> {
+        url(text, &AddressPolicy::default())
+    }
+
     #[test]
     fn a_client_does_not_choose_whom_we_ask() {
         for good in [
@@ -267,7 +329,7 @@ mod tests {
             "https://$http_host/oauth2/auth",
             "http://auth.example$request_uri",
         ] {
-            assert_eq!(url(good).map(|_| ()), Ok(()), "{good}");
+            assert_eq!(read(good).map(|_| ()), Ok(()), "{good}");
         }
         for bad in [
             "https://invalid..host",
@@ -285,7 +347,7 @@ mod tests {
             "http://a\"; deny all;",
             "",
         ] {
-            assert!(url(bad).is_err(), "{bad}");
+            assert!(read(bad).is_err(), "{bad}");
         }
     }
 

@@ -1,11 +1,11 @@
 //! Certificates of clients.
 
 use sluice_ir::{ClientCertificates, Demand, Trust};
+use sluice_pattern::Subject;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
-use crate::regex;
 use crate::support::Support;
 
 const BY_HTTP: &str =
@@ -17,7 +17,7 @@ const NGINX: Support =
 pub(super) const GROUP: Group = Group {
     title: "Client certificates",
     annotations: &[
-        annotation("auth-tls-secret", Value::Secret, Risk::Medium, Scope::Location)
+        annotation("auth-tls-secret", Value::Secret, Risk::Medium, Scope::Host)
             .guard()
             .partly(BY_HTTP)
             .nginx(NGINX),
@@ -25,30 +25,44 @@ pub(super) const GROUP: Group = Group {
             "auth-tls-verify-client",
             Value::OneOf(&["on", "off", "optional", "optional_no_ca"]),
             Risk::Medium,
-            Scope::Location,
+            Scope::Host,
         )
         .guard()
+        .may_be_blank()
         .full(),
-        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Location).guard().full(),
-        annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Location)
+        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Host).guard().may_be_blank().full(),
+        annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Host)
             .guard()
+            .may_be_blank()
             .partly("URLs and paths; a named location of nginx closes the paths"),
-        annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Location).full(),
-        annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Location)
+        annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Host)
+            .narrows("pods see no certificate")
+            .full(),
+        annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Host)
             .guard()
             .partly("what RE2 and PCRE share, and not a pattern that fits every subject"),
     ],
 };
 
-/// Without a Secret nothing is asked, whatever the other annotations say.
+/// Without a Secret there is nobody to believe: who asks for certificates all the same asks for ones that nobody has.
 pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
     const SECRET: &str = "auth-tls-secret";
-    let demand = view.read("auth-tls-verify-client", demand).unwrap_or(Demand::Required);
+    let asked = view.read("auth-tls-verify-client", demand);
+    let demand = asked.unwrap_or(Demand::Required);
     let depth = view.read("auth-tls-verify-depth", value::count).unwrap_or(1).max(1);
     let error_page = view.read("auth-tls-error-page", page);
-    let pass = view.flag("auth-tls-pass-certificate-to-upstream");
+    let pass = view.strict("auth-tls-pass-certificate-to-upstream", value::bool, false, false);
     let subject = view.read("auth-tls-match-cn", subject);
-    let text = view.text(SECRET)?;
+    let Some(text) = view.text(SECRET) else {
+        let asking = [
+            ("auth-tls-verify-client", asked.is_some_and(|demand| demand != Demand::Off)),
+            ("auth-tls-match-cn", subject.is_some()),
+        ];
+        for (name, _) in asking.into_iter().filter(|(_, asks)| *asks) {
+            view.without(name, "expected an auth-tls-secret beside it, got none", "");
+        }
+        return None;
+    };
     match view.secrets.authorities(view.references, &view.namespace, text) {
         Ok(authorities) => {
             let trust = Trust { authorities, depth };
@@ -76,9 +90,9 @@ fn subject(text: &str) -> Parsed<String> {
     if !text.starts_with("CN=") {
         return Err("CN= and a regular expression".into());
     }
-    regex::check(text)
+    sluice_pattern::check(text, Subject::Text)
         .map_err(|problem| format!("a regular expression that RE2 and PCRE share ({problem})"))?;
-    if regex::fits_nothing(text) {
+    if sluice_pattern::matches_empty(text) {
         return Err("a regular expression that does not fit every subject".into());
     }
     Ok(text.to_owned())

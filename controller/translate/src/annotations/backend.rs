@@ -1,4 +1,4 @@
-//! What is spoken with the pods.
+//! Protocol of the upstream.
 
 use sluice_ir::Protocol;
 
@@ -32,7 +32,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-/// Whether pods are spoken to with HTTP/1.0.
+/// True if upstreams are spoken to with HTTP/1.0.
 pub(super) fn http10(view: &mut View<'_, '_>, globals: &Globals) -> bool {
     view.read("proxy-http-version", is_http10).unwrap_or(globals.http10)
 }

@@ -1,11 +1,13 @@
 //! A second backend for some of the requests.
 
+use regex_lite::RegexBuilder;
+use sluice_filter_config::LARGEST_PATTERN;
 use sluice_ir::{CanaryHeader, CanaryRules, CanaryValue};
+use sluice_pattern::Subject;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
-use crate::regex;
 
 const TOTAL: u32 = 100;
 
@@ -13,7 +15,7 @@ pub(super) const GROUP: Group = Group {
     title: "Canaries",
     annotations: &[
         annotation("canary", Value::Bool, Risk::Low, Scope::Ingress)
-            .partly("a canary of another namespace, and one that is an ExternalName, is not taken"),
+            .partly("a canary of another namespace is not taken"),
         annotation("canary-by-header", Value::Text, Risk::Medium, Scope::Ingress).full(),
         annotation("canary-by-header-value", Value::Text, Risk::Medium, Scope::Ingress).full(),
         annotation("canary-by-header-pattern", Value::Regex, Risk::Medium, Scope::Ingress)
@@ -40,8 +42,10 @@ pub(super) fn canary(view: &mut View<'_, '_>) -> Option<CanaryRules> {
 
 fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
     let exact = view.text("canary-by-header-value").map(|text| CanaryValue::Exact(text.to_owned()));
-    let pattern = view.text("canary-by-header-pattern").map(|text| match regex::check(text) {
-        Ok(_) => CanaryValue::Matches(text.to_owned()),
+    let readable =
+        |text: &str| sluice_pattern::check(text, Subject::Text).and_then(|_| fits_the_filter(text));
+    let pattern = view.text("canary-by-header-pattern").map(|text| match readable(text) {
+        Ok(()) => CanaryValue::Matches(text.to_owned()),
         Err(wrong) => {
             let reason = format!("expected a regular expression that RE2 and PCRE share, got {wrong}");
             let otherwise = "requests with the header stay with the main backend";
@@ -51,6 +55,14 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
     });
     let name = view.read("canary-by-header", value::header_name)?.to_ascii_lowercase();
     Some(CanaryHeader { name, value: exact.or(pattern).unwrap_or(CanaryValue::Words) })
+}
+
+/// The filter is the engine that runs it, so it is measured as the filter compiles it.
+fn fits_the_filter(pattern: &str) -> Result<(), String> {
+    match RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("one that compiles to more than {LARGEST_PATTERN} bytes")),
+    }
 }
 
 /// RFC 6265: the name of a cookie.

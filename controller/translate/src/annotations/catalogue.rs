@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::{
-    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, care, cors, errors, hash,
-    headers, limits, load_balance, mirror, observe, proxy, proxy_ssl, redirect, rewrite, server, snippets,
-    tls_redirect, waf,
+    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors, hash,
+    headers, limits, load_balance, mirror, observe, outlier_detection, proxy, proxy_ssl, redirect, rewrite,
+    server, snippets, tls_redirect, waf,
 };
 use crate::support::{Support, Supports};
 
@@ -34,7 +34,7 @@ pub static GROUPS: [&Group; 25] = [
     &hash::GROUP,
     &affinity::GROUP,
     &canary::GROUP,
-    &care::GROUP,
+    &outlier_detection::GROUP,
     &proxy::GROUP,
     &body::GROUP,
     &headers::GROUP,
@@ -59,21 +59,23 @@ pub struct Annotation {
     pub name: &'static str,
     /// The name that means the same and is asked first.
     pub alias_of: Option<&'static str>,
-    /// What it takes.
+    /// Type of its value.
     pub value: Value,
-    /// What a careless value can do to others.
+    /// Risk of a careless value to others.
     pub risk: Risk,
-    /// How far it reaches.
+    /// Scope of its effect.
     pub scope: Scope,
-    /// What happens when it cannot be honoured.
+    /// Consequence when it cannot be honoured.
     pub role: Role,
-    /// What becomes of it.
+    /// Support in each data plane.
     pub supports: Supports,
     /// Values that say what is so anyway: no reason to report anything.
     pub harmless: &'static [&'static str],
+    /// Without a value it is as strict as with any, or means what it means in ingress-nginx.
+    pub may_be_blank: bool,
 }
 
-/// What an annotation takes.
+/// Type of an annotation's value.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the variants are the kinds")]
 pub enum Value {
@@ -138,16 +140,18 @@ impl fmt::Display for Risk {
     }
 }
 
-/// How far an annotation reaches.
+/// Scope of an annotation's effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The paths of its Ingress.
     Location,
-    /// The Ingress as a whole: its hosts or its backends.
+    /// The Ingress as a whole, or its backends.
     Ingress,
+    /// Its hosts as a whole, also the paths that other Ingresses have there.
+    Host,
 }
 
-/// What happens when an annotation cannot be honoured.
+/// Consequence when an annotation cannot be honoured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Served without it.
@@ -156,6 +160,11 @@ pub enum Role {
     Guard,
     /// It changes what paths mean: taken literally they would match something else, so they are not served.
     Paths,
+    /// It narrows what clients may do: the strictest value takes the place of one that cannot be honoured, which is what the
+    /// text says.
+    Narrows(&'static str),
+    /// Text of somebody else's language: what in it may decide who comes in, nobody comes in without.
+    Snippet,
 }
 
 /// A row: reported, until it says otherwise.
@@ -167,8 +176,9 @@ pub(super) const fn annotation(name: &'static str, value: Value, risk: Risk, sco
         risk,
         scope,
         role: Role::Plain,
-        supports: Supports::both(Support::Reported("not served yet")),
+        supports: Supports::both(Support::Unsupported("not served yet")),
         harmless: &[],
+        may_be_blank: false,
     }
 }
 
@@ -180,6 +190,23 @@ impl Annotation {
 
     pub(super) const fn guard(mut self) -> Self {
         self.role = Role::Guard;
+        self
+    }
+
+    /// The strictest value holds where this one cannot: `consequence` says what that means.
+    pub(super) const fn narrows(mut self, consequence: &'static str) -> Self {
+        self.role = Role::Narrows(consequence);
+        self
+    }
+
+    /// Blank, it is as strict as with any value, or as if it were not there.
+    pub(super) const fn may_be_blank(mut self) -> Self {
+        self.may_be_blank = true;
+        self
+    }
+
+    pub(super) const fn snippet(mut self) -> Self {
+        self.role = Role::Snippet;
         self
     }
 
@@ -201,11 +228,11 @@ impl Annotation {
     }
 
     pub(super) const fn needless(self, reason: &'static str) -> Self {
-        self.everywhere(Support::Needless(reason))
+        self.everywhere(Support::NotNeeded(reason))
     }
 
     pub(super) const fn instead(self, advice: &'static str) -> Self {
-        self.everywhere(Support::Reported(advice))
+        self.everywhere(Support::Unsupported(advice))
     }
 
     /// In nginx this becomes of it, whatever Envoy does.
@@ -282,7 +309,8 @@ mod tests {
     /// What closes the paths of an Ingress must close them everywhere.
     #[test]
     fn a_guard_is_the_same_in_every_data_plane() {
-        for annotation in BY_NAME.values().filter(|annotation| annotation.role != Role::Plain) {
+        let guards = |annotation: &&&Annotation| !matches!(annotation.role, Role::Plain | Role::Narrows(_));
+        for annotation in BY_NAME.values().filter(guards) {
             let Supports { envoy, nginx } = annotation.supports;
             assert_eq!(envoy.is_honoured(), nginx.is_honoured(), "{}", annotation.name);
         }

@@ -10,49 +10,83 @@ const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Si
                        Authorization";
 const METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
 const MAX_AGE: i64 = 1_728_000;
+/// Origins of one Ingress. They are compared one by one.
+pub(crate) const MOST_ORIGINS: usize = 200;
+/// Bytes of a list that is sent with answers.
+const LONGEST: usize = 2000;
+/// Bytes of a scheme; `chrome-extension` has 16.
+const LONGEST_SCHEME: usize = 32;
+const NOBODY: &str = "no origin is allowed";
 
 pub(super) const GROUP: Group = Group {
     title: "CORS",
     annotations: &[
-        annotation("enable-cors", Value::Bool, Risk::Low, Scope::Ingress).full(),
+        annotation("enable-cors", Value::Bool, Risk::Low, Scope::Ingress).narrows("no CORS headers").full(),
         annotation("cors-allow-origin", Value::List, Risk::Medium, Scope::Ingress)
+            .narrows(NOBODY)
+            // As if it were not there, as in ingress-nginx: everybody.
+            .may_be_blank()
             .partly("a list that cannot be read allows nobody, and not everybody"),
-        annotation("cors-allow-methods", Value::List, Risk::Medium, Scope::Ingress).full(),
-        annotation("cors-allow-headers", Value::List, Risk::Medium, Scope::Ingress).full(),
-        annotation("cors-allow-credentials", Value::Bool, Risk::Low, Scope::Ingress).full(),
-        annotation("cors-expose-headers", Value::List, Risk::Medium, Scope::Ingress).full(),
-        annotation("cors-max-age", Value::Int, Risk::Low, Scope::Ingress).full(),
+        annotation("cors-allow-methods", Value::List, Risk::Medium, Scope::Ingress).narrows(NOBODY).full(),
+        annotation("cors-allow-headers", Value::List, Risk::Medium, Scope::Ingress).narrows(NOBODY).full(),
+        annotation("cors-allow-credentials", Value::Bool, Risk::Low, Scope::Ingress)
+            .narrows("no credentials are allowed")
+            .full(),
+        annotation("cors-expose-headers", Value::List, Risk::Medium, Scope::Ingress)
+            .narrows("no headers are exposed")
+            .full(),
+        annotation("cors-max-age", Value::Int, Risk::Low, Scope::Ingress)
+            .narrows("answers to preflights are not kept")
+            .full(),
     ],
 };
 
 pub(super) fn cors(view: &mut View<'_, '_>) -> Option<Cors> {
-    let enabled = view.flag("enable-cors");
+    let enabled = view.strict("enable-cors", value::bool, false, false);
+    let all = |usual: &str| Some(usual.to_owned());
+    let methods = view.strict("cors-allow-methods", |text| methods(text).map(Some), all(METHODS), None);
+    let headers = view.strict("cors-allow-headers", |text| names(text, "-_, ").map(Some), all(HEADERS), None);
     let origins = origins(view);
+    let (origins, methods, headers) = match (methods, headers) {
+        (Some(methods), Some(headers)) => (origins, methods, headers),
+        _ => (nobody(), String::new(), String::new()),
+    };
     let cors = Cors {
         origins,
-        methods: view.read("cors-allow-methods", methods).unwrap_or_else(|| METHODS.to_owned()),
-        headers: view
-            .read("cors-allow-headers", |text| names(text, "-_, "))
-            .unwrap_or_else(|| HEADERS.to_owned()),
-        credentials: view.read("cors-allow-credentials", value::bool).unwrap_or(true),
-        exposed: view.read("cors-expose-headers", |text| names(text, "-_, *")),
-        max_age: view.read("cors-max-age", value::int).unwrap_or(MAX_AGE),
+        methods,
+        headers,
+        credentials: view.strict("cors-allow-credentials", value::bool, true, false),
+        exposed: view.strict("cors-expose-headers", |text| names(text, "-_, *").map(Some), None, None),
+        max_age: view.strict("cors-max-age", value::int, MAX_AGE, 0),
     };
     enabled.then_some(cors)
 }
 
+fn nobody() -> Origins {
+    Origins::Only(Vec::new())
+}
+
 /// Entries that are no origins are reported, and the others hold.
 fn origins(view: &mut View<'_, '_>) -> Origins {
-    let Some(text) = view.text("cors-allow-origin") else { return Origins::Any };
+    const NAME: &str = "cors-allow-origin";
+    if view.is_refused(NAME) {
+        return nobody();
+    }
+    let Some(text) = view.text(NAME) else { return Origins::Any };
     let list = value::list(text);
     if list.contains(&"*") {
         return Origins::Any;
+    }
+    if list.len() > MOST_ORIGINS {
+        let reason = format!("expected at most {MOST_ORIGINS} origins, got {}", list.len());
+        view.without("cors-allow-origin", reason, "no origin allowed");
+        return Origins::Only(Vec::new());
     }
     let mut origins = Vec::new();
     for entry in list {
         match origin(entry) {
             Some(origin) => origins.push(origin),
-            None => view.refuse_part("cors-allow-origin", "origins such as https://shop.example:8443", entry),
+            None => view.refuse_part(NAME, "origins such as https://shop.example:8443", entry),
         }
     }
     origins.sort();
@@ -66,7 +100,9 @@ fn origin(text: &str) -> Option<Origin> {
     }
     let (scheme, authority) = text.split_once("://")?;
     let letter = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(letter);
+    let is_scheme = scheme.len() <= LONGEST_SCHEME
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(letter);
     let (host, port) = match authority.split_once(':') {
         Some((host, port)) => (host, format!(":{}", port.parse::<u16>().ok()?)),
         None => (authority, String::new()),
@@ -82,12 +118,20 @@ fn origin(text: &str) -> Option<Origin> {
 
 fn methods(text: &str) -> Parsed<String> {
     let valid = text.bytes().all(|b| b.is_ascii_alphabetic() || b == b',' || b == b' ');
-    if valid { Ok(text.to_owned()) } else { Err("names of methods, separated by commas".into()) }
+    short(text, valid, "names of methods, separated by commas")
 }
 
 fn names(text: &str, others: &str) -> Parsed<String> {
     let valid = text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
-    if valid { Ok(text.to_owned()) } else { Err("names of headers, separated by commas".into()) }
+    short(text, valid, "names of headers, separated by commas")
+}
+
+fn short(text: &str, valid: bool, expected: &'static str) -> Parsed<String> {
+    match text.len() {
+        _ if !valid => Err(expected.into()),
+        length if length > LONGEST => Err(format!("at most {LONGEST} bytes of {expected}").into()),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU16;
 
-use sluice_filter_config::HashKey;
+use sluice_filter_config::{HashKey, LARGEST_SUBSET, MOST_VARIABLES};
 use sluice_ir::LoadBalance;
 
-use super::care;
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
+use super::outlier_detection;
 use super::value::{self, Parsed};
 use super::view::View;
 
@@ -26,12 +26,17 @@ pub(super) const GROUP: Group = Group {
 /// Comes before the algorithm that `load-balance` names.
 pub(super) fn hash(view: &mut View<'_, '_>) -> Option<LoadBalance> {
     let is_subset = view.flag("upstream-hash-by-subset");
-    let size = view.read("upstream-hash-by-subset-size", value::count).filter(|size| *size > 0);
-    let size = size.map(|size| NonZeroU16::try_from(u16::try_from(size).unwrap_or(u16::MAX)));
+    let size = view.read("upstream-hash-by-subset-size", subset_size).flatten();
     let key = key(view);
-    let load_factor = care::load_factor(view, key.is_some(), is_subset);
-    let subset = is_subset.then(|| size.and_then(Result::ok).unwrap_or(SUBSET));
+    let load_factor = outlier_detection::load_factor(view, key.is_some(), is_subset);
+    let subset = is_subset.then(|| size.unwrap_or(SUBSET));
     Some(LoadBalance::Hash { key: key?, subset, load_factor })
+}
+
+/// Zero is no size, as in ingress-nginx.
+fn subset_size(text: &str) -> Parsed<Option<NonZeroU16>> {
+    let size = u16::try_from(value::count(text)?).ok().filter(|size| *size <= LARGEST_SUBSET);
+    size.map(NonZeroU16::new).ok_or_else(|| format!("a number of pods up to {LARGEST_SUBSET}").into())
 }
 
 /// A variable that nobody has adds nothing to the key, as in nginx; a key of such variables alone is none.
@@ -53,5 +58,13 @@ fn key(view: &mut View<'_, '_>) -> Option<String> {
 fn characters(text: &str) -> Parsed<String> {
     let text = text.replace(' ', "");
     let valid = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_${}".contains(&b));
-    if valid { Ok(text) } else { Err("letters, digits, -, _ and variables ($remote_addr)".into()) }
+    if !valid {
+        return Err("letters, digits, -, _ and variables ($remote_addr)".into());
+    }
+    let variables = HashKey::parse(&text).0.variables();
+    if variables > MOST_VARIABLES {
+        Err(format!("at most {MOST_VARIABLES} variables").into())
+    } else {
+        Ok(text)
+    }
 }

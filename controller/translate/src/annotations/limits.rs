@@ -1,4 +1,4 @@
-//! How much one client may ask for.
+//! Rate and connection limits per client.
 
 use std::num::NonZeroU32;
 
@@ -11,6 +11,7 @@ use crate::global::Globals;
 use crate::support::Support;
 
 const BURST: u32 = 5;
+const NOBODY: &str = "nobody is exempt";
 const COUNTED: &str = "counted for each path by itself, and from the beginning when routes change; with --scopes-from hosts and more, \
      when those of its host do";
 
@@ -18,11 +19,20 @@ pub(super) const GROUP: Group = Group {
     title: "Limits",
     annotations: &[
         annotation("limit-connections", Value::Int, Risk::Low, Scope::Location)
+            .guard()
             .partly("a request is counted once addresses, passwords and limit-rps have let it in")
             .nginx(Support::Full),
-        annotation("limit-rps", Value::Int, Risk::Low, Scope::Location).partly(COUNTED).nginx(Support::Full),
-        annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location).partly(COUNTED).nginx(Support::Full),
-        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation("limit-rps", Value::Int, Risk::Low, Scope::Location)
+            .guard()
+            .partly(COUNTED)
+            .nginx(Support::Full),
+        annotation("limit-rpm", Value::Int, Risk::Low, Scope::Location)
+            .guard()
+            .partly(COUNTED)
+            .nginx(Support::Full),
+        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location)
+            .narrows("bursts of the limit itself, and no more")
+            .full(),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
             .partly("each answer by itself; WebSockets are not limited")
             .nginx(Support::Full),
@@ -30,9 +40,10 @@ pub(super) const GROUP: Group = Group {
             .instead("limit-rate holds from the first byte on")
             .nginx(Support::Full)
             .harmless(&["0"]),
-        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).full(),
+        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).narrows(NOBODY).full(),
         annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
             .alias_of("limit-allowlist")
+            .narrows(NOBODY)
             .full(),
     ],
 };
@@ -48,9 +59,11 @@ pub(super) fn rate_after(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
 }
 
 pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {
-    let multiplier =
-        view.read("limit-burst-multiplier", value::count).filter(|times| *times > 0).unwrap_or(BURST);
-    let exempt = view.read("limit-allowlist", value::cidrs).unwrap_or_default();
+    let multiplier = match view.strict("limit-burst-multiplier", value::count, BURST, 1) {
+        0 => BURST,
+        times => times,
+    };
+    let exempt = view.strict("limit-allowlist", value::cidrs, Vec::new(), Vec::new());
     let mut rate = |name| {
         let requests = NonZeroU32::new(view.read(name, value::count)?)?;
         Some(Rate { requests, burst: requests.get().saturating_mul(multiplier) })

@@ -1,4 +1,4 @@
-//! How a backend chooses among its pods.
+//! Load balancing among the endpoints of a backend.
 
 use sluice_ir::LoadBalance;
 

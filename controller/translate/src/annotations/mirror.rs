@@ -3,12 +3,11 @@
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
-use crate::outside::Target;
+use crate::external_host::Target;
 use crate::support::Support;
 
 /// The filter says once for each request which pod gets it.
-const NGINX: Support =
-    Support::Partly("as Envoy, but to the address of a Service: a headless one gets no copies");
+const NGINX: Support = Support::Partly("as Envoy, but to the address of a Service where it has one");
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",
@@ -27,11 +26,11 @@ pub(super) const GROUP: Group = Group {
 /// What becomes of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Copied {
-    /// Who gets it.
+    /// The backend that gets it.
     pub(crate) target: Target,
     /// The `Host` that it has.
     pub(crate) host: String,
-    /// Whether the body is left out.
+    /// True if the body is left out.
     pub(crate) bodiless: bool,
 }
 
@@ -41,8 +40,9 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<Copied> {
         let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
         Ok(name.as_str().to_owned())
     });
+    let addresses = view.references.tracker.addresses;
     let target = view.read("mirror-target", |text| {
-        let (target, path) = Target::parse(text)?;
+        let (target, path) = Target::parse(text, addresses)?;
         let same = ["", "/", "$request_uri", "/$request_uri"].contains(&path);
         if same { Ok(target) } else { Err("a URL that ends with its host or with $request_uri".into()) }
     })?;

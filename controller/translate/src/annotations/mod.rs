@@ -1,4 +1,4 @@
-//! What people add to an Ingress: one file for each group, with its rows of the catalogue and the code that reads it.
+//! Annotations of Ingresses: one file for each group, with its rows of the catalogue and the code that reads it.
 //!
 //! Nothing is ever ignored in silence. An annotation that guards access and cannot be honoured closes the locations of
 //! its Ingress; any other one that cannot be honoured is reported by name.
@@ -6,6 +6,7 @@
 //! To support an annotation: say so in its row, read it in its group, and put the value into a field of the IR.
 
 mod access;
+mod admission_denied;
 mod affinity;
 mod auth_basic;
 pub(crate) mod auth_external;
@@ -13,23 +14,21 @@ mod auth_tls;
 mod backend;
 mod body;
 mod canary;
-mod care;
 mod catalogue;
 mod cors;
-mod directives;
 mod errors;
 mod hash;
 mod headers;
-mod inadmissible;
 mod limits;
 mod load_balance;
 mod mirror;
 mod observe;
+mod outlier_detection;
 mod proxy;
 mod proxy_ssl;
 mod redirect;
+mod response_rewrite;
 mod rewrite;
-mod rewritten;
 mod server;
 mod snippets;
 mod tls_redirect;
@@ -42,13 +41,13 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect, ServerName, Transport,
-    UpstreamTls,
+    Access, Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect, ServerName,
+    Transport, UpstreamTls,
 };
 
 use crate::Options;
 use crate::global::Globals;
-use crate::references::{References, Seen};
+use crate::references::{DependencyTracker, References};
 use crate::report::Reporter;
 use crate::secrets::Secrets;
 use view::{Rules, View};
@@ -56,28 +55,31 @@ use view::{Rules, View};
 pub(crate) use backend::is_http10;
 pub(crate) use body::{BUFFER, BUFFERS, buffer, buffers, limit as body_limit, memory};
 pub use catalogue::{Annotation, GROUPS, Group, Risk, Role, Scope, Value};
-pub(crate) use catalogue::{alike, canonical};
+pub(crate) use catalogue::{alike, canonical, find};
+pub(crate) use cors::MOST_ORIGINS;
 pub(crate) use errors::{Errors, usual_statuses};
+pub(crate) use headers::{MOST_HEADER_BYTES, host_value};
 pub(crate) use load_balance::algorithm;
 pub(crate) use mirror::Copied;
 pub(crate) use observe::NO_SPANS;
 pub(crate) use proxy::{conditions, time_limit, tries};
 pub(crate) use proxy_ssl::versions as tls_versions;
 pub(crate) use redirect::TEXTS;
+pub(crate) use response_rewrite::{cookie_domain, cookie_path, redirect as redirect_part};
 pub(crate) use rewrite::Paths;
-pub(crate) use rewritten::{cookie_domain, cookie_path, redirect as redirect_part};
+pub(crate) use server::MOST_ALIASES;
 pub(crate) use tls_redirect::ToHttps;
 pub(crate) use value::{Expected, Parsed};
 
-/// What annotations are read with.
+/// Context in which annotations are read.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
-    pub(crate) seen: &'a Seen<'a>,
+    pub(crate) tracker: &'a DependencyTracker<'a>,
     pub(crate) options: &'a Options,
     pub(crate) globals: &'a Globals,
 }
 
-/// What the annotations of one Ingress come to.
+/// Parsed annotations of one Ingress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Annotations {
     /// Nothing of the Ingress is served: the operator does not want to see what is in it.
@@ -86,9 +88,9 @@ pub(crate) struct Annotations {
     pub(crate) denied: bool,
     /// The paths mean something that cannot be expressed: they are not served.
     pub(crate) paths_unreadable: bool,
-    /// What its paths mean.
+    /// Matching and rewriting of its paths.
     pub(crate) paths: Paths,
-    /// Where all requests are sent, whatever the backend.
+    /// Redirect of all requests, whatever the backend.
     pub(crate) redirect: Option<Redirect>,
     /// When plain http is redirected.
     pub(crate) to_https: ToHttps,
@@ -102,29 +104,31 @@ pub(crate) struct Annotations {
     pub(crate) canary: Option<CanaryRules>,
     /// What is asked when pods cannot answer.
     pub(crate) errors: Errors,
-    /// Who gets a copy of each request, and the `Host` of the copy.
+    /// Mirror that gets a copy of each request, and the `Host` of the copy.
     pub(crate) mirror: Option<Copied>,
-    /// What holds for every location of the Ingress.
+    /// Policy of every location of the Ingress.
     pub(crate) policy: Arc<Policy>,
 }
 
-/// What the annotations of an Ingress say about its hosts as a whole.
+/// Settings of an Ingress for its hosts as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Host {
     pub(crate) aliases: Vec<ServerName>,
     pub(crate) app_root: Option<String>,
-    /// Whether `www.` and the name without it lead to the host.
+    /// True if `www.` and the name without it redirect to the host.
     pub(crate) from_to_www: bool,
     pub(crate) ciphers: Vec<String>,
     pub(crate) prefers_its_ciphers: Option<bool>,
     /// Its TLS is to end at the pods.
     pub(crate) passthrough: bool,
+    /// Nothing that the namespace has of the host is let through.
+    pub(crate) closed: bool,
 }
 
-/// What the annotations of an Ingress say about its backends.
+/// Settings of an Ingress for its backends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BackendTerms {
-    /// How pods are spoken to.
+    /// Transport to the upstream.
     pub(crate) transport: Transport,
     /// How they are spoken to for clients with https, when that is not the same.
     pub(crate) for_https: Option<Transport>,
@@ -146,32 +150,43 @@ pub(crate) struct Balance {
 }
 
 impl Annotations {
+    /// Whether somebody may not come in.
+    pub(crate) fn guards(&self) -> bool {
+        self.denied || self.policy.guard.is_some() || self.policy.access != Access::default()
+    }
+
+    /// The same, or whether the host asks clients for certificates because of it.
+    pub(crate) fn keeps_out(&self) -> bool {
+        self.guards() || self.clients.is_some()
+    }
+
     pub(crate) fn of(
         ingress: &Ingress,
         context: Context<'_>,
         secrets: &mut Secrets,
         reporter: Reporter<'_>,
     ) -> Self {
-        let Context { seen, options, globals } = context;
+        let Context { tracker, options, globals } = context;
         let rules = Rules {
             prefix: &options.annotations_prefix,
             risk: globals.risk,
             blocked: &globals.blocked_words,
             data_plane: options.data_plane,
         };
-        let references = References { seen, across_namespaces: globals.across_namespaces };
+        let references = References { tracker, across_namespaces: globals.across_namespaces };
         let mut view = View::of(ingress, &rules, references, secrets, reporter);
         Annotations::gather(&mut view, globals, options)
     }
 
     fn gather(view: &mut View<'_, '_>, globals: &Globals, options: &Options) -> Self {
-        let host = Host {
+        let mut host = Host {
             aliases: server::aliases(view),
             app_root: rewrite::app_root(view),
             from_to_www: redirect::from_to_www(view),
             ciphers: server::known_ciphers(view, "ssl-ciphers"),
             prefers_its_ciphers: server::prefers_its_ciphers(view),
             passthrough: server::passthrough(view, options),
+            closed: false,
         };
         let paths = rewrite::paths(view);
         let redirect = redirect::redirect(view, globals);
@@ -182,6 +197,7 @@ impl Annotations {
         let clients = auth_tls::clients(view);
         let mirror = mirror::mirror(view);
         let policy = policy(view, globals);
+        host.closed = snippets::judge(view, &policy, options.data_plane);
         Annotations {
             refused: view.blocked,
             denied: view.denied || globals.closed,
@@ -211,13 +227,14 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         largest_body: body::largest(view, globals),
         access: access::access(view, globals),
         guard: access::guard(view, globals),
+        auth_headers: auth_external::auth_headers(view, globals),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
         rate: limits::rate(view, globals),
         rate_after: limits::rate_after(view, globals),
         http10: backend::http10(view, globals),
         buffering: body::buffering(view, globals),
-        rewritten: rewritten::rewritten(view, globals),
+        rewritten: response_rewrite::response_rewrite(view, globals),
         mirror: None,
         unlogged: observe::unlogged(view),
         traced: observe::traced(view, globals),
@@ -226,13 +243,14 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
 
 fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
     let spoken = backend::spoken(view);
-    let tls = proxy_ssl::tls(view);
+    let tls = proxy_ssl::tls(view, !matches!(spoken.tls, backend::Tls::Never));
     let transport = |tls: Option<UpstreamTls>, connect_timeout| Transport {
         connect_timeout,
         protocol: spoken.protocol,
         tls,
         proxy_protocol: false,
         keep: globals.transport.keep.clone(),
+        most: None,
     };
     let connect_timeout = proxy::connect_timeout(view, globals);
     let (always, for_https) = match spoken.tls {
@@ -249,7 +267,13 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
     BackendTerms {
         transport: transport(always, connect_timeout),
         for_https,
-        balance: Balance { load_balance, affinity, care: care::care(view), prefer_zone, service_upstream },
+        balance: Balance {
+            load_balance,
+            affinity,
+            care: outlier_detection::outlier_detection(view),
+            prefer_zone,
+            service_upstream,
+        },
         canary_is_sticky,
     }
 }

@@ -1,4 +1,4 @@
-//! What is written down.
+//! Access logs and tracing.
 
 use sluice_ir::Traced;
 
@@ -10,7 +10,7 @@ use crate::support::Support;
 
 /// Why nginx has no spans.
 pub(crate) const NO_SPANS: &str = "trace in the pods: this nginx has no module for OpenTelemetry";
-const NOT_IN_NGINX: Support = Support::Reported(NO_SPANS);
+const NOT_IN_NGINX: Support = Support::Unsupported(NO_SPANS);
 const TRUST: &str = "opentelemetry-trust-incoming-span";
 const OPERATION: &str = "opentelemetry-operation-name";
 const COLLECTOR: &str = "where the ConfigMap names a collector";
@@ -35,7 +35,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-/// Whether nothing is written down about the requests.
+/// True if requests are not logged.
 pub(super) fn unlogged(view: &mut View<'_, '_>) -> bool {
     !view.read("enable-access-log", value::bool).unwrap_or(true)
 }

@@ -16,28 +16,39 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("proxy-ssl-secret", Value::Secret, Risk::Medium, Scope::Ingress).guard().full(),
         annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard().full(),
-        annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress).guard().full(),
+        annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress)
+            .guard()
+            .may_be_blank()
+            .full(),
         annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full(),
         annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress).full(),
         annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress)
             .partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own")
             .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own"))
             .harmless(&[DEFAULT]),
-        annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress).full(),
+        annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress)
+            .narrows("TLS 1.3 alone is spoken to pods")
+            .full(),
     ],
 };
 
-/// What a Secret adds to TLS towards pods. Without one nothing is verified and no name is sent, whatever the other
-/// annotations say: so it is in ingress-nginx.
-pub(super) fn tls(view: &mut View<'_, '_>) -> UpstreamTls {
+/// What a Secret adds to TLS towards pods. Without one no name is sent, whatever the other annotations say, as in
+/// ingress-nginx; and nothing can be verified, which there is served all the same. `is_spoken`: TLS is.
+pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let secret = view.text("proxy-ssl-secret");
     let verify = view.read("proxy-ssl-verify", value::on_off).unwrap_or_default();
     let depth = view.read("proxy-ssl-verify-depth", value::count).unwrap_or(1).max(1);
     let name = view.read("proxy-ssl-name", name);
     let sends_name = view.read("proxy-ssl-server-name", value::on_off).unwrap_or_default();
-    let versions = view.read("proxy-ssl-protocols", versions).unwrap_or_default();
+    let newest = TlsVersions { v1_2: false, v1_3: true };
+    let versions = view.strict("proxy-ssl-protocols", versions, TlsVersions::default(), newest);
     let ciphers = ciphers(view);
-    let Some(secret) = secret else { return UpstreamTls::default() };
+    let Some(secret) = secret else {
+        if verify && is_spoken {
+            view.without("proxy-ssl-verify", "expected a proxy-ssl-secret beside it, got none", "");
+        }
+        return UpstreamTls::default();
+    };
     let found = match view.secrets.upstream(view.references, &view.namespace, secret) {
         Ok(found) => found,
         Err(reason) => {

@@ -17,7 +17,7 @@ pub(super) const GROUP: Group = Group {
         annotation("permanent-redirect-code", Value::Int, Risk::Low, Scope::Location).full(),
         annotation("temporal-redirect", Value::Url, Risk::Medium, Scope::Location).full(),
         annotation("temporal-redirect-code", Value::Int, Risk::Low, Scope::Location).full(),
-        annotation("from-to-www-redirect", Value::Bool, Risk::Low, Scope::Location).full(),
+        annotation("from-to-www-redirect", Value::Bool, Risk::Low, Scope::Host).full(),
         annotation("relative-redirects", Value::Bool, Risk::Low, Scope::Location)
             .partly("holds for permanent-redirect and temporal-redirect; a slash that is added is named with its host"),
         annotation("proxy-redirect-from", Value::Text, Risk::Medium, Scope::Location)

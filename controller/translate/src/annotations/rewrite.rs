@@ -1,5 +1,6 @@
 //! What paths mean, and what becomes of them.
 
+use super::MOST_HEADER_BYTES;
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
 use super::view::View;
@@ -15,8 +16,8 @@ pub(super) const GROUP: Group = Group {
             .partly("of nginx's variables only captured groups ($1 to $9); patterns that RE2 does not know are reported"),
         annotation("use-regex", Value::Bool, Risk::Low, Scope::Location)
             .changes_paths()
-            .partly("lookaround, backreferences and possessive repetition, which RE2 does not know, are reported"),
-        annotation("app-root", Value::Text, Risk::Medium, Scope::Location).partly("no variables of nginx"),
+            .partly("lookaround, backreferences and possessive repetition, which RE2 does not know, are reported; so is what is beyond a limit"),
+        annotation("app-root", Value::Text, Risk::Medium, Scope::Host).partly("no variables of nginx"),
         annotation("x-forwarded-prefix", Value::Text, Risk::Medium, Scope::Location).partly(NO_CAPTURES),
     ],
 };
@@ -29,9 +30,14 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Whether a path of this Ingress is a pattern, which makes every path of its host one.
+    /// Whether a path of this Ingress is a pattern, which makes every path one that its namespace has on that host.
     pub(crate) fn is_pattern(&self, path: &str) -> bool {
         self.use_regex || self.rewrites(path)
+    }
+
+    /// The annotation that makes patterns, for reports.
+    pub(crate) fn annotation(&self) -> &'static str {
+        if self.use_regex { "annotation use-regex" } else { "annotation rewrite-target" }
     }
 
     /// A target that is the path itself changes nothing.
@@ -44,9 +50,9 @@ pub(super) fn paths(view: &mut View<'_, '_>) -> Paths {
     Paths { use_regex: view.flag("use-regex"), rewrite: view.read("rewrite-target", Target::parse) }
 }
 
-/// Where a request for `/` is sent.
+/// Redirect target of a request for `/`.
 pub(super) fn app_root(view: &mut View<'_, '_>) -> Option<String> {
-    view.read("app-root", |text| absolute_path(text, "an absolute path without variables"))
+    view.read("app-root", absolute_path)
 }
 
 /// A header that tells pods which part of the path was taken away; only where one was.
@@ -57,8 +63,12 @@ pub(super) fn forwarded_prefix(view: &mut View<'_, '_>) -> Option<String> {
     })
 }
 
-fn absolute_path(text: &str, expected: &'static str) -> Parsed<String> {
+fn absolute_path(text: &str) -> Parsed<String> {
     let target = Target::parse(text).ok();
     let path = target.as_ref().and_then(Target::literal).filter(|path| path.starts_with('/'));
-    path.map(value::percent_encoded).ok_or_else(|| expected.into())
+    let encoded = path.map(value::percent_encoded).ok_or("an absolute path without variables")?;
+    // It is a header of the answer.
+    let fits = encoded.len() <= MOST_HEADER_BYTES;
+    fits.then_some(encoded)
+        .ok_or_else(|| format!("a path of at most {MOST_HEADER_BYTES} bytes, percent-encoded").into())
 }

@@ -1,4 +1,6 @@
-//! What holds for a whole host.
+//! Settings of a host as a whole.
+
+use std::collections::BTreeSet;
 
 use sluice_ir::ServerName;
 
@@ -12,28 +14,39 @@ use crate::support::Support;
 pub(super) const GROUP: Group = Group {
     title: "Hosts and TLS",
     annotations: &[
-        annotation("server-alias", Value::List, Risk::High, Scope::Ingress)
+        annotation("server-alias", Value::List, Risk::High, Scope::Host)
             .partly("names and one-label wildcards; regular expressions are reported"),
-        annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Ingress)
+        annotation("ssl-ciphers", Value::Text, Risk::Low, Scope::Host)
             .partly("ciphers with ephemeral ECDH or AES that BoringSSL has, for rules with a host; TLS 1.3 has its own")
             .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own")),
-        annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Ingress)
+        annotation("ssl-prefer-server-ciphers", Value::Bool, Risk::Low, Scope::Host)
             .needless("the order of the server's ciphers always counts")
             .nginx(Support::Full),
-        annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Ingress)
+        annotation("ssl-passthrough", Value::Bool, Risk::Low, Scope::Host)
             .partly("with --enable-ssl-passthrough; from the namespace of the path / only")
-            .nginx(Support::Reported("TLS ends at nginx, also with --enable-ssl-passthrough")),
+            .nginx(Support::Unsupported("TLS ends at nginx, also with --enable-ssl-passthrough")),
     ],
 };
+
+/// More other names in one Ingress than this are not used: each is a copy of all routes of its host in Envoy.
+pub(crate) const MOST_ALIASES: usize = 100;
 
 /// Other names for the hosts of an Ingress. One that is not understood is reported, and the others hold.
 pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
     let Some(text) = view.text("server-alias") else { return Vec::new() };
-    let mut aliases = Vec::new();
+    let (mut aliases, mut known) = (Vec::new(), BTreeSet::new());
     for alias in value::list(text) {
         match ServerName::parse(alias) {
-            Ok(name) if !aliases.contains(&name) => aliases.push(name),
-            Ok(_) => {}
+            Ok(name) if known.contains(&name) => {}
+            Ok(_) if known.len() == MOST_ALIASES => {
+                let expected = format!("at most {MOST_ALIASES} names; this one and those after it are more");
+                view.refuse_part("server-alias", &expected, alias);
+                break;
+            }
+            Ok(name) => {
+                known.insert(name.clone());
+                aliases.push(name);
+            }
             Err(_) => view.refuse_part("server-alias", "names of hosts, or *. and a name", alias),
         }
     }
@@ -58,7 +71,7 @@ pub(super) fn prefers_its_ciphers(view: &mut View<'_, '_>) -> Option<bool> {
     view.read("ssl-prefer-server-ciphers", value::bool)
 }
 
-/// Whether the TLS of its hosts ends at the pods.
+/// True if the TLS of its hosts ends at the upstream.
 pub(super) fn passthrough(view: &mut View<'_, '_>, options: &Options) -> bool {
     let asked = view.flag("ssl-passthrough");
     if asked && !options.ssl_passthrough {

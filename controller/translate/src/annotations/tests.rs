@@ -1,4 +1,4 @@
-//! What all annotations have in common.
+//! Tests of properties that all annotations share.
 
 use serde_json::json;
 
@@ -24,8 +24,8 @@ fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
 fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<String>) {
     let mut reports = Vec::new();
     let (resources, options) = (Resources::default(), Options::default());
-    let seen = Seen::of(&resources);
-    let context = Context { seen: &seen, options: &options, globals };
+    let tracker = DependencyTracker::new(&resources, &options);
+    let context = Context { tracker: &tracker, options: &options, globals };
     let ingress = ingress(annotations);
     let read = Annotations::of(&ingress, context, &mut Secrets::default(), reporter(&mut reports));
     (read, reports.iter().map(ToString::to_string).collect())
@@ -44,8 +44,9 @@ fn nothing_is_accepted_and_ignored() {
     let mut reports = Vec::new();
     let rules = Rules { prefix: "p", risk: Risk::Critical, blocked: &[], data_plane: None };
     let (resources, mut secrets) = (Resources::default(), Secrets::default());
-    let seen = Seen::of(&resources);
-    let references = References { seen: &seen, across_namespaces: false };
+    let options = Options::default();
+    let tracker = DependencyTracker::new(&resources, &options);
+    let references = References { tracker: &tracker, across_namespaces: false };
     let mut view = View::of(&ingress, &rules, references, &mut secrets, reporter(&mut reports));
     Annotations::gather(&mut view, &Globals::default(), &Options::default());
     assert_eq!(view.unasked(), Vec::<&str>::new());
@@ -54,7 +55,7 @@ fn nothing_is_accepted_and_ignored() {
 #[test]
 fn every_annotation_that_is_not_supported_is_reported_by_name() {
     let all = GROUPS.iter().flat_map(|group| group.annotations);
-    for annotation in all.filter(|one| matches!(one.supports.envoy, Support::Reported(_))) {
+    for annotation in all.filter(|one| matches!(one.supports.envoy, Support::Unsupported(_))) {
         let (read, reports) = with(annotation.name, "something");
         assert!(!reports.is_empty(), "{}", annotation.name);
         let field = format!("Ingress default/shop: annotation {}: ", annotation.name);

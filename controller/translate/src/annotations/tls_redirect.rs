@@ -5,11 +5,15 @@ use super::value;
 use super::view::View;
 use crate::global::Globals;
 
+const REDIRECTED: &str = "plain http is redirected";
+
 pub(super) const GROUP: Group = Group {
     title: "Redirects to https",
     annotations: &[
-        annotation("ssl-redirect", Value::Bool, Risk::Low, Scope::Location).full(),
-        annotation("force-ssl-redirect", Value::Bool, Risk::Medium, Scope::Location).full(),
+        annotation("ssl-redirect", Value::Bool, Risk::Low, Scope::Location).narrows(REDIRECTED).full(),
+        annotation("force-ssl-redirect", Value::Bool, Risk::Medium, Scope::Location)
+            .narrows(REDIRECTED)
+            .full(),
         annotation("preserve-trailing-slash", Value::Bool, Risk::Medium, Scope::Location).full(),
         annotation("use-port-in-redirects", Value::Bool, Risk::Low, Scope::Location).full(),
     ],
@@ -28,10 +32,12 @@ pub(crate) struct ToHttps {
 
 pub(super) fn to_https(view: &mut View<'_, '_>, globals: &Globals) -> ToHttps {
     let default = globals.to_https;
+    let with_certificate = view.strict("ssl-redirect", value::bool, default.with_certificate, true);
+    let always = view.strict("force-ssl-redirect", value::bool, default.always, true);
     let mut read = |name, default| view.read(name, value::bool).unwrap_or(default);
     ToHttps {
-        with_certificate: read("ssl-redirect", default.with_certificate),
-        always: read("force-ssl-redirect", default.always),
+        with_certificate,
+        always,
         keep_slash: read("preserve-trailing-slash", default.keep_slash),
         name_port: read("use-port-in-redirects", default.name_port),
     }

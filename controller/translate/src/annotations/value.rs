@@ -3,13 +3,12 @@
 //! Parsers read the whole text (R3 of the security rules): no text that only contains a value is one.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 
-use sluice_ir::Cidr;
+use sluice_ir::{Cidr, HeaderName, InvalidHeaderName};
 
 use crate::object::is_dns_name;
 
-/// What was expected, to be read after "expected".
+/// The expected value, to be read after "expected".
 pub(crate) type Expected = Cow<'static, str>;
 
 pub(crate) type Parsed<T> = Result<T, Expected>;
@@ -114,29 +113,12 @@ const CIDRS: &str = "IP addresses and CIDRs such as 10.0.0.0/8, separated by com
 
 /// Addresses and CIDRs, sorted, each once.
 pub(crate) fn cidrs(text: &str) -> Parsed<Vec<Cidr>> {
-    let mut cidrs = list(text).into_iter().map(cidr).collect::<Parsed<Vec<_>>>()?;
+    let read = |text: &str| text.parse().map_err(|_| Expected::from(CIDRS));
+    let mut cidrs: Vec<Cidr> = list(text).into_iter().map(read).collect::<Parsed<_>>()?;
     cidrs.sort();
     cidrs.dedup();
     // Nobody is not a list: it would mean everybody.
     if cidrs.is_empty() { Err(CIDRS.into()) } else { Ok(cidrs) }
-}
-
-fn cidr(text: &str) -> Parsed<Cidr> {
-    let expected = || Expected::from(CIDRS);
-    let (address, length) = match text.split_once('/') {
-        Some((address, length)) => (address, Some(length)),
-        None => (text, None),
-    };
-    let address: IpAddr = address.parse().map_err(|_| expected())?;
-    let longest = if address.is_ipv4() { 32 } else { 128 };
-    let length = match length {
-        None => longest,
-        Some(digits) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
-            digits.parse().map_err(|_| expected())?
-        }
-        Some(_) => return Err(expected()),
-    };
-    Cidr::new(address, length).ok_or_else(expected)
 }
 
 /// The name of an object in the Ingress's own namespace, or `namespace/name`.
@@ -159,11 +141,17 @@ pub(crate) fn service(text: &str) -> Parsed<&str> {
     if valid { Ok(text) } else { Err("the name of a Service".into()) }
 }
 
-/// RFC 9110: the name of a header, as ingress-nginx accepts it.
+/// The name of a header that is only read: whichever there is.
 pub(crate) fn header_name(text: &str) -> Parsed<String> {
-    let inner = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    let valid = (1..=256).contains(&text.len()) && text.bytes().all(inner);
-    if valid { Ok(text.to_owned()) } else { Err("names of headers (letters, digits, - and _)".into()) }
+    match HeaderName::parse(text) {
+        Err(syntax @ InvalidHeaderName::Syntax) => Err(syntax.to_string().into()),
+        Ok(_) | Err(_) => Ok(text.to_owned()),
+    }
+}
+
+/// The name of a header that is set or taken away.
+pub(crate) fn own_header(text: &str) -> Parsed<HeaderName> {
+    HeaderName::parse(text).map_err(|invalid| invalid.to_string().into())
 }
 
 #[cfg(test)]

@@ -1,20 +1,22 @@
 //! The annotations of one Ingress, with the checks that all of them have in common behind them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::networking::v1::Ingress;
 
+use super::admission_denied;
 use super::catalogue::{self, Annotation, Risk, Role};
-use super::inadmissible;
-use super::snippets::{self, Judgement};
+use super::snippets::Snippet;
 use super::value::Parsed;
 use crate::global::KEYS;
 use crate::object::shortened;
-use crate::references::{Fault, References};
-use crate::report::Reporter;
+use crate::references::{ReferenceError, References};
+use crate::report::{CLOSED, Reporter};
 use crate::secrets::Secrets;
-use crate::support::{DataPlane, Support, Whose};
+use crate::support::{AppliesTo, DataPlane, Support};
 use crate::{Report, Severity};
+
+const PART_IGNORED: &str = "this part ignored";
 
 /// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
 const FOREIGN: [&str; 4] =
@@ -27,7 +29,7 @@ const SUCCESSORS: [(&str, &str); 2] =
 /// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
 const OWN: &str = "sluice.dev/";
 
-/// What an operator decides about annotations.
+/// The operator's rules about annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rules<'a> {
     /// `--annotations-prefix`, without the slash.
@@ -36,13 +38,17 @@ pub(crate) struct Rules<'a> {
     pub(crate) risk: Risk,
     /// `annotation-value-word-blocklist`: no value may contain one of these.
     pub(crate) blocked: &'a [String],
-    /// Who serves; none: whoever may.
+    /// Data plane that serves; none: any.
     pub(crate) data_plane: Option<DataPlane>,
 }
 
 /// Values by name, and what their trouble comes to.
 pub(crate) struct View<'a, 'r> {
     values: BTreeMap<&'static str, &'a str>,
+    /// Those that are written and have no value that can be honoured.
+    refused: BTreeSet<&'static str>,
+    /// Those that are written without a value, and should have one.
+    blank: Vec<&'static str>,
     pub(super) reporter: Reporter<'r>,
     /// Of the Ingress.
     pub(super) namespace: String,
@@ -54,6 +60,8 @@ pub(crate) struct View<'a, 'r> {
     pub(super) paths_unreadable: bool,
     /// A value contains a word that the operator does not want to see.
     pub(super) blocked: bool,
+    /// What closes or not, once the rest is known.
+    pub(super) snippets: Vec<Snippet<'a>>,
     #[cfg(test)]
     asked: std::cell::RefCell<std::collections::BTreeSet<&'static str>>,
 }
@@ -68,6 +76,8 @@ impl<'a, 'r> View<'a, 'r> {
     ) -> Self {
         let mut view = View {
             values: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            blank: Vec::new(),
             namespace: reporter.object().key.namespace.clone(),
             reporter,
             references,
@@ -75,6 +85,7 @@ impl<'a, 'r> View<'a, 'r> {
             denied: false,
             paths_unreadable: false,
             blocked: false,
+            snippets: Vec::new(),
             #[cfg(test)]
             asked: std::cell::RefCell::default(),
         };
@@ -86,6 +97,7 @@ impl<'a, 'r> View<'a, 'r> {
             }
         }
         view.settle_aliases();
+        view.refuse_blanks();
         view
     }
 
@@ -113,6 +125,30 @@ impl<'a, 'r> View<'a, 'r> {
         }
     }
 
+    /// The value of what narrows: `absent` where it is not written, and `strictest` where it cannot be honoured.
+    pub(super) fn strict<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&'a str) -> Parsed<T>,
+        absent: T,
+        strictest: T,
+    ) -> T {
+        if self.is_refused(name) {
+            return strictest;
+        }
+        match self.text(name) {
+            None => absent,
+            Some(_) => self.read(name, parse).unwrap_or(strictest),
+        }
+    }
+
+    /// True if it is written, but has no value that can be honoured.
+    pub(super) fn is_refused(&self, name: &'static str) -> bool {
+        #[cfg(test)]
+        self.asked.borrow_mut().insert(name);
+        self.refused.contains(name)
+    }
+
     /// The value of a switch that is off unless it says otherwise.
     pub(super) fn flag(&mut self, name: &'static str) -> bool {
         self.read(name, super::value::bool).unwrap_or_default()
@@ -122,37 +158,49 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn refuse(&mut self, name: &'static str, expected: &str) {
         let got = self.values.get(name).copied().unwrap_or_default();
         let reason = format!("expected {expected}, got {:?}", shortened(got));
-        self.without(name, reason, "annotation ignored").inadmissible |=
-            inadmissible::is_when_malformed(name);
+        self.without(name, reason, "annotation ignored").admission_denied |=
+            admission_denied::is_when_malformed(name);
     }
 
     /// As [`View::refuse`], for a part of the value.
     pub(super) fn refuse_part(&mut self, name: &'static str, expected: &str, got: &str) {
         let reason = format!("expected {expected}, got {:?}", shortened(got));
-        let report = self.without(name, reason, "this part ignored");
-        report.inadmissible |= inadmissible::is_when_malformed(name);
+        let role = catalogue::find(name).map(|annotation| annotation.role);
+        let report = match role {
+            // The other parts are as strict without it.
+            Some(Role::Narrows(_)) => {
+                self.reporter.say(Severity::Warning, format!("annotation {name}"), reason, PART_IGNORED)
+            }
+            _ => self.without(name, reason, PART_IGNORED),
+        };
+        report.admission_denied |= admission_denied::is_when_malformed(name);
     }
 
     /// Reports what is served without, and says what that means for the Ingress.
     pub(super) fn without(
         &mut self,
         name: &'static str,
-        fault: impl Into<Fault>,
+        error: impl Into<ReferenceError>,
         otherwise: &str,
     ) -> &mut Report {
         let role = catalogue::find(name).map_or(Role::Plain, |annotation| annotation.role);
         let (severity, consequence) = match role {
-            Role::Plain => (Severity::Warning, otherwise),
+            Role::Plain | Role::Snippet => (Severity::Warning, otherwise),
             Role::Guard => {
                 self.denied = true;
-                (Severity::Error, "it guards access, so its locations answer 503")
+                (Severity::Error, CLOSED)
+            }
+            Role::Narrows(consequence) => {
+                self.refused
+                    .insert(catalogue::find(name).map_or(name, |found| found.alias_of.unwrap_or(name)));
+                (Severity::Error, consequence)
             }
             Role::Paths => {
                 self.paths_unreadable = true;
                 (Severity::Error, "it changes what paths mean, so they are not served")
             }
         };
-        let Fault { reason, missing } = fault.into();
+        let ReferenceError { reason, missing } = error.into();
         let report = self.reporter.say(severity, format!("annotation {name}"), reason, consequence);
         report.missing = missing;
         report
@@ -166,6 +214,12 @@ impl<'a, 'r> View<'a, 'r> {
     fn take(&mut self, name: &str, value: &'a str, rules: &Rules<'_>) {
         if let Some(word) = rules.blocked.iter().find(|word| value.contains(word.as_str())) {
             self.blocked = true;
+            // What it says is not read, so nobody knows whom it would let in.
+            match catalogue::find(name).map(|annotation| annotation.role) {
+                Some(Role::Guard | Role::Snippet) => self.denied = true,
+                Some(Role::Paths) => self.paths_unreadable = true,
+                Some(Role::Narrows(_) | Role::Plain) | None => {}
+            }
             let reason = format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
             let field = format!("annotation {}", shortened(name));
             self.reporter.say(Severity::Error, field, reason, "Ingress not served");
@@ -174,9 +228,32 @@ impl<'a, 'r> View<'a, 'r> {
         let value = value.trim();
         match catalogue::find(name) {
             None => self.unknown(name),
-            // Charts write the name and leave the value to whoever installs them.
-            Some(_) if value.is_empty() => {}
+            Some(annotation) if value.is_empty() => self.take_blank(annotation),
             Some(annotation) => self.take_known(annotation, value, rules),
+        }
+    }
+
+    /// Charts write the name and leave the value to whoever installs them. But where somebody was to be kept out, a value that
+    /// got lost lets nobody in.
+    fn take_blank(&mut self, annotation: &'static Annotation) {
+        let counts = match annotation.role {
+            Role::Guard | Role::Narrows(_) => !annotation.may_be_blank,
+            Role::Plain | Role::Paths | Role::Snippet => false,
+        };
+        if counts && annotation.supports.is_honoured(None) {
+            self.blank.push(annotation.name);
+        }
+    }
+
+    /// Of two names that mean the same, one with a value is enough.
+    fn refuse_blanks(&mut self) {
+        for name in std::mem::take(&mut self.blank) {
+            let Some(annotation) = catalogue::find(name) else { continue };
+            if !self.values.contains_key(annotation.alias_of.unwrap_or(name)) {
+                let reason =
+                    format!("expected {}, got nothing; leave it out if it is not needed", annotation.value);
+                self.without(name, reason, "");
+            }
         }
     }
 
@@ -188,7 +265,7 @@ impl<'a, 'r> View<'a, 'r> {
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
                     rules.risk, annotation.risk
                 );
-                self.without(name, reason, "annotation ignored").inadmissible = true;
+                self.without(name, reason, "annotation ignored").admission_denied = true;
                 return;
             }
             self.values.insert(name, value);
@@ -198,52 +275,44 @@ impl<'a, 'r> View<'a, 'r> {
                 return;
             }
         }
-        for (whose, support) in supports.of(rules.data_plane) {
-            self.say_what_differs(annotation, value, (whose, support), rules);
+        for (applies_to, support) in supports.of(rules.data_plane) {
+            self.say_what_differs(annotation, value, (applies_to, support), rules);
         }
     }
 
     fn say_what_differs(
         &mut self,
-        annotation: &Annotation,
-        value: &str,
-        (whose, support): (Whose, Support),
+        annotation: &'static Annotation,
+        value: &'a str,
+        (applies_to, support): (AppliesTo, Support),
         rules: &Rules<'_>,
     ) {
         let name = annotation.name;
         match support {
             Support::Full | Support::Partly(_) => {}
-            Support::Reported(_) | Support::Needless(_) if annotation.harmless.contains(&value) => {}
-            Support::Reported(advice) => {
-                let report = match snippets::judge(name, value, rules.data_plane) {
-                    Some(judgement) => self.refuse_snippet(name, whose, &judgement),
-                    None => self.without(name, whose.not_supported(advice), "served without it"),
-                };
-                report.inadmissible |= annotation.risk > rules.risk;
+            Support::Unsupported(_) | Support::NotNeeded(_) if annotation.harmless.contains(&value) => {}
+            Support::Unsupported(advice) => {
+                let is_too_risky = annotation.risk > rules.risk;
+                if annotation.role == Role::Snippet {
+                    self.snippets.push(Snippet { annotation, text: value, applies_to, advice, is_too_risky });
+                    return;
+                }
+                self.without(name, applies_to.not_supported(advice), "served without it").admission_denied |=
+                    is_too_risky;
             }
-            Support::Needless(reason) => {
-                self.note(name, whose.note(reason), "nothing is missing").as_before = true;
+            Support::NotNeeded(reason) => {
+                self.note(name, applies_to.note(reason), "nothing is missing").as_before = true;
             }
             Support::Differs(difference) => {
-                self.note(name, whose.note(difference), "served with this difference");
+                self.note(name, applies_to.note(difference), "served with this difference");
             }
         }
     }
 
-    fn refuse_snippet(&mut self, name: &'static str, whose: Whose, judgement: &Judgement) -> &mut Report {
-        let reason = whose.not_supported(&judgement.advice);
-        let Some(directive) = &judgement.closing else {
-            return self.without(name, reason, "served without it");
-        };
-        self.denied = true;
-        let consequence = format!("{directive:?} in it may guard access, so its locations answer 503");
-        self.reporter.say(Severity::Error, format!("annotation {name}"), reason, consequence)
-    }
-
     fn unknown(&mut self, name: &str) {
         let shown = shortened(name);
-        let whose = if name.starts_with(OWN) { "Sluice" } else { "ingress-nginx" };
-        let expected = format!("expected an annotation of {whose}, got");
+        let product = if name.starts_with(OWN) { "Sluice" } else { "ingress-nginx" };
+        let expected = format!("expected an annotation of {product}, got");
         let successor = SUCCESSORS.iter().find(|(old, _)| *old == name);
         let reason = match (successor, catalogue::nearest(name)) {
             (Some((_, now)), _) => format!("{expected} {shown:?} (today it is {now})"),

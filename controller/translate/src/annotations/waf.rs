@@ -14,6 +14,8 @@ pub(super) const GROUP: Group = Group {
             .instead(INSTEAD)
             .harmless(&["false"]),
         annotation("modsecurity-transaction-id", Value::Text, Risk::High, Scope::Ingress).instead(INSTEAD),
-        annotation("modsecurity-snippet", Value::Text, Risk::Critical, Scope::Ingress).instead(INSTEAD),
+        annotation("modsecurity-snippet", Value::Text, Risk::Critical, Scope::Ingress)
+            .snippet()
+            .instead(INSTEAD),
     ],
 };

@@ -1,15 +1,16 @@
-//! Who is let in nowhere.
+//! Blocked clients: by address, user agent and referer.
 
 use sluice_ir::{Blocked, TextMatch};
+use sluice_pattern::Subject;
 
+use super::maybe_cidrs;
 use super::view::{CLOSES, View};
 use crate::annotations::value;
 use crate::object::shortened;
-use crate::regex;
 
 /// `false` when something of it cannot be read.
 pub(super) fn take(blocked: &mut Blocked, view: &mut View<'_, '_>) -> bool {
-    let addresses = view.guard(&mut blocked.addresses, "block-cidrs", value::cidrs);
+    let addresses = view.guard(&mut blocked.addresses, "block-cidrs", maybe_cidrs);
     let user_agents = texts(&mut blocked.user_agents, view, "block-user-agents");
     let referers = texts(&mut blocked.referers, view, "block-referers");
     addresses && user_agents && referers
@@ -20,13 +21,8 @@ fn texts(target: &mut Vec<TextMatch>, view: &mut View<'_, '_>, key: &'static str
     let entries = view.text(key).map(value::list).unwrap_or_default();
     let mut readable = true;
     for entry in entries {
-        let (pattern, text) = match (entry.strip_prefix("~*"), entry.strip_prefix('~')) {
-            (Some(pattern), _) => (pattern, TextMatch::FoundInAnyCase(pattern.to_owned())),
-            (None, Some(pattern)) => (pattern, TextMatch::Found(pattern.to_owned())),
-            (None, None) => ("", TextMatch::Whole(entry.to_owned())),
-        };
-        match regex::check(pattern) {
-            Ok(_) => target.push(text),
+        match text(entry) {
+            Ok(text) => target.push(text),
             Err(wrong) => {
                 let got = shortened(entry);
                 let reason = format!("expected patterns that RE2 and PCRE share, got {got:?}: {wrong}");
@@ -37,4 +33,15 @@ fn texts(target: &mut Vec<TextMatch>, view: &mut View<'_, '_>, key: &'static str
         }
     }
     readable
+}
+
+fn text(entry: &str) -> Result<TextMatch, String> {
+    let (pattern, subject, text): (_, _, fn(String) -> TextMatch) = match entry.strip_prefix('~') {
+        None => return Ok(TextMatch::Whole(entry.to_owned())),
+        Some(rest) => match rest.strip_prefix('*') {
+            Some(pattern) => (pattern, Subject::TextInAnyCase, TextMatch::FoundInAnyCase),
+            None => (rest, Subject::Text, TextMatch::Found),
+        },
+    };
+    sluice_pattern::check(pattern, subject).map(|_| text(pattern.to_owned()))
 }

@@ -1,11 +1,11 @@
-//! What holds for all connections and all requests.
+//! Settings for all connections and all requests.
 
 use std::num::NonZeroU32;
 
-use sluice_ir::{Cidr, Edge, Header, HeaderBuffers, ServerTls};
+use sluice_ir::{Cidr, Edge, Header, HeaderBuffers, HeaderName, InvalidHeaderName, ServerTls, TlsVersions};
 
-use super::view::View;
-use crate::annotations::{Expected, Parsed, tls_versions, value};
+use super::view::{CLOSES, View};
+use crate::annotations::{Expected, Parsed, host_value, tls_versions, value};
 use crate::object::shortened;
 use crate::references::References;
 use crate::{Severity, expression};
@@ -28,10 +28,15 @@ pub(crate) const CIPHERS: &[&str] = &[
     "AES256-SHA",
 ];
 
-pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) {
+/// What becomes of a header that is none.
+const NOT_SET: (Severity, &str) = (Severity::Warning, "header not set");
+
+/// `false` when something that guards access cannot be read.
+pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) -> bool {
     take_hsts(edge, view);
     take_forwarded(edge, view);
-    take_headers(edge, view, references);
+    take_headers(edge, view);
+    response_headers(edge, view, references);
     take_tls(&mut edge.tls, view);
     view.set(&mut edge.http.http2, "use-http2", value::bool);
     view.set(&mut edge.http.streams, "http2-max-concurrent-streams", streams);
@@ -40,9 +45,10 @@ pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: Referen
     view.set(&mut edge.http.header_timeout, "client-header-timeout", value::seconds);
     view.set(&mut edge.http.body_timeout, "client-body-timeout", value::seconds);
     view.set(&mut edge.http.headers, "large-client-header-buffers", header_buffers);
+    request_headers(edge, view, references)
 }
 
-/// What HTTP/2 can say.
+/// Number of concurrent streams, as HTTP/2 can express it.
 fn streams(text: &str) -> Parsed<u32> {
     const MOST: u32 = (1 << 31) - 1;
     let streams = text.parse().ok().filter(|streams| (1..=MOST).contains(streams));
@@ -81,9 +87,11 @@ fn curves(text: &str) -> Parsed<Vec<String>> {
 }
 
 fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
-    view.set(&mut tls.versions, "ssl-protocols", tls_versions);
+    let newest = TlsVersions { v1_2: false, v1_3: true };
+    view.strict(&mut tls.versions, "ssl-protocols", tls_versions, (newest, "TLS 1.3 alone is spoken"));
     view.set(&mut tls.curves, "ssl-ecdh-curve", curves);
-    view.set(&mut tls.rejects_unknown, "ssl-reject-handshake", value::bool);
+    let rejects = (true, "handshakes for unknown hosts are rejected");
+    view.strict(&mut tls.rejects_unknown, "ssl-reject-handshake", value::bool, rejects);
     view.set(&mut tls.session, "ssl-session-timeout", |text| Ok(NonZeroU32::new(value::span(text)? / 1000)));
     let mut names = Vec::new();
     view.set(&mut names, "ssl-ciphers", |text| Ok(cipher_names(text).collect()));
@@ -112,79 +120,183 @@ fn take_hsts(edge: &mut Edge, view: &mut View<'_, '_>) {
 
 fn take_forwarded(edge: &mut Edge, view: &mut View<'_, '_>) {
     let forwarded = &mut edge.forwarded;
-    let (mut real_ip, mut header) = (false, "X-Forwarded-For".to_owned());
+    let (mut real_ip, mut keep_chain) = (false, false);
     view.set(&mut forwarded.proxy_protocol, "use-proxy-protocol", value::bool);
     view.set(&mut forwarded.proxy_timeout, "proxy-protocol-header-timeout", |text| {
         Ok(Some(value::span(text)?))
     });
     view.set(&mut forwarded.origin, "use-forwarded-headers", value::bool);
     view.set(&mut real_ip, "enable-real-ip", value::bool);
-    view.set(&mut header, "forwarded-for-header", value::header_name);
-    view.set(&mut forwarded.keep_chain, "compute-full-forwarded-for", value::bool);
+    view.set(&mut keep_chain, "compute-full-forwarded-for", value::bool);
     view.set(&mut forwarded.original_uri, "proxy-add-original-uri-header", value::bool);
-    let mut trusted = Vec::new();
-    view.set(&mut trusted, "proxy-real-ip-cidr", value::cidrs);
-    if !(forwarded.origin || real_ip) {
+    let header = believed_header(view);
+    let trusted = trusted(view, forwarded.origin || real_ip);
+    let (Some(header), false) = (header, trusted.is_empty()) else {
+        forwarded.origin = false;
         return;
+    };
+    // ingress-nginx: a chain is kept where it is believed.
+    forwarded.keep_chain = keep_chain && forwarded.origin;
+    if forwarded.origin || real_ip {
+        forwarded.client = Some(header);
+        forwarded.trusted = trusted;
     }
-    if trusted.is_empty() {
-        let reason = "expected the addresses of the proxies in front, got none, which means everybody";
-        let consequence = "every client can say who it is";
-        view.say(Severity::Warning, "proxy-real-ip-cidr", reason, consequence);
-        trusted = everybody();
+}
+
+/// Where proxies in front say who the client is; `None`: nobody knows which header is theirs.
+fn believed_header(view: &mut View<'_, '_>) -> Option<String> {
+    let mut header = Some("X-Forwarded-For".to_owned());
+    let mut read = None;
+    let nobody = (Severity::Error, "no proxy in front is believed");
+    let is_readable =
+        view.set_or(&mut read, "forwarded-for-header", |text| value::header_name(text).map(Some), nobody);
+    if !is_readable {
+        header = None;
     }
-    forwarded.client = Some(header);
-    forwarded.trusted = trusted;
+    read.or(header)
+}
+
+/// The proxies in front, as far as somebody asks. An entry that cannot be read is nobody, and the others hold.
+fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
+    const KEY: &str = "proxy-real-ip-cidr";
+    let Some(text) = view.given(KEY) else {
+        if is_asked {
+            let reason = "expected the addresses of the proxies in front, got none, which means everybody";
+            view.say(Severity::Warning, KEY, reason, "every client can say who it is");
+        }
+        return everybody();
+    };
+    let mut trusted = Vec::new();
+    for entry in value::list(text) {
+        match value::cidrs(entry) {
+            Ok(cidrs) => trusted.extend(cidrs),
+            Err(expected) => {
+                let reason = format!("expected {expected}, got {:?}", shortened(entry));
+                view.say(Severity::Error, KEY, reason, "this entry is not believed");
+            }
+        }
+    }
+    if trusted.is_empty() && is_asked {
+        let reason = "expected the addresses of the proxies in front, got none that can be read";
+        view.say(Severity::Error, KEY, reason, "no proxy in front is believed");
+    }
+    trusted.sort();
+    trusted.dedup();
+    trusted
 }
 
 fn everybody() -> Vec<Cidr> {
     value::cidrs("0.0.0.0/0,::/0").unwrap_or_default()
 }
 
-fn take_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) {
-    edge.request_headers = headers(view, "proxy-set-headers", references);
-    edge.response_headers = headers(view, "add-headers", references);
+fn take_headers(edge: &mut Edge, view: &mut View<'_, '_>) {
     view.set(&mut edge.request_id, "generate-request-id", value::bool);
     view.set(&mut edge.underscores, "enable-underscores-in-headers", value::bool);
     let mut shows_server = false;
     view.set(&mut shows_server, "allow-backend-server-header", value::bool);
-    view.set(&mut edge.hidden_headers, "hide-headers", |text| {
-        value::list(text).into_iter().map(|name| value::header_name(&name.to_ascii_lowercase())).collect()
-    });
-    edge.hidden_headers.retain(|name| name != "server");
+    edge.hidden_headers = hidden(view);
+    edge.hidden_headers.retain(|name| *name != HeaderName::server());
     if !shows_server {
-        edge.hidden_headers.push("server".to_owned());
+        edge.hidden_headers.push(HeaderName::server());
     }
     edge.hidden_headers.sort();
     edge.hidden_headers.dedup();
 }
 
-/// The headers of the ConfigMap that a key names. One that cannot be read is reported, and the others hold.
-fn headers(view: &mut View<'_, '_>, key: &'static str, references: References<'_>) -> Vec<Header> {
-    let Some(text) = view.text(key) else { return Vec::new() };
-    let namespace = view.namespace();
-    // The operator may name what there is.
-    let data = match (References { across_namespaces: true, ..references }).config_map(&namespace, text) {
-        Ok(data) => data,
-        Err(fault) => {
-            view.say(Severity::Warning, key, fault.reason, "headers not set");
-            return Vec::new();
-        }
-    };
-    let mut headers = Vec::new();
-    for (name, text) in data {
-        let read = value::header_name(name)
-            .and_then(|name| Ok(Header { name, value: expression::for_headers(text)? }));
-        match read {
-            Ok(header) => headers.push(header),
+/// In lower case. One that cannot be hidden is reported, and the others are.
+fn hidden(view: &mut View<'_, '_>) -> Vec<HeaderName> {
+    const KEY: &str = "hide-headers";
+    let mut hidden = Vec::new();
+    for name in view.text(KEY).map(value::list).unwrap_or_default() {
+        match value::own_header(name) {
+            Ok(name) => hidden.push(name.to_lowercase()),
             Err(expected) => {
-                let reason = format!(
-                    "expected {expected}, got {:?}",
-                    crate::object::shortened(&format!("{name}: {text}"))
-                );
-                view.say(Severity::Warning, key, reason, "header not set");
+                let reason = format!("expected {expected}, got {:?}", shortened(name));
+                view.say(Severity::Warning, KEY, reason, "header not hidden");
             }
         }
     }
-    headers
+    hidden
+}
+
+/// Headers of requests: what cannot be made is taken away, so that no client says it in its place. `false`: nobody knows which
+/// there are, or one of them cannot be taken away.
+fn request_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) -> bool {
+    const KEY: &str = "proxy-set-headers";
+    let Ok(data) = named(view, KEY, references, CLOSES) else { return false };
+    let mut is_known = true;
+    for (name, text) in data {
+        let mut say = |expected: &str, consequence| refuse(view, KEY, expected, (name, text), consequence);
+        let value = expression::for_headers(text);
+        match value::own_header(name) {
+            _ if name.eq_ignore_ascii_case("host") => match host_value(text) {
+                Ok(host) => edge.host = Some(host),
+                Err(expected) => say(&expected, NOT_SET),
+            },
+            Ok(name) => {
+                if let Err(expected) = &value {
+                    say(expected, (Severity::Warning, "header taken away"));
+                }
+                edge.request_headers.push(Header { name, value: value.unwrap_or_default() });
+            }
+            Err(expected) if is_of_clients(name) => {
+                say(&expected, CLOSES);
+                is_known = false;
+            }
+            Err(expected) => say(&expected, NOT_SET),
+        }
+    }
+    is_known
+}
+
+/// RFC 9110: a name that a client can say, and that is no [`HeaderName`].
+fn is_of_clients(name: &str) -> bool {
+    let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty()
+        && name.bytes().all(is_of_token)
+        && HeaderName::parse(name) == Err(InvalidHeaderName::Syntax)
+}
+
+/// Headers of answers. One that cannot be read is reported, and the others hold.
+fn response_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) {
+    const KEY: &str = "add-headers";
+    let missing = (Severity::Warning, "headers not set");
+    for (name, text) in named(view, KEY, references, missing).unwrap_or_default() {
+        let read = value::own_header(name)
+            .and_then(|name| Ok(Header { name, value: expression::for_headers(text)? }));
+        match read {
+            Ok(header) => edge.response_headers.push(header),
+            Err(expected) => refuse(view, KEY, &expected, (name, text), NOT_SET),
+        }
+    }
+}
+
+/// The content of the ConfigMap that a key names; an error when it names none that there is.
+fn named<'a>(
+    view: &mut View<'_, '_>,
+    key: &'static str,
+    references: References<'a>,
+    (severity, consequence): (Severity, &str),
+) -> Result<Vec<(&'a str, &'a str)>, ()> {
+    let Some(text) = view.text(key) else { return Ok(Vec::new()) };
+    let namespace = view.namespace();
+    // The operator may name what there is.
+    match (References { across_namespaces: true, ..references }).config_map(&namespace, text) {
+        Ok(data) => Ok(data.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()),
+        Err(error) => {
+            view.say(severity, key, error.reason, consequence);
+            Err(())
+        }
+    }
+}
+
+fn refuse(
+    view: &mut View<'_, '_>,
+    key: &str,
+    expected: &str,
+    (name, text): (&str, &str),
+    (severity, consequence): (Severity, &str),
+) {
+    let got = shortened(&format!("{name}: {text}"));
+    view.say(severity, key, format!("expected {expected}, got {got:?}"), consequence);
 }

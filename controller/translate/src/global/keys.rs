@@ -8,9 +8,9 @@ use crate::support::{Support, Supports};
 pub struct Key {
     /// As in the ConfigMap.
     pub name: &'static str,
-    /// What ingress-nginx has when it is not set.
+    /// The default in ingress-nginx.
     pub default: &'static str,
-    /// What becomes of it.
+    /// Support in each data plane.
     pub supports: Supports,
 }
 
@@ -22,13 +22,13 @@ const KNOB: &str = "a knob of nginx's own";
 const CHOSEN: &str = "chosen by Sluice";
 const NO_SNIPPETS: &str = "no raw nginx configuration; use typed keys and annotations";
 const WAF: &str = "put a web application firewall in front of Sluice";
-const NO_TRACES: Support = Support::Reported(crate::annotations::NO_SPANS);
+const NO_TRACES: Support = Support::Unsupported(crate::annotations::NO_SPANS);
 const BATCHES: &str = "an Envoy of ours sends 512 spans at once, or after 5 seconds what there is";
 const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzip, too: use-gzip";
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
 
 const fn key(name: &'static str, default: &'static str) -> Key {
-    Key { name, default, supports: Supports::both(Support::Reported("not served yet")) }
+    Key { name, default, supports: Supports::both(Support::Unsupported("not served yet")) }
 }
 
 impl Key {
@@ -46,11 +46,11 @@ impl Key {
 
     /// Of nginx alone, where Sluice has made up its mind.
     const fn needless(self) -> Self {
-        self.everywhere(Support::Needless(KNOB)).nginx(Support::Needless(CHOSEN))
+        self.everywhere(Support::NotNeeded(KNOB)).nginx(Support::NotNeeded(CHOSEN))
     }
 
     const fn instead(self, advice: &'static str) -> Self {
-        self.everywhere(Support::Reported(advice))
+        self.everywhere(Support::Unsupported(advice))
     }
 
     /// In nginx this becomes of it, whatever Envoy does.
@@ -73,7 +73,7 @@ impl Key {
 /// By name.
 #[rustfmt::skip]
 pub static KEYS: &[Key] = &[
-    key("access-log-params", "").instead("a log is written at once, as it is; leave it out").nginx(Support::Reported("a line is written within seconds; leave it out")),
+    key("access-log-params", "").instead("a log is written at once, as it is; leave it out").nginx(Support::Unsupported("a line is written within seconds; leave it out")),
     key("access-log-path", "/var/log/nginx/access.log").partly(LOG_PATH),
     key("add-headers", "").partly("of nginx's variables those that Sluice has"),
     key("allow-backend-server-header", "false").full(),
@@ -86,28 +86,28 @@ pub static KEYS: &[Key] = &[
     key("block-cidrs", "").full(),
     key("block-referers", "").partly("patterns that RE2 and PCRE share; another one closes all paths"),
     key("block-user-agents", "").partly("patterns that RE2 and PCRE share; another one closes all paths"),
-    key("brotli-level", "4").full().nginx(Support::Reported(NO_BROTLI)),
-    key("brotli-min-length", "20").full().nginx(Support::Reported(NO_BROTLI)),
-    key("brotli-types", "").full().nginx(Support::Reported(NO_BROTLI)),
+    key("brotli-level", "4").full().nginx(Support::Unsupported(NO_BROTLI)),
+    key("brotli-min-length", "20").full().nginx(Support::Unsupported(NO_BROTLI)),
+    key("brotli-types", "").full().nginx(Support::Unsupported(NO_BROTLI)),
     key("client-body-buffer-size", "8k").needless().native(),
     key("client-body-timeout", "60").full(),
     key("client-header-buffer-size", "1k").needless(),
     key("client-header-timeout", "60").full(),
     key("compute-full-forwarded-for", "false").full(),
     key("custom-http-errors", "").partly("the error service gets a GET, and answers before the end of a request's body are not replaced").native(),
-    key("debug-connections", "").instead("use the admin interface of Envoy, and its log").nginx(Support::Reported("use the log of nginx")),
+    key("debug-connections", "").instead("use the admin interface of Envoy, and its log").nginx(Support::Unsupported("use the log of nginx")),
     key("default-type", "text/html").needless(),
     key("denylist-source-range", "").full(),
     key("disable-access-log", "false").partly(WHERE_ASKED),
     key("disable-http-access-log", "false").partly(WHERE_ASKED),
     key("disable-ipv6", "false").instead("use --bind-address"),
-    key("disable-ipv6-dns", "").instead("names are looked up in both families"),
+    key("disable-ipv6-dns", "").instead("IPv6 addresses of names are used where there are no IPv4 addresses"),
     key("disable-proxy-intercept-errors", "false").partly("errors of the data plane itself are not replaced, either"),
     key("disable-stream-access-log", "false").partly(WHERE_ASKED),
     key("enable-access-log-for-default-backend", "false").instead("--access-log writes about every request, also about those that no Ingress takes"),
     key("enable-aio-write", "true").needless(),
     key("enable-auth-access-log", "false").needless(),
-    key("enable-brotli", "false").full().nginx(Support::Reported(NO_BROTLI)),
+    key("enable-brotli", "false").full().nginx(Support::Unsupported(NO_BROTLI)),
     key("enable-modsecurity", "false").instead(WAF),
     key("enable-multi-accept", "true").needless(),
     key("enable-ocsp", "false").instead("use certificates that are good for days, so that nobody has to ask whether they still are"),
@@ -153,7 +153,7 @@ pub static KEYS: &[Key] = &[
     key("http2-max-field-size", "").instead("use large-client-header-buffers"),
     key("http2-max-header-size", "").instead("use large-client-header-buffers"),
     key("http2-max-requests", "0").instead("use keep-alive-requests"),
-    key("ignore-invalid-headers", "true").instead("a request with a header that HTTP does not allow gets 400").nginx(Support::Reported("a header that HTTP does not allow is dropped")),
+    key("ignore-invalid-headers", "true").instead("a request with a header that HTTP does not allow gets 400").nginx(Support::Unsupported("a header that HTTP does not allow is dropped")),
     key("keep-alive", "75").full(),
     key("keep-alive-requests", "1000").full(),
     key("large-client-header-buffers", "4 8k").partly("the product limits all headers of a request together; without it 60 KiB do").nginx(Support::Partly("up to 1024 buffers, of 1k to 8m each")),
@@ -161,7 +161,7 @@ pub static KEYS: &[Key] = &[
     key("limit-conn-zone-variable", "").instead("clients are told apart by their address"),
     key("limit-rate", "0").full(),
     key("limit-rate-after", "0").instead("limit-rate holds from the first byte on").native(),
-    key("limit-req-status-code", "503").full(),
+    key("limit-req-status-code", "503").partly("statuses that have a name (not 444, 499)").nginx(Support::Full),
     key("load-balance", "").full(),
     key("location-snippet", "").instead(NO_SNIPPETS),
     key("log-format-escape-json", "false").partly(WHERE_ASKED),
@@ -171,7 +171,7 @@ pub static KEYS: &[Key] = &[
     key("lua-shared-dicts", "").needless(),
     key("main-snippet", "").instead(NO_SNIPPETS),
     key("map-hash-bucket-size", "64").needless(),
-    key("max-worker-connections", "16384").instead("connections are not limited; use limit-rps, or a limit in front of Sluice").nginx(Support::Reported("each worker has 16384")),
+    key("max-worker-connections", "16384").partly("of each Service behind ports without HTTP or ssl-passthrough, up to 131072; other connections are not limited").nginx(Support::Partly("each worker has as many, from 16384 to 131072, and each port without HTTP a quarter of it")),
     key("max-worker-open-files", "").needless(),
     key("modsecurity-snippet", "").instead(NO_SNIPPETS),
     key("nginx-status-ipv4-whitelist", "127.0.0.1").instead("/nginx_status is not there; /metrics on port 10254 is"),
@@ -207,7 +207,7 @@ pub static KEYS: &[Key] = &[
     key("proxy-next-upstream", "error timeout").full(),
     key("proxy-next-upstream-timeout", "0").instead("bound retries by proxy-next-upstream-tries and proxy-read-timeout").native(),
     key("proxy-next-upstream-tries", "3").full(),
-    key("proxy-protocol-header-timeout", "5s").partly("together with the first message of TLS").nginx(Support::Reported("the PROXY header has the time of client-header-timeout")),
+    key("proxy-protocol-header-timeout", "5s").partly("together with the first message of TLS").nginx(Support::Unsupported("the PROXY header has the time of client-header-timeout")),
     key("proxy-read-timeout", "60").full(),
     key("proxy-real-ip-cidr", "0.0.0.0/0").full(),
     key("proxy-redirect-from", "off").partly(TEXTS),
@@ -238,10 +238,10 @@ pub static KEYS: &[Key] = &[
     key("ssl-protocols", "TLSv1.2 TLSv1.3").partly("TLSv1.2 and TLSv1.3"),
     key("ssl-redirect", "true").full(),
     key("ssl-reject-handshake", "false").full(),
-    key("ssl-session-cache", "true").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
+    key("ssl-session-cache", "true").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Unsupported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-cache-size", "10m").needless(),
-    key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
-    key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Reported("sessions are resumed from a cache that all workers share, without tickets")),
+    key("ssl-session-ticket-key", "").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Unsupported("sessions are resumed from a cache that all workers share, without tickets")),
+    key("ssl-session-tickets", "false").instead("sessions are resumed, by tickets whose key only one Envoy knows").nginx(Support::Unsupported("sessions are resumed from a cache that all workers share, without tickets")),
     key("ssl-session-timeout", "10m").full(),
     key("stream-access-log-path", "").partly(LOG_PATH),
     key("stream-snippet", "").instead(NO_SNIPPETS),
@@ -251,7 +251,7 @@ pub static KEYS: &[Key] = &[
     key("upstream-hash-by", "").instead(NO_EFFECT),
     key("upstream-hash-by-subset", "false").instead(NO_EFFECT),
     key("upstream-hash-by-subset-size", "0").instead(NO_EFFECT),
-    key("upstream-keepalive-connections", "320").instead("connections are kept for upstream-keepalive-timeout, however many").nginx(Support::Reported("each worker keeps 320 for each way in which pods are spoken to")),
+    key("upstream-keepalive-connections", "320").instead("connections are kept for upstream-keepalive-timeout, however many").nginx(Support::Unsupported("each worker keeps 320 for each way in which pods are spoken to")),
     key("upstream-keepalive-requests", "10000").full(),
     key("upstream-keepalive-time", "1h").full(),
     key("upstream-keepalive-timeout", "60").full(),
@@ -265,6 +265,6 @@ pub static KEYS: &[Key] = &[
     key("variables-hash-max-size", "2048").needless(),
     key("whitelist-source-range", "").full(),
     key("worker-cpu-affinity", "").needless(),
-    key("worker-processes", "").instead("use --envoy-concurrency").nginx(Support::Reported("use --nginx-workers")),
+    key("worker-processes", "").instead("use --envoy-concurrency").nginx(Support::Unsupported("use --nginx-workers")),
     key("worker-shutdown-timeout", "240s").instead("use --drain-timeout"),
 ];

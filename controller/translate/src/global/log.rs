@@ -98,7 +98,7 @@ fn format(view: &mut View<'_, '_>, key: &'static str, escapes: Escapes, lookup: 
 /// Names of variables that are not there (`None`), and how others differ.
 type Names = BTreeMap<String, Option<Difference>>;
 
-/// What is not known is `-`, as what is not there.
+/// Unknown values are `-`, as absent ones.
 fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
     let (mut parts, mut names) = (Vec::new(), Names::new());
     let mut rest = text;

@@ -13,20 +13,26 @@ mod view;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use sluice_ir::{Access, Cidr, Edge, Expression, Question, Replaced, Retries, Timeouts, Transport};
+use sluice_ir::{
+    Access, Cidr, Edge, Expression, HeaderName, Question, Replaced, Retries, Timeouts, Transport,
+};
 
+use crate::AddressPolicy;
 use crate::annotations::{
     Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path, is_http10,
     redirect_part, time_limit, tries, usual_statuses, value,
 };
-use crate::references::{References, Seen};
-use crate::{Options, Report, Resources};
+use crate::references::{DependencyTracker, References};
+use crate::snippet::Effective;
+use crate::{DataPlane, Options, Report, Resources, STREAM_CONNECTIONS};
 use view::View;
 
 pub(crate) use edge::{CIPHERS, cipher_names};
 pub use keys::{KEYS, Key};
 
 const MOST_STREAM_ATTEMPTS: u32 = 16;
+/// The half of what a container has.
+const LARGEST_CONNECTIONS: u32 = 131_072;
 
 /// The ConfigMap, typed, over ingress-nginx's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +76,12 @@ pub(crate) struct Globals {
     /// `no-auth-locations`: prefixes of paths where nobody is asked who they are.
     pub(crate) unguarded: Vec<String>,
     pub(crate) streams: Patience,
+    /// `max-worker-connections`: of each Service behind ports without HTTP.
+    pub(crate) connections: u32,
     /// `global-auth-url`: who is asked about clients, except where `enable-global-auth` is off.
     pub(crate) question: Option<Question>,
+    /// `global-auth-response-headers`
+    pub(crate) auth_headers: Vec<HeaderName>,
     /// Something that guards access cannot be read, so nothing is open.
     pub(crate) closed: bool,
     pub(crate) admission: Strictness,
@@ -139,7 +149,9 @@ impl Default for Globals {
             balance: Balance::default(),
             unguarded: vec!["/.well-known/acme-challenge".to_owned()],
             streams: Patience::default(),
+            connections: STREAM_CONNECTIONS,
             question: None,
+            auth_headers: Vec::new(),
             closed: false,
             admission: Strictness { path_types: true, allow_snippets: false },
         }
@@ -150,9 +162,11 @@ impl Globals {
     /// Reads the ConfigMap that `--configmap` names. Without one, or where it is silent, the defaults hold.
     pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
         let mut globals = Globals::default();
+        globals.edge.cdn_id.clone_from(&options.cdn_id);
+        globals.connections = options.stream_connections;
         if let Some(mut view) = View::of(resources, options, reports) {
-            let seen = Seen::of(resources);
-            globals.take(&mut view, References { seen: &seen, across_namespaces: true });
+            let tracker = DependencyTracker::new(resources, options);
+            globals.take(&mut view, References { tracker: &tracker, across_namespaces: true });
         }
         globals
     }
@@ -176,12 +190,13 @@ impl Globals {
         self.take_redirects(view);
         self.take_streams(view);
         self.take_pods_answers(view);
-        self.take_policies(view);
-        edge::take(&mut self.edge, view, references);
+        self.take_policies(view, references.tracker.addresses);
+        self.closed |= !edge::take(&mut self.edge, view, references);
         compression::take(&mut self.edge.compression, view);
         log::take(&mut self.edge.log, view);
         self.edge.tracing = tracing::tracing(view);
         self.closed |= !blocked::take(&mut self.edge.blocked, view);
+        self.closed |= !view.judge_snippets(Effective { largest_body: self.largest_body });
     }
 
     fn take_keep(&mut self, view: &mut View<'_, '_>) {
@@ -195,14 +210,15 @@ impl Globals {
         });
     }
 
-    fn take_policies(&mut self, view: &mut View<'_, '_>) {
-        self.closed |= !question::take(&mut self.question, view);
+    fn take_policies(&mut self, view: &mut View<'_, '_>, addresses: &AddressPolicy) {
+        self.closed |= !question::take(&mut self.question, &mut self.auth_headers, view, addresses);
         view.set(&mut self.unguarded, "no-auth-locations", |text| Ok(owned(text)));
         self.closed |= !view.guard(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
         self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
         view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
-        view.set(&mut self.limit_status, "limit-req-status-code", error_status);
+        let served_by = view.served_by();
+        view.set(&mut self.limit_status, "limit-req-status-code", |text| limit_status(text, served_by));
         view.set(&mut self.connections_status, "limit-conn-status-code", error_status);
         view.set(&mut self.rate, "limit-rate", |text| Ok(NonZeroU32::new(value::count(text)?)));
         view.set(&mut self.rate_after, "limit-rate-after", value::count);
@@ -222,6 +238,12 @@ impl Globals {
             Ok(NonZeroU32::new(value::span(text)?.div_ceil(1000)))
         });
         view.set(answers, "proxy-stream-responses", |text| Ok(NonZeroU32::new(value::count(text)?)));
+        // ingress-nginx: 0 is as many as a process may have files. Loops must end before.
+        let usual = self.connections;
+        view.set(&mut self.connections, "max-worker-connections", |text| match value::count(text)? {
+            0 => Ok(usual),
+            some => Ok(some.min(LARGEST_CONNECTIONS)),
+        });
         // nginx: 0 is no limit.
         *attempts = match (again, *attempts) {
             (false, _) => 1,
@@ -239,8 +261,9 @@ impl Globals {
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {
-        view.set(&mut self.to_https.with_certificate, "ssl-redirect", value::bool);
-        view.set(&mut self.to_https.always, "force-ssl-redirect", value::bool);
+        let redirected = || (true, "plain http is redirected");
+        view.strict(&mut self.to_https.with_certificate, "ssl-redirect", value::bool, redirected());
+        view.strict(&mut self.to_https.always, "force-ssl-redirect", value::bool, redirected());
         view.set(&mut self.to_https.keep_slash, "preserve-trailing-slash", value::bool);
         view.set(&mut self.to_https.name_port, "use-port-in-redirects", value::bool);
         view.set(&mut self.redirect_status, "http-redirect-code", redirect_status);
@@ -262,6 +285,14 @@ fn error_status(text: &str) -> Parsed<u16> {
         .ok()
         .filter(|status| (400..600).contains(status))
         .ok_or_else(|| "a status from 400 to 599".into())
+}
+
+/// Envoy limits requests with statuses that have a name, and refuses others: of nginx's own, 444 and 499.
+fn limit_status(text: &str, served_by: Option<DataPlane>) -> Parsed<u16> {
+    let status = error_status(text)?;
+    let is_known = matches!(status, 400..=417 | 421..=424 | 426 | 428 | 429 | 431 | 500..=508 | 510 | 511);
+    let is_nginx = served_by == Some(DataPlane::Nginx);
+    (is_known || is_nginx).then_some(status).ok_or_else(|| "a status that Envoy knows (RFC 9110)".into())
 }
 
 fn redirect_status(text: &str) -> Parsed<u16> {
@@ -313,8 +344,9 @@ mod tests {
         let values = honoured.map(|key| (key.name, "x")).collect();
         let mut view = View::with(values, &mut reports);
         let resources = Resources::default();
-        let seen = Seen::of(&resources);
-        let references = References { seen: &seen, across_namespaces: true };
+        let options = Options::default();
+        let tracker = DependencyTracker::new(&resources, &options);
+        let references = References { tracker: &tracker, across_namespaces: true };
         Globals::default().take(&mut view, references);
         assert_eq!(view.unasked(), Vec::<&str>::new());
     }

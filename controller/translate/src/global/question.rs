@@ -1,19 +1,26 @@
 //! The service that all Ingresses are asked about, except those with one of their own: `global-auth-*`.
 
-use sluice_ir::Question;
+use sluice_ir::{HeaderName, Question};
 
 use super::view::View;
 use crate::annotations::{auth_external as question, value};
-use crate::expression;
+use crate::{AddressPolicy, expression};
 
-/// `false` when something of it cannot be read.
-pub(super) fn take(target: &mut Option<Question>, view: &mut View<'_, '_>) -> bool {
+/// The service, and the headers that it sets. `false` when something of it cannot be read.
+pub(super) fn take(
+    target: &mut Option<Question>,
+    auth_headers: &mut Vec<HeaderName>,
+    view: &mut View<'_, '_>,
+    addresses: &AddressPolicy,
+) -> bool {
     let (mut url, mut sign_in, mut key, mut back, mut method) = (None, None, None, None, None);
     let (mut parameter, mut to_pods, mut always_cookies) = (None, Vec::new(), false);
     let mut durations = question::usual_durations();
     let maybe = |text: &str| (!text.is_empty()).then_some(());
     let read = [
-        view.guard(&mut url, "global-auth-url", |text| maybe(text).map(|()| question::url(text)).transpose()),
+        view.guard(&mut url, "global-auth-url", |text| {
+            maybe(text).map(|()| question::url(text, addresses)).transpose()
+        }),
         view.guard(&mut parameter, "global-auth-signin-redirect-param", |text| {
             maybe(text).map(|()| question::parameter(text)).transpose()
         }),
@@ -33,12 +40,14 @@ pub(super) fn take(target: &mut Option<Question>, view: &mut View<'_, '_>) -> bo
         }),
         view.guard(&mut durations, "global-auth-cache-duration", question::durations),
     ];
+    auth_headers.clone_from(&to_pods);
     *target = url.map(|url| Question {
         url,
         backend: None,
         method,
         sign_in,
         to_pods,
+        host: None,
         headers: Vec::new(),
         back: back.unwrap_or_else(question::request_uri),
         always_cookies,

@@ -6,19 +6,22 @@ use super::KEYS;
 use super::keys::Key;
 use crate::annotations::{Parsed, alike};
 use crate::object::shortened;
-use crate::report::Reporter;
-use crate::support::{DataPlane, Support};
+use crate::report::{Reporter, closed_text};
+use crate::snippet::{self, Effective};
+use crate::support::{AppliesTo, DataPlane, Support};
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 
-/// What becomes of a setting that guards access and cannot be read.
+/// Consequence of an access control setting that cannot be read.
 pub(super) const CLOSES: (Severity, &str) =
-    (Severity::Error, "it guards access, so the paths of all Ingresses answer 503");
+    (Severity::Error, concat!(closed_text!(), ": those of all Ingresses"));
 
 /// Values by key.
 pub(super) struct View<'a, 'r> {
     values: BTreeMap<&'static str, &'a str>,
     reporter: Reporter<'r>,
     data_plane: Option<DataPlane>,
+    /// What closes or not, once the rest is known.
+    snippets: Vec<(&'static str, &'a str, AppliesTo)>,
     #[cfg(test)]
     asked: std::collections::BTreeSet<&'static str>,
 }
@@ -35,13 +38,20 @@ impl<'a, 'r> View<'a, 'r> {
         let mut reporter = Reporter::new(ObjectRef { kind: Kind::ConfigMap, key }, reports);
         let Some(config_map) = config_map else {
             let reason = "expected a ConfigMap (--configmap names it), got none";
-            reporter.say(Severity::Warning, "metadata.name", reason, "the defaults hold");
+            let consequence = "the defaults hold; if it kept somebody out, nothing does now";
+            reporter.say(Severity::Error, "metadata.name", reason, consequence);
             return None;
         };
+        if resources.is_gone(&reporter.object().key) {
+            let reason = "expected a ConfigMap (--configmap names it), got none any more";
+            let consequence = "what it said last holds until the controller ends; create it again";
+            reporter.say(Severity::Error, "metadata.name", reason, consequence);
+        }
         let mut view = View {
             values: BTreeMap::new(),
             reporter,
             data_plane: options.data_plane,
+            snippets: Vec::new(),
             #[cfg(test)]
             asked: Default::default(),
         };
@@ -63,8 +73,6 @@ impl<'a, 'r> View<'a, 'r> {
         name: &'static str,
         parse: impl FnOnce(&'a str) -> Parsed<T>,
     ) {
-        #[cfg(test)]
-        self.asked.insert(name);
         self.set_or(target, name, parse, (Severity::Warning, "the default holds"));
     }
 
@@ -75,12 +83,24 @@ impl<'a, 'r> View<'a, 'r> {
         name: &'static str,
         parse: impl FnOnce(&'a str) -> Parsed<T>,
     ) -> bool {
-        #[cfg(test)]
-        self.asked.insert(name);
         self.set_or(target, name, parse, CLOSES)
     }
 
-    fn set_or<T>(
+    /// As [`View::set`], for what the strictest value takes the place of when it cannot be read.
+    pub(super) fn strict<T>(
+        &mut self,
+        target: &mut T,
+        name: &'static str,
+        parse: impl FnOnce(&'a str) -> Parsed<T>,
+        (strictest, consequence): (T, &str),
+    ) {
+        if !self.set_or(target, name, parse, (Severity::Error, consequence)) {
+            *target = strictest;
+        }
+    }
+
+    /// Sets what the key stands for; `false` when it is there and cannot be read, which is reported with what comes of it.
+    pub(super) fn set_or<T>(
         &mut self,
         target: &mut T,
         name: &'static str,
@@ -88,6 +108,8 @@ impl<'a, 'r> View<'a, 'r> {
         (severity, consequence): (Severity, &str),
     ) -> bool {
         debug_assert!(KEYS.iter().any(|key| key.name == name), "{name} is a key");
+        #[cfg(test)]
+        self.asked.insert(name);
         let Some(text) = self.values.get(name) else { return true };
         match parse(text) {
             Ok(value) => {
@@ -102,11 +124,16 @@ impl<'a, 'r> View<'a, 'r> {
         }
     }
 
-    /// The value, when there is one.
+    /// The value, when there is one that is not blank.
     pub(super) fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        self.given(name).filter(|text| !text.is_empty())
+    }
+
+    /// The value, also a blank one.
+    pub(super) fn given(&mut self, name: &'static str) -> Option<&'a str> {
         #[cfg(test)]
         self.asked.insert(name);
-        self.values.get(name).copied().filter(|text| !text.is_empty())
+        self.values.get(name).copied()
     }
 
     /// Of the ConfigMap.
@@ -125,20 +152,47 @@ impl<'a, 'r> View<'a, 'r> {
         if value == *default {
             return;
         }
-        for (whose, support) in supports.of(self.data_plane) {
+        for (applies_to, support) in supports.of(self.data_plane) {
             match support {
                 Support::Full | Support::Partly(_) => {}
-                Support::Needless(reason) => {
-                    self.say(Severity::Note, name, whose.note(reason), "nothing is missing");
+                Support::NotNeeded(reason) => {
+                    self.say(Severity::Note, name, applies_to.note(reason), "nothing is missing");
                 }
-                Support::Reported(advice) => {
-                    self.say(Severity::Warning, name, whose.not_supported(advice), "served without it");
+                Support::Unsupported(_) if snippet::language(name).is_some() => {
+                    self.snippets.push((name, value, applies_to));
+                }
+                Support::Unsupported(advice) => {
+                    self.say(Severity::Warning, name, applies_to.not_supported(advice), "served without it");
                 }
                 Support::Differs(difference) => {
-                    self.say(Severity::Note, name, whose.note(difference), "served with this difference");
+                    self.say(
+                        Severity::Note,
+                        name,
+                        applies_to.note(difference),
+                        "served with this difference",
+                    );
                 }
             }
         }
+    }
+
+    /// Reports all snippets. `false`: one of them may guard.
+    pub(super) fn judge_snippets(&mut self, effective: Effective) -> bool {
+        let mut guards = false;
+        for (name, text, applies_to) in std::mem::take(&mut self.snippets) {
+            let Some(language) = snippet::language(name) else { continue };
+            let judgement = snippet::judge(text, language, effective, self.data_plane);
+            let reason = applies_to.not_supported(&judgement.advice);
+            match judgement.closing {
+                None => self.say(Severity::Warning, name, reason, "served without it"),
+                Some(closing) => {
+                    guards = true;
+                    let consequence = format!("{closing}; the paths of all Ingresses answer 503");
+                    self.say(Severity::Error, name, reason, &consequence);
+                }
+            }
+        }
+        !guards
     }
 
     fn unknown(&mut self, name: &str) {
@@ -162,7 +216,13 @@ impl<'a, 'r> View<'a, 'r> {
     #[cfg(test)]
     pub(super) fn with(values: BTreeMap<&'static str, &'a str>, reports: &'r mut Vec<Report>) -> Self {
         let object = ObjectRef { kind: Kind::ConfigMap, key: crate::ObjectKey::new("default", "c") };
-        View { values, reporter: Reporter::new(object, reports), data_plane: None, asked: Default::default() }
+        View {
+            values,
+            reporter: Reporter::new(object, reports),
+            data_plane: None,
+            snippets: Vec::new(),
+            asked: Default::default(),
+        }
     }
 
     #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Which certificate a host presents.
 //!
-//! The first Ingress of the host with a `tls` section decides: the entry that lists the host, else any whose certificate
+//! The first Ingress of the host's own namespace with a `tls` section decides: the entry that lists the host, else any whose certificate
 //! is good for it. What cannot be presented is reported, and the default certificate takes its place: the host is
 //! served over https either way.
 
@@ -10,41 +10,43 @@ use k8s_openapi::api::networking::v1::IngressTLS;
 use sluice_ir::{Action, Demand, HostTls, Redirect, RedirectTo, SecretId, Server, ServerName};
 
 use super::Assembly;
-use super::claim::Author;
+use super::path_rule::IngressContext;
+use crate::certificate::Pair;
 use crate::object::{is_dns_name, shortened};
-use crate::references::{Fault, Seen};
+use crate::references::{DependencyTracker, ReferenceError};
+use crate::report::CLOSED;
+use crate::wildcards::{Wildcards, key};
 use crate::{DataPlane, Kind, ObjectKey, Severity};
 
 impl Assembly<'_> {
     /// The catch-all server always has the default certificate.
-    pub(super) fn take_tls(&mut self, name: &ServerName, author: &Author) {
-        let decided = self.drafts.get(name).is_some_and(|draft| draft.tls.is_some());
-        if author.tls.is_empty() || decided {
+    pub(super) fn take_tls(&mut self, name: &ServerName, context: &IngressContext) {
+        let decided = self.builders.get(name).is_some_and(|builder| builder.tls.is_some());
+        if context.tls.is_empty() || decided {
             return;
         }
         let certificate = match name {
             ServerName::CatchAll => None,
-            ServerName::Exact(_) | ServerName::Wildcard(_) => self.certificate(&name.to_string(), author),
+            ServerName::Exact(_) | ServerName::Wildcard(_) => self.certificate(&name.to_string(), context),
         };
-        self.drafts.entry(name.clone()).or_default().tls =
+        self.builders.entry(name.clone()).or_default().tls =
             Some(HostTls { certificate, ..HostTls::default() });
     }
 
-    /// The first Ingress of a host that asks clients for certificates decides for the whole host. Whoever means something
-    /// else is served only behind what it means, so not at all: `false`.
-    pub(super) fn take_clients(&mut self, name: &ServerName, author: &Author) -> bool {
+    /// The first Ingress of the host's own namespace that asks clients for certificates decides for the whole host. Whoever
+    /// means something else is served only behind what it means, so not at all: `false`.
+    pub(super) fn take_clients(&mut self, name: &ServerName, context: &IngressContext) -> bool {
         const FIELD: &str = "annotation auth-tls-secret";
-        const CLOSED: &str = "it guards access, so its locations answer 503";
-        let Some(asked) = &author.annotations.clients else { return true };
+        let Some(asked) = &context.annotations.clients else { return true };
         if *name == ServerName::CatchAll {
             let reason =
                 "expected a rule with a host, got one without, which every name in a handshake leads to";
-            self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
+            self.report(&context.object).say(Severity::Error, FIELD, reason, CLOSED);
             return false;
         }
-        let is_stranger = self.is_stranger(name, author);
-        let decided = &mut self.drafts.entry(name.clone()).or_default().clients;
-        if decided.is_none() && !is_stranger {
+        let is_foreign = self.is_foreign(name, context);
+        let decided = &mut self.builders.entry(name.clone()).or_default().clients;
+        if decided.is_none() && !is_foreign {
             *decided = Some(asked.clone());
         }
         if decided.as_ref() == Some(asked) {
@@ -52,41 +54,49 @@ impl Assembly<'_> {
         }
         let reason =
             format!("expected what the Ingress that has {name} asks of its clients, got something else");
-        self.report(&author.object).say(Severity::Error, FIELD, reason, CLOSED);
+        self.report(&context.object).say(Severity::Error, FIELD, reason, CLOSED);
         false
     }
 
-    /// The first Ingress of a host that names ciphers decides. In Envoy the server without a host would decide for every host
-    /// that is not like that in a handshake, too.
-    pub(super) fn take_ciphers(&mut self, name: &ServerName, author: &Author) {
-        let ciphers = &author.annotations.host.ciphers;
+    /// The first Ingress of the host's own namespace that names ciphers decides. In Envoy the server without a host would
+    /// decide for every host that is not like that in a handshake, too.
+    pub(super) fn take_ciphers(&mut self, name: &ServerName, context: &IngressContext) {
+        let ciphers = &context.annotations.host.ciphers;
         if ciphers.is_empty() {
             return;
         }
         if *name == ServerName::CatchAll && self.options.data_plane != Some(DataPlane::Nginx) {
             let reason = "expected a rule with a host for Envoy, got one without";
             let consequence = "in Envoy its clients get the ciphers of all hosts";
-            let mut reporter = self.report(&author.object);
+            let mut reporter = self.report(&context.object);
             reporter.say(Severity::Warning, "annotation ssl-ciphers", reason, consequence);
         }
-        let decided = &mut self.drafts.entry(name.clone()).or_default().ciphers;
+        let decided = &mut self.builders.entry(name.clone()).or_default().ciphers;
         if decided.is_empty() {
             decided.clone_from(ciphers);
         }
     }
 
-    fn certificate(&mut self, host: &str, author: &Author) -> Option<SecretId> {
-        let lists_host =
-            |entry: &IngressTLS| entry.hosts.iter().flatten().any(|listed| listed.eq_ignore_ascii_case(host));
-        let Some(position) = author.tls.iter().position(lists_host) else {
-            return author.tls.iter().find_map(|entry| self.present(host, entry, author).ok().flatten());
+    fn certificate(&mut self, host: &str, context: &IngressContext) -> Option<SecretId> {
+        let Some(position) = context.tls.listing(host) else {
+            let position = context.tls.covering(host, |entry| self.names(entry, context))?;
+            return self.present(host, context.tls.get(position)?, context).ok().flatten();
         };
-        self.present(host, &author.tls[position], author).unwrap_or_else(|Fault { reason, missing }| {
+        let entry = context.tls.get(position)?;
+        self.present(host, entry, context).unwrap_or_else(|ReferenceError { reason, missing }| {
             let field = format!("spec.tls[{position}].secretName");
             let consequence = format!("{host} presents the default certificate");
-            self.report(&author.object).say(Severity::Warning, field, reason, consequence).missing = missing;
+            self.report(&context.object).say(Severity::Warning, field, reason, consequence).missing = missing;
             None
         })
+    }
+
+    /// The hosts that the certificate of an entry is good for.
+    fn names(&self, entry: &IngressTLS, context: &IngressContext) -> &[String] {
+        let name = entry.secret_name.as_deref().filter(|name| is_dns_name(name));
+        let key = name.map(|name| ObjectKey::new(context.object.key.namespace.clone(), name));
+        let secret = key.and_then(|key| self.tracker.secret(&key));
+        secret.and_then(|secret| secret.pair().ok()).map(Pair::names).unwrap_or_default()
     }
 
     /// `None`: without a name the default certificate is meant. The error is a report's reason.
@@ -94,17 +104,17 @@ impl Assembly<'_> {
         &mut self,
         host: &str,
         entry: &IngressTLS,
-        author: &Author,
-    ) -> Result<Option<SecretId>, Fault> {
+        context: &IngressContext,
+    ) -> Result<Option<SecretId>, ReferenceError> {
         let Some(name) = entry.secret_name.as_deref().filter(|name| !name.is_empty()) else {
             return Ok(None);
         };
         if !is_dns_name(name) {
             return Err(format!("expected the name of a Secret, got {:?}", shortened(name)).into());
         }
-        let key = ObjectKey::new(author.object.key.namespace.clone(), name);
-        let secret = self.seen.secret(&key);
-        let secret = secret.ok_or_else(|| Fault::missing(Kind::Secret, key.clone()))?;
+        let key = ObjectKey::new(context.object.key.namespace.clone(), name);
+        let secret = self.tracker.secret(&key);
+        let secret = secret.ok_or_else(|| ReferenceError::missing(Kind::Secret, key.clone()))?;
         let pair = secret.pair()?;
         if !pair.covers(host) {
             return Err(format!("expected a certificate that is good for {host}, got one that is not").into());
@@ -118,7 +128,7 @@ impl Assembly<'_> {
 pub(super) fn by_name(
     own: BTreeMap<ServerName, HostTls>,
     servers: &BTreeMap<ServerName, Server>,
-    seen: &Seen<'_>,
+    tracker: &DependencyTracker<'_>,
 ) -> BTreeMap<ServerName, HostTls> {
     let asks = |server: &Server| {
         server
@@ -130,7 +140,7 @@ pub(super) fn by_name(
     let of = |owner: &ServerName, other: &ServerName| {
         let id = own.get(owner)?.certificate.as_ref()?;
         let (namespace, secret) = id.as_str().split_once('/')?;
-        let pair = seen.secret(&ObjectKey::new(namespace, secret))?.pair().ok()?;
+        let pair = tracker.secret(&ObjectKey::new(namespace, secret))?.pair().ok()?;
         pair.covers(&other.to_string()).then(|| id.clone())
     };
     let mut all = BTreeMap::new();
@@ -138,12 +148,37 @@ pub(super) fn by_name(
         let certificate = own.get(name).and_then(|host| host.certificate.clone());
         let certificate = certificate.or_else(|| of(&leads_to(server)?, name));
         let ciphers = if *name == ServerName::CatchAll { Vec::new() } else { server.ciphers.clone() };
-        let like = |certificate| HostTls { certificate, clients: asks(server), ciphers: ciphers.clone() };
+        let like = |certificate| HostTls {
+            certificate,
+            apart: false,
+            clients: asks(server),
+            ciphers: ciphers.clone(),
+        };
         all.insert(name.clone(), like(certificate));
         all.extend(server.aliases.iter().map(|alias| (alias.clone(), like(of(name, alias)))));
     }
     all.retain(|_, host| *host != HostTls::default());
     all
+}
+
+/// Names that present nothing of their own do not present the certificate of the wildcard that covers them, where that is
+/// another namespace's.
+pub(super) fn set_apart(
+    all: &mut BTreeMap<ServerName, HostTls>,
+    servers: &BTreeMap<ServerName, Server>,
+    owner_of: &BTreeMap<ServerName, String>,
+    wildcards: &Wildcards,
+) {
+    for (own, server) in servers {
+        let owner = owner_of.get(own);
+        for name in server.names(own) {
+            let holder = name.wildcard_suffix().and_then(|suffix| wildcards.get(&suffix));
+            if holder.is_some_and(|holder| Some(&key(holder).namespace) != owner) {
+                let host = all.entry(name.clone()).or_default();
+                host.apart = host.certificate.is_none();
+            }
+        }
+    }
 }
 
 /// The host that a server only leads to.

@@ -1,64 +1,79 @@
 //! Hosts and paths: many Ingresses to one set of servers.
 //!
 //! ```text
-//!   Ingresses --order.rs--> oldest first --mod.rs--> Draft of each host --draft.rs--> Server
-//!                                          claims       \-- patterns.rs, when one path of the host is a pattern
+//!   Ingresses, oldest first --mod.rs--> ServerBuilder of each host --server_builder.rs--> Server
+//!   (../claims.rs: age)        path rules  |-- patterns.rs, when one path of a namespace is a pattern
+//!                                          \-- shared.rs, when several namespaces have paths
 //! ```
 //!
-//! Ingresses are read oldest first; the first to claim a path of a host has it. Every host that an Ingress names
-//! exists, even without a path.
+//! Ingresses are read oldest first; the first to claim a path of a host has it. Every host that an Ingress names exists, even
+//! without a path, unless another namespace holds the name (reserved.rs) or the Ingress is unfit (unfit.rs).
 
+mod aliases;
 mod backend;
 mod canary;
 mod certificates;
-mod claim;
-mod draft;
+mod host_ownership;
 mod names;
 mod passthrough;
+mod path_rule;
+mod paths;
 mod patterns;
-mod tenancy;
+mod precedence;
+mod reserved;
+mod server_builder;
+mod shared;
+mod taken;
+mod tls_entries;
+mod unfit;
+mod work;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressRule};
+use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
 use sluice_ir::{BackendId, HostTls, Hostname, LocationId, Mirror, Place, Server, ServerName};
 
 use crate::annotations::{Annotations, Context, Copied, auth_external};
-use crate::backends::{Named, Origin, Port, Rank, Terms, Turn, Use, Uses, service_address};
+use crate::backends::{
+    BackendRef, Origin, Port, Precedence, PrecedenceTier, Terms, Use, Uses, service_address,
+};
 use crate::claims::Seniority;
 use crate::global::Globals;
 use crate::object::{key_of, shortened};
-use crate::path::{self, PathType};
-use crate::references::Seen;
+use crate::references::DependencyTracker;
 use crate::report::Reporter;
 use crate::secrets::Secrets;
+use crate::wildcards::Wildcards;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Severity};
-use canary::Candidate;
-pub(crate) use canary::{Offer, settle};
-use claim::{Author, Claim};
-use draft::Draft;
+use aliases::Aliases;
+use canary::PendingCanary;
+pub(crate) use canary::{CanaryCandidate, MOST_CANARIES, resolve_canaries};
 pub(crate) use names::{components, names};
-
-/// More rules than this in one Ingress are refused: R5 of the security rules.
-const MOST_RULES: usize = 1000;
-
-/// The API server's own limit for the annotations of one object: keys and values together, in bytes.
-const MOST_ANNOTATIONS: usize = 256 * 1024;
+use path_rule::{IngressContext, PathRule, taken};
+pub(crate) use paths::MOST_PATHS;
+use server_builder::ServerBuilder;
+pub(crate) use tls_entries::MOST_TLS;
+use tls_entries::TlsEntries;
+use unfit::{LOST_GUARD, Unfit, unfit, without_annotations};
+pub(crate) use unfit::{MOST_ANNOTATIONS, MOST_RULES};
 
 /// Collects the servers of some Ingresses.
 struct Assembly<'a> {
-    drafts: BTreeMap<ServerName, Draft>,
-    /// Each with the server that it is another name of, in the order in which they were asked for.
-    aliases: Vec<(ServerName, ServerName, ObjectRef)>,
-    canaries: Vec<Candidate>,
+    builders: BTreeMap<ServerName, ServerBuilder>,
+    aliases: Aliases,
+    /// Holders of the names under wildcard hosts.
+    wildcards: &'a Wildcards,
+    canaries: Vec<PendingCanary>,
+    /// Paths of the current Ingress, so far.
+    paths: usize,
     uses: Uses,
     secrets: Secrets,
     reports: Vec<Report>,
     fallback: Option<&'a BackendId>,
     globals: &'a Globals,
     options: &'a Options,
-    seen: &'a Seen<'a>,
+    tracker: &'a DependencyTracker<'a>,
 }
 
 /// Every server, whose locations they are, and who is asked where pods are missing; and all that they need.
@@ -68,17 +83,17 @@ pub(crate) struct Assembled {
     pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
     pub(crate) tls: BTreeMap<ServerName, HostTls>,
     pub(crate) passthrough: BTreeMap<Hostname, BackendId>,
-    pub(crate) named: Vec<(Rank, Named)>,
-    pub(crate) offers: Vec<(Rank, Offer)>,
+    pub(crate) backend_refs: Vec<(Precedence, BackendRef)>,
+    pub(crate) canary_candidates: Vec<(Precedence, CanaryCandidate)>,
     pub(crate) secrets: Secrets,
     pub(crate) reports: Vec<Report>,
 }
 
-/// Who is asked when the pods of a location are missing, and what it is told.
+/// Error service for when the endpoints of a location are missing, and the request that it gets.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorService {
     pub(crate) backend: BackendId,
-    /// Who is asked when it has no pods itself.
+    /// Fallback for when it has no endpoints itself.
     pub(crate) next: Option<BackendId>,
     pub(crate) place: Place,
 }
@@ -92,17 +107,31 @@ pub(crate) fn assemble<'a>(
     ingresses: impl IntoIterator<Item = (Seniority, &'a Ingress)>,
     with_catch_all: bool,
     fallback: Option<&BackendId>,
+    wildcards: &Wildcards,
     context: Context<'_>,
 ) -> Assembled {
-    let Context { seen, options, globals } = context;
-    let drafts = with_catch_all.then(|| (ServerName::CatchAll, Draft::default())).into_iter().collect();
-    let (aliases, canaries, reports) = (Vec::new(), Vec::new(), Vec::new());
+    let Context { tracker, options, globals } = context;
+    let builders =
+        with_catch_all.then(|| (ServerName::CatchAll, ServerBuilder::default())).into_iter().collect();
+    let (aliases, canaries, reports) = (Aliases::default(), Vec::new(), Vec::new());
     let (uses, secrets) = (Uses::new(&globals.transport), Secrets::default());
-    let mut assembly =
-        Assembly { drafts, aliases, canaries, uses, secrets, reports, fallback, globals, options, seen };
+    let mut assembly = Assembly {
+        builders,
+        aliases,
+        wildcards,
+        canaries,
+        paths: 0,
+        uses,
+        secrets,
+        reports,
+        fallback,
+        globals,
+        options,
+        tracker,
+    };
     for (seniority, ingress) in ingresses {
-        assembly.uses.turn(Turn::Ingress(seniority));
-        assembly.add(ingress);
+        assembly.uses.set_tier(PrecedenceTier::Ingress(seniority.clone()));
+        assembly.add(seniority, ingress);
     }
     assembly.finish()
 }
@@ -118,57 +147,92 @@ pub(crate) fn default_backend(options: &Options, globals: &Globals, uses: &mut U
 }
 
 impl Assembly<'_> {
-    fn add(&mut self, ingress: &Ingress) {
+    fn add(&mut self, seniority: Seniority, ingress: &Ingress) {
         let Some(spec) = &ingress.spec else { return };
         let object = ObjectRef { kind: Kind::Ingress, key: key_of(&ingress.metadata) };
-        if let Some((field, reason)) = unfit(ingress, self.options) {
-            self.report(&object).say(Severity::Error, field, reason, "Ingress not served");
-            return;
-        }
+        let lost = unfit(ingress, self.options);
+        // Nobody reads so much; and there may be a guard in it.
+        let unread = lost.as_ref().filter(|lost| lost.is_unreadable).map(|_| without_annotations(ingress));
+        let ingress = unread.as_ref().unwrap_or(ingress);
         let reporter = Reporter::new(object.clone(), &mut self.reports);
-        let context = Context { seen: self.seen, options: self.options, globals: self.globals };
+        let context = Context { tracker: self.tracker, options: self.options, globals: self.globals };
         let annotations = Annotations::of(ingress, context, &mut self.secrets, reporter);
-        if annotations.refused {
+        let is_lost = lost.is_some() || annotations.refused;
+        let guards = annotations.keeps_out() || unread.is_some();
+        if let Some(Unfit { field, reason, .. }) = lost {
+            let consequence = if guards { LOST_GUARD } else { "Ingress not served" };
+            self.report(&object).say(Severity::Error, field, reason, consequence);
+        } else if is_lost && guards {
+            let reason = "an annotation contains a word of annotation-value-word-blocklist";
+            self.report(&object).say(Severity::Error, "metadata.annotations", reason, LOST_GUARD);
+        }
+        if is_lost && (!guards || annotations.canary.is_some()) {
             return;
         }
-        let tls = spec.tls.as_deref().unwrap_or_default().into();
-        let mut author = Author { object, annotations: Arc::new(annotations), tls };
-        self.add_mirror(&mut author);
-        self.add_question(&mut author);
-        if let Some(rules) = author.annotations.canary.clone() {
-            self.add_canary(ingress, &author, &rules);
+        let tls = self.tls_entries(spec, &object);
+        self.paths = 0;
+        let mut context = IngressContext { object, seniority, annotations: Arc::new(annotations), tls };
+        if is_lost {
+            context = context.closed();
+        } else {
+            self.add_mirror(&mut context);
+            self.add_question(&mut context);
+        }
+        if let Some(rules) = context.annotations.canary.clone() {
+            self.add_canary(ingress, &context, &rules);
             return;
         }
         let default = spec.default_backend.as_ref().and_then(|backend| {
             let field = "spec.defaultBackend";
-            self.lead(backend, &author, field).map(|lead| Claim::root(lead, &author, field.to_owned()))
+            self.route_target(backend, &context, field)
+                .map(|target| PathRule::root(target, &context, field.to_owned()))
         });
         let rules = spec.rules.as_deref().unwrap_or_default();
-        if rules.is_empty() {
-            self.catch_all(default.clone(), &author);
+        if rules.is_empty() && !self.options.disable_catch_all {
+            self.take_catch_all(default.clone(), &context);
         }
-        for (position, rule) in rules.iter().enumerate() {
-            self.add_rule(rule, &format!("spec.rules[{position}]"), &author, default.as_ref());
+        let read = rules.len().min(MOST_RULES);
+        for (position, rule) in rules[..read].iter().enumerate() {
+            self.add_rule(rule, &format!("spec.rules[{position}]"), &context, default.as_ref());
         }
+        rules[read..].iter().for_each(|rule| self.close_host(rule, &context));
     }
 
-    fn catch_all(&mut self, default: Option<Claim>, author: &Author) {
+    fn tls_entries(&mut self, spec: &IngressSpec, object: &ObjectRef) -> Arc<TlsEntries> {
+        let entries = spec.tls.as_deref().unwrap_or_default();
+        if entries.len() > MOST_TLS {
+            let reason = format!("expected at most {MOST_TLS} entries, got {}", entries.len());
+            let consequence = "this entry and those after it are not used";
+            self.report(object).say(Severity::Error, format!("spec.tls[{MOST_TLS}]"), reason, consequence);
+        }
+        Arc::new(TlsEntries::of(entries))
+    }
+
+    fn take_catch_all(&mut self, default: Option<PathRule>, context: &IngressContext) {
         let Some(default) = default else { return };
-        let draft = self.drafts.entry(ServerName::CatchAll).or_default();
-        if draft.default.is_none() {
-            draft.default = Some(default);
-        } else {
-            let reason = "expected one default backend, got another of an older Ingress before";
-            let field = "spec.defaultBackend";
-            self.report(&author.object).warn_as_before(field, reason, "default backend not used");
+        self.take_namespace(&ServerName::CatchAll, context);
+        let builder = self.builders.entry(ServerName::CatchAll).or_default();
+        match &builder.default {
+            None => builder.default = Some(default),
+            Some(rule) => {
+                let reason = taken("default backend", &rule.owner, &context.object);
+                let field = "spec.defaultBackend";
+                self.report(&context.object).warn_as_before(field, reason, "default backend not used");
+            }
         }
     }
 
-    fn add_rule(&mut self, rule: &IngressRule, field: &str, author: &Author, default: Option<&Claim>) {
+    fn add_rule(
+        &mut self,
+        rule: &IngressRule,
+        field: &str,
+        context: &IngressContext,
+        default: Option<&PathRule>,
+    ) {
         let host = rule.host.as_deref().unwrap_or_default();
         let Ok(name) = ServerName::parse(host) else {
             let reason = format!("expected a DNS name, got {:?}", shortened(host));
-            self.report(&author.object).say(
+            self.report(&context.object).say(
                 Severity::Error,
                 format!("{field}.host"),
                 reason,
@@ -176,95 +240,99 @@ impl Assembly<'_> {
             );
             return;
         };
-        // The first Ingress of a host decides where its unmatched paths go.
-        if name != ServerName::CatchAll && !self.drafts.contains_key(&name) {
-            self.drafts.insert(name.clone(), Draft { default: default.cloned(), ..Draft::default() });
+        if self.yield_reserved_name(&name, context, &format!("{field}.host"), "rule not served") {
+            return;
         }
-        self.take_host(&name, author);
+        // The first Ingress of a host decides where its unmatched paths go, and its namespace has the host.
+        if name != ServerName::CatchAll && !self.builders.contains_key(&name) {
+            self.builders.insert(
+                name.clone(),
+                ServerBuilder { default: default.cloned(), ..ServerBuilder::default() },
+            );
+        }
+        self.take_host(&name, context);
+        let is_honoured = self.take_clients(&name, context);
+        let annotations = &context.annotations;
+        if annotations.paths_unreadable && !annotations.guards() && is_honoured {
+            return;
+        }
         let closed;
-        let author = if self.take_clients(&name, author) {
-            author
+        let context = if is_honoured && !annotations.paths_unreadable {
+            context
         } else {
-            closed = author.closed();
+            closed = context.closed();
             &closed
         };
-        let paths = rule.http.as_ref().map(|http| http.paths.as_slice()).unwrap_or_default();
-        if author.annotations.paths_unreadable {
-            return;
-        }
+        let paths = self.take_paths(rule, Some(&name), field, context);
         for (position, path) in paths.iter().enumerate() {
-            self.add_path(&name, path, &format!("{field}.http.paths[{position}]"), author);
+            self.add_path(&name, path, &format!("{field}.http.paths[{position}]"), context);
         }
     }
 
-    /// What an Ingress says about a host as a whole; the first that says something has said it.
-    fn take_host(&mut self, name: &ServerName, author: &Author) {
-        self.take_namespace(name, author);
-        if self.is_stranger(name, author) {
-            return self.say_stranger(name, author);
-        }
-        self.take_tls(name, author);
-        self.take_passthrough(name, author);
-        self.take_ciphers(name, author);
-        let Author { annotations, object, .. } = author;
-        let draft = self.drafts.entry(name.clone()).or_default();
-        draft.from_to_www |= annotations.host.from_to_www;
-        if draft.app_root.is_none() {
-            draft.app_root.clone_from(&annotations.host.app_root);
-        }
-        draft.prefers_its_ciphers = draft.prefers_its_ciphers.or(annotations.host.prefers_its_ciphers);
-        // The catch-all server has every name that no other one has.
-        if *name != ServerName::CatchAll && !self.aliases.iter().any(|(_, server, _)| server == name) {
-            let aliases = annotations.host.aliases.iter();
-            self.aliases.extend(aliases.map(|alias| (alias.clone(), name.clone(), object.clone())));
+    /// A rule that is not read, of an Ingress that guards: nobody knows what it was meant to guard of its host.
+    fn close_host(&mut self, rule: &IngressRule, context: &IngressContext) {
+        if let Ok(name) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) {
+            self.take_namespace(&name, context);
+            let builder = self.builders.entry(name).or_default();
+            builder.closed.insert(context.object.key.namespace.clone());
         }
     }
 
-    fn add_path(&mut self, name: &ServerName, path: &HTTPIngressPath, field: &str, author: &Author) {
-        let read = || -> Result<_, String> {
-            Ok((path::checked(path.path.as_deref())?, PathType::parse(&path.path_type)?))
-        };
-        let (text, kind) = match read() {
-            Ok(read) => read,
-            Err(reason) => {
-                let field = format!("{field}.path");
-                self.report(&author.object).say(Severity::Error, field, reason, "path not served");
-                return;
-            }
-        };
-        if let Some(claim) = self.drafts.get(name).and_then(|draft| draft.claim(text, kind)) {
-            let reason = format!("expected a path of its own, got one that {} has had before", claim.owner);
-            let field = format!("{field}.path");
-            self.report(&author.object).warn_as_before(field, reason, "path not used");
+    /// Takes settings of the host as a whole; the first Ingress of the host's own namespace that sets one decides.
+    fn take_host(&mut self, name: &ServerName, context: &IngressContext) {
+        self.take_namespace(name, context);
+        if context.annotations.host.closed {
+            let builder = self.builders.entry(name.clone()).or_default();
+            builder.closed.insert(context.object.key.namespace.clone());
+        }
+        if self.is_foreign(name, context) {
+            return self.report_foreign(name, context);
+        }
+        self.take_tls(name, context);
+        self.take_passthrough(name, context);
+        self.take_ciphers(name, context);
+        self.take_counterpart(name, context);
+        self.take_aliases(name, context);
+        let annotations = &context.annotations;
+        let builder = self.builders.entry(name.clone()).or_default();
+        if builder.app_root.is_none() {
+            builder.app_root.clone_from(&annotations.host.app_root);
+        }
+        builder.prefers_its_ciphers = builder.prefers_its_ciphers.or(annotations.host.prefers_its_ciphers);
+    }
+
+    /// The name with `www.` leads to the one without, or the other way round.
+    fn take_counterpart(&mut self, name: &ServerName, context: &IngressContext) {
+        const FIELD: &str = "annotation from-to-www-redirect";
+        if !context.annotations.host.from_to_www {
             return;
         }
-        if let Some(lead) = self.lead(&path.backend, author, &format!("{field}.backend")) {
-            let claim =
-                Claim { kind, path: text.to_owned(), ..Claim::root(lead, author, format!("{field}.path")) };
-            self.drafts.entry(name.clone()).or_default().claims.push(claim);
+        let Some(other) = server_builder::other_name(name) else { return };
+        if !self.yield_reserved_name(&other, context, FIELD, "its other name does not lead to the host") {
+            let builder = self.builders.entry(name.clone()).or_default();
+            builder.from_to_www.get_or_insert_with(|| context.object.clone());
         }
     }
 
     /// The policy of an Ingress names the backend that gets the copies.
-    fn add_mirror(&mut self, author: &mut Author) {
-        let Some(copied) = author.annotations.mirror.clone() else { return };
+    fn add_mirror(&mut self, context: &mut IngressContext) {
+        let Some(copied) = context.annotations.mirror.clone() else { return };
         let Copied { target, host, bodiless } = copied;
-        let backend = self.target(&target, author, "mirror-target");
-        let address = service_address(&target, self.seen, self.options);
-        let annotations = Arc::make_mut(&mut author.annotations);
+        let backend = self.target(&target, context, "mirror-target");
+        let address = service_address(&target, self.tracker, self.options);
+        let annotations = Arc::make_mut(&mut context.annotations);
         Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host, address, bodiless });
     }
 
-    /// A service of the cluster is asked at its pods.
-    fn add_question(&mut self, author: &mut Author) {
-        let guard = author.annotations.policy.guard.as_ref();
+    /// An authentication service is asked at its pods, or where its name leads.
+    fn add_question(&mut self, context: &mut IngressContext) {
+        let guard = context.annotations.policy.guard.as_ref();
         let Some(target) = guard.and_then(|guard| guard.question.as_ref()).and_then(auth_external::target)
         else {
             return;
         };
-        let is_known = target.service().is_some_and(|(key, _)| self.seen.has_service(&key));
-        let backend = is_known.then(|| self.target(&target, author, "auth-url"));
-        let annotations = Arc::make_mut(&mut author.annotations);
+        let backend = Some(self.target(&target, context, "auth-url"));
+        let annotations = Arc::make_mut(&mut context.annotations);
         let guard = Arc::make_mut(&mut annotations.policy).guard.as_mut();
         if let Some(question) = guard.and_then(|guard| guard.question.as_mut()) {
             question.backend = backend;
@@ -276,32 +344,38 @@ impl Assembly<'_> {
     }
 
     fn finish(mut self) -> Assembled {
-        let offers = self.offers();
+        for (name, builder) in &mut self.builders {
+            builder.yield_to_older(name, &mut self.reports);
+        }
+        let canary_candidates = self.canary_candidates();
         let passthrough = self.passthrough();
         let mut servers = BTreeMap::new();
-        let mut counterparts = BTreeMap::new();
+        let (mut counterparts, mut owner_of) = (BTreeMap::new(), BTreeMap::new());
         let (mut owners, mut error_services) = (Owners::new(), BTreeMap::new());
         let mut tls = BTreeMap::new();
-        for (name, draft) in self.drafts {
-            tls.extend(draft.tls.clone().map(|host| (name.clone(), host)));
-            if draft.from_to_www {
-                counterparts.extend(draft::counterpart(&name, self.globals));
+        for (name, builder) in self.builders {
+            tls.extend(builder.tls.clone().map(|host| (name.clone(), host)));
+            owner_of.insert(name.clone(), builder.tenants.owner().to_owned());
+            if builder.from_to_www.is_some()
+                && let Some((other, server)) = server_builder::counterpart(&name, self.globals)
+            {
+                counterparts.insert(other, (server, builder.tenants.owner().to_owned()));
             }
-            let finished = draft.finish(&name, self.fallback, self.globals, &mut self.reports);
+            let finished = builder.finish(&name, self.fallback, self.globals, &mut self.reports);
             // Not `append`: that makes the whole map anew, for each host.
             owners.extend(finished.owners);
             error_services.extend(finished.error_services);
             servers.insert(name, finished.server);
         }
-        add_aliases(&mut servers, self.aliases, &mut self.reports);
-        let aliases: BTreeSet<ServerName> =
-            servers.values().flat_map(|server| server.aliases.iter().cloned()).collect();
-        for (name, server) in counterparts {
-            if !aliases.contains(&name) {
-                servers.entry(name).or_insert(server);
+        let aliases = self.aliases.add_to(&mut servers, &mut self.reports);
+        for (name, (server, owner)) in counterparts {
+            if !aliases.contains(&name) && !servers.contains_key(&name) {
+                servers.insert(name.clone(), server);
+                owner_of.insert(name, owner);
             }
         }
-        let tls = certificates::by_name(tls, &servers, self.seen);
+        let mut tls = certificates::by_name(tls, &servers, self.tracker);
+        certificates::set_apart(&mut tls, &servers, &owner_of, self.wildcards);
         let Assembly { uses, secrets, reports, .. } = self;
         Assembled {
             servers,
@@ -309,45 +383,10 @@ impl Assembly<'_> {
             error_services,
             tls,
             passthrough,
-            named: uses.named,
-            offers,
+            backend_refs: uses.backend_refs,
+            canary_candidates,
             secrets,
             reports,
         }
     }
-}
-
-/// One that another host has, by its name or as an alias before, is not used.
-fn add_aliases(
-    servers: &mut BTreeMap<ServerName, Server>,
-    aliases: Vec<(ServerName, ServerName, ObjectRef)>,
-    reports: &mut Vec<Report>,
-) {
-    for (alias, server, owner) in aliases {
-        if servers.contains_key(&alias) || servers.values().any(|server| server.aliases.contains(&alias)) {
-            let reason = format!("expected a name of its own, got {alias}, which is another host's");
-            let field = "annotation server-alias";
-            Reporter::new(owner, reports).warn_as_before(field, reason, "alias not used");
-        } else if let Some(server) = servers.get_mut(&server) {
-            server.aliases.push(alias);
-        }
-    }
-}
-
-/// Why an Ingress is not served at all.
-fn unfit(ingress: &Ingress, options: &Options) -> Option<(&'static str, String)> {
-    let spec = ingress.spec.as_ref()?;
-    if options.disable_catch_all && spec.default_backend.is_some() {
-        let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
-        return Some(("spec.defaultBackend", reason));
-    }
-    let rules = spec.rules.as_ref().map(Vec::len).unwrap_or_default();
-    if rules > MOST_RULES {
-        return Some(("spec.rules", format!("expected at most {MOST_RULES} rules, got {rules}")));
-    }
-    let annotations = ingress.metadata.annotations.iter().flatten();
-    let size: usize = annotations.map(|(key, value)| key.len() + value.len()).sum();
-    // Something in there may guard access: what is not read is not served.
-    let reason = || format!("expected at most {MOST_ANNOTATIONS} bytes, got {size}");
-    (size > MOST_ANNOTATIONS).then(|| ("metadata.annotations", reason()))
 }

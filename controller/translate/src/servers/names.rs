@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::ServerName;
 
-use super::draft;
+use super::server_builder;
 use crate::annotations::{canonical, value};
 
 /// Every server that an Ingress can make, change, or be kept from by another Ingress. A name too many does no harm: the
@@ -24,7 +24,7 @@ pub(crate) fn names(ingress: &Ingress) -> BTreeSet<ServerName> {
                 names.extend(value::list(text).into_iter().filter_map(|text| ServerName::parse(text).ok()));
             }
             "from-to-www-redirect" => {
-                let others: Vec<ServerName> = names.iter().filter_map(draft::other_name).collect();
+                let others: Vec<ServerName> = names.iter().filter_map(server_builder::other_name).collect();
                 names.extend(others);
             }
             _ => {}

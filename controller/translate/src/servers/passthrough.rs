@@ -1,20 +1,20 @@
 //! Hosts whose TLS ends at the pods: `ssl-passthrough`.
 //!
-//! As in ingress-nginx any Ingress of a host turns it on, connections go to the Service of the path `/`, whatever other paths
-//! and annotations say, and plain http is served as ever. Other than there, an Ingress of another namespace than the path's
-//! does not.
+//! As in ingress-nginx, connections go to the Service of the path `/`, whatever other paths and annotations say, and plain http
+//! is served as ever. Other than there, only an Ingress of the host's own namespace turns it on, and the path `/` must be of that
+//! namespace, too.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU8;
+use std::num::{NonZeroU8, NonZeroU32};
 
 use sluice_ir::{Access, Action, BackendId, Hostname, ServerName, Transport};
 
 use super::Assembly;
-use super::claim::{Author, Claim};
-use super::draft::Draft;
+use super::path_rule::{IngressContext, PathRule};
+use super::server_builder::ServerBuilder;
 use crate::ObjectRef;
 use crate::annotations::Annotations;
-use crate::backends::{Named, Terms, Use, Uses};
+use crate::backends::{BackendRef, Terms, Use, Uses};
 use crate::path::PathType;
 use crate::report::Reporter;
 use crate::{Report, Severity};
@@ -24,81 +24,102 @@ const ENDS_HERE: &str = "TLS of this host ends at the data plane";
 
 impl Assembly<'_> {
     /// Notes that an Ingress asks for it.
-    pub(super) fn take_passthrough(&mut self, name: &ServerName, author: &Author) {
-        if !author.annotations.host.passthrough {
+    pub(super) fn take_passthrough(&mut self, name: &ServerName, context: &IngressContext) {
+        if !context.annotations.host.passthrough {
             return;
         }
         if !name.is_exact() {
             let reason = format!("expected a host without a wildcard, got {:?}", name.to_string());
-            self.report(&author.object).warn_as_before(FIELD, reason, ENDS_HERE);
+            self.report(&context.object).warn_as_before(FIELD, reason, ENDS_HERE);
             return;
         }
-        self.drafts.entry(name.clone()).or_default().passthrough.push(author.object.clone());
+        self.builders.entry(name.clone()).or_default().passthrough.push(context.object.clone());
     }
 
-    /// Where the TLS connections of hosts go that do not end here.
+    /// Backends of hosts with TLS passthrough.
     pub(super) fn passthrough(&mut self) -> BTreeMap<Hostname, BackendId> {
-        let Assembly { drafts, uses, reports, globals, .. } = self;
-        let usual = &globals.transport;
-        drafts.iter().filter_map(|(name, draft)| of(name, draft, (&mut *uses, usual), reports)).collect()
+        let Assembly { builders, uses, reports, globals, .. } = self;
+        // Nobody sees in what is passed on that it has been here before.
+        let most = NonZeroU32::new(globals.connections);
+        let usual = &Transport { most, ..globals.transport.clone() };
+        let passed: Vec<_> = builders.iter().filter(|(_, builder)| !builder.passthrough.is_empty()).collect();
+        let mut backend_refs = FirstRefs::new();
+        if !passed.is_empty() {
+            for (_, use_of) in &uses.backend_refs {
+                backend_refs
+                    .entry((use_of.id.clone(), use_of.usage.object.clone()))
+                    .or_insert_with(|| use_of.clone());
+            }
+        }
+        let hosts = passed.into_iter();
+        hosts
+            .filter_map(|(name, builder)| of(name, builder, (&mut *uses, usual, &backend_refs), reports))
+            .collect()
     }
 }
+
+/// Backends, by who has named them.
+type FirstRefs = BTreeMap<(BackendId, ObjectRef), BackendRef>;
 
 /// Where the TLS connections of a host go, if they go on.
 fn of(
     name: &ServerName,
-    draft: &Draft,
-    (uses, usual): (&mut Uses, &Transport),
+    builder: &ServerBuilder,
+    (uses, usual, backend_ref): (&mut Uses, &Transport, &FirstRefs),
     reports: &mut Vec<Report>,
 ) -> Option<(Hostname, BackendId)> {
     let ServerName::Exact(host) = name else { return None };
-    if draft.passthrough.is_empty() {
+    if builder.passthrough.is_empty() {
         return None;
     }
-    let root = draft.claim("/", PathType::Prefix).or_else(|| draft.claim("/", PathType::Exact));
-    let Some((claim, id)) = root.or(draft.default.as_ref()).and_then(|claim| Some((claim, leads(claim)?)))
+    let root = builder.taken.rule("/", PathType::Prefix).or_else(|| builder.taken.rule("/", PathType::Exact));
+    let Some((rule, id)) = root.or(builder.default.as_ref()).and_then(|rule| Some((rule, leads(rule)?)))
     else {
         let reason =
             format!("expected a path / of {host} that leads to a Service, got none", host = host.as_str());
-        for object in &draft.passthrough {
+        for object in &builder.passthrough {
             Reporter::new(object.clone(), reports).warn_as_before(FIELD, reason.clone(), ENDS_HERE);
         }
         return None;
     };
-    let is_owner = |object: &ObjectRef| object.key.namespace == claim.owner.key.namespace;
-    for object in draft.passthrough.iter().filter(|object| !is_owner(object)) {
-        let owner = &claim.owner;
-        let reason = format!("expected an Ingress of the namespace that has the path /, which is of {owner}");
+    let is_owner = |object: &ObjectRef| object.key.namespace == rule.owner.key.namespace;
+    for object in builder.passthrough.iter().filter(|object| !is_owner(object)) {
+        let owner = &rule.owner;
+        let reason = format!("path / of {} belongs to {owner}, of another namespace", host.as_str());
         Reporter::new(object.clone(), reports).say(Severity::Warning, FIELD, reason, "annotation ignored");
     }
-    if !draft.passthrough.iter().any(is_owner) {
+    if !builder.passthrough.iter().any(is_owner) {
         return None;
     }
-    say_unguarded(claim, reports);
-    Some((host.clone(), plain(id, claim, uses, usual)?))
+    say_unguarded(rule, reports);
+    Some((host.clone(), plain(id, rule, (uses, usual, backend_ref))?))
 }
 
 /// Its owner should know, though it is so in ingress-nginx, too.
-fn say_unguarded(claim: &Claim, reports: &mut Vec<Report>) {
-    let Annotations { policy, clients, .. } = claim.annotations.as_ref();
+fn say_unguarded(rule: &PathRule, reports: &mut Vec<Report>) {
+    let Annotations { policy, clients, .. } = rule.annotations.as_ref();
     if policy.access != Access::default() || policy.guard.is_some() || clients.is_some() {
         let reason = "expected nothing that guards access, got an Ingress that does";
         let consequence = "only plain http is guarded: nobody reads what is said over TLS";
-        Reporter::new(claim.owner.clone(), reports).warn_as_before(FIELD, reason, consequence);
+        Reporter::new(rule.owner.clone(), reports).warn_as_before(FIELD, reason, consequence);
     }
 }
 
-fn leads(claim: &Claim) -> Option<&BackendId> {
-    match &claim.lead.action {
+fn leads(rule: &PathRule) -> Option<&BackendId> {
+    match &rule.target.action {
         Action::Forward(id) => Some(id),
         Action::Denied | Action::Redirect(_) => None,
     }
 }
 
 /// The same pods, spoken to without TLS and without HTTP.
-fn plain(id: &BackendId, claim: &Claim, uses: &mut Uses, usual: &Transport) -> Option<BackendId> {
-    let is_it = |named: &&Named| named.id == *id && named.usage.object == claim.owner;
-    let Named { origin, balance, usage, .. } = uses.named.iter().map(|(_, named)| named).find(is_it)?.clone();
+fn plain(
+    id: &BackendId,
+    rule: &PathRule,
+    (uses, usual, backend_ref): (&mut Uses, &Transport, &FirstRefs),
+) -> Option<BackendId> {
+    let backend_ref = backend_ref.get(&(id.clone(), rule.owner.clone()))?.clone();
+    let BackendRef { origin, balance, usage, .. } = backend_ref;
     let terms = Terms { transport: usual, balance: &balance, attempts: NonZeroU8::MIN, routes: true };
     Some(uses.name(origin, terms, Use { as_canary: false, ..usage }))
 }

@@ -1,16 +1,18 @@
-//! Hosts on which one path is a pattern: then all of them are, as in ingress-nginx.
+//! Paths of a namespace on a host where one of them is a pattern: then all of them are, as in ingress-nginx.
 //!
 //! Every path becomes a regular expression that begins where the path begins, whatever case the letters have, and need
 //! not reach its end. The longest text is tried first. An exact path is no longer exact.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use sluice_ir::{Action, Location, PathMatch, PathRegex, Redirect, RedirectTo, ServerName};
 
-use super::claim::{Claim, HostFacts};
-use super::draft::Claimed;
+use super::path_rule::{HostFacts, PathRule};
+use super::server_builder::Claimed;
+use crate::object::shortened;
 use crate::path::{self, PathType};
-use crate::report::Reporter;
+use crate::report::{self, Reporter};
 use crate::{Report, Severity};
 
 /// The root of such a host.
@@ -19,40 +21,63 @@ pub(super) fn everything() -> PathMatch {
 }
 
 pub(super) fn locations<'a>(
-    claims: &'a [Claim],
+    rules: &[&'a PathRule],
     name: &ServerName,
     host: HostFacts<'_>,
     reports: &mut Vec<Report>,
 ) -> Vec<Claimed<'a>> {
-    let mut sorted: Vec<&Claim> = claims.iter().collect();
+    let exact = rules.iter().filter(|rule| rule.kind == PathType::Exact);
+    let exact: BTreeSet<&str> = exact.map(|rule| rule.path.as_str()).collect();
+    let mut sorted = rules.to_vec();
     sorted.sort_by(|a, b| b.path.len().cmp(&a.path.len()).then_with(|| b.path.cmp(&a.path)));
     let mut locations = Vec::new();
     let mut seen = BTreeSet::new();
-    for claim in sorted {
-        match location(claim, claims, name, host) {
+    for rule in sorted {
+        match location(rule, &exact, name, host) {
             // What comes second is never reached.
-            Ok(location) if seen.insert(location.path.clone()) => locations.push((location, Some(claim))),
+            Ok(location) if seen.insert(location.path.clone()) => locations.push((location, Some(rule))),
             Ok(_) => {}
             Err(reason) => {
-                let mut reporter = Reporter::new(claim.owner.clone(), reports);
-                reporter.say(Severity::Error, claim.field.clone(), reason, "path not served");
+                let closed = rule.annotations.guards().then(|| closed(rule, name));
+                let consequence = match &closed {
+                    Some((beginning, _)) => {
+                        let which = format!("those that begin with {:?}", shortened(beginning));
+                        format!("path not served; {}", report::closed(which))
+                    }
+                    None => "path not served".to_owned(),
+                };
+                let mut reporter = Reporter::new(rule.owner.clone(), reports);
+                reporter.say(Severity::Error, rule.field.clone(), reason, consequence);
+                let closed = closed.filter(|(_, location)| seen.insert(location.path.clone()));
+                locations.extend(closed.map(|(_, location)| (location, Some(rule))));
             }
         }
     }
     locations
 }
 
+/// In the place of a path that guards access and cannot be served: all that it may take, so that nothing behind it does.
+fn closed(rule: &PathRule, name: &ServerName) -> (String, Location) {
+    let mut beginning = sluice_pattern::literal_prefix(&rule.path);
+    if beginning.is_empty() {
+        beginning.push('/');
+    }
+    let pattern = sluice_pattern::escape(&beginning);
+    let path = PathMatch::Regex(PathRegex { pattern, groups: 0, alternatives: false });
+    (beginning, Location::new(name, path, Action::Denied, Arc::default()))
+}
+
 fn location(
-    claim: &Claim,
-    all: &[Claim],
+    rule: &PathRule,
+    exact: &BTreeSet<&str>,
     name: &ServerName,
     host: HostFacts<'_>,
 ) -> Result<Location, String> {
-    let regex = regex(claim, all)?;
+    let regex = regex(rule, exact.contains(rule.path.as_str()))?;
     let groups = regex.groups;
-    let mut location = claim.location(name, PathMatch::Regex(regex), &host);
-    let Some(target) = &claim.annotations.paths.rewrite else { return Ok(location) };
-    if !claim.annotations.paths.rewrites(&claim.path) || !matches!(claim.lead.action, Action::Forward(_)) {
+    let mut location = rule.location(name, PathMatch::Regex(regex), &host);
+    let Some(target) = &rule.annotations.paths.rewrite else { return Ok(location) };
+    if !rule.annotations.paths.rewrites(&rule.path) || !matches!(rule.target.action, Action::Forward(_)) {
         return Ok(location);
     }
     if target.is_url() {
@@ -63,24 +88,30 @@ fn location(
         location.action = Action::Redirect(Redirect { status: 302, to });
         location.https = None;
     } else {
-        location.rewrite = Some(target.with_groups(groups));
+        let to = target.with_groups(groups);
+        // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
+        if to.0.is_empty() {
+            return Err(
+                "expected a rewrite-target of groups that the path captures, got one of others".to_owned()
+            );
+        }
+        location.rewrite = Some(to);
     }
     Ok(location)
 }
 
-fn regex(claim: &Claim, all: &[Claim]) -> Result<PathRegex, String> {
-    let is_pattern = claim.is_pattern();
-    let mut pattern = claim.path.clone();
-    // A prefix has an exact twin, unless somebody else has that path; as a pattern the twin takes what both take.
-    let has_twin = all.iter().any(|other| other.kind == PathType::Exact && other.path == claim.path);
-    if claim.kind == PathType::Prefix && !is_pattern && has_twin && !pattern.ends_with('/') {
+/// A prefix has an exact twin, unless somebody else has that path; as a pattern the twin takes what both take.
+fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
+    let is_pattern = rule.is_pattern();
+    let mut pattern = rule.path.clone();
+    if rule.kind == PathType::Prefix && !is_pattern && has_twin && !pattern.ends_with('/') {
         pattern.push('/');
     }
     match path::pattern(&pattern) {
         Ok(shape) => Ok(PathRegex { pattern, groups: shape.groups, alternatives: shape.alternatives }),
         // It was not meant to be a pattern, and another Ingress has made it one.
-        Err(_) if !is_pattern && path::literal(&claim.path).is_ok() => {
-            Ok(PathRegex { pattern: regex_syntax::escape(&pattern), groups: 0, alternatives: false })
+        Err(_) if !is_pattern && path::literal(&rule.path).is_ok() => {
+            Ok(PathRegex { pattern: sluice_pattern::escape(&pattern), groups: 0, alternatives: false })
         }
         Err(reason) => Err(reason),
     }

@@ -2,12 +2,14 @@
 
 mod world;
 
+use std::net::IpAddr;
+
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::translate;
 use crate::translation::translate_these;
+use crate::{DnsName, translate};
 use world::{Step, apply, options, step};
 
 /// Configuration, whose it is, and reports: all that a translation says.
@@ -19,22 +21,22 @@ fn said(translation: &Translation) -> String {
     format!("{:#}\n{owners:#?}\n{holders:#?}\n{secrets:?}\n{}", json!(config), reports.join("\n"))
 }
 
-/// All Ingresses at once, as one island.
+/// Translates all Ingresses at once, as one route group.
 fn at_once(resources: &Resources, options: &Options) -> String {
-    let ground = Ground::of(resources, options);
+    let shared_inputs = SharedInputs::new(resources, options);
     let mut foreign = Vec::new();
     let mut ours = Vec::new();
     for ingress in resources.ingresses.values() {
-        match ground.judge(ingress, options) {
-            Whose::Ours => ours.push(((false, age(ingress)), ingress.as_ref())),
-            Whose::Theirs(report) => foreign.push((key_of(&ingress.metadata), report)),
-            Whose::Unwatched => {}
+        match shared_inputs.class_match(ingress, options) {
+            ClassMatch::Ours => ours.push(((false, age(ingress)), ingress.as_ref())),
+            ClassMatch::OtherClass(report) => foreign.push((key_of(&ingress.metadata), report)),
+            ClassMatch::Unwatched => {}
         }
     }
     ours.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut translation = translate_these(ours, resources, options);
-    translation.foreign.extend(foreign);
-    // How many islands name a Secret says nothing about what is served.
+    translation.other_class.extend(foreign);
+    // How many route groups name a Secret says nothing about what is served.
     let holders = translate(resources, options).holders;
     said(&Translation { holders, ..translation })
 }
@@ -43,6 +45,7 @@ fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
     let (mut resources, options) = (Resources::default(), options());
     world::beginning().into_iter().for_each(|object| drop(resources.apply(object)));
     let mut translation = translate(&resources, &options);
+    let mut followed: BTreeSet<DnsName> = translation.used_names().cloned().collect();
     for batch in batches {
         let before = translation.clone();
         let mut changes = Changes::default();
@@ -54,6 +57,14 @@ fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
         let undone = updated.undone(translation.config());
         prop_assert_eq!(&undone.servers, &before.config().servers);
         prop_assert_eq!(&undone.backends, &before.config().backends);
+        for name in updated.names {
+            if translation.uses_name(&name) {
+                followed.insert(name);
+            } else {
+                followed.remove(&name);
+            }
+        }
+        prop_assert_eq!(&followed, &whole.used_names().cloned().collect());
     }
     Ok(())
 }
@@ -101,5 +112,25 @@ fn a_change_costs_what_changed_however_many_others_there_are() {
         assert_eq!(work(hosts, std::slice::from_ref(&moved)), (1, 2, 0));
         assert_eq!(work(hosts, std::slice::from_ref(&pods)), (0, 0, 1));
         assert_eq!(work(hosts, std::slice::from_ref(&gone)), (0, 0, 1));
+    }
+}
+
+/// As many as name it, and no others.
+#[test]
+fn another_machine_of_ours_costs_those_who_name_it() {
+    for hosts in [10, 200] {
+        let (mut resources, _) = many(hosts);
+        let ports = world::config_map("tcp", &json!({"8080": "app/missing:80"}));
+        [ports, world::slice("app", "app-7", &["10.9.9.9"])]
+            .into_iter()
+            .for_each(|o| drop(resources.apply(o)));
+        let mut translation = translate(&resources, &options());
+        for machines in [vec![[10, 9, 9, 9]], vec![]] {
+            let mut changes = Changes::default();
+            changes.add(resources.know_machines(machines.into_iter().map(IpAddr::from).collect()));
+            let updated = translation.update(&changes, &resources, &options());
+            assert_eq!(said(&translation), said(&translate(&resources, &options())));
+            assert_eq!((updated.ingresses, updated.resolved, updated.backends.len()), (0, 1, 1));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! A small world in which much gets in each other's way: few names, many claims.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
@@ -7,7 +9,7 @@ use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
 
 use crate::resources::Change;
-use crate::{Kind, Object, ObjectKey, Options, Resources};
+use crate::{AddressPolicy, DnsName, Kind, Object, ObjectKey, Options, Resolution, Resources};
 
 const NAMESPACES: [&str; 2] = ["app", "other"];
 const HOSTS: [&str; 8] = ["", "a.test", "a.test", "b.test", "www.a.test", "*.a.test", "x.a.test", "bad host"];
@@ -18,6 +20,8 @@ const SERVICES: [&str; 4] = ["one", "two", "errors", "missing"];
 pub(super) enum Step {
     Apply(Box<Object>),
     Delete(Kind, ObjectKey),
+    Resolve(DnsName, Resolution),
+    Machines(BTreeSet<IpAddr>),
 }
 
 impl Step {
@@ -25,6 +29,8 @@ impl Step {
         match self {
             Step::Apply(object) => resources.apply(Object::clone(object)),
             Step::Delete(kind, key) => resources.delete(*kind, key),
+            Step::Machines(addresses) => resources.know_machines(addresses.clone()),
+            Step::Resolve(name, resolution) => resources.resolve(name.clone(), resolution.clone()),
         }
     }
 }
@@ -40,6 +46,13 @@ pub(super) fn options() -> Options {
         tcp_services: Some(ObjectKey::new("app", "tcp")),
         default_backend_service: Some(ObjectKey::new("app", "two")),
         default_certificate: Some(ObjectKey::new("other", "pair")),
+        publish_service: Some(ObjectKey::new("app", "two")),
+        own_namespace: Some("other".to_owned()),
+        addresses: AddressPolicy {
+            own_addresses: BTreeSet::from([IpAddr::from([10, 0, 0, 2])]),
+            own_ports: BTreeSet::from([8081]),
+            ..AddressPolicy::default()
+        },
         ..Options::default()
     }
 }
@@ -64,6 +77,9 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(ns, name, pods)| apply(slice(ns, name, &pods))),
         2 => (namespace(), select(&["pair", "users"][..]), any::<bool>())
             .prop_map(|(ns, name, good)| apply(secret(ns, name, good))),
+        2 => some_resolution(),
+        2 => subsequence(vec![[10, 0, 0, 1], [10, 2, 0, 1], [10, 1, 1, 1]], 0..=3)
+            .prop_map(|all| Step::Machines(all.into_iter().map(IpAddr::from).collect())),
         1 => some_config_map().prop_map(apply),
         1 => select(&["nginx", "theirs"][..]).prop_map(|name| apply(class(name))),
         4 => deletion.prop_map(|(kind, ns, name)| {
@@ -71,6 +87,17 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
             Step::Delete(kind, ObjectKey::new(namespace, name))
         }),
     ]
+}
+
+/// Of a name that Services and annotations have, or of one that nobody has. One address is forbidden.
+fn some_resolution() -> impl Strategy<Value = Step> {
+    let names = select(&["outside.example.com", "copies.example.com", "nobody.example.com"][..]);
+    let addresses = subsequence(vec!["10.2.0.1", "10.2.0.2", "169.254.169.254"], 0..=3);
+    (names, addresses, any::<bool>()).prop_map(|(name, addresses, fails)| {
+        let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        let failure = fails.then(|| "no answer".to_owned());
+        Step::Resolve(DnsName::parse(name).unwrap(), Resolution { addresses, failure })
+    })
 }
 
 fn any_kind() -> impl Strategy<Value = Kind> {
@@ -97,6 +124,8 @@ fn some_ingress() -> impl Strategy<Value = Object> {
         ("rewrite-target", "/$1"),
         ("mirror-target", "http://one.app.svc.cluster.local/"),
         ("auth-url", "http://two.app.svc.cluster.local/"),
+        ("auth-url", "http://outside.example.com/"),
+        ("mirror-target", "http://copies.example.com/"),
         ("proxy-next-upstream-tries", "7"),
         ("service-upstream", "true"),
         ("permanent-redirect", "https://elsewhere.test"),
@@ -150,11 +179,14 @@ fn some_config_map() -> impl Strategy<Value = Object> {
         ("headers", json!({"X-One": "1"})),
         ("tcp", json!({"9000": "app/one:80", "9001": "app/missing:80"})),
         ("tcp", json!({"9000": "app/one:80:PROXY:PROXY"})),
+        ("tcp", json!({"8080": "app/missing:80", "80": "app/two:80"})),
     ];
-    select(contents).prop_map(|(name, data)| {
-        let metadata = json!({"namespace": "app", "name": name});
-        parsed(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
-    })
+    select(contents).prop_map(|(name, data)| config_map(name, &data))
+}
+
+pub(super) fn config_map(name: &str, data: &Value) -> Object {
+    let metadata = json!({"namespace": "app", "name": name});
+    parsed(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
 }
 
 fn backend(service: &str) -> Value {

@@ -1,15 +1,15 @@
-//! What takes the place of a directive of nginx's in a snippet.
+//! Alternatives to nginx directives in snippets.
 
 use std::collections::BTreeMap;
 
-use super::catalogue;
+use crate::annotations;
 use crate::global::KEYS;
 use crate::support::DataPlane;
 
 /// More is not said of one snippet.
 const MOST: usize = 8;
 
-/// What to use, best first.
+/// Alternatives, best first.
 #[derive(Clone, Copy, Debug)]
 enum Instead {
     Annotation(&'static str),
@@ -84,7 +84,7 @@ fn counterpart(directive: &str, data_plane: Option<DataPlane>) -> Option<(&str, 
 
 /// The annotation or the key that is called like the directive.
 fn by_name(name: &str) -> Option<Instead> {
-    let annotation = catalogue::find(name).map(|annotation| Annotation(annotation.name));
+    let annotation = annotations::find(name).map(|found| Annotation(found.name));
     annotation.or_else(|| KEYS.iter().find(|key| key.name == name).map(|key| Key(key.name)))
 }
 
@@ -98,7 +98,7 @@ impl Instead {
 
     fn is_honoured(self, data_plane: Option<DataPlane>) -> bool {
         let supports = match self {
-            Annotation(name) => catalogue::find(name).map(|annotation| annotation.supports),
+            Annotation(name) => annotations::find(name).map(|annotation| annotation.supports),
             Key(name) => KEYS.iter().find(|key| key.name == name).map(|key| key.supports),
         };
         supports.is_some_and(|supports| supports.is_honoured(data_plane))

@@ -1,12 +1,12 @@
-//! URLs of services that annotations name, and where they lead.
+//! External hosts: the URLs of services that annotations name, and the check of where they lead.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use sluice_ir::{Hostname, Transport, UpstreamTls};
 
-use crate::ObjectKey;
 use crate::annotations::Parsed;
 use crate::backends::Port;
+use crate::{AddressPolicy, ObjectKey, Provenance};
 
 /// The scheme, the host and the port of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,18 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Reads the beginning of a URL; the rest comes back as it is.
-    pub(crate) fn parse(text: &str) -> Parsed<(Self, &str)> {
+    /// Reads the beginning of a URL that a tenant wrote, and refuses it where it leads nowhere that may be dialled; the
+    /// rest comes back as it is. What a name leads to is judged when it has been resolved.
+    pub(crate) fn parse<'t>(text: &'t str, addresses: &AddressPolicy) -> Parsed<(Self, &'t str)> {
+        let (target, rest) = Target::read(text)?;
+        if check(&target.host, target.port, addresses).is_err() {
+            return Err("a URL that leads neither to Sluice's own machine nor to a cloud's metadata".into());
+        }
+        Ok((target, rest))
+    }
+
+    /// The same, wherever it leads.
+    pub(crate) fn read(text: &str) -> Parsed<(Self, &str)> {
         let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
             (Some(rest), _) => (false, rest),
             (None, Some(rest)) => (true, rest),
@@ -31,9 +41,6 @@ impl Target {
             None => (authority, Some(if tls { 443 } else { 80 })),
         };
         let host = Hostname::parse(host).map_err(|_| "a URL with the name of a host")?;
-        if is_forbidden(&host) {
-            return Err("a URL that leads neither to Sluice's own machine nor to a cloud's metadata".into());
-        }
         let port = port.ok_or("a URL with a port from 1 to 65535")?;
         Ok((Target { tls, host, port }, path))
     }
@@ -54,36 +61,59 @@ impl Target {
     }
 }
 
-/// What a tenant must not make the data plane ask (R9 of the security rules): the data plane's own machine, where the
-/// admin interface listens, and what tells machines who they are. Names that resolve to such addresses are not seen
-/// here; a network policy has to stop them.
-pub(crate) fn is_forbidden(host: &Hostname) -> bool {
-    let name = host.as_str();
-    let by_name = name == "localhost" || name.ends_with(".localhost") || name == "metadata.google.internal";
-    let by_address = name.parse().is_ok_and(|ip| match ip {
-        IpAddr::V4(ip) => ip.is_loopback() || ip.is_link_local() || ip.is_unspecified(),
-        IpAddr::V6(ip) => ip.is_loopback() || ip.is_unspecified(),
-    });
+/// Names of this machine and of metadata services, as clouds' own resolvers know them. Their addresses are refused anyway;
+/// by name they are refused before anything is asked.
+const FORBIDDEN_NAMES: [&str; 8] = [
+    "instance-data",
+    "instance-data.ec2.internal",
+    "localhost",
+    "metadata",
+    "metadata.goog",
+    "metadata.google.internal",
+    "metadata.tencentyun.com",
+    "api.metadata.cloud.ibm.com",
+];
+
+/// Judges a host as it is written (R9 of the security rules): an address by the policy, a name by what it says. What a name
+/// leads to is judged when it has been resolved. The error says what it is.
+pub(crate) fn check(host: &Hostname, port: u16, addresses: &AddressPolicy) -> Result<(), String> {
+    match host.as_str().parse::<IpAddr>() {
+        Ok(ip) => {
+            let address = SocketAddr::new(ip, port);
+            addresses.check(address, Provenance::Written).map_err(|forbidden| forbidden.to_string())
+        }
+        Err(_) if is_forbidden(host.as_str()) => {
+            Err("a name of this machine or of a cloud's metadata service".to_owned())
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+fn is_forbidden(name: &str) -> bool {
+    let by_name = FORBIDDEN_NAMES.contains(&name) || name.ends_with(".localhost");
     // Old ways to write an address that resolvers still read: 127.1, 2130706433, 0x7f.1.
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_number = |label: &str| label.bytes().all(|b| b.is_ascii_digit()) || label.starts_with("0x");
-    let odd_address = is_number(last) && name.parse::<IpAddr>().is_err();
-    by_name || by_address || odd_address
+    by_name || is_number(last)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Parsed<(Target, &str)> {
+        Target::parse(text, &AddressPolicy::default())
+    }
+
     #[test]
     fn a_url_is_a_host_a_port_and_the_rest() {
-        let (target, rest) = Target::parse("https://auth.example/verify?a=b").unwrap();
+        let (target, rest) = parse("https://auth.example/verify?a=b").unwrap();
         assert_eq!(
             (target.tls, target.host.as_str(), target.port, rest),
             (true, "auth.example", 443, "/verify?a=b")
         );
-        assert_eq!(Target::parse("http://a.b.svc:8080").unwrap().0.port, 8080);
-        assert_eq!(Target::parse("http://a$request_uri").unwrap().1, "$request_uri");
+        assert_eq!(parse("http://a.b.svc:8080").unwrap().0.port, 8080);
+        assert_eq!(parse("http://a$request_uri").unwrap().1, "$request_uri");
         for bad in [
             "ftp://a",
             "http://",
@@ -94,7 +124,7 @@ mod tests {
             "//a",
             "a",
         ] {
-            assert!(Target::parse(bad).is_err(), "{bad}");
+            assert!(parse(bad).is_err(), "{bad}");
         }
     }
 
@@ -108,17 +138,20 @@ mod tests {
             "http://0x7f.1",
             "http://169.254.169.254/latest",
             "http://0.0.0.0",
+            "http://metadata",
+            "http://metadata.goog",
             "http://metadata.google.internal",
+            "http://100.100.100.200",
+            "http://168.63.129.16:32526",
             "http://a.localhost",
         ] {
-            assert!(Target::parse(bad).is_err(), "{bad}");
+            assert!(parse(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn services_of_the_cluster_are_known_by_their_name() {
-        let service =
-            |url: &str| Target::parse(url).unwrap().0.service().map(|(key, port)| (key.to_string(), port));
+        let service = |url: &str| parse(url).unwrap().0.service().map(|(key, port)| (key.to_string(), port));
         let expected = Some(("ns/auth".to_owned(), Port::Number(80)));
         assert_eq!(service("http://auth.ns.svc/x"), expected);
         assert_eq!(service("http://auth.ns.svc.cluster.local"), expected);

@@ -1,4 +1,4 @@
-//! What ingress-nginx does not have: annotations of Sluice's own, `sluice.dev/...`.
+//! Outlier detection, slow start and load factor: annotations of Sluice's own, `sluice.dev/...`.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -29,7 +29,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-pub(super) fn care(view: &mut View<'_, '_>) -> Care {
+pub(super) fn outlier_detection(view: &mut View<'_, '_>) -> Care {
     let slow_start = view.read("sluice.dev/slow-start", value::seconds).and_then(NonZeroU32::new);
     Care { slow_start, ejection: ejection(view) }
 }

@@ -1,42 +1,42 @@
-//! What reaches a server from other islands: the canaries of its backends, and what becomes of it when pods are missing.
+//! Overlays on a server from outside its component: canaries of its backends, and error services when endpoints are missing.
 
 use std::sync::Arc;
 
 use sluice_ir::{Action, Backend, BackendId, ErrorRequest, Location, Server, Shared};
 
-use crate::islands::Island;
-use crate::ledger::Ledger;
+use crate::backend_registry::BackendRegistry;
+use crate::components::RouteGroup;
 use crate::servers::ErrorService;
 
 type Backends = Shared<BackendId, Backend>;
 
 /// Nobody would answer.
 pub(crate) fn is_dead(backend: &Backend) -> bool {
-    backend.endpoints.is_empty() && backend.outside.is_none()
+    backend.endpoints.is_empty()
 }
 
 /// The server as it is served: the same one when nothing reaches it.
-pub(crate) fn finished(
+pub(crate) fn overlay_canaries(
     server: &Arc<Server>,
-    island: &Island,
-    ledger: &Ledger,
+    group: &RouteGroup,
+    registry: &BackendRegistry,
     backends: &Backends,
 ) -> Arc<Server> {
-    let mut finished = Arc::clone(server);
+    let mut overlaid = Arc::clone(server);
     for (position, location) in server.locations.iter().enumerate() {
         let Action::Forward(main) = &location.action else { continue };
-        let canaries = ledger.canaries(&main.service_port());
-        let asked = island.error_services.get(&location.id);
+        let canaries = registry.canaries(&main.service_port());
+        let asked = group.error_services.get(&location.id);
         if canaries.is_empty() && asked.is_none() {
             continue;
         }
-        let Some(location) = Arc::make_mut(&mut finished).locations.get_mut(position) else { continue };
+        let Some(location) = Arc::make_mut(&mut overlaid).locations.get_mut(position) else { continue };
         location.canaries.extend(canaries.iter().cloned());
         if let Some(asked) = asked {
             ask(location, main, asked, backends);
         }
     }
-    finished
+    overlaid
 }
 
 /// A location whose pods are missing leads to its error service, if that has any.

@@ -1,4 +1,4 @@
-//! What pods say about where they are, written anew for clients.
+//! Response rewriting: redirects and cookies of the upstream, rewritten for clients.
 
 use sluice_ir::{Expression, Replaced, Rewritten};
 
@@ -10,7 +10,7 @@ use crate::global::Globals;
 /// nginx knows these words beside two texts. `default` is about the name of an upstream, which no pod says.
 const OFF: [&str; 2] = ["off", "default"];
 
-pub(super) fn rewritten(view: &mut View<'_, '_>, globals: &Globals) -> Rewritten {
+pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> Rewritten {
     let (domains, paths) = &globals.cookies;
     Rewritten {
         redirects: redirects(view, globals),

@@ -1,72 +1,75 @@
-//! What an Ingress asks for, path by path.
+//! Path rules of Ingresses, and the context of the Ingress that they are from.
 
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::IngressTLS;
 use sluice_ir::{
     Action, BackendId, ErrorPages, HttpsRedirect, Location, PathMatch, Place, Policy, ServerName,
 };
 
+use super::tls_entries::TlsEntries;
 use crate::ObjectRef;
 use crate::annotations::Annotations;
+use crate::claims::Seniority;
 use crate::global::Globals;
 use crate::path::PathType;
 
-/// An Ingress that asks.
+/// An Ingress as it is read: its annotations, TLS entries and place in the order.
 #[derive(Clone, Debug)]
-pub(super) struct Author {
+pub(super) struct IngressContext {
     pub(super) object: ObjectRef,
+    /// In the order in which Ingresses are read.
+    pub(super) seniority: Seniority,
     pub(super) annotations: Arc<Annotations>,
     /// Its `tls` section.
-    pub(super) tls: Arc<[IngressTLS]>,
+    pub(super) tls: Arc<TlsEntries>,
 }
 
-impl Author {
+impl IngressContext {
     /// The same, with nothing let through.
     pub(super) fn closed(&self) -> Self {
         let annotations = Annotations { denied: true, ..Annotations::clone(&self.annotations) };
-        Author { annotations: Arc::new(annotations), ..self.clone() }
+        IngressContext { annotations: Arc::new(annotations), ..self.clone() }
     }
 }
 
-/// Where a location leads.
+/// Target of a location.
 #[derive(Clone, Debug)]
-pub(super) struct Lead {
+pub(super) struct RouteTarget {
     pub(super) action: Action,
     pub(super) for_https: Option<BackendId>,
-    /// Who is asked when the pods are missing.
+    /// Error service for when no endpoint is available.
     pub(super) error_service: Option<BackendId>,
     pub(super) place: Place,
 }
 
-impl Lead {
-    /// To no pods.
-    pub(super) fn to(action: Action) -> Self {
-        Lead { action, for_https: None, error_service: None, place: Place::default() }
+impl RouteTarget {
+    /// A target without an upstream.
+    pub(super) fn from_action(action: Action) -> Self {
+        RouteTarget { action, for_https: None, error_service: None, place: Place::default() }
     }
 }
 
 /// One path of one host.
 #[derive(Clone, Debug)]
-pub(super) struct Claim {
+pub(super) struct PathRule {
     pub(super) path: String,
     pub(super) kind: PathType,
-    pub(super) lead: Lead,
+    pub(super) target: RouteTarget,
     pub(super) annotations: Arc<Annotations>,
     pub(super) owner: ObjectRef,
-    /// Where it is written.
+    /// Field of the Ingress that it is from.
     pub(super) field: String,
 }
 
-impl Claim {
+impl PathRule {
     /// Everything below `/`.
-    pub(super) fn root(lead: Lead, author: &Author, field: String) -> Self {
-        Claim {
+    pub(super) fn root(target: RouteTarget, context: &IngressContext, field: String) -> Self {
+        PathRule {
             path: "/".to_owned(),
             kind: PathType::Prefix,
-            lead,
-            annotations: Arc::clone(&author.annotations),
-            owner: author.object.clone(),
+            target,
+            annotations: Arc::clone(&context.annotations),
+            owner: context.object.clone(),
             field,
         }
     }
@@ -78,7 +81,7 @@ impl Claim {
     /// The location that it becomes, with the path that it has come to.
     pub(super) fn location(&self, server: &ServerName, path: PathMatch, host: &HostFacts<'_>) -> Location {
         let policy = self.policy(host);
-        let Lead { action, for_https, error_service, place } = self.lead.clone();
+        let RouteTarget { action, for_https, error_service, place } = self.target.clone();
         let sticky = self.annotations.backend.balance.affinity.is_some();
         let session_path = (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
         let statuses = &self.annotations.errors.statuses;
@@ -108,7 +111,7 @@ impl Claim {
         let wish = self.annotations.to_https;
         let asked_for = wish.always || (wish.with_certificate && host.has_certificate);
         let excepted = host.globals.plain_http.iter().any(|prefix| self.path.starts_with(prefix.as_str()));
-        let redirected = asked_for && !excepted && matches!(self.lead.action, Action::Forward(_));
+        let redirected = asked_for && !excepted && matches!(self.target.action, Action::Forward(_));
         redirected.then(|| HttpsRedirect {
             status: host.globals.redirect_status,
             keep_slash: wish.keep_slash,
@@ -117,11 +120,20 @@ impl Claim {
     }
 }
 
-/// What claims need to know about their host.
+/// Reason why something is not the claimant's.
+pub(super) fn taken(what: &str, owner: &ObjectRef, claimant: &ObjectRef) -> String {
+    if owner == claimant {
+        format!("{what} already claimed earlier in the same Ingress")
+    } else {
+        format!("{what} already claimed by {owner}, which is older")
+    }
+}
+
+/// Facts about the host that its path rules need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostFacts<'a> {
     pub(super) has_certificate: bool,
-    /// Who tells about errors where no annotation names somebody.
+    /// Error service where no annotation names one.
     pub(super) error_service: Option<&'a BackendId>,
     pub(super) globals: &'a Globals,
 }

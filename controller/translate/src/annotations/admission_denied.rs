@@ -40,7 +40,7 @@ const CHECKED: [&str; 35] = [
     "ssl-passthrough",
 ];
 
-/// Whether an Ingress with a value that cannot be read is refused.
+/// True if admission denies an Ingress with a value that cannot be read.
 pub(super) fn is_when_malformed(name: &str) -> bool {
     // What ingress-nginx does not have, nobody has stored with a bad value before.
     CHECKED.contains(&name) || name.starts_with("sluice.dev/")

@@ -1,4 +1,4 @@
-//! What a certificate says about itself, for those who watch over certificates.
+//! Certificate metadata: expiry, serial number and issuer, for the metrics.
 
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
@@ -7,7 +7,7 @@ use x509_parser::x509::X509Name;
 
 /// The first certificate of a chain: the one that names its hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Leaf {
+pub struct CertInfo {
     /// The last second of its life, in seconds since 1970.
     pub expires: i64,
     /// Decimal, as Go writes it.
@@ -22,14 +22,14 @@ pub struct Leaf {
     pub key_algorithm: &'static str,
 }
 
-impl Leaf {
+impl CertInfo {
     /// Reads a PEM chain; `None` when it begins with no certificate.
     #[must_use]
-    pub fn of(chain: &str) -> Option<Self> {
+    pub fn from_pem(chain: &str) -> Option<Self> {
         let pem = Pem::iter_from_buffer(chain.as_bytes()).next()?.ok()?;
         let (_, certificate) = X509Certificate::from_der(&pem.contents).ok()?;
         let issuer = certificate.issuer();
-        Some(Leaf {
+        Some(CertInfo {
             expires: certificate.validity().not_after.timestamp(),
             serial_number: certificate.serial.to_string(),
             issuer_serial_number: issuer_serial_number(issuer),
@@ -76,7 +76,7 @@ mod tests {
         params.distinguished_name.push(DnType::OrganizationName, "Acme");
         params.distinguished_name.push(DnType::CommonName, "a name");
         let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
-        let expected = Leaf {
+        let expected = CertInfo {
             expires: 1_893_456_000,
             serial_number: "256".to_owned(),
             issuer_serial_number: String::new(),
@@ -84,7 +84,7 @@ mod tests {
             issuer_common_name: "a name".to_owned(),
             key_algorithm: "ECDSA",
         };
-        assert_eq!(Leaf::of(&certificate.pem()), Some(expected));
-        assert_eq!(Leaf::of("no certificate"), None);
+        assert_eq!(CertInfo::from_pem(&certificate.pem()), Some(expected));
+        assert_eq!(CertInfo::from_pem("no certificate"), None);
     }
 }

@@ -1,0 +1,70 @@
+//! Limits of one Ingress, with their reports; docs/annotations.md is written from them.
+
+use sluice_filter_config::{LARGEST_PATTERN, LARGEST_SUBSET, MOST_VARIABLES};
+use sluice_pattern::{MAX_PATTERN_BYTES, MOST_INSTRUCTIONS, MOST_REPETITIONS, MOST_STEPS};
+
+use crate::annotations::{MOST_ALIASES, MOST_HEADER_BYTES, MOST_ORIGINS};
+use crate::path::LONGEST;
+use crate::servers::{MOST_ANNOTATIONS, MOST_CANARIES, MOST_PATHS, MOST_RULES, MOST_TLS};
+
+/// One limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Of what.
+    pub what: &'static str,
+    /// As much may be.
+    pub most: u64,
+    /// Consequence of exceeding it.
+    pub beyond: &'static str,
+}
+
+const NO_PATTERN: &str = "the path is not served; where it guards access, what begins like it answers 503";
+
+/// Every limit of what one Ingress says.
+pub static LIMITS: &[Limit] = &[
+    limit(
+        "rules of an Ingress",
+        MOST_RULES as u64,
+        "the Ingress is not served; where it guards access its paths answer 503, and so do all paths of its namespace on hosts of \
+         rules beyond the limit",
+    ),
+    limit(
+        "bytes of all annotations",
+        MOST_ANNOTATIONS as u64,
+        "the Ingress is not served; its paths answer 503, because nobody knows whether it guards access",
+    ),
+    limit(
+        "paths of an Ingress",
+        MOST_PATHS as u64,
+        "those after them are not served; where they guard access, all paths of their namespace on their hosts answer 503",
+    ),
+    limit("entries of `spec.tls`", MOST_TLS as u64, "those after them are not used"),
+    limit("names in `server-alias`", MOST_ALIASES as u64, "those after them are not used"),
+    limit(
+        "bytes of a path",
+        LONGEST as u64,
+        "the path is not served; where it guards access, what begins like it answers 503",
+    ),
+    limit("bytes of a pattern", MAX_PATTERN_BYTES as u64, NO_PATTERN),
+    limit("repetitions in a pattern, and those within each other multiplied", MOST_REPETITIONS, NO_PATTERN),
+    limit("instructions that a pattern may come to in RE2", MOST_INSTRUCTIONS, NO_PATTERN),
+    limit(
+        "steps back of a pattern in PCRE, with one request",
+        MOST_STEPS as u64,
+        "nginx answers 500 to the request",
+    ),
+    limit("canaries of one backend", MOST_CANARIES as u64, "those after them are not used"),
+    limit(
+        "bytes of `canary-by-header-pattern`, compiled",
+        LARGEST_PATTERN as u64,
+        "requests with the header stay with the main backend",
+    ),
+    limit("variables of `upstream-hash-by`", MOST_VARIABLES as u64, "the annotation is ignored"),
+    limit("`upstream-hash-by-subset-size`", LARGEST_SUBSET as u64, "3, the default, holds"),
+    limit("origins in `cors-allow-origin`", MOST_ORIGINS as u64, "no origin is allowed"),
+    limit("bytes of a header that is set", MOST_HEADER_BYTES as u64, "the header is not set"),
+];
+
+const fn limit(what: &'static str, most: u64, beyond: &'static str) -> Limit {
+    Limit { what, most, beyond }
+}

@@ -1,0 +1,108 @@
+//! Host ownership: a host belongs to the namespace whose Ingress named it first (R12 of the security rules).
+//!
+//! Any Ingress may add paths to any host, as in ingress-nginx. Other than there, what holds for the host as a whole (its
+//! certificate and ciphers, certificates of clients, other names, an app root, passthrough) is said in the namespace that has
+//! it, so that nobody changes what the paths of others answer.
+
+use std::collections::BTreeMap;
+
+use sluice_ir::ServerName;
+
+use super::Assembly;
+use super::path_rule::IngressContext;
+use crate::Severity;
+use crate::annotations::Host;
+
+/// The namespaces of a host.
+#[derive(Debug, Default)]
+pub(super) struct Tenants {
+    owner: Option<String>,
+    ranks: BTreeMap<String, usize>,
+}
+
+impl Tenants {
+    /// The first to do so has the host.
+    fn name(&mut self, namespace: &str) {
+        self.owner.get_or_insert_with(|| namespace.to_owned());
+        if !self.ranks.contains_key(namespace) {
+            self.ranks.insert(namespace.to_owned(), self.ranks.len());
+        }
+    }
+
+    /// The namespace that owns the host.
+    pub(super) fn owner(&self) -> &str {
+        self.owner.as_deref().unwrap_or_default()
+    }
+
+    /// Rank of a namespace by age on this host; 0 is the oldest.
+    pub(super) fn namespace_rank(&self, namespace: &str) -> usize {
+        self.ranks.get(namespace).copied().unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn are_any(&self) -> bool {
+        self.owner.is_some()
+    }
+
+    pub(super) fn are_several(&self) -> bool {
+        self.ranks.len() > 1
+    }
+}
+
+impl Assembly<'_> {
+    /// The first to name a host has it.
+    pub(super) fn take_namespace(&mut self, name: &ServerName, context: &IngressContext) {
+        let builder = self.builders.entry(name.clone()).or_default();
+        builder.tenants.name(&context.object.key.namespace);
+    }
+
+    /// True if the host belongs to another namespace.
+    pub(super) fn is_foreign(&self, name: &ServerName, context: &IngressContext) -> bool {
+        self.builders.get(name).is_some_and(|builder| builder.tenants.owner() != context.object.key.namespace)
+    }
+
+    /// Reports what another namespace says about the host as a whole: nothing of it is used, unless the owner says the same.
+    pub(super) fn report_foreign(&mut self, name: &ServerName, context: &IngressContext) {
+        let Some(builder) = self.builders.get(name) else { return };
+        // Each by its name: a setting of hosts that is new is told here, too, or this does not compile.
+        let Host { aliases, app_root, from_to_www, ciphers, prefers_its_ciphers, passthrough, closed: _ } =
+            &context.annotations.host;
+        let other_name = builder.from_to_www.is_some().then_some(true);
+        let passed_on = (!builder.passthrough.is_empty()).then_some(true);
+        // A Secret of this namespace is never that of the host's.
+        let lists_it = context.tls.listing(&name.to_string()).is_some();
+        let tls = lists_it || (!context.tls.is_empty() && builder.tls.is_none());
+        let said = [
+            ("spec.tls", tls.then_some(Unused { as_before: builder.tls.is_some() })),
+            ("annotation app-root", unused(app_root.as_ref(), builder.app_root.as_ref())),
+            ("annotation from-to-www-redirect", unused(from_to_www.then_some(&true), other_name.as_ref())),
+            ("annotation server-alias", unused(some(aliases), self.aliases.of(name))),
+            ("annotation ssl-ciphers", unused(some(ciphers), some(&builder.ciphers))),
+            (
+                "annotation ssl-prefer-server-ciphers",
+                unused(prefers_its_ciphers.as_ref(), builder.prefers_its_ciphers.as_ref()),
+            ),
+            ("annotation ssl-passthrough", unused(passthrough.then_some(&true), passed_on.as_ref())),
+        ];
+        let namespace = builder.tenants.owner().to_owned();
+        for (field, unused) in said {
+            let Some(Unused { as_before }) = unused else { continue };
+            let reason = format!("host {name} belongs to namespace {namespace}, which named it first");
+            let mut reporter = self.report(&context.object);
+            reporter.say(Severity::Warning, field, reason, "not used for this host").as_before = as_before;
+        }
+    }
+}
+
+/// A setting of another namespace's Ingress that is not used.
+struct Unused {
+    /// ingress-nginx would not use it either: somebody was there before.
+    as_before: bool,
+}
+
+fn unused<T: PartialEq + ?Sized>(said: Option<&T>, before: Option<&T>) -> Option<Unused> {
+    said.filter(|_| said != before).map(|_| Unused { as_before: before.is_some() })
+}
+
+fn some<T>(list: &[T]) -> Option<&[T]> {
+    Some(list).filter(|list| !list.is_empty())
+}

@@ -1,0 +1,129 @@
+//! Paths of a host: the first Ingress that claims one has it, and one that guards access is never just left out.
+
+use k8s_openapi::api::networking::v1::{HTTPIngressPath, IngressRule};
+use sluice_ir::{Action, ServerName};
+
+use super::Assembly;
+use super::path_rule::{IngressContext, PathRule, RouteTarget, taken};
+use crate::Severity;
+use crate::path::{self, PathType};
+use crate::report::closed;
+
+/// More paths in one Ingress than this are not served: R5 of the security rules.
+pub(crate) const MOST_PATHS: usize = 5000;
+
+impl Assembly<'_> {
+    /// Takes the paths of a rule, but for those that are too many. Where they guard access, nobody knows what of their host they were
+    /// meant to guard. A canary has no host.
+    pub(super) fn take_paths<'a>(
+        &mut self,
+        rule: &'a IngressRule,
+        name: Option<&ServerName>,
+        field: &str,
+        context: &IngressContext,
+    ) -> &'a [HTTPIngressPath] {
+        let paths = rule.http.as_ref().map(|http| http.paths.as_slice()).unwrap_or_default();
+        let served = paths.len().min(MOST_PATHS - self.paths);
+        self.paths += served;
+        if served < paths.len() {
+            let reason = format!("expected at most {MOST_PATHS} paths in an Ingress, got more");
+            let consequence = if let Some(name) = name.filter(|_| context.annotations.guards()) {
+                let namespace = &context.object.key.namespace;
+                self.builders.entry(name.clone()).or_default().closed.insert(namespace.clone());
+                let closed = closed(format!("all of namespace {namespace} on {name}"));
+                format!("this path and those after it are not served; {closed}")
+            } else {
+                "this path and those after it are not served".to_owned()
+            };
+            let field = format!("{field}.http.paths[{served}]");
+            self.report(&context.object).say(Severity::Error, field, reason, consequence);
+        }
+        paths.get(..served).unwrap_or_default()
+    }
+
+    pub(super) fn add_path(
+        &mut self,
+        name: &ServerName,
+        path: &HTTPIngressPath,
+        field: &str,
+        context: &IngressContext,
+    ) {
+        let text = path.path.as_deref();
+        let read = || -> Result<_, String> { Ok((path::checked(text)?, PathType::parse(&path.path_type)?)) };
+        match read() {
+            Ok((text, _)) if context.annotations.paths_unreadable => {
+                self.close_path(name, &path::beginning(text), path, field, context);
+            }
+            Ok((text, kind)) => self.claim_path(name, (text, kind), path, field, context),
+            Err(reason) => {
+                let below = context.annotations.guards().then(|| path::readable_beginning(text));
+                let consequence = match &below {
+                    Some(beginning) => {
+                        format!("path not served; {}", closed(format!("those below {beginning:?}")))
+                    }
+                    None => "path not served".to_owned(),
+                };
+                let path_field = format!("{field}.path");
+                self.report(&context.object).say(Severity::Error, path_field, reason, consequence);
+                if let Some(beginning) = below {
+                    self.close_path(name, &beginning, path, field, &context.closed());
+                }
+            }
+        }
+    }
+
+    /// In the place of a path that guards access and cannot be served: nothing below this one is open, whichever Ingress of the
+    /// namespace it is from.
+    fn close_path(
+        &mut self,
+        name: &ServerName,
+        beginning: &str,
+        path: &HTTPIngressPath,
+        field: &str,
+        context: &IngressContext,
+    ) {
+        self.close_prefix(name, beginning, path, field, context);
+        // With a slash behind it, it is a path of its own.
+        if !beginning.ends_with('/') {
+            self.close_prefix(name, &format!("{beginning}/"), path, field, context);
+        }
+    }
+
+    fn close_prefix(
+        &mut self,
+        name: &ServerName,
+        beginning: &str,
+        path: &HTTPIngressPath,
+        field: &str,
+        context: &IngressContext,
+    ) {
+        let namespace = &context.object.key.namespace;
+        let builder = self.builders.entry(name.clone()).or_default();
+        let same = builder.taken.rule_mut(beginning, PathType::Prefix);
+        match same.filter(|rule| rule.owner.key.namespace == *namespace) {
+            Some(rule) => rule.target = RouteTarget::from_action(Action::Denied),
+            None => self.claim_path(name, (beginning, PathType::Prefix), path, field, context),
+        }
+    }
+
+    fn claim_path(
+        &mut self,
+        name: &ServerName,
+        (text, kind): (&str, PathType),
+        path: &HTTPIngressPath,
+        field: &str,
+        context: &IngressContext,
+    ) {
+        let path_field = format!("{field}.path");
+        if let Some(rule) = self.builders.get(name).and_then(|builder| builder.taken.rule(text, kind)) {
+            let reason = taken("path", &rule.owner, &context.object);
+            self.report(&context.object).warn_as_before(path_field, reason, "path not used");
+            return;
+        }
+        if let Some(target) = self.route_target(&path.backend, context, &format!("{field}.backend")) {
+            let rule =
+                PathRule { kind, path: text.to_owned(), ..PathRule::root(target, context, path_field) };
+            self.builders.entry(name.clone()).or_default().taken.push(rule);
+        }
+    }
+}

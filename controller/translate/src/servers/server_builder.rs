@@ -1,0 +1,229 @@
+//! Builder of a server, from the path rules and settings of its host.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_ir::{
+    Action, BackendId, ClientCertificates, HostTls, Hostname, Location, LocationId, PathMatch, Redirect,
+    RedirectTo, Server, ServerName,
+};
+
+use super::host_ownership::Tenants;
+use super::path_rule::{HostFacts, PathRule, RouteTarget};
+use super::taken::Taken;
+use super::{ErrorService, Owners, patterns, shared};
+use crate::global::Globals;
+use crate::path::{self, PathType};
+use crate::report::{Reporter, closed_text};
+use crate::{ObjectRef, Report, Severity};
+
+const CLOSED_BELOW: &str =
+    concat!("path not served; ", closed_text!(), ": those below the readable beginning of the path");
+
+/// A server as it is built, and what belongs to it.
+pub(super) struct Finished {
+    pub(super) server: Server,
+    pub(super) owners: Owners,
+    pub(super) error_services: BTreeMap<LocationId, ErrorService>,
+}
+
+/// A location, and the path rule that it comes from if it comes from one.
+pub(super) type Claimed<'a> = (Location, Option<&'a PathRule>);
+
+/// Path rules and settings of one host, as its Ingresses ask for them.
+#[derive(Debug, Default)]
+pub(super) struct ServerBuilder {
+    /// The paths, and who has them.
+    pub(super) taken: Taken,
+    /// Default for unmatched paths; without one they are 404.
+    pub(super) default: Option<PathRule>,
+    /// Decided by the first Ingress of the host's own namespace that has a `tls` section.
+    pub(super) tls: Option<HostTls>,
+    /// Of the first Ingress of the host's own namespace that asks clients for certificates.
+    pub(super) clients: Option<ClientCertificates>,
+    /// Namespaces that have named the host.
+    pub(super) tenants: Tenants,
+    pub(super) app_root: Option<String>,
+    /// The Ingress with `from-to-www-redirect`.
+    pub(super) from_to_www: Option<ObjectRef>,
+    pub(super) ciphers: Vec<String>,
+    pub(super) prefers_its_ciphers: Option<bool>,
+    /// The Ingresses that want TLS to end at the pods.
+    pub(super) passthrough: Vec<ObjectRef>,
+    /// Namespaces of which nothing is let through.
+    pub(super) closed: BTreeSet<String>,
+}
+
+impl ServerBuilder {
+    pub(super) fn finish(
+        self,
+        name: &ServerName,
+        fallback: Option<&BackendId>,
+        globals: &Globals,
+        reports: &mut Vec<Report>,
+    ) -> Finished {
+        let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
+        let host = HostFacts { has_certificate, error_service: fallback, globals };
+        let has_root = self.taken.rule("/", PathType::Prefix).is_some();
+        let ServerBuilder {
+            taken,
+            tenants,
+            mut default,
+            app_root,
+            clients,
+            ciphers,
+            prefers_its_ciphers,
+            closed,
+            ..
+        } = self;
+        let mut rules = taken.into_rules();
+        let is_closed = |rule: &&mut PathRule| closed.contains(&rule.owner.key.namespace);
+        for rule in rules.iter_mut().chain(&mut default).filter(is_closed) {
+            rule.target = RouteTarget::from_action(Action::Denied);
+        }
+        let has_patterns = rules.iter().any(PathRule::is_pattern);
+        let mut root = None;
+        if !has_root {
+            match default {
+                Some(default) => rules.push(default),
+                // Nobody's: no annotation of a tenant holds for it.
+                None => root = fallback.map(|backend| location_of_nobody(name, backend, has_patterns)),
+            }
+        }
+        let locations = if tenants.are_several() && has_patterns {
+            shared::locations(&rules, name, host, &tenants, reports)
+        } else {
+            of_one(&rules.iter().collect::<Vec<_>>(), name, host, reports)
+        };
+        let claimed = || locations.iter().filter_map(|(location, rule)| Some((&location.id, (*rule)?)));
+        let owners = claimed().map(|(id, rule)| (id.clone(), rule.owner.key.clone())).collect();
+        let error_services = claimed().filter_map(|(id, rule)| {
+            let RouteTarget { error_service, place, .. } = rule.target.clone();
+            Some((id.clone(), ErrorService { backend: error_service?, next: fallback.cloned(), place }))
+        });
+        let error_services = error_services.collect();
+        let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
+        let aliases = Vec::new();
+        let server = Server { aliases, clients, app_root, ciphers, prefers_its_ciphers, locations };
+        Finished { server, owners, error_services }
+    }
+}
+
+fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool) -> Location {
+    let root = if has_patterns { patterns::everything() } else { PathMatch::Prefix("/".to_owned()) };
+    Location::new(name, root, Action::Forward(backend.clone()), Arc::default())
+}
+
+/// As in ingress-nginx, where the paths of a host are all patterns, or none is.
+pub(super) fn of_one<'a>(
+    rules: &[&'a PathRule],
+    name: &ServerName,
+    host: HostFacts<'_>,
+    reports: &mut Vec<Report>,
+) -> Vec<Claimed<'a>> {
+    if rules.iter().any(|rule| rule.is_pattern()) {
+        patterns::locations(rules, name, host, reports)
+    } else {
+        literal(rules, name, host, reports)
+    }
+}
+
+/// Exact paths first, then prefixes, the longest first; each takes the paths that it names.
+fn literal<'a>(
+    rules: &[&'a PathRule],
+    name: &ServerName,
+    host: HostFacts<'_>,
+    reports: &mut Vec<Report>,
+) -> Vec<Claimed<'a>> {
+    let (mut by_path, mut closing): (BTreeMap<PathMatch, &PathRule>, Vec<&PathRule>) = Default::default();
+    for rule in rules {
+        if let Err(reason) = path::literal(&rule.path) {
+            let consequence = if rule.annotations.guards() {
+                closing.push(rule);
+                CLOSED_BELOW
+            } else {
+                "path not served"
+            };
+            let mut reporter = Reporter::new(rule.owner.clone(), reports);
+            reporter.say(Severity::Error, rule.field.clone(), reason, consequence);
+            continue;
+        }
+        let path = match rule.kind {
+            PathType::Exact => PathMatch::Exact(rule.path.clone()),
+            PathType::Prefix => PathMatch::Prefix(rule.path.clone()),
+        };
+        by_path.entry(path).or_insert(rule);
+    }
+    let closed = closed(closing, &mut by_path);
+    let bare = bare_forms(&by_path);
+    let bare = bare.into_iter().map(|(path, to)| {
+        let redirect = Redirect { status: 301, to: RedirectTo::Path(to) };
+        (Location::new(name, PathMatch::Exact(path), Action::Redirect(redirect), Arc::default()), None)
+    });
+    let location = |path: &PathMatch, rule: &PathRule| match closed.contains(path) {
+        true => Location::new(name, path.clone(), Action::Denied, Arc::default()),
+        false => rule.location(name, path.clone(), &host),
+    };
+    let claimed = by_path.iter().map(|(path, rule)| (location(path, rule), Some(*rule)));
+    let mut locations: Vec<Claimed<'_>> = claimed.chain(bare).collect();
+    locations.sort_by(|(a, _), (b, _)| precedence(&a.path).cmp(&precedence(&b.path)));
+    locations
+}
+
+/// In the place of paths that guard access and are none: nothing below the segments before what is wrong in them is open, unless
+/// another namespace has it.
+fn closed<'a>(
+    closing: Vec<&'a PathRule>,
+    by_path: &mut BTreeMap<PathMatch, &'a PathRule>,
+) -> BTreeSet<PathMatch> {
+    let mut closed = BTreeSet::new();
+    for rule in closing {
+        let beginning = path::literal_beginning(&rule.path);
+        // With a slash behind it, it is a path of its own.
+        let slashed = (!beginning.ends_with('/')).then(|| format!("{beginning}/"));
+        for path in std::iter::once(beginning).chain(slashed).map(PathMatch::Prefix) {
+            let other = by_path.get(&path).map(|other| &other.owner.key.namespace);
+            if other.is_none_or(|namespace| *namespace == rule.owner.key.namespace) {
+                by_path.insert(path.clone(), rule);
+                closed.insert(path);
+            }
+        }
+    }
+    closed
+}
+
+/// A path with a trailing slash takes its bare form along, as nginx does: `/docs` leads to `/docs/`.
+fn bare_forms(by_path: &BTreeMap<PathMatch, &PathRule>) -> BTreeMap<String, String> {
+    let slashed = by_path.keys().filter_map(|path| {
+        let bare = path.text().strip_suffix('/').filter(|bare| !bare.is_empty())?;
+        let taken = by_path.contains_key(&PathMatch::Prefix(bare.to_owned()))
+            || by_path.contains_key(&PathMatch::Exact(bare.to_owned()));
+        (!taken).then(|| (bare.to_owned(), path.text().to_owned()))
+    });
+    slashed.collect()
+}
+
+fn precedence(path: &PathMatch) -> (bool, Reverse<usize>, &str) {
+    let text = path.text();
+    (!matches!(path, PathMatch::Exact(_)), Reverse(text.len()), text)
+}
+
+/// A host with `www.`, or without it.
+pub(super) fn other_name(name: &ServerName) -> Option<ServerName> {
+    let ServerName::Exact(host) = name else { return None };
+    let other = match host.as_str().strip_prefix("www.") {
+        Some(bare) => Hostname::parse(bare),
+        None => Hostname::parse(&format!("www.{}", host.as_str())),
+    };
+    other.ok().map(ServerName::Exact)
+}
+
+/// The other name of a host, which leads to the host.
+pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(ServerName, Server)> {
+    let (ServerName::Exact(host), other) = (name, other_name(name)?) else { return None };
+    let redirect = Redirect { status: globals.redirect_status, to: RedirectTo::Host(host.clone()) };
+    let root = PathMatch::Prefix("/".to_owned());
+    let location = Location::new(&other, root, Action::Redirect(redirect), Arc::default());
+    Some((other, Server { locations: vec![location], ..Server::default() }))
+}

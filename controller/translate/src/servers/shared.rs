@@ -1,0 +1,146 @@
+//! Hosts on which several namespaces have paths (R12 of the security rules).
+//!
+//! In ingress-nginx one pattern makes every path of its host a pattern. Here it makes those of its namespace patterns, and what
+//! others wrote goes on meaning what they wrote: each namespace's paths become locations as if it were alone, and `precedence.rs`
+//! says in which order all of them are tried. Where no path is a pattern, a longer path comes before a shorter one, whoever has
+//! it, as in ingress-nginx; of the same path, and of a default backend and the path `/`, the older namespace keeps all that it
+//! takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sluice_ir::{PathMatch, ServerName};
+
+use super::host_ownership::Tenants;
+use super::path_rule::{HostFacts, PathRule};
+use super::precedence;
+use super::server_builder::{Claimed, ServerBuilder, of_one};
+use crate::path::PathType;
+use crate::report::Reporter;
+use crate::{ObjectRef, Report, Severity};
+
+impl ServerBuilder {
+    /// Leaves out paths that take nothing but what an older namespace's paths take as well.
+    pub(super) fn yield_to_older(&mut self, name: &ServerName, reports: &mut Vec<Report>) {
+        if !self.tenants.are_several() {
+            return;
+        }
+        let age = |rule: &PathRule| self.tenants.namespace_rank(&rule.owner.key.namespace);
+        let mut out = BTreeSet::new();
+        let mut leave = |rule: &PathRule, to: &PathRule| {
+            let reason =
+                format!("path already claimed by {}, whose namespace named host {name} first", to.owner);
+            let mut reporter = Reporter::new(rule.owner.clone(), reports);
+            reporter.say(Severity::Warning, rule.field.clone(), reason, "path not used");
+            out.insert((rule.path.clone(), rule.kind));
+        };
+        // Among patterns an exact path is one of them, and takes more.
+        let patterns: BTreeSet<usize> = self.taken.iter().filter(|rule| rule.is_pattern()).map(age).collect();
+        let twins = self.taken.twins().filter(|(exact, prefix)| age(prefix) < age(exact));
+        let literal = twins.filter(|(exact, _)| !patterns.contains(&age(exact)));
+        literal.for_each(|(exact, prefix)| leave(exact, prefix));
+        let root = self.taken.rule("/", PathType::Prefix);
+        if let (Some(default), Some(root)) = (&self.default, root)
+            && age(default) < age(root)
+        {
+            leave(root, default);
+        }
+        if !out.is_empty() {
+            let taken = std::mem::take(&mut self.taken);
+            self.taken = taken.without(|rule| out.contains(&(rule.path.clone(), rule.kind)));
+        }
+    }
+}
+
+/// The locations of a host with patterns on it, in the order in which they are tried.
+pub(super) fn locations<'a>(
+    rules: &'a [PathRule],
+    name: &ServerName,
+    host: HostFacts<'_>,
+    tenants: &Tenants,
+    reports: &mut Vec<Report>,
+) -> Vec<Claimed<'a>> {
+    let mut by_age: BTreeMap<usize, Vec<&PathRule>> = BTreeMap::new();
+    for rule in rules {
+        by_age.entry(tenants.namespace_rank(&rule.owner.key.namespace)).or_default().push(rule);
+    }
+    say(&by_age, name, tenants, reports);
+    let literal = by_age.values().filter(|rules| !rules.iter().any(|rule| rule.is_pattern()));
+    let written: BTreeSet<&str> = literal.flatten().map(|rule| rule.path.as_str()).collect();
+    let parts: Vec<Vec<Claimed<'a>>> = by_age
+        .values()
+        .map(|rules| {
+            let mut part = of_one(rules, name, host, reports);
+            // Somebody else has the bare form.
+            part.retain(|(location, rule)| rule.is_some() || !written.contains(location.path.text()));
+            // Which comes to the same, and is the order of all.
+            part.sort_by_key(|(location, _)| match &location.path {
+                PathMatch::Exact(path) => (usize::MAX - path.len(), false),
+                PathMatch::Prefix(path) => (usize::MAX - path.len(), true),
+                PathMatch::Regex(_) => (0, false),
+            });
+            part
+        })
+        .collect();
+    let paths: Vec<Vec<&PathMatch>> =
+        parts.iter().map(|part| part.iter().map(|(location, _)| &location.path).collect()).collect();
+    let order = precedence::merged(&paths);
+    let mut parts: Vec<Vec<Option<Claimed<'a>>>> =
+        parts.into_iter().map(|part| part.into_iter().map(Some).collect()).collect();
+    let sorted = order.into_iter().filter_map(|(part, place)| parts.get_mut(part)?.get_mut(place)?.take());
+    without_seconds(sorted, reports)
+}
+
+/// The second of two is never reached.
+fn without_seconds<'a>(
+    locations: impl Iterator<Item = Claimed<'a>>,
+    reports: &mut Vec<Report>,
+) -> Vec<Claimed<'a>> {
+    let mut first: BTreeMap<PathMatch, Option<&ObjectRef>> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for (location, rule) in locations {
+        match (first.get(&location.path), rule) {
+            (None, _) => {
+                first.insert(location.path.clone(), rule.map(|rule| &rule.owner));
+                kept.push((location, rule));
+            }
+            (Some(Some(owner)), Some(rule)) => {
+                let reason = format!("path already claimed by {owner}, which takes the same");
+                let mut reporter = Reporter::new(rule.owner.clone(), reports);
+                reporter.say(Severity::Warning, rule.field.clone(), reason, "path not used");
+            }
+            (Some(_), _) => {}
+        }
+    }
+    kept
+}
+
+/// Tells the newer namespaces what is not as in ingress-nginx, each Ingress once.
+fn say(
+    by_age: &BTreeMap<usize, Vec<&PathRule>>,
+    name: &ServerName,
+    tenants: &Tenants,
+    reports: &mut Vec<Report>,
+) {
+    for rules in by_age.values().skip(1) {
+        let are_patterns = rules.iter().any(|rule| rule.is_pattern());
+        let mut told: BTreeSet<&ObjectRef> = BTreeSet::new();
+        for rule in rules {
+            if are_patterns && !rule.is_pattern() || !told.insert(&rule.owner) {
+                continue;
+            }
+            let owner = tenants.owner();
+            let reason = format!("host {name} belongs to namespace {owner}, which named it first");
+            let (field, consequence) = if are_patterns {
+                let of_own = "patterns hold for the paths of its own namespace only, after paths of older ones that are as \
+                              long as what the pattern begins with";
+                (rule.annotations.paths.annotation(), of_own)
+            } else {
+                (
+                    rule.field.as_str(),
+                    "patterns of other namespaces on this host do not make its paths patterns",
+                )
+            };
+            Reporter::new(rule.owner.clone(), reports).say(Severity::Warning, field, reason, consequence);
+        }
+    }
+}

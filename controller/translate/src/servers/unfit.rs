@@ -1,0 +1,51 @@
+//! Ingresses that are not served at all, and what they would have kept out.
+
+use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::Options;
+use crate::report::closed_text;
+
+/// More rules than this in one Ingress are refused: R5 of the security rules.
+pub(crate) const MOST_RULES: usize = 1000;
+
+/// The API server's own limit for the annotations of one object: keys and values together, in bytes.
+pub(crate) const MOST_ANNOTATIONS: usize = 256 * 1024;
+
+/// Consequence for an Ingress that restricts access and is not served.
+pub(super) const LOST_GUARD: &str = concat!("Ingress not served; ", closed_text!());
+
+/// Why an Ingress is not served at all.
+pub(super) struct Unfit {
+    pub(super) field: &'static str,
+    pub(super) reason: String,
+    /// Nobody knows whether it guards.
+    pub(super) is_unreadable: bool,
+}
+
+/// `None`: it can be served.
+pub(super) fn unfit(ingress: &Ingress, options: &Options) -> Option<Unfit> {
+    let spec = ingress.spec.as_ref()?;
+    let unfit = |field, reason| Some(Unfit { field, reason, is_unreadable: false });
+    let annotations = ingress.metadata.annotations.iter().flatten();
+    let size: usize = annotations.map(|(key, value)| key.len() + value.len()).sum();
+    if size > MOST_ANNOTATIONS {
+        let reason = format!("expected at most {MOST_ANNOTATIONS} bytes, got {size}");
+        return Some(Unfit { field: "metadata.annotations", reason, is_unreadable: true });
+    }
+    if options.disable_catch_all && spec.default_backend.is_some() {
+        let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
+        return unfit("spec.defaultBackend", reason);
+    }
+    let rules = spec.rules.as_ref().map(Vec::len).unwrap_or_default();
+    if rules > MOST_RULES {
+        return unfit("spec.rules", format!("expected at most {MOST_RULES} rules, got {rules}"));
+    }
+    None
+}
+
+/// The Ingress with its rules alone.
+pub(super) fn without_annotations(ingress: &Ingress) -> Ingress {
+    let metadata = ObjectMeta { annotations: None, ..ingress.metadata.clone() };
+    Ingress { metadata, spec: ingress.spec.clone(), ..Ingress::default() }
+}

@@ -1,0 +1,118 @@
+//! Snippets: configuration of nginx that somebody wrote by hand. None is ever served (R1 of the security rules).
+//!
+//! ```text
+//!   text --statements.rs--> directives --harmless.rs--> is there one that may guard?    its paths are closed
+//!                                     \--instead.rs---> what takes its place            what the report says
+//! ```
+//!
+//! A later version may serve what it understands; until then a snippet counts as a whole.
+
+mod harmless;
+mod headers;
+mod instead;
+mod mod_security;
+mod statements;
+
+pub use harmless::harmless_directives;
+pub(crate) use harmless::{Effective, Place};
+
+use crate::object::shortened;
+use crate::support::DataPlane;
+use harmless::Block;
+use statements::{Piece, Pieces, Statement, Unreadable};
+
+/// Language of a snippet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// nginx's, for a place in its configuration.
+    Nginx(Place),
+    /// ModSecurity's.
+    ModSecurity,
+}
+
+/// Judgement of a snippet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Judgement {
+    /// The alternative to it.
+    pub(crate) advice: String,
+    /// Why its paths are closed, if they are.
+    pub(crate) closing: Option<String>,
+}
+
+/// The language of an annotation or a key of the ConfigMap; `None`: that is no snippet.
+pub(crate) fn language(name: &str) -> Option<Language> {
+    Some(match name {
+        "auth-snippet"
+        | "configuration-snippet"
+        | "global-auth-snippet"
+        | "location-snippet"
+        | "server-snippet" => Language::Nginx(Place::Location),
+        "http-snippet" => Language::Nginx(Place::Http),
+        "main-snippet" => Language::Nginx(Place::Main),
+        "stream-snippet" => Language::Nginx(Place::Stream),
+        "modsecurity-snippet" => Language::ModSecurity,
+        _ => return None,
+    })
+}
+
+/// Unless everything in it is known to keep nobody out, a snippet closes.
+pub(crate) fn judge(
+    text: &str,
+    language: Language,
+    effective: Effective,
+    data_plane: Option<DataPlane>,
+) -> Judgement {
+    let (names, found) = match language {
+        Language::Nginx(place) => (names(text), closing(text, place, effective)),
+        Language::ModSecurity => (Vec::new(), mod_security::closing(text)),
+    };
+    let advice = match (language, instead::instead(&names, data_plane)) {
+        (Language::ModSecurity, _) => "put a web application firewall in front of Sluice".to_owned(),
+        (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
+        (_, instead) => format!("no raw nginx configuration; use {instead}"),
+    };
+    let closing = found.map(|(directive, line)| {
+        let shown = shortened(&directive);
+        format!("{shown:?} (line {line}) may be access control, which cannot be enforced")
+    });
+    Judgement { advice, closing }
+}
+
+/// All directives, as far as they can be read.
+fn names(text: &str) -> Vec<String> {
+    let pieces = Pieces::new(text).map_while(Result::ok);
+    let names = pieces.filter_map(|piece| match piece {
+        Piece::Statement(Statement { words, .. }) => words.into_iter().next(),
+        Piece::End => None,
+    });
+    names.collect()
+}
+
+/// The first directive that may guard, and its line.
+fn closing(text: &str, place: Place, effective: Effective) -> Option<(String, usize)> {
+    let mut open: Vec<Block> = Vec::new();
+    let mut line = 1;
+    for piece in Pieces::new(text) {
+        match piece {
+            Err(Unreadable { line }) => return Some(("text that nginx does not take".to_owned(), line)),
+            Ok(Piece::End) if open.pop().is_none() => return Some(("}".to_owned(), line)),
+            Ok(Piece::End) => {}
+            Ok(Piece::Statement(statement)) => {
+                line = statement.line;
+                let is_entry = open.last() == Some(&Block::Entries);
+                let name = statement.words.first().cloned().unwrap_or_default();
+                if !is_entry && !harmless::is_harmless(&statement, place, effective) {
+                    return Some((name, line));
+                }
+                if statement.opens {
+                    let block = harmless::block(&name, place).filter(|_| !is_entry);
+                    open.push(block.unwrap_or(Block::Entries));
+                }
+            }
+        }
+    }
+    (!open.is_empty()).then(|| ("{".to_owned(), line))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Limits of one Ingress (docs/annotations.md, "Limits of an Ingress"): as much is served, the rest is not, and is
+//! reported with its field (R5 of the security rules).
+
+use serde_json::{Value, json};
+use sluice_ir::{Action, Server, ServerName};
+use sluice_translate::{LIMITS, Object, Options, Resources, Severity, Translation, translate};
+
+fn most(what: &str) -> usize {
+    let limit = LIMITS.iter().find(|limit| limit.what == what).unwrap();
+    usize::try_from(limit.most).unwrap()
+}
+
+fn path(text: &str) -> Value {
+    json!({"path": text, "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}})
+}
+
+/// Two rules of one host.
+fn ingress(annotations: &Value, paths: usize) -> Value {
+    let paths: Vec<Value> = (0..paths).map(|n| path(&format!("/p{n}"))).collect();
+    let (first, second) = paths.split_at(1);
+    let rule = |paths: &[Value]| json!({"host": "a.example", "http": {"paths": paths}});
+    json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": "web", "namespace": "app", "annotations": annotations},
+        "spec": {"ingressClassName": "nginx", "rules": [rule(first), rule(second)]},
+    })
+}
+
+fn translated(objects: &[Value]) -> Translation {
+    let mut resources = Resources::default();
+    for object in objects {
+        resources.apply(Object::from_value(object.clone()).unwrap());
+    }
+    translate(&resources, &Options { class_is_implied: true, ..Options::default() })
+}
+
+fn server(translation: &Translation) -> &Server {
+    &translation.config().servers[&ServerName::parse("a.example").unwrap()]
+}
+
+/// Reports about a field.
+fn told(translation: &Translation, field: &str) -> Vec<Severity> {
+    let reports = translation.reports().into_iter();
+    let about = reports.filter(|report| report.field == field && report.reason.contains("at most"));
+    about.map(|report| report.severity).collect()
+}
+
+#[test]
+fn paths_beyond_the_limit_are_reported_and_not_served() {
+    let most = most("paths of an Ingress");
+    let field = format!("spec.rules[1].http.paths[{}]", most - 1);
+    for (paths, reports) in
+        [(most, vec![]), (most + 1, vec![Severity::Error]), (2 * most, vec![Severity::Error])]
+    {
+        let translation = translated(&[ingress(&json!({}), paths)]);
+        assert_eq!(server(&translation).locations.len(), most, "{paths}");
+        assert_eq!(told(&translation, &field), reports, "{paths}");
+    }
+}
+
+#[test]
+fn paths_beyond_the_limit_that_guard_access_close_the_host_for_their_namespace() {
+    let guard = json!({"nginx.ingress.kubernetes.io/whitelist-source-range": "10.0.0.0/8"});
+    let mut open = ingress(&json!({}), 2);
+    open["metadata"]["name"] = json!("open");
+    open["spec"]["rules"][0]["http"]["paths"][0] = path("/");
+    for (paths, is_closed) in [(most("paths of an Ingress"), false), (most("paths of an Ingress") + 1, true)]
+    {
+        let translation = translated(&[ingress(&guard, paths), open.clone()]);
+        let mut locations = server(&translation).locations.iter();
+        assert!(locations.all(|location| (location.action == Action::Denied) == is_closed), "{paths}");
+    }
+}
+
+#[test]
+fn tls_entries_and_aliases_beyond_the_limit_are_reported_and_not_used() {
+    let entries = most("entries of `spec.tls`");
+    let mut object = ingress(&json!({}), 2);
+    object["spec"]["tls"] = vec![json!({"hosts": ["a.example"], "secretName": "s"}); entries + 1].into();
+    assert_eq!(told(&translated(&[object]), &format!("spec.tls[{entries}]")), [Severity::Error]);
+    let names = most("names in `server-alias`");
+    for (count, reports) in [(names, 0), (names + 1, 1), (2 * names, 1)] {
+        let aliases: Vec<String> = (0..count).map(|n| format!("n{n}.example")).collect();
+        let annotations = json!({"nginx.ingress.kubernetes.io/server-alias": aliases.join(",")});
+        let translation = translated(&[ingress(&annotations, 2)]);
+        assert_eq!(server(&translation).aliases.len(), names, "{count}");
+        assert_eq!(told(&translation, "annotation server-alias").len(), reports, "{count}");
+    }
+}

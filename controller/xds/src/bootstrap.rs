@@ -10,22 +10,24 @@ use crate::{CONTROLLER_CLUSTER, MutualTls};
 
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 /// More than a machine holds: only because Envoy warns at every start when there is no limit.
-const MAX_CONNECTIONS: u64 = 1_000_000;
+const UNLIMITED: u64 = 1_000_000;
 
-/// What a bootstrap needs to know.
+/// Settings of a bootstrap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootstrapSettings {
     /// Tells one Envoy from another.
     pub node_id: String,
-    /// Where it runs; the filter asks Envoy for it.
+    /// Locality; the filter asks Envoy for it.
     pub zone: Option<String>,
     /// The unix socket of the admin interface. Who can open it can do everything, so only its owner can.
     pub admin_socket: PathBuf,
-    /// Where the controller listens.
+    /// Address of the controller.
     pub controller: ControllerAddress,
+    /// Connections of clients, where it is known how many files there may be: without files nobody is served.
+    pub max_connections: Option<u64>,
 }
 
-/// Where the controller serves both xDS and the filter's log.
+/// Address of the controller for xDS and the filter's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControllerAddress {
     /// A unix socket.
@@ -60,16 +62,20 @@ pub fn bootstrap(settings: &BootstrapSettings) -> Value {
                 cluster(CONTROLLER_CLUSTER, json!({"http_protocol_options": {}}), &settings.controller),
             ],
         },
-        "overload_manager": connection_limit(),
+        "overload_manager": connection_limit(settings.max_connections.unwrap_or(UNLIMITED)),
         // Otherwise Envoy's main thread goes through all statistics every 5 s, which are a million with 10,000 clusters.
         "stats_flush_on_admin": true,
         "layered_runtime": {"layers": [{"name": "sluice", "static_layer": runtime()}]},
     })
 }
 
-/// As many spans at once as ingress-nginx sends (`otel-max-export-batch-size`); Envoy's own number is 5.
+/// As many spans at once as ingress-nginx sends (`otel-max-export-batch-size`); Envoy's own number is 5. And patterns up to the
+/// size that translation lets through; Envoy's own limit is 100 instructions, which nine words fill.
 fn runtime() -> Value {
-    json!({"tracing.opentelemetry.min_flush_spans": 512})
+    json!({
+        "tracing.opentelemetry.min_flush_spans": 512,
+        "re2.max_program_size.error_level": sluice_pattern::MOST_INSTRUCTIONS,
+    })
 }
 
 fn node(settings: &BootstrapSettings) -> Value {
@@ -139,14 +145,14 @@ fn without_limits(mut cluster: Value) -> Value {
     cluster
 }
 
-fn connection_limit() -> Value {
+fn connection_limit(most: u64) -> Value {
     let monitor = "envoy.resource_monitors.global_downstream_max_connections";
     let package = "envoy.extensions.resource_monitors.downstream_connections.v3";
     json!({"resource_monitors": [{
         "name": monitor,
         "typed_config": {
             "@type": format!("type.googleapis.com/{package}.DownstreamConnectionsConfig"),
-            "max_active_downstream_connections": MAX_CONNECTIONS,
+            "max_active_downstream_connections": most,
         },
     }]})
 }
@@ -157,7 +163,13 @@ mod tests {
 
     fn clusters(controller: ControllerAddress) -> Value {
         let admin_socket = "/run/admin.sock".into();
-        let settings = BootstrapSettings { node_id: "one".to_owned(), zone: None, admin_socket, controller };
+        let settings = BootstrapSettings {
+            node_id: "one".to_owned(),
+            zone: None,
+            admin_socket,
+            controller,
+            max_connections: None,
+        };
         bootstrap(&settings)["static_resources"]["clusters"].take()
     }
 

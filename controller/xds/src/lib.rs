@@ -8,8 +8,9 @@
 //! Absent on purpose: Kubernetes (translated before), a clock and I/O outside `serve`.
 
 mod bootstrap;
+mod debug_json;
 mod mutual_tls;
-mod projection;
+mod probe;
 pub mod render;
 mod resource;
 mod serve;
@@ -19,13 +20,16 @@ mod update;
 
 pub use bootstrap::{BootstrapSettings, ControllerAddress, bootstrap};
 pub use mutual_tls::{AUTHORITY_FILE, CERTIFICATE_FILE, KEY_FILE, MutualTls};
-pub use render::{Discovery, Routes};
+pub use probe::Probe;
+pub use render::{Discovery, HTTPS, RouteCache};
 pub use resource::{Name, ResourceType};
-pub use serve::{Changes, Check, Checks, Verdict};
-pub use serve::{Generation, Refusal, Request, Requests, Session, Stats, Store, routes};
+pub use serve::{AuthzRequest, AuthzService, Changes, Verdict};
+pub use serve::{
+    Decided, Generation, Refusal, Request, Requests, Revision, Session, Stats, Status, Store, routes,
+};
 pub use settings::{
     BACKEND_HEADER, CONTROLLER_CLUSTER, COOKIE_HEADER, Certificate, ENDPOINT_HEADER, FilterCode, Https,
-    MOST_COOKIES, SCOPES_FROM, Settings,
+    MOST_COOKIES, OTHER_HOSTS, SCOPES_FROM, Settings,
 };
 pub use snapshot::Resources;
 pub use update::Update;

@@ -14,7 +14,7 @@ use prost::Name as _;
 /// The name of a resource, unique in its type. Shared, because every stream remembers what its client has.
 pub type Name = Arc<str>;
 
-/// What a resource is, in the order in which a change is safe to make.
+/// Type of a resource, in the order in which changes are safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceType {
     /// CDS.
@@ -45,7 +45,7 @@ impl ResourceType {
         ResourceType::Extension,
     ];
 
-    /// How the protocol names it.
+    /// Type URL.
     #[must_use]
     pub fn type_url(self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! What a renderer needs that the IR does not say.
+//! Settings of renderers, beside the IR.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,11 +23,15 @@ pub(crate) const ERROR_HEADER: &str = "x-sluice-error";
 pub(crate) const ASKED_HOST_HEADER: &str = "x-sluice-host";
 /// The request header with the scope that a request looks for its host in, where hosts have scopes. Clients cannot send it.
 pub(crate) const SCOPE_HEADER: &str = "x-sluice-scope";
+/// The request header with the path as it was sent, where routes are looked for by another. Clients cannot send it.
+pub(crate) const PATH_HEADER: &str = "x-sluice-path";
+/// The route of whatever has something encoded in its path. No location has this name.
+pub(crate) const ENCODED_ROUTE: &str = "sluice.encoded";
 /// The scope of all hosts that nobody names exactly. No host has this name.
-pub(crate) const OTHER_HOSTS: &str = "_";
+pub const OTHER_HOSTS: &str = "_";
 /// In a request's metadata: its location, where the route is an error service's by the time that it is logged.
 pub(crate) const LOCATION_KEY: &str = "location";
-/// What Envoy tells of connecting to a pod, with each request.
+/// Access log field for the time to connect to an upstream.
 pub(crate) const CONNECTING_TAG: &str = "connecting";
 /// The cluster, over HTTP/2, that Envoy's own configuration comes from.
 pub(crate) const XDS_CLUSTER: &str = "sluice_xds";
@@ -50,10 +54,10 @@ pub const CONTROLLER_CLUSTER: &str = "sluice_controller";
 /// and seven where nobody names the host exactly, that Envoy builds one host only.
 pub const SCOPES_FROM: usize = 1000;
 
-/// How Envoy's resources are rendered.
+/// Settings for rendering Envoy's resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Where the `http` listener listens; with none there is no listener.
+    /// Addresses of the `http` listener; with none there is no listener.
     pub http: Vec<SocketAddr>,
     /// The `https` listener; `None` when there is none.
     pub https: Option<Https>,
@@ -61,9 +65,9 @@ pub struct Settings {
     pub filter: FilterCode,
     /// The filter's plugin configuration.
     pub checkpoint: Vec<u8>,
-    /// Whether each request is written to Envoy's standard output.
+    /// Writes each request to Envoy's standard output.
     pub access_log: bool,
-    /// Whether the controller is told of each request: [`crate::Requests`].
+    /// Reports each request to the controller: [`crate::Requests`].
     pub request_log: bool,
     /// From so many hosts on, Envoy learns of each by itself.
     pub scopes_from: usize,
@@ -85,7 +89,7 @@ impl Settings {
     }
 }
 
-/// Where Envoy gets the filter's wasm from.
+/// Source of the filter's wasm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilterCode {
     /// A file on Envoy's machine.
@@ -94,12 +98,12 @@ pub enum FilterCode {
     Inline(Vec<u8>),
 }
 
-/// Where and with what the `https` listener listens.
+/// Settings of the `https` listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Https {
     /// Its address.
     pub address: SocketAddr,
-    /// What hosts without a certificate of their own present.
+    /// Certificate of hosts without one of their own.
     pub default_certificate: Certificate,
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use sluice_ir::Config;
 
 use crate::update::Change;
-use crate::{Name, ResourceType, Settings, Update, projection};
+use crate::{Name, ResourceType, Settings, Update, debug_json};
 
 /// All resources of one configuration, as they are sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Resources {
     /// Renders all of them: what is published when there was nothing before.
     #[must_use]
     pub fn of(config: &Config, settings: &Settings) -> Self {
-        let mut update = Update::arrivals(&Config::default(), config);
+        let mut update = Update::additions(&Config::default(), config);
         update.merge(Update::routing(config, settings));
         let set = update.changes.into_iter().filter_map(|(key, change)| match change {
             Change::Set(bytes) => Some((key, bytes)),
@@ -36,7 +36,7 @@ impl Resources {
         let mut types: BTreeMap<ResourceType, Map<String, Value>> = BTreeMap::new();
         for (kind, name, bytes) in self.iter() {
             let resources = types.entry(kind).or_default();
-            resources.insert(name.to_owned(), projection::json(&kind.type_url(), bytes));
+            resources.insert(name.to_owned(), debug_json::decode(&kind.type_url(), bytes));
         }
         types.into_iter().map(|(kind, resources)| (kind.to_string(), Value::Object(resources))).collect()
     }

@@ -1,9 +1,9 @@
-//! What to publish: resources to set and to remove, in the steps in which that is safe.
+//! Updates: resources to set and to remove, in an order that is safe (make before break).
 //!
 //! ```text
-//!   arrivals    clusters and endpoints that are new       ... before a route or the filter names them
+//!   additions   clusters and endpoints that are new       ... before a route or the filter names them
 //!   routing     listener, routes, filter
-//!   farewells   clusters and endpoints that are gone      ... after nothing names them any more
+//!   removals    clusters and endpoints that are gone      ... after nothing names them any more
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use std::time::Instant;
 use prost::Message;
 use sluice_ir::{Backend, BackendId, Changed, Config, changed};
 
-use crate::render::{self, DEFAULT_CERTIFICATE, Discovery, FILTER, HTTP, HTTPS, Routes, SCOPE_FILTER};
+use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, LOOKUP_FILTER, RouteCache};
 use crate::settings::TRACES_CLUSTER;
 use crate::{Name, ResourceType, Settings};
 
@@ -23,7 +23,7 @@ pub struct Update {
     pub(crate) complete: BTreeSet<ResourceType>,
 }
 
-/// What becomes of one resource.
+/// Change of one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Set(Vec<u8>),
@@ -33,12 +33,13 @@ pub(crate) enum Change {
 }
 
 impl Update {
-    /// What must be there before the routes of `now` are: its new clusters, and for the changed ones the endpoints of
+    /// Resources that must exist before the routes of `now` do: its new clusters, and for the changed ones the endpoints of
     /// both configurations, because the filter goes on choosing the old ones for a while.
     #[must_use]
-    pub fn arrivals(before: &Config, now: &Config) -> Self {
+    pub fn additions(before: &Config, now: &Config) -> Self {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
-        for (id, value) in now.secrets.iter().filter(|(id, value)| before.secrets.get(id) != Some(value)) {
+        for Changed { name: id, now, .. } in changed(&before.secrets, &now.secrets) {
+            let Some(value) = now else { continue };
             update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id.as_str(), value));
         }
         if let Some(tracing) =
@@ -59,12 +60,12 @@ impl Update {
     /// The listeners with their certificates, all routes and the filter.
     #[must_use]
     pub fn routing(config: &Config, settings: &Settings) -> Self {
-        Update::routing_with(&mut Routes::default(), config, settings, Instant::now())
+        Update::routing_with(&mut RouteCache::default(), config, settings, Instant::now())
     }
 
     /// The same, with what is remembered of the hosts that have not changed.
     #[must_use]
-    pub fn routing_with(routes: &mut Routes, config: &Config, settings: &Settings, now: Instant) -> Self {
+    pub fn routing_with(routes: &mut RouteCache, config: &Config, settings: &Settings, now: Instant) -> Self {
         let mut update = Update::complete_for([
             ResourceType::Listener,
             ResourceType::Route,
@@ -95,17 +96,13 @@ impl Update {
             update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
         update.put(ResourceType::Extension, FILTER, &render::filter(settings));
-        if routes.is_in_use(Discovery::Scopes) {
-            update.put(ResourceType::Extension, SCOPE_FILTER, &render::scope_filter(settings));
-        } else {
-            update.remove(ResourceType::Extension, SCOPE_FILTER);
-        }
+        update.put(ResourceType::Extension, LOOKUP_FILTER, &render::lookup_filter(settings));
         update
     }
 
-    /// What nothing of `now` names: clusters that are gone, endpoints that left those that stay.
+    /// Resources that nothing in `now` names: clusters that are gone, endpoints that left those that stay.
     #[must_use]
-    pub fn farewells(before: &Config, now: &Config) -> Self {
+    pub fn removals(before: &Config, now: &Config) -> Self {
         let mut update = Update::default();
         for port in before.streams.keys().filter(|port| !now.streams.contains_key(port)) {
             update.remove(ResourceType::Listener, &port.to_string());
@@ -113,11 +110,12 @@ impl Update {
         for port in now.streams.keys().filter(|port| !before.streams.contains_key(port)) {
             update.change(ResourceType::Listener, &port.to_string(), Change::Keep);
         }
-        for id in before.secrets.keys().filter(|id| !now.secrets.contains_key(id)) {
-            update.remove(ResourceType::Secret, id.as_str());
-        }
-        for id in now.secrets.keys().filter(|id| !before.secrets.contains_key(id)) {
-            update.change(ResourceType::Secret, id.as_str(), Change::Keep);
+        for Changed { name: id, before, now } in changed(&before.secrets, &now.secrets) {
+            match (before, now) {
+                (_, None) => update.remove(ResourceType::Secret, id.as_str()),
+                (None, Some(_)) => update.change(ResourceType::Secret, id.as_str(), Change::Keep),
+                (Some(_), Some(_)) => {}
+            }
         }
         match (&before.edge.tracing, &now.edge.tracing) {
             (Some(_), None) => update.remove(ResourceType::Cluster, TRACES_CLUSTER),
@@ -130,18 +128,34 @@ impl Update {
                 update.remove(ResourceType::Endpoints, id.as_str());
                 continue;
             };
-            // It may have been gone, and an older farewell may still wait to be said.
+            // It may have been gone, and an older removal may still wait to be sent.
             update.change(ResourceType::Cluster, id.as_str(), Change::Keep);
             update.endpoints(id, backend);
         }
         update
     }
 
+    /// Takes out the removals of what a configuration leads to: its clusters and their endpoints.
+    pub fn take_removals_of(&mut self, config: &Config) -> Self {
+        let backends: BTreeSet<&str> = config.backends.keys().map(BackendId::as_str).collect();
+        let is_used = |kind: &ResourceType, name: &str| {
+            matches!(kind, ResourceType::Cluster | ResourceType::Endpoints) && backends.contains(name)
+        };
+        let (used, others) = std::mem::take(&mut self.changes)
+            .into_iter()
+            .partition(|((kind, name), change)| *change == Change::Remove && is_used(kind, name));
+        self.changes = others;
+        Update { changes: used, ..Update::default() }
+    }
+
+    /// True if it changes nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.complete.is_empty()
+    }
+
     /// Sets the endpoints of one backend; its cluster is there already.
     pub fn endpoints(&mut self, id: &BackendId, backend: &Backend) {
-        if backend.outside.is_some() {
-            return self.remove(ResourceType::Endpoints, id.as_str());
-        }
         self.put(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &backend.endpoints));
     }
 
@@ -159,6 +173,24 @@ impl Update {
     pub fn merge(&mut self, later: Update) {
         self.changes.extend(later.changes);
         self.complete.extend(later.complete);
+    }
+
+    /// For tests of what is refused: a cluster or a listener that has this text has one that is none in its place.
+    #[cfg(debug_assertions)]
+    #[must_use]
+    pub fn spoiled(mut self, text: &str) -> Self {
+        let kinds = [ResourceType::Cluster, ResourceType::Listener];
+        for ((_, _), change) in self.changes.iter_mut().filter(|((kind, _), _)| kinds.contains(kind)) {
+            let Change::Set(bytes) = change else { continue };
+            let is_text = |at: usize| bytes.get(at..at + text.len()) == Some(text.as_bytes());
+            if let Some(at) = (0..bytes.len()).find(|at| is_text(*at))
+                && let Some(byte) = bytes.get_mut(at)
+            {
+                // In no text there is such a byte.
+                *byte = 0xff;
+            }
+        }
+        self
     }
 
     /// Once an update that is complete for a type was applied, what the store does not have does not exist. Before,
@@ -194,8 +226,8 @@ mod tests {
         Config { backends: backends.collect(), ..Config::default() }
     }
 
-    fn arrivals(before: &Config, now: &Config) -> Update {
-        Update::arrivals(before, now)
+    fn additions(before: &Config, now: &Config) -> Update {
+        Update::additions(before, now)
     }
 
     fn names(update: &Update) -> Vec<String> {
@@ -213,26 +245,37 @@ mod tests {
     fn one_changed_backend_renders_that_backend_only() {
         let before = config(&[("a", &[POD]), ("b", &[POD])]);
         let now = config(&[("a", &[POD]), ("b", &[OTHER])]);
-        assert_eq!(names(&arrivals(&before, &now)), ["cluster d/b/80", "endpoints d/b/80"]);
-        assert_eq!(arrivals(&now, &now).changes.len(), 0);
+        assert_eq!(names(&additions(&before, &now)), ["cluster d/b/80", "endpoints d/b/80"]);
+        assert_eq!(additions(&now, &now).changes.len(), 0);
     }
 
     #[test]
-    fn endpoints_that_leave_stay_until_the_farewell() {
+    fn endpoints_that_leave_stay_until_the_removal() {
         let (before, now) = (config(&[("a", &[POD])]), config(&[("a", &[OTHER])]));
-        let both = arrivals(&Config::default(), &config(&[("a", &[POD, OTHER])]));
-        assert_eq!(endpoints(&arrivals(&before, &now), "d/a/80"), endpoints(&both, "d/a/80"));
-        let last = arrivals(&Config::default(), &now);
-        assert_eq!(endpoints(&Update::farewells(&before, &now), "d/a/80"), endpoints(&last, "d/a/80"));
+        let both = additions(&Config::default(), &config(&[("a", &[POD, OTHER])]));
+        assert_eq!(endpoints(&additions(&before, &now), "d/a/80"), endpoints(&both, "d/a/80"));
+        let last = additions(&Config::default(), &now);
+        assert_eq!(endpoints(&Update::removals(&before, &now), "d/a/80"), endpoints(&last, "d/a/80"));
     }
 
     #[test]
-    fn a_backend_that_comes_back_takes_its_farewell_back() {
+    fn a_backend_that_comes_back_takes_its_removal_back() {
         let (with, without) = (config(&[("a", &[POD])]), config(&[]));
-        let mut farewell = Update::farewells(&with, &without);
-        assert_eq!(endpoints(&farewell, "d/a/80"), Some(Change::Remove));
-        farewell.merge(Update::farewells(&without, &with));
-        assert!(!farewell.changes.values().any(|change| *change == Change::Remove), "{farewell:?}");
+        let mut removals = Update::removals(&with, &without);
+        assert_eq!(endpoints(&removals, "d/a/80"), Some(Change::Remove));
+        removals.merge(Update::removals(&without, &with));
+        assert!(!removals.changes.values().any(|change| *change == Change::Remove), "{removals:?}");
+    }
+
+    #[test]
+    fn what_is_still_led_to_stays_and_all_else_goes() {
+        let (before, now) =
+            (config(&[("a", &[POD]), ("b", &[POD]), ("c", &[POD])]), config(&[("c", &[OTHER])]));
+        let mut removals = Update::removals(&before, &now);
+        let kept = removals.take_removals_of(&config(&[("a", &[POD]), ("c", &[POD])]));
+        assert_eq!(names(&kept), ["cluster d/a/80", "endpoints d/a/80"]);
+        assert_eq!(endpoints(&removals, "d/b/80"), Some(Change::Remove));
+        assert!(matches!(endpoints(&removals, "d/c/80"), Some(Change::Set(_))), "who left, leaves");
     }
 
     #[test]
@@ -244,12 +287,12 @@ mod tests {
             config
         };
         let (with, without) = (traced("a.test"), Config::default());
-        assert_eq!(names(&arrivals(&without, &with)), ["cluster sluice_otlp"]);
-        assert_eq!(names(&arrivals(&with, &traced("b.test"))), ["cluster sluice_otlp"]);
-        assert!(arrivals(&with, &with).changes.is_empty());
-        let mut farewell = Update::farewells(&with, &without);
-        assert!(farewell.changes.values().all(|change| *change == Change::Remove), "{farewell:?}");
-        farewell.merge(Update::farewells(&without, &with));
-        assert!(farewell.changes.values().all(|change| *change == Change::Keep), "{farewell:?}");
+        assert_eq!(names(&additions(&without, &with)), ["cluster sluice_otlp"]);
+        assert_eq!(names(&additions(&with, &traced("b.test"))), ["cluster sluice_otlp"]);
+        assert!(additions(&with, &with).changes.is_empty());
+        let mut removals = Update::removals(&with, &without);
+        assert!(removals.changes.values().all(|change| *change == Change::Remove), "{removals:?}");
+        removals.merge(Update::removals(&without, &with));
+        assert!(removals.changes.values().all(|change| *change == Change::Keep), "{removals:?}");
     }
 }

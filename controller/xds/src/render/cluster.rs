@@ -1,6 +1,7 @@
 //! One cluster for each backend: CDS.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 use envoy_types::pb::envoy::config::cluster::v3::circuit_breakers::Thresholds;
 use envoy_types::pb::envoy::config::cluster::v3::cluster::{
@@ -31,10 +32,9 @@ use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
 use sluice_ir::{Backend, BackendId, Keep, Protocol, Transport};
 
-use super::endpoints::named;
 use super::header::remove;
+use super::proto::{ads, any, extension, millis, number, seconds};
 use super::upstream_tls;
-use super::wire::{ads, any, extension, millis, number, seconds};
 use crate::{BACKEND_HEADER, ENDPOINT_HEADER};
 
 /// The cluster of one backend. Its endpoints are a resource of their own.
@@ -47,10 +47,10 @@ pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
         // Envoy takes no 0.
         connect_timeout: seconds(transport.connect_timeout.max(1).into()),
         transport_socket: socket(transport),
-        circuit_breakers: Some(no_limits()),
+        circuit_breakers: Some(limits(transport)),
         typed_extension_protocol_options: HashMap::from([(protocol, protocol_options(transport))]),
         ignore_health_on_host_removal: true,
-        ..discovered(id, backend)
+        ..discovered()
     }
 }
 
@@ -75,25 +75,13 @@ fn socket(transport: &Transport) -> Option<TransportSocket> {
     })
 }
 
-/// Pods come by EDS and are chosen by the filter; a host outside of the cluster comes from DNS.
-fn discovered(id: &BackendId, backend: &Backend) -> Cluster {
-    let kind = |kind: DiscoveryType| Some(ClusterDiscoveryType::Type(kind.into()));
-    match &backend.outside {
-        None => Cluster {
-            cluster_discovery_type: kind(DiscoveryType::Eds),
-            eds_cluster_config: Some(EdsClusterConfig {
-                eds_config: Some(ads()),
-                ..EdsClusterConfig::default()
-            }),
-            load_balancing_policy: Some(chosen_by_the_filter(fallback())),
-            ..Cluster::default()
-        },
-        Some(outside) => Cluster {
-            cluster_discovery_type: kind(DiscoveryType::StrictDns),
-            load_assignment: Some(named(id, outside)),
-            load_balancing_policy: Some(policy(fallback())),
-            ..Cluster::default()
-        },
+/// Endpoints come by EDS, those of names too, and are chosen by the filter.
+fn discovered() -> Cluster {
+    Cluster {
+        cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Eds.into())),
+        eds_cluster_config: Some(EdsClusterConfig { eds_config: Some(ads()), ..EdsClusterConfig::default() }),
+        load_balancing_policy: Some(chosen_by_the_filter(fallback())),
+        ..Cluster::default()
     }
 }
 
@@ -119,10 +107,12 @@ fn policy(config: TypedExtensionConfig) -> LoadBalancingPolicy {
     LoadBalancingPolicy { policies: vec![Policy { typed_extension_config: Some(config) }] }
 }
 
-/// nginx has no circuit breakers; Envoy's own would start at 1024 requests, and at three retries.
-fn no_limits() -> CircuitBreakers {
+/// nginx has no circuit breakers; Envoy's own would start at 1024 requests, and at three retries. Connections and datagrams of
+/// which nothing is known may come back to us: each time takes another connection, or for datagrams another socket, until there
+/// are as many as there may be.
+fn limits(transport: &Transport) -> CircuitBreakers {
     let thresholds = Thresholds {
-        max_connections: number(u32::MAX),
+        max_connections: number(transport.most.map_or(u32::MAX, NonZeroU32::get)),
         max_pending_requests: number(u32::MAX),
         max_requests: number(u32::MAX),
         max_retries: number(u32::MAX),
@@ -195,7 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_limited() {
+    fn connections_are_limited_where_nothing_is_known_of_them() {
+        let transport = Transport { most: NonZeroU32::new(7), ..Transport::default() };
+        let limits = limits(&transport).thresholds.remove(0);
+        assert_eq!((limits.max_connections, limits.max_requests), (number(7), number(u32::MAX)));
+    }
+
+    #[test]
+    fn nothing_else_is_limited() {
         let cluster = rendered();
         let limits = &cluster.circuit_breakers.unwrap().thresholds[0];
         for limit in

@@ -11,7 +11,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
 use prost::{Message, Name};
 use sluice_ir::{Compressed, Compression};
 
-use super::wire::{extension, number};
+use super::proto::{extension, number};
 
 /// With names for the filters; of those that a client takes, it gets the first.
 pub(super) fn compressors(compression: &Compression) -> Vec<(&'static str, Compressor)> {

@@ -5,30 +5,15 @@ use envoy_types::pb::envoy::config::endpoint::v3::{
     ClusterLoadAssignment, Endpoint as EnvoyEndpoint, LbEndpoint, LocalityLbEndpoints,
 };
 use envoy_types::pb::google::protobuf::UInt32Value;
-use sluice_ir::{BackendId, Endpoint, Outside};
+use sluice_ir::{BackendId, Endpoint};
 
-use super::wire::{address, host_address};
+use super::proto::address;
 
 /// The endpoints of one backend. None at all is an assignment too: requests get 503.
 #[must_use]
 pub fn load_assignment(id: &BackendId, endpoints: &[Endpoint]) -> ClusterLoadAssignment {
     let locality =
         LocalityLbEndpoints { lb_endpoints: endpoints.iter().map(endpoint).collect(), ..Default::default() };
-    ClusterLoadAssignment {
-        cluster_name: id.as_str().to_owned(),
-        endpoints: vec![locality],
-        ..ClusterLoadAssignment::default()
-    }
-}
-
-/// A host outside of the cluster, which Envoy asks DNS for.
-pub(super) fn named(id: &BackendId, outside: &Outside) -> ClusterLoadAssignment {
-    let host = EnvoyEndpoint {
-        address: Some(host_address(outside.host.as_str(), outside.port)),
-        ..EnvoyEndpoint::default()
-    };
-    let host = LbEndpoint { host_identifier: Some(HostIdentifier::Endpoint(host)), ..LbEndpoint::default() };
-    let locality = LocalityLbEndpoints { lb_endpoints: vec![host], ..LocalityLbEndpoints::default() };
     ClusterLoadAssignment {
         cluster_name: id.as_str().to_owned(),
         endpoints: vec![locality],

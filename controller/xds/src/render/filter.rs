@@ -11,8 +11,8 @@ use envoy_types::pb::envoy::extensions::wasm::v3::{
 use envoy_types::pb::google::protobuf::{Any, BytesValue};
 use prost::{Message, Name};
 
-use super::wire::any;
-use super::{FILTER, SCOPE_FILTER};
+use super::proto::any;
+use super::{FILTER, LOOKUP_FILTER};
 use crate::{FilterCode, Settings};
 
 /// What Envoy calls in the VM, and what the VM may call. To Envoy the rest does not exist: a callback that is missing
@@ -60,10 +60,11 @@ pub fn filter(settings: &Settings) -> TypedExtensionConfig {
     named(FILTER, settings)
 }
 
-/// The same in the same VM, for requests whose host has no scope. The filter asks for the plugin's name, and knows by it.
+/// The same in the same VM, for requests whose host has no scope, or whose path is encoded. The filter asks for the plugin's
+/// name, and knows by it.
 #[must_use]
-pub fn scope_filter(settings: &Settings) -> TypedExtensionConfig {
-    named(SCOPE_FILTER, settings)
+pub fn lookup_filter(settings: &Settings) -> TypedExtensionConfig {
+    named(LOOKUP_FILTER, settings)
 }
 
 fn named(name: &str, settings: &Settings) -> TypedExtensionConfig {

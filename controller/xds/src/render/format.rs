@@ -2,6 +2,7 @@
 
 use sluice_ir::{Expression, Part, Variable};
 
+use super::encoded::SENT_TARGET;
 use super::header::literal;
 
 pub(super) fn format(expression: &Expression) -> String {
@@ -19,12 +20,13 @@ fn operator(variable: &Variable) -> String {
         Variable::Host | Variable::Hostname => "%REQ(:authority)%".to_owned(),
         Variable::Scheme => "%REQ(x-forwarded-proto)%".to_owned(),
         Variable::Method => "%REQ(:method)%".to_owned(),
-        Variable::RequestUri | Variable::EscapedRequestUri => "%REQ(:path)%".to_owned(),
+        Variable::RequestUri | Variable::EscapedRequestUri => SENT_TARGET.to_owned(),
         Variable::Path => "%PATH(NQ)%".to_owned(),
         Variable::RequestId => "%REQ(x-request-id)%".to_owned(),
         Variable::ServerPort => "%REQ(x-forwarded-port)%".to_owned(),
         Variable::Header(name) => format!("%REQ({name})%"),
-        Variable::Cookie(name) => format!("%COOKIE({name})%"),
+        // Envoy has no operator for one, so translation lets none of them through to headers.
+        Variable::Cookie(_) => "-".to_owned(),
         Variable::Argument(name) => format!("%QUERY_PARAM({name})%"),
     }
 }

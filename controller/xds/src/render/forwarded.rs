@@ -1,4 +1,4 @@
-//! Who a client is, and what pods are told about it.
+//! Client address, and the `X-Forwarded-*` headers to upstreams.
 //!
 //! ingress-nginx tells pods in `X-Forwarded-*` and `X-Real-IP` what it knows itself, and keeps what a client said in
 //! `X-Original-Forwarded-*`. Envoy would add to what the client said, so what is not believed is moved away before
@@ -14,7 +14,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, Regex
 use sluice_ir::{Cidr, Forwarded};
 
 use super::header::{add, append, remove, remove_prefix, set};
-use super::wire::{extension, number, yes};
+use super::proto::{extension, number, yes};
 
 const FOR: &str = "x-forwarded-for";
 const HOST: &str = "x-forwarded-host";
@@ -60,7 +60,7 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
     mutations
 }
 
-/// What pods are told; and error services, when there are any.
+/// Request headers to upstreams; and to error services, when there are any.
 pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<HeaderValueOption> {
     let chain = HeaderValueOption {
         append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
@@ -68,20 +68,16 @@ pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<Head
     };
     let asked = if asks_error_services { ASKED_HOST } else { "%REQ(:authority)%" };
     let host = if forwarded.origin { BELIEVED_HOST } else { asked };
-    let mut told = vec![
+    vec![
         set("x-real-ip", CLIENT),
         if forwarded.keep_chain { chain } else { set(FOR, CLIENT) },
         set(HOST, host),
         set("x-forwarded-scheme", "%REQ(x-forwarded-proto)%"),
         set("x-scheme", "%REQ(x-forwarded-proto)%"),
-    ];
-    if forwarded.original_uri {
-        told.push(set("x-original-uri", "%REQ(:path)%"));
-    }
-    told
+    ]
 }
 
-/// How Envoy finds out who the client is; without one it is who connected.
+/// Detection of the client address; without one it is the peer's.
 pub(super) fn detection(forwarded: &Forwarded) -> Option<TypedExtensionConfig> {
     forwarded.client.as_ref()?;
     let cidrs = XffTrustedCidrs { cidrs: forwarded.trusted.iter().copied().map(range).collect() };

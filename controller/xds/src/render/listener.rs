@@ -12,8 +12,8 @@ use prost::{Message, Name};
 use sluice_ir::{Config, Edge, HostTls, Trust};
 
 use super::manager::{Front, Scheme, manager};
-use super::wire::{address, any, millis_long, yes};
-use super::{Discovery, HTTP, HTTPS, handshake, passthrough, tls};
+use super::proto::{address, any, millis_long, yes};
+use super::{Discovery, HTTP, HTTPS, filter_chains, passthrough, tls};
 use crate::Settings;
 
 /// The listener for HTTP; `None` when there is no address to listen on.
@@ -47,7 +47,7 @@ pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) 
         transport_socket: Some(tls::terminated(edge, host)),
         ..filter_chain(HTTPS, host.clients.as_ref(), &front)
     };
-    let chains = handshake::alike(config).map(|(host, names)| {
+    let chains = filter_chains::groups(config).map(|(host, names)| {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
         only_for(server_names, chain(&host))
     });

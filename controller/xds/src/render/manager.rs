@@ -5,7 +5,7 @@ use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWith
 use envoy_types::pb::envoy::config::core::v3::{
     CidrRange, ExtensionConfigSource, Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions,
 };
-use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::FilterChainConfig;
+use envoy_types::pb::envoy::extensions::filters::http::cdn_loop::v3::CdnLoopConfig;
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
 use envoy_types::pb::envoy::extensions::filters::http::router::v3::Router;
 use envoy_types::pb::envoy::extensions::filters::http::wasm::v3::Wasm;
@@ -19,13 +19,13 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyMutation;
 use envoy_types::pb::google::protobuf::BoolValue;
 use prost::{Message, Name};
-use sluice_ir::{Edge, HeaderBuffers, Hsts, Http, Trust};
+use sluice_ir::{Edge, HeaderBuffers, Hsts, Http, MAX_LOOPS, Trust};
 
 use super::header::{append, literal, set};
-use super::wire::{ads_awaited, any, extension, number, seconds, yes};
+use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
-    Discovery, FILTER, SCOPE_FILTER, access_log, compress, forwarded, policy, requests, route_discovery,
-    tracing,
+    Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, compress, encoded, forwarded, policy,
+    request_headers, requests, route_discovery, tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
@@ -34,7 +34,7 @@ use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 const HTTP2_STREAM_WINDOW: u32 = 64 * 1024;
 const HTTP2_CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// What clients speak.
+/// Protocol of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Http,
@@ -51,7 +51,14 @@ impl Scheme {
     }
 }
 
-/// What the connection managers of a listener have in common.
+/// Protocol upgrade that a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Http,
+    WebSocket,
+}
+
+/// Settings that the connection managers of a listener share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Front<'a> {
     pub(super) scheme: Scheme,
@@ -65,6 +72,7 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
     let Front { scheme, edge, settings, discovery } = *front;
     let detection = forwarded::detection(&edge.forwarded);
     let mut mutations = forwarded::before_everything(&edge.forwarded, scheme.port());
+    mutations.extend(request_headers::copies(edge));
     if let Some(trust) = clients {
         mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
@@ -76,7 +84,7 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
         stat_prefix: name.to_owned(),
         codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
         route_specifier: Some(route_discovery::specifier(discovery)),
-        http_filters: filters(front, policy::usual(edge.largest_body)),
+        http_filters: filters(front, Protocol::Http),
         access_log: access_logs(edge, settings),
         upgrade_configs: vec![websockets(front)],
         early_header_mutation_extensions: vec![extension(
@@ -92,26 +100,30 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
     }
 }
 
-/// What a certificate was checked against, for the routes.
+/// Trust that a client certificate was verified against, for the routes.
 pub(super) fn told(trust: &Trust) -> String {
     format!("{} {}", trust.authorities.as_str(), trust.depth)
 }
 
 fn websockets(front: &Front<'_>) -> UpgradeConfig {
-    let filters = filters(front, policy::without_limit());
+    let filters = filters(front, Protocol::WebSocket);
     UpgradeConfig { upgrade_type: "websocket".to_owned(), filters, ..UpgradeConfig::default() }
 }
 
-fn filters(front: &Front<'_>, policies: FilterChainConfig) -> Vec<HttpFilter> {
+fn filters(front: &Front<'_>, protocol: Protocol) -> Vec<HttpFilter> {
     let Front { scheme, edge, settings, discovery } = *front;
-    // Before all that a location decides about.
-    let mut filters: Vec<_> =
-        (discovery == Discovery::Scopes).then(|| ours(SCOPE_FILTER)).into_iter().collect();
-    let compressors = compress::compressors(&edge.compression).into_iter();
-    filters.extend(compressors.map(|(name, config)| filter(name, config)));
+    // A route switches it on where routes are known from the beginning.
+    let unless_known = |filter| HttpFilter { disabled: discovery == Discovery::Table, ..filter };
+    let mut filters = Vec::new();
     if (settings.access_log && !edge.log.requests.off) || edge.tracing.is_some() {
         filters.push(filter("sluice.log", access_log::what_was_asked_for()));
     }
+    filters.push(filter(LOOP_FILTER, loops(edge)));
+    // Before all that a location decides about.
+    filters.push(unless_known(ours(LOOKUP_FILTER)));
+    filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));
+    let compressors = compress::compressors(&edge.compression).into_iter();
+    filters.extend(compressors.map(|(name, config)| filter(name, config)));
     if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {
         filters.push(filter("sluice.hsts", only_https(hsts)));
     }
@@ -119,16 +131,37 @@ fn filters(front: &Front<'_>, policies: FilterChainConfig) -> Vec<HttpFilter> {
         filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
     }
     filters.extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
-    filters.push(match discovery {
-        Discovery::Table => filter(policy::POLICY, policies),
-        Discovery::Scopes => filter(policy::POLICY, policy::late(policies)),
-    });
+    filters.extend(policies(discovery, protocol, edge.largest_body));
     filters.push(ours(FILTER));
     filters.push(filter(
         "envoy.filters.http.router",
         Router { suppress_envoy_headers: true, ..Router::default() },
     ));
     filters
+}
+
+/// Sends a request away (502) that has come back too often, and marks the others.
+fn loops(edge: &Edge) -> CdnLoopConfig {
+    CdnLoopConfig { cdn_id: edge.cdn_id.clone(), max_allowed_occurrences: MAX_LOOPS }
+}
+
+/// The same for all that is asked, whatever protocol it is to go on in. Where routes are known from the beginning, those that
+/// are found late have a filter of their own.
+fn policies(discovery: Discovery, protocol: Protocol, largest_body: Option<u64>) -> Vec<HttpFilter> {
+    let (early, composite) = match protocol {
+        Protocol::Http => (policy::usual(largest_body), policy::composite(largest_body)),
+        Protocol::WebSocket => {
+            (policy::of_upgrades(largest_body), policy::composite_for_upgrades(largest_body))
+        }
+    };
+    match discovery {
+        Discovery::Table => {
+            // Not by its own name: Envoy switches a filter on for whatever route has something to say to it.
+            let composite = filter(LOOKUP_FILTER, policy::composite_chain(composite));
+            vec![filter(policy::POLICY, early), HttpFilter { disabled: true, ..composite }]
+        }
+        Discovery::Scopes => vec![filter(policy::POLICY, composite)],
+    }
 }
 
 /// Comes on its own, so that a new checkpoint does not drain the listener.
@@ -207,14 +240,14 @@ fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManage
     }
 }
 
-/// What an edge must not believe.
+/// Settings that harden an edge against untrusted clients.
 fn hardened() -> HttpConnectionManager {
     HttpConnectionManager {
         internal_address_config: Some(nobody_is_internal()),
         skip_xff_append: true,
         normalize_path: yes(),
         merge_slashes: true,
-        // An escaped slash is part of a segment; it is matched and forwarded as it came.
+        // Not decoded here: `encoded.rs` finds the location by the decoded path and gives the pod what was sent.
         path_with_escaped_slashes_action: PathWithEscapedSlashesAction::KeepUnchanged.into(),
         // The pod's own `server` header, or none.
         server_header_transformation: ServerHeaderTransformation::PassThrough.into(),
@@ -236,21 +269,44 @@ mod tests {
     use super::*;
     use crate::FilterCode;
 
+    #[test]
+    fn requests_that_are_upgraded_go_through_what_all_others_go_through() {
+        let settings = Settings::new(FilterCode::Inline(vec![]), vec![]);
+        for discovery in [Discovery::Table, Discovery::Scopes] {
+            let edge = &Edge::default();
+            let front = Front { scheme: Scheme::Https, edge, settings: &settings, discovery };
+            let names =
+                |filters: Vec<HttpFilter>| filters.into_iter().map(|filter| filter.name).collect::<Vec<_>>();
+            let manager = manager("http", None, &front);
+            let upgraded = manager.upgrade_configs.into_iter().map(|upgrade| names(upgrade.filters));
+            assert_eq!(upgraded.collect::<Vec<_>>(), [names(manager.http_filters)]);
+        }
+    }
+
     fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
         let front = Front { scheme, edge, settings: &quiet, discovery: Discovery::Table };
-        filters(&front, policy::without_limit()).into_iter().map(|filter| filter.name).collect()
+        filters(&front, Protocol::Http).into_iter().map(|filter| filter.name).collect()
     }
 
     #[test]
     fn what_a_location_asks_comes_before_the_filter_and_the_router() {
-        let order = ["sluice.policy", "sluice", "envoy.filters.http.router"];
+        let order = [
+            "envoy.filters.http.cdn_loop",
+            "sluice.lookup",
+            "sluice.lookup",
+            "sluice.policy",
+            "sluice.lookup",
+            "sluice",
+            "envoy.filters.http.router",
+        ];
         assert_eq!(names(Scheme::Http, &Edge::default()), order);
     }
 
     #[test]
     fn only_https_promises_https() {
-        assert_eq!(names(Scheme::Https, &Edge::default())[0], "sluice.hsts");
+        let promises = |scheme, edge: &Edge| names(scheme, edge).iter().any(|name| name == "sluice.hsts");
+        assert!(promises(Scheme::Https, &Edge::default()) && !promises(Scheme::Http, &Edge::default()));
         let edge = Edge { hsts: None, ..Edge::default() };
         assert_eq!(names(Scheme::Https, &edge), names(Scheme::Http, &edge));
     }

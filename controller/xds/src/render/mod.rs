@@ -6,21 +6,26 @@
 //!   with many hosts: listener http --SRDS--> scope of a host (its route configuration)
 //! ```
 //!
-//! Pure, and the same bytes for the same input. Protobuf maps have no order, so none here has a second entry.
+//! Pure, and the same bytes for the same input. Protobuf maps have no order: those with several entries are of routes, which are
+//! written entry by entry (`proto.rs`).
 
 mod access_log;
 mod cluster;
 mod compress;
+mod encoded;
 mod endpoints;
 mod filter;
+mod filter_chains;
 mod format;
 mod forwarded;
-mod handshake;
 mod header;
 mod listener;
 mod manager;
 mod passthrough;
 mod policy;
+mod probe;
+mod proto;
+mod request_headers;
 mod requests;
 mod route;
 mod route_discovery;
@@ -28,13 +33,14 @@ mod stream;
 mod tls;
 mod tracing;
 mod upstream_tls;
-mod wire;
 
 pub use cluster::cluster;
 pub use endpoints::load_assignment;
-pub use filter::{CAPABILITIES, filter, scope_filter};
+pub use filter::{CAPABILITIES, filter, lookup_filter};
 pub use listener::{listener, tls_listener};
-pub use route::{Discovery, Routes, routes};
+pub(crate) use probe::{listener as probe_listener, tls as probe_tls_listener};
+pub(crate) use route::probe_routes;
+pub use route::{Discovery, RouteCache, routes};
 pub use stream::stream;
 pub use tls::secret;
 pub use tracing::collector;
@@ -48,5 +54,8 @@ pub const HTTPS: &str = "https";
 pub const DEFAULT_CERTIFICATE: &str = "default";
 /// The name of the filter: of its extension configuration, its plugin and its VM.
 pub const FILTER: &str = "sluice";
-/// The name of the same filter where it names the scope of a request.
-pub const SCOPE_FILTER: &str = "sluice.scope";
+/// The name of the same filter where it readies a request for the look-up of its route: names its scope, decodes its path. What
+/// else only such requests need has the same name, so all of it is there or nothing is.
+pub const LOOKUP_FILTER: &str = "sluice.lookup";
+/// Ends loops.
+const LOOP_FILTER: &str = "envoy.filters.http.cdn_loop";

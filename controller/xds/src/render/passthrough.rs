@@ -6,7 +6,7 @@ use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProx
 use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::tcp_proxy::ClusterSpecifier;
 use sluice_ir::{BackendId, Edge, Hostname, ServerName};
 
-use super::wire::any;
+use super::proto::any;
 use super::{access_log, tls};
 use crate::Settings;
 

@@ -9,10 +9,10 @@ use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::{
 use envoy_types::pb::envoy::r#type::tracing::v3::{CustomTag, custom_tag};
 use envoy_types::pb::google::protobuf::UInt32Value;
 
-use super::wire::{any, seconds};
+use super::proto::{any, seconds};
 use crate::settings::{CONNECTING_TAG, XDS_CLUSTER};
 
-/// What is told together, at most: of so much time ...
+/// Largest batch of access logs: of so much time ...
 const SECONDS: i64 = 1;
 /// ... and so many bytes.
 const BYTES: u32 = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Where a connection manager finds its hosts.
+//! Route discovery of a connection manager.
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::http_connection_manager::RouteSpecifier;
@@ -15,7 +15,7 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 };
 
 use super::header::{append, set};
-use super::wire::ads_awaited;
+use super::proto::ads_awaited;
 use super::{Discovery, HTTP};
 use crate::settings::SCOPE_HEADER;
 

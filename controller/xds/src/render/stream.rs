@@ -19,7 +19,7 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as The
 use sluice_ir::{BackendId, Edge, Layer4, Stream, StreamPort};
 
 use super::access_log;
-use super::wire::{any, number, seconds, socket, yes};
+use super::proto::{any, number, seconds, socket, yes};
 use crate::Settings;
 
 /// `None` when there is no address to listen on.

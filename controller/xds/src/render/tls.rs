@@ -18,7 +18,7 @@ use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{Edge, HostTls, SecretId, ServerName, ServerTls, Trust};
 
 use super::DEFAULT_CERTIFICATE;
-use super::wire::{ads_awaited, any, number, seconds};
+use super::proto::{DEEPEST, ads_awaited, any, number, seconds};
 use crate::Certificate;
 
 /// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
@@ -53,7 +53,7 @@ pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
 /// As in nginx the handshake goes on whatever the certificate is, and the routes say what that means.
 fn checked(trust: &Trust) -> ValidationContextType {
     let own = CertificateValidationContext {
-        max_verify_depth: number(trust.depth),
+        max_verify_depth: number(trust.depth.min(DEEPEST)),
         trust_chain_verification: TrustChainVerification::AcceptUntrusted.into(),
         ..CertificateValidationContext::default()
     };

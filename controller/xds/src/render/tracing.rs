@@ -41,7 +41,7 @@ use sluice_ir::{Collector, Edge, Sampler, Traced, Tracing};
 
 use super::format::format;
 use super::header::remove;
-use super::wire::{any, extension, host_address, number, seconds};
+use super::proto::{any, extension, host_address, number, seconds};
 use crate::settings::TRACES_CLUSTER;
 
 /// W3C Trace Context.
@@ -59,7 +59,7 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("net.peer.port", "%DOWNSTREAM_REMOTE_PORT%"),
 ];
 
-/// What the manager does.
+/// Tracing of the connection manager.
 pub(super) fn tracing(tracing: &Tracing) -> ManagerTracing {
     let tags = ATTRIBUTES.iter().map(|(tag, value)| CustomTag {
         tag: (*tag).to_owned(),
@@ -76,7 +76,7 @@ pub(super) fn tracing(tracing: &Tracing) -> ManagerTracing {
     }
 }
 
-/// What a route does otherwise; every other one costs nothing.
+/// Tracing of a route that differs; every other one costs nothing.
 pub(super) fn of_route(traced: &Traced, edge: &Edge) -> Option<RouteTracing> {
     let everywhere = edge.tracing.as_ref()?.everywhere;
     if *traced == Traced::default() {

@@ -16,7 +16,7 @@ use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use sluice_ir::{Protocol, SecretId, SecretValue, UpstreamTls, Verify};
 
-use super::wire::{ads_awaited, any, number};
+use super::proto::{DEEPEST, ads_awaited, any, number};
 
 /// Nothing is verified and no name is sent unless the settings say so.
 pub(super) fn socket(tls: &UpstreamTls, protocol: Protocol) -> TransportSocket {
@@ -58,7 +58,7 @@ fn verification(verify: &Verify) -> ValidationContextType {
         SubjectAltNameMatcher { san_type: SanType::Dns.into(), matcher: Some(name), ..Default::default() };
     let own = CertificateValidationContext {
         match_typed_subject_alt_names: vec![name],
-        max_verify_depth: number(verify.depth),
+        max_verify_depth: number(verify.depth.min(DEEPEST)),
         ..CertificateValidationContext::default()
     };
     ValidationContextType::CombinedValidationContext(CombinedCertificateValidationContext {

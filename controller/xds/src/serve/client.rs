@@ -15,11 +15,13 @@ use std::time::{Duration, Instant};
 use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DeltaDiscoveryResponse};
 
 use super::contents::{Contents, Generation};
+use super::progress::Progress;
 use super::refusal::shortened;
 use super::subscription::{Part, Subscription, TooManyNames, Verdict};
+use crate::probe::{PROBE, TLS_PROBE};
 use crate::{Name, ResourceType};
 
-/// How long routes wait for a new cluster's endpoints.
+/// Timeout of routes that wait for a new cluster's endpoints.
 const PATIENCE: Duration = Duration::from_secs(1);
 const ROUTING: [ResourceType; 5] = [
     ResourceType::Listener,
@@ -44,13 +46,17 @@ pub(super) struct Client {
     subscriptions: BTreeMap<ResourceType, Subscription>,
     /// Changes up to here have been looked at.
     cursor: Generation,
+    /// Of this stream and no other.
+    seed: u64,
     responses: u64,
     awaiting: Option<Awaiting>,
 }
 
 impl Client {
-    pub(super) fn new(cursor: Generation) -> Self {
-        Client { node: String::new(), subscriptions: BTreeMap::new(), cursor, responses: 0, awaiting: None }
+    /// `seed` is a number that no stream had before.
+    pub(super) fn new(cursor: Generation, seed: u64) -> Self {
+        let (node, subscriptions) = (String::new(), BTreeMap::new());
+        Client { node, subscriptions, cursor, seed, responses: 0, awaiting: None }
     }
 
     /// The client's own name for itself; empty until its first request.
@@ -87,7 +93,7 @@ impl Client {
             self.responses += 1;
             DeltaDiscoveryResponse {
                 type_url: request.type_url.clone(),
-                nonce: self.responses.to_string(),
+                nonce: nonce(self.seed, self.responses),
                 removed_resources: request.resource_names_subscribe.clone(),
                 ..DeltaDiscoveryResponse::default()
             }
@@ -107,8 +113,20 @@ impl Client {
         self.awaiting.as_ref().map(|awaiting| awaiting.until)
     }
 
+    /// Progress of this client.
+    pub(super) fn progress(&self, contents: &Contents) -> Progress {
+        let asks_for = |kind| self.subscriptions.contains_key(&kind);
+        let probed = |kind, name| self.subscriptions.get(&kind)?.verdict_on(name, contents);
+        Progress {
+            settled: self.settled(contents),
+            has_listeners: asks_for(ResourceType::Listener),
+            has_routes: asks_for(ResourceType::Route) || asks_for(ResourceType::Scope),
+            probes: [probed(ResourceType::Route, PROBE), probed(ResourceType::Listener, TLS_PROBE)],
+        }
+    }
+
     /// Everything up to here was answered by the client.
-    pub(super) fn settled(&self, contents: &Contents) -> Generation {
+    fn settled(&self, contents: &Contents) -> Generation {
         let answered = self.subscriptions.values().map(|subscription| subscription.answered(contents));
         let awaited = self.awaiting.as_ref().map(|awaiting| awaiting.from.previous());
         answered.chain(awaited).fold(self.cursor, Generation::min)
@@ -198,12 +216,17 @@ impl Client {
         part: Part,
         contents: &Contents,
     ) -> Option<DeltaDiscoveryResponse> {
-        let responses = &mut self.responses;
+        let (seed, responses) = (self.seed, &mut self.responses);
         self.subscriptions.get_mut(&kind)?.next(part, contents, || {
             *responses += 1;
-            responses.to_string()
+            nonce(seed, *responses)
         })
     }
+}
+
+/// Names a response, among those of all streams.
+fn nonce(seed: u64, response: u64) -> String {
+    format!("{seed:x}-{response}")
 }
 
 #[cfg(test)]
@@ -214,7 +237,7 @@ mod tests {
 
     /// Clusters and listeners are subscribed to, endpoints are not.
     fn client(contents: &Contents) -> Client {
-        let mut client = Client::new(contents.generation());
+        let mut client = Client::new(contents.generation(), 1);
         for kind in [ResourceType::Cluster, ResourceType::Listener] {
             let request = DeltaDiscoveryRequest { type_url: kind.type_url(), ..Default::default() };
             client.request(kind, &request, contents).unwrap();
@@ -229,7 +252,8 @@ mod tests {
             update.complete.insert(kind);
         }
         let mut contents = Contents::default();
-        contents.apply(update);
+        let difference = contents.difference(update);
+        contents.apply(difference);
         contents
     }
 

@@ -1,4 +1,4 @@
-//! What there is to serve.
+//! Resources to serve.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +16,10 @@ impl Generation {
         Generation(self.0 + 1)
     }
 
+    pub(super) fn number(self) -> u64 {
+        self.0
+    }
+
     pub(super) fn previous(self) -> Self {
         Generation(self.0.saturating_sub(1))
     }
@@ -28,6 +32,14 @@ pub(super) struct Stored {
     pub(super) bytes: Vec<u8>,
 }
 
+/// Changes of an update, with the versions of what is new.
+#[derive(Debug)]
+pub(super) struct Difference {
+    /// `None`: it is gone.
+    set: Vec<(ResourceType, Name, Option<Stored>)>,
+    complete: BTreeSet<ResourceType>,
+}
+
 /// All resources at one generation.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
@@ -38,15 +50,34 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Applies an update. What it sets to what it is already is no change, and without a change the generation stays.
-    pub(super) fn apply(&mut self, update: Update) -> Generation {
-        let mut news = update.complete.iter().any(|kind| !self.complete.contains(kind));
-        self.complete.extend(update.complete);
-        let mut changed = Vec::new();
+    /// What an update changes here. What it sets to what it is already is no change.
+    pub(super) fn difference(&self, update: Update) -> Difference {
+        let mut set = Vec::new();
         for ((kind, name), change) in update.changes {
-            if self.change(kind, &name, change) {
-                changed.push((kind, name));
+            let before = self.find(kind, &name);
+            match change {
+                Change::Set(bytes) if before.is_none_or(|before| before.bytes != bytes) => {
+                    set.push((kind, name, Some(Stored { version: Version::of(&bytes), bytes })));
+                }
+                Change::Remove if before.is_some() => set.push((kind, name, None)),
+                Change::Set(_) | Change::Remove | Change::Keep => {}
             }
+        }
+        Difference { set, complete: update.complete }
+    }
+
+    /// Applies a difference. Without one the generation stays.
+    pub(super) fn apply(&mut self, difference: Difference) -> Generation {
+        let mut news = difference.complete.iter().any(|kind| !self.complete.contains(kind));
+        self.complete.extend(difference.complete);
+        let mut changed = Vec::new();
+        for (kind, name, now) in difference.set {
+            let resources = self.resources.entry(kind).or_default();
+            match now {
+                Some(stored) => drop(resources.insert(name.clone(), stored)),
+                None => drop(resources.remove(&name)),
+            }
+            changed.push((kind, name));
         }
         news |= !changed.is_empty();
         if news {
@@ -54,19 +85,6 @@ impl Contents {
             self.history.push(self.generation, changed);
         }
         self.generation
-    }
-
-    fn change(&mut self, kind: ResourceType, name: &Name, change: Change) -> bool {
-        let resources = self.resources.entry(kind).or_default();
-        match change {
-            Change::Keep => false,
-            Change::Remove => resources.remove(name).is_some(),
-            Change::Set(bytes) if resources.get(name).is_some_and(|old| old.bytes == bytes) => false,
-            Change::Set(bytes) => {
-                resources.insert(name.clone(), Stored { version: Version::of(&bytes), bytes });
-                true
-            }
-        }
     }
 
     pub(super) fn generation(&self) -> Generation {
@@ -86,7 +104,14 @@ impl Contents {
         self.resources.get(&kind).into_iter().flat_map(BTreeMap::keys)
     }
 
-    /// What changed after a generation; `None` when that is no longer known.
+    /// The version of every resource.
+    pub(super) fn versions(&self) -> impl Iterator<Item = (ResourceType, &Name, Version)> {
+        self.resources.iter().flat_map(|(kind, resources)| {
+            resources.iter().map(|(name, stored)| (*kind, name, stored.version))
+        })
+    }
+
+    /// Changes after a generation; `None` when they are no longer known.
     pub(super) fn since(&self, cursor: Generation) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {
         self.history.since(cursor)
     }
@@ -95,6 +120,11 @@ impl Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn apply(contents: &mut Contents, update: Update) -> Generation {
+        let difference = contents.difference(update);
+        contents.apply(difference)
+    }
 
     fn setting(name: &str, bytes: &[u8]) -> Update {
         let mut update = Update::default();
@@ -105,9 +135,9 @@ mod tests {
     #[test]
     fn unchanged_bytes_are_no_news() {
         let mut contents = Contents::default();
-        let first = contents.apply(setting("a", b"1"));
-        assert_eq!(contents.apply(setting("a", b"1")), first);
-        let second = contents.apply(setting("a", b"2"));
+        let first = apply(&mut contents, setting("a", b"1"));
+        assert_eq!(apply(&mut contents, setting("a", b"1")), first);
+        let second = apply(&mut contents, setting("a", b"2"));
         assert!(second > first);
         assert_eq!(contents.since(first).map(Iterator::count), Some(1));
     }
@@ -117,6 +147,6 @@ mod tests {
         let mut contents = Contents::default();
         let mut update = Update::default();
         update.remove(ResourceType::Cluster, "a");
-        assert_eq!(contents.apply(update), Generation::default());
+        assert_eq!(apply(&mut contents, update), Generation::default());
     }
 }

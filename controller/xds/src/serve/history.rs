@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::contents::Generation;
 use crate::{Name, ResourceType};
 
-/// How many changes are remembered. A client that is further behind is compared with everything.
+/// Length of the history. A client that is further behind is compared with everything.
 const LONGEST: usize = 50_000;
 
 type Changes = Vec<(ResourceType, Name)>;
@@ -30,7 +30,7 @@ impl History {
         }
     }
 
-    /// What changed after a generation; `None` when that is no longer known.
+    /// Changes after a generation; `None` when they are no longer known.
     pub(super) fn since(&self, cursor: Generation) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {
         let first = self.entries.partition_point(|(generation, _)| *generation <= cursor);
         (cursor >= self.forgotten).then(|| self.entries.range(first..).flat_map(|(_, changes)| changes))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contents::Contents;
 use super::version::Version;
+use crate::probe::is_probe;
 use crate::{Name, ResourceType};
 
 /// Longest text of a client that is kept.
@@ -12,7 +13,7 @@ const LONGEST: usize = 2048;
 /// One resource that a client refused, and has not accepted since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it is.
+    /// Its type.
     pub kind: ResourceType,
     /// Its name.
     pub name: Name,
@@ -46,22 +47,29 @@ impl Refusals {
         self.0.insert((kind, name.clone()), refusal);
     }
 
-    /// Forgets versions that are not served any more.
-    pub(super) fn keep_current(&mut self, contents: &Contents) {
+    /// Forgets versions that are not served any more; whether there were some.
+    pub(super) fn keep_current(&mut self, contents: &Contents) -> bool {
+        let before = self.0.len();
         self.0.retain(|(kind, name), refusal| {
             contents.find(*kind, name).is_some_and(|stored| stored.version.to_string() == refusal.version)
         });
+        self.0.len() != before
     }
 
-    /// It was accepted.
-    pub(super) fn forget(&mut self, kind: ResourceType, name: &Name) {
-        if !self.0.is_empty() {
-            self.0.remove(&(kind, name.clone()));
-        }
+    /// It was accepted; whether it was refused before.
+    pub(super) fn forget(&mut self, kind: ResourceType, name: &Name) -> bool {
+        !self.0.is_empty() && self.0.remove(&(kind, name.clone())).is_some()
     }
 
-    pub(super) fn all(&self) -> Vec<Refusal> {
-        self.0.values().cloned().collect()
+    /// Reason of a refusal.
+    pub(super) fn message(&self, kind: ResourceType, name: &str) -> Option<&str> {
+        let refusal = self.0.get(&(kind, name.into()))?;
+        Some(&refusal.message)
+    }
+
+    /// Refusals of published resources, without those of probes.
+    pub(super) fn published(&self) -> Vec<Refusal> {
+        self.0.values().filter(|refusal| !is_probe(&refusal.name)).cloned().collect()
     }
 }
 

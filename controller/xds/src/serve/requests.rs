@@ -1,4 +1,4 @@
-//! What Envoys tell of the requests that they have served.
+//! Access logs of requests that Envoys have served (gRPC access log service).
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,21 +31,21 @@ pub struct Request {
     pub status: u16,
     /// All of it, from the first byte of the client to the last byte for the client.
     pub duration: Option<Duration>,
-    /// What connecting to the pod took: nothing, on a connection that was there before.
+    /// Time to connect to the upstream: zero on a reused connection.
     pub connecting: Option<Duration>,
     /// From the first byte to the pod to the first byte of the pod.
     pub to_header: Option<Duration>,
     /// From the first byte to the pod to the last byte of the pod.
     pub to_end: Option<Duration>,
-    /// What the client sent, in bytes, with its headers.
+    /// Bytes received from the client, with headers.
     pub received: u64,
-    /// What the client got, in bytes, with the headers.
+    /// Bytes sent to the client, with headers.
     pub sent: u64,
 }
 
 type Listener = dyn Fn(&[Request]) + Send + Sync;
 
-/// Who is told.
+/// Receiver of access logs.
 #[derive(Clone)]
 pub struct Requests(Arc<Listener>);
 
@@ -57,7 +57,7 @@ impl Requests {
 
     /// Adds the service to others.
     #[must_use]
-    pub fn beside(self, routes: Routes) -> Routes {
+    pub fn merge_into(self, routes: Routes) -> Routes {
         routes.add_service(AccessLogServiceServer::new(self))
     }
 }

@@ -1,6 +1,7 @@
 //! The gRPC service: one task for each stream.
 
 use std::future::pending;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -25,6 +26,7 @@ use super::refusal::shortened;
 use super::store::{OpenStream, Store};
 use super::subscription::{Sent, Verdict};
 use crate::ResourceType;
+use crate::probe::is_probe;
 
 /// Responses that wait for a slow client. There is one in flight for each type, so more never come.
 const WAITING: usize = 8;
@@ -64,7 +66,7 @@ impl<S: Fn(Session) + Send + Sync + 'static> AggregatedDiscoveryService for Serv
     ) -> Result<Response<Self::DeltaAggregatedResourcesStream>, Status> {
         let (responses, waiting) = mpsc::channel(WAITING);
         let generation = self.store.read(Contents::generation);
-        let (client, open) = (Client::new(generation), self.store.open(generation));
+        let (client, open) = (Client::new(generation, seed()), self.store.open(generation));
         let stream = Stream { store: self.store.clone(), client, open, responses };
         (self.spawn)(stream.run(requests.into_inner()).boxed());
         Ok(Response::new(ReceiverStream::new(waiting)))
@@ -105,11 +107,11 @@ impl Stream {
     async fn send_pending(&mut self) -> Result<(), Gone> {
         loop {
             let client = &mut self.client;
-            let (response, settled) = self.store.read(|contents| {
+            let (response, progress) = self.store.read(|contents| {
                 let response = client.next(contents, Instant::now());
-                (response, client.settled(contents))
+                (response, client.progress(contents))
             });
-            self.open.settle(settled);
+            self.open.advance(progress);
             let Some(response) = response else { return Ok(()) };
             self.send(response).await?;
         }
@@ -156,12 +158,14 @@ impl Stream {
             Verdict::None => {}
             Verdict::Accepted(sent) => {
                 counters.acks.fetch_add(1, Ordering::Relaxed);
-                let mut refusals = self.store.refused();
-                sent.iter().for_each(|(name, _)| refusals.forget(kind, name));
+                self.store.forget_refusals(kind, &sent);
             }
             Verdict::Refused(sent) => {
-                counters.nacks.fetch_add(1, Ordering::Relaxed);
                 let reason = request.error_detail.as_ref().map_or("", |status| status.message.as_str());
+                // A probe asks; only what is published is an error when it is refused.
+                if sent.iter().any(|(name, _)| !is_probe(name)) {
+                    counters.nacks.fetch_add(1, Ordering::Relaxed);
+                }
                 self.refused(kind, &sent, shortened(reason));
             }
         }
@@ -172,17 +176,24 @@ impl Stream {
         let node = self.client.node();
         match sent.as_slice() {
             [(name, version)] => {
-                warn!("{kind} {name}: envoy {node:?} refused it and keeps what it has: {reason}");
+                if !is_probe(name) {
+                    warn!("NACK from {node:?} for {kind} {name}, previous version kept: {reason}");
+                }
                 if let Some(version) = version {
-                    self.store.refused().add((kind, name), *version, node, reason);
+                    self.store.add_refusal((kind, name), *version, node, reason);
                 }
             }
             many => info!(
-                "envoy {node:?} refused one of {} of {kind}; sending them in parts: {reason}",
+                "NACK from {node:?} for one of {} of {kind}, sending them in parts: {reason}",
                 many.len()
             ),
         }
     }
+}
+
+/// Of all streams of all controllers.
+fn seed() -> u64 {
+    RandomState::new().hash_one(())
 }
 
 /// The client does not listen any more.

@@ -1,4 +1,4 @@
-//! What the publisher and every stream share.
+//! State that the publisher and every stream share.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,8 +8,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::contents::{Contents, Generation};
+use super::progress::{Progress, Streams};
 use super::refusal::{Refusal, Refusals};
-use crate::Update;
+use super::subscription::Sent;
+use super::version::Version;
+use crate::{Name, Probe, ResourceType, Update};
 
 /// The resources, for as many clients as come. Cheap to clone: a handle.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +22,8 @@ pub struct Store(Arc<Shared>);
 struct Shared {
     contents: RwLock<Contents>,
     news: watch::Sender<Generation>,
-    /// How far each stream is.
-    streams: watch::Sender<BTreeMap<u64, Generation>>,
+    /// Progress of each stream.
+    streams: watch::Sender<Streams>,
     refusals: Mutex<Refusals>,
     counters: Counters,
 }
@@ -46,6 +49,30 @@ pub struct Stats {
     pub nacks: u64,
 }
 
+/// Resources to serve, and the progress of clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The latest publication.
+    pub generation: u64,
+    /// For each open stream, the latest publication of which its client has answered everything.
+    pub answered: Vec<u64>,
+    /// The version of every resource, by type and name, as clients report it in `version_info`.
+    pub versions: BTreeMap<ResourceType, BTreeMap<Name, String>>,
+}
+
+/// Tells what is refused now from what was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revision(u64);
+
+/// Answers of data planes.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// Of this moment.
+    pub revision: Revision,
+    /// NACKs; empty: all was accepted.
+    pub refusals: Vec<Refusal>,
+}
+
 impl Store {
     /// Empty, and silent until something was applied that is complete.
     #[must_use]
@@ -53,49 +80,118 @@ impl Store {
         Store::default()
     }
 
-    /// Publishes an update. When it changes nothing, nobody hears of it.
+    /// Publishes an update. When it changes nothing, nobody hears of it. There is one publisher.
     pub fn apply(&self, update: Update) -> Generation {
+        // Comparing and hashing takes a while where there is much; streams go on meanwhile.
+        let difference = self.read(|contents| contents.difference(update));
         // Nothing in `Contents::apply` panics, so a poisoned lock guards whole contents.
         let mut contents = self.0.contents.write().unwrap_or_else(PoisonError::into_inner);
-        let generation = contents.apply(update);
-        self.refused().keep_current(&contents);
+        let generation = contents.apply(difference);
+        let cured = self.refused().keep_current(&contents);
         drop(contents);
+        if cured {
+            self.note_refusals();
+        }
         self.0.news.send_if_modified(|news| generation > std::mem::replace(news, generation.max(*news)));
         generation
     }
 
     /// Waits until every stream that is open has answered everything up to a generation, be it with a refusal.
     /// `false` when that took longer than `timeout`. Without streams there is nothing to wait for.
-    pub async fn acked(&self, generation: Generation, timeout: Duration) -> bool {
+    pub async fn answered(&self, generation: Generation, timeout: Duration) -> bool {
         let mut streams = self.0.streams.subscribe();
-        let all = streams.wait_for(|streams| streams.values().all(|settled| *settled >= generation));
+        let all = streams.wait_for(|streams| streams.are_settled(generation));
         matches!(tokio::time::timeout(timeout, all).await, Ok(Ok(_)))
     }
 
-    /// What clients refused and have not accepted since.
-    #[must_use]
-    pub fn refusals(&self) -> Vec<Refusal> {
-        self.refused().all()
+    /// Waits until some data plane is there and all have answered everything up to a generation, and what they refuse is not
+    /// what it was at a revision.
+    pub async fn decided(&self, generation: Generation, seen: Option<Revision>) -> Decided {
+        let mut streams = self.0.streams.subscribe();
+        let is_news =
+            |streams: &Streams| streams.have_decided(generation) && seen != Some(Revision(streams.revision));
+        let revision = streams.wait_for(is_news).await.map(|streams| Revision(streams.revision)).ok();
+        match revision {
+            Some(revision) => Decided { revision, refusals: self.refusals() },
+            // We hold the sender.
+            None => std::future::pending().await,
+        }
     }
 
-    /// What happened so far.
+    /// Has all data planes try what serves nobody. `None`: not all have answered in time, or there is none.
+    pub async fn probe(&self, probe: Probe, timeout: Duration) -> Option<Result<(), String>> {
+        let Probe { update, kind, name } = probe;
+        self.apply(update);
+        let version = self.read(|contents| Some(contents.find(kind, name)?.version))?;
+        let mut streams = self.0.streams.subscribe();
+        let answered = streams.wait_for(|streams| streams.verdict(version).is_some());
+        let verdict = tokio::time::timeout(timeout, answered).await.ok()?.ok()?.verdict(version)?;
+        let reason = || self.refused().message(kind, name).unwrap_or("no reason given").to_owned();
+        Some(if verdict { Ok(()) } else { Err(reason()) })
+    }
+
+    /// Resources that clients refused and have not accepted since.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<Refusal> {
+        self.refused().published()
+    }
+
+    /// Counters so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counters = &self.0.counters;
         Stats {
-            streams: self.0.streams.borrow().len() as u64,
+            streams: self.0.streams.borrow().progress.len() as u64,
             pushes: read(&counters.pushes),
             acks: read(&counters.acks),
             nacks: read(&counters.nacks),
         }
     }
 
+    /// Published and answered generations, at one moment.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.read(|contents| {
+            let mut versions = BTreeMap::<_, BTreeMap<_, _>>::new();
+            for (kind, name, version) in contents.versions() {
+                versions.entry(kind).or_default().insert(name.clone(), version.to_string());
+            }
+            let answered =
+                self.0.streams.borrow().progress.values().map(|progress| progress.settled.number()).collect();
+            Status { generation: contents.generation().number(), answered, versions }
+        })
+    }
+
     pub(super) fn read<T>(&self, read: impl FnOnce(&Contents) -> T) -> T {
         read(&self.0.contents.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn refused(&self) -> MutexGuard<'_, Refusals> {
+    pub(super) fn add_refusal(
+        &self,
+        resource: (ResourceType, &Name),
+        version: Version,
+        node: &str,
+        reason: &str,
+    ) {
+        self.refused().add(resource, version, node, reason);
+        self.note_refusals();
+    }
+
+    pub(super) fn forget_refusals(&self, kind: ResourceType, accepted: &Sent) {
+        let mut refusals = self.refused();
+        let cured = accepted.iter().fold(false, |cured, (name, _)| refusals.forget(kind, name) || cured);
+        drop(refusals);
+        if cured {
+            self.note_refusals();
+        }
+    }
+
+    fn note_refusals(&self) {
+        self.0.streams.send_modify(|streams| streams.revision += 1);
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Refusals> {
         self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,13 +207,13 @@ impl Store {
     pub(super) fn open(&self, settled: Generation) -> OpenStream {
         let id = self.0.counters.streams.fetch_add(1, Ordering::Relaxed);
         self.0.streams.send_modify(|streams| {
-            streams.insert(id, settled);
+            streams.progress.insert(id, Progress { settled, ..Progress::default() });
         });
         OpenStream { store: self.clone(), id }
     }
 }
 
-/// A stream that [`Store::acked`] waits for, until it is dropped.
+/// A stream that [`Store::answered`] waits for, until it is dropped.
 #[derive(Debug)]
 pub(super) struct OpenStream {
     store: Store,
@@ -125,15 +221,16 @@ pub(super) struct OpenStream {
 }
 
 impl OpenStream {
-    pub(super) fn settle(&self, settled: Generation) {
-        self.store.0.streams.send_if_modified(|streams| streams.insert(self.id, settled) != Some(settled));
+    pub(super) fn advance(&self, progress: Progress) {
+        let streams = &self.store.0.streams;
+        streams.send_if_modified(|streams| streams.progress.insert(self.id, progress) != Some(progress));
     }
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
         self.store.0.streams.send_modify(|streams| {
-            streams.remove(&self.id);
+            streams.progress.remove(&self.id);
         });
     }
 }

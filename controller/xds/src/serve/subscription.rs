@@ -1,4 +1,4 @@
-//! What one client wants and has of one type: the delta protocol.
+//! Subscription of one client to one type: the delta protocol.
 //!
 //! Pure: requests in, responses out. There is one response in flight; what changes meanwhile waits in `dirty`, where
 //! many changes of one resource are one. A response that is refused is sent again in halves, so that one bad resource
@@ -13,6 +13,8 @@ use envoy_types::pb::envoy::service::discovery::v3::{
 use envoy_types::pb::google::protobuf::Any;
 
 use super::contents::{Contents, Generation, Stored};
+use super::mark::mark;
+use super::progress::Probed;
 use super::version::Version;
 use crate::{Name, ResourceType};
 
@@ -35,7 +37,7 @@ impl fmt::Display for TooManyNames {
 /// Names and the versions that were sent; `None` is a removal.
 pub(super) type Sent = Vec<(Name, Option<Version>)>;
 
-/// What a request says about the response in flight.
+/// ACK or NACK of the response in flight.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Nothing: it only changes the subscription, or it is about a response long settled.
@@ -44,7 +46,7 @@ pub(super) enum Verdict {
     Refused(Sent),
 }
 
-/// Which of the pending changes.
+/// Selection of the pending changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Sets,
@@ -72,15 +74,15 @@ pub(super) struct Subscription {
     kind: ResourceType,
     wildcard: bool,
     names: BTreeSet<Name>,
-    /// What the client has; `None` is a version that is not ours.
+    /// Versions that the client has; `None` is a version that is not ours.
     known: BTreeMap<Name, Option<Version>>,
-    /// What may differ from what the client has.
+    /// Names of resources that may differ from what the client has.
     dirty: BTreeSet<Name>,
-    /// What the client waits for, whatever it has.
+    /// Names that the client waits for, whatever it has.
     forced: BTreeSet<Name>,
     /// Parts of a refused response, each to be sent alone.
     suspects: Vec<BTreeSet<Name>>,
-    /// What was refused alone.
+    /// Versions with a NACK of their own.
     refused: BTreeMap<Name, Option<Version>>,
     in_flight: Option<InFlight>,
     answered: Generation,
@@ -120,7 +122,7 @@ impl Subscription {
         Ok(subscription)
     }
 
-    /// What the client kept from a stream before this one.
+    /// Versions that the client kept from a stream before this one.
     fn resume(&mut self, versions: &HashMap<String, String>) {
         self.greeting = self.wildcard && versions.is_empty();
         for (name, version) in versions {
@@ -249,12 +251,20 @@ impl Subscription {
         }
     }
 
-    /// Whether a response is waited for.
+    /// ACK or NACK of the current version of a resource; `None`: no answer yet.
+    pub(super) fn verdict_on(&self, name: &str, contents: &Contents) -> Option<Probed> {
+        let version = contents.find(self.kind, name)?.version;
+        let is = |versions: &BTreeMap<Name, Option<Version>>| versions.get(name) == Some(&Some(version));
+        let is_accepted = !is(&self.refused);
+        (is(&self.refused) || is(&self.known)).then_some(Probed { version, is_accepted })
+    }
+
+    /// True if a response is in flight.
     pub(super) fn is_in_flight(&self) -> bool {
         self.in_flight.is_some()
     }
 
-    /// Whether there is something to send, now or as soon as the type is complete.
+    /// True if there is something to send, now or as soon as the type is complete.
     pub(super) fn is_pending(&self, part: Part, contents: &Contents) -> bool {
         if !contents.is_complete(self.kind) {
             return true;
@@ -302,6 +312,7 @@ impl Subscription {
         self.greeting = false;
         response.nonce = nonce();
         let covers = (self.dirty.is_empty() && self.suspects.is_empty()).then(|| contents.generation());
+        mark(self.kind, &mut response);
         self.in_flight = Some(InFlight { nonce: response.nonce.clone(), sent, covers });
         Some(response)
     }

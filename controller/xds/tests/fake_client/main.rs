@@ -13,7 +13,7 @@ fn store() -> Store {
     let store = Store::new();
     let (none, settings) =
         (Config::default(), Settings::new(FilterCode::File("/filter.wasm".into()), Vec::new()));
-    store.apply(Update::arrivals(&none, &none));
+    store.apply(Update::additions(&none, &none));
     store.apply(Update::routing(&none, &settings));
     store.apply(client::remove(ResourceType::Route, &["http"]));
     store.apply(client::remove(ResourceType::Extension, &["sluice"]));

@@ -64,7 +64,7 @@ async fn a_client_that_never_asks_for_endpoints_gets_its_routes_all_the_same() {
     assert_eq!(client.accept().await, "cluster +a");
     assert_eq!(client.accept().await, "listener +http");
     assert_eq!(client.accept().await, "route +http");
-    assert!(store.acked(generation, Duration::from_secs(5)).await);
+    assert!(store.answered(generation, Duration::from_secs(5)).await);
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ async fn a_refused_response_is_sent_again_in_halves_until_the_bad_one_is_alone()
     assert!(responses <= 7, "{responses}");
     accepted.sort();
     assert_eq!(accepted, ["a", "b", "c", "d"]);
-    assert!(store.acked(generation, Duration::ZERO).await, "a refusal is an answer");
+    assert!(store.answered(generation, Duration::ZERO).await, "a refusal is an answer");
     let refusals = store.refusals();
     let refusal = &refusals[0];
     assert_eq!(

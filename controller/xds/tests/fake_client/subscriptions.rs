@@ -1,4 +1,4 @@
-//! What a client asks for is what it gets, once.
+//! Subscriptions: a client gets what it asks for, once.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -207,7 +207,10 @@ async fn strange_answers_are_ignored() {
 async fn several_clients_are_served_and_waited_for() {
     let store = store();
     let channel = connect(&store).await;
-    assert!(store.acked(store.apply(set(Cluster, "1", &["a"])), Duration::ZERO).await, "nobody to wait for");
+    assert!(
+        store.answered(store.apply(set(Cluster, "1", &["a"])), Duration::ZERO).await,
+        "nobody to wait for"
+    );
     let mut clients = [FakeClient::open(&channel).await, FakeClient::open(&channel).await];
     for client in &mut clients {
         client.subscribe(Cluster, &[]).await;
@@ -217,13 +220,13 @@ async fn several_clients_are_served_and_waited_for() {
     let [first, second] = &mut clients;
     first.accept().await;
     let late = second.receive().await;
-    assert!(!store.acked(generation, Duration::from_millis(50)).await);
+    assert!(!store.answered(generation, Duration::from_millis(50)).await);
     second.nack(&late, "no").await;
-    assert!(store.acked(generation, Duration::from_secs(5)).await);
+    assert!(store.answered(generation, Duration::from_secs(5)).await);
     assert_eq!(store.stats().streams, 2);
     let generation = store.apply(set(Cluster, "3", &["a"]));
     first.accept().await;
     drop(clients);
-    assert!(store.acked(generation, Duration::from_secs(5)).await, "nobody waits for who is gone");
+    assert!(store.answered(generation, Duration::from_secs(5)).await, "nobody waits for who is gone");
     assert_eq!(store.stats().streams, 0);
 }

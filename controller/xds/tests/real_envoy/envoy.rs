@@ -25,6 +25,7 @@ impl Envoy {
             node_id: "real".to_owned(),
             admin_socket: folder.path().join("admin.sock"),
             controller: ControllerAddress::Unix(controller.to_owned()),
+            max_connections: None,
         };
         let config = folder.path().join("bootstrap.json");
         std::fs::write(&config, bootstrap(&settings).to_string()).unwrap();

@@ -55,9 +55,9 @@ fn site(pods: &[&Pod]) -> Config {
 
 /// As the publisher does, but all at once.
 fn publish(server: &Server, before: &Config, now: &Config, settings: &Settings) -> sluice_xds::Generation {
-    server.store.apply(Update::arrivals(before, now));
+    server.store.apply(Update::additions(before, now));
     server.store.apply(Update::routing(now, settings));
-    server.store.apply(Update::farewells(before, now))
+    server.store.apply(Update::removals(before, now))
 }
 
 /// As a new policy of every backend would.
@@ -159,7 +159,7 @@ async fn endpoints_change(server: &Server, envoy: &Envoy, pods: &[Pod; 2], now: 
     let mut update = Update::default();
     update.endpoints(&id("shop"), &changed.backends[&id("shop")]);
     let generation = server.store.apply(update);
-    assert!(server.store.acked(generation, Duration::from_secs(5)).await);
+    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
     assert!(lists(envoy, &format!("default/shop/80::{}::", pods[1].address)).await);
     assert!(!lists(envoy, &format!("default/shop/80::{}::", pods[0].address)).await);
     until("the other pod", async || envoy.get("shop.test", "/api").await.body.starts_with("two")).await;
@@ -171,22 +171,22 @@ async fn a_bad_resource_keeps_no_other_back(server: &Server, envoy: &Envoy) {
     for service in ["good", "fine"] {
         backend(&mut config, service, &[]);
     }
-    let mut update = Update::arrivals(&Config::default(), &config);
+    let mut update = Update::additions(&Config::default(), &config);
     let mut bad = render::cluster(&id("bad"), &config.backends[&id("good")]);
     bad.connect_timeout = Some(Span { seconds: -1, nanos: 0 });
     update.set(ResourceType::Cluster, "default/bad/80", bad.encode_to_vec());
     let generation = server.store.apply(update);
-    assert!(server.store.acked(generation, Duration::from_secs(5)).await);
+    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
     let refused: Vec<_> =
         server.store.refusals().into_iter().map(|refusal| refusal.name.to_string()).collect();
     assert_eq!(refused, ["default/bad/80"]);
     for service in ["good", "fine"] {
         assert!(lists(envoy, &format!("default/{service}/80::")).await, "{service}");
     }
-    let mut farewell = Update::farewells(&config, &Config::default());
-    farewell.remove(ResourceType::Cluster, "default/bad/80");
-    let generation = server.store.apply(farewell);
-    assert!(server.store.acked(generation, Duration::from_secs(5)).await);
+    let mut removals = Update::removals(&config, &Config::default());
+    removals.remove(ResourceType::Cluster, "default/bad/80");
+    let generation = server.store.apply(removals);
+    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
     assert!(server.store.refusals().is_empty());
     assert!(!lists(envoy, "default/good/80::").await);
 }
@@ -218,10 +218,10 @@ async fn a_cluster_arrives_with_its_route(
 }
 
 async fn a_changed_cluster_gets_its_endpoints_again(server: &Server, envoy: &Envoy, now: &Config) {
-    let mut update = Update::arrivals(&Config::default(), now);
+    let mut update = Update::additions(&Config::default(), now);
     change_every_cluster(&mut update, now);
     let generation = server.store.apply(update);
-    assert!(server.store.acked(generation, Duration::from_secs(5)).await);
+    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
     until("warm clusters", async || {
         envoy.admin("/stats?filter=cluster_manager.warming_clusters").await.body.ends_with(": 0\n")
     })
@@ -236,7 +236,7 @@ async fn a_cluster_leaves(server: &Server, envoy: &Envoy, before: &Config, setti
     now.backends.remove(&id("late-0"));
     now.servers.remove(&ServerName::parse("late-0.test").unwrap());
     let generation = publish(server, before, &now, settings);
-    assert!(server.store.acked(generation, Duration::from_secs(5)).await);
+    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
     assert!(!lists(envoy, "default/late-0/80::").await);
     assert_eq!(envoy.get("late-0.test", "/").await.status, 404);
     now
@@ -261,12 +261,12 @@ async fn the_server_restarts(
     later.backends.remove(&id("late-1"));
     later.servers.remove(&ServerName::parse("late-1.test").unwrap());
     backend(&mut later, "late-3", &[&pods[1]]);
-    let mut update = Update::arrivals(&Config::default(), &later);
+    let mut update = Update::additions(&Config::default(), &later);
     change_every_cluster(&mut update, &later);
     server.store.apply(update);
     server.store.apply(Update::routing(&later, settings));
-    let generation = server.store.apply(Update::farewells(&Config::default(), &later));
-    assert!(server.store.acked(generation, Duration::from_secs(5)).await);
+    let generation = server.store.apply(Update::removals(&Config::default(), &later));
+    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
     until("the other pod", async || envoy.get("late-3.test", "/").await.body.starts_with("two")).await;
     until("the removal", async || !lists(envoy, "default/late-1/80::").await).await;
     assert!(server.store.stats().pushes <= 6, "{:?}", server.store.stats());

@@ -1,4 +1,4 @@
-//! What there is to know about a request, in Envoy's words.
+//! Properties of a request, in Envoy's words.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,12 @@ fn operator(fact: &Fact) -> String {
         Fact::Milliseconds => "%DURATION%",
         Fact::RequestId => "%REQ(X-REQUEST-ID)%",
         // Translation says that there is no such thing here.
-        Fact::User | Fact::Layer | Fact::SessionStatus | Fact::PodStatus | Fact::PodBytes => "-",
+        Fact::User
+        | Fact::Layer
+        | Fact::SessionStatus
+        | Fact::PodStatus
+        | Fact::PodBytes
+        | Fact::Cookie(_) => "-",
         Fact::Backend => "%UPSTREAM_CLUSTER_RAW%",
         Fact::PodAddress => "%UPSTREAM_HOST%",
         Fact::PodMilliseconds => "%COMMON_DURATION(US_TX_BEG:US_RX_END:ms)%",
@@ -65,7 +70,6 @@ fn operator(fact: &Fact) -> String {
         Fact::Machine => "%HOSTNAME%",
         Fact::RequestHeader(name) => return format!("%REQ({name})%"),
         Fact::AnswerHeader(name) => return format!("%RESP({name})%"),
-        Fact::Cookie(name) => return format!("%COOKIE({name})%"),
         Fact::Argument(name) => return format!("%QUERY_PARAM({name})%"),
     };
     operator.to_owned()

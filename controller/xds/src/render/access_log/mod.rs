@@ -23,7 +23,7 @@ use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::c
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use sluice_ir::{Lines, LogFormat};
 
-use super::wire::any;
+use super::proto::any;
 use crate::Settings;
 
 /// Of a request: name and format.

@@ -8,12 +8,13 @@ use envoy_types::pb::envoy::config::rbac::v3::{
 use envoy_types::pb::envoy::config::route::v3::HeaderMatcher;
 use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
 use sluice_ir::{Access, Blocked, Cidr, TextMatch};
+use sluice_pattern::Subject;
 
 use crate::render::forwarded::range;
+use crate::render::proto::extension;
 use crate::render::route::matching::{is_in_any_case, matches};
-use crate::render::wire::extension;
 
-/// What is denied comes first.
+/// Denied addresses come first.
 pub(super) fn filters(access: &Access) -> Vec<TypedExtensionConfig> {
     let deny = (!access.deny.is_empty()).then(|| filter("deny", Action::Deny, &access.deny));
     let allow = (!access.allow.is_empty()).then(|| filter("allow", Action::Allow, &access.allow));
@@ -33,10 +34,11 @@ pub(in crate::render) fn blocked(blocked: &Blocked) -> Option<Rbac> {
 }
 
 fn by_text(name: &str, text: &TextMatch) -> HeaderMatcher {
+    let found = |pattern, subject| matches(name, &sluice_pattern::re2(pattern, subject, false));
     match text {
         TextMatch::Whole(text) => is_in_any_case(name, text),
-        TextMatch::Found(pattern) => matches(name, &format!("(?s:.*)(?:{pattern})(?s:.*)")),
-        TextMatch::FoundInAnyCase(pattern) => matches(name, &format!("(?s:.*)(?i:{pattern})(?s:.*)")),
+        TextMatch::Found(pattern) => found(pattern, Subject::Text),
+        TextMatch::FoundInAnyCase(pattern) => found(pattern, Subject::TextInAnyCase),
     }
 }
 

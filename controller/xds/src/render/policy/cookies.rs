@@ -1,4 +1,4 @@
-//! Cookies of a service that decides: the client gets them if the pod is content.
+//! Cookies of an external authentication service: the client gets them if the pod is content.
 //!
 //! Who decides adds them to the answer under names of ours, one each; here they get their own name back, or are dropped.
 
@@ -7,7 +7,7 @@ use envoy_types::pb::envoy::config::core::v3::{HeaderValueOption, TypedExtension
 use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
 
 use crate::render::header::{append, remove_prefix, set};
-use crate::render::wire::extension;
+use crate::render::proto::extension;
 use crate::settings::{COOKIE_HEADER, MOST_COOKIES};
 
 /// nginx's `add_header` without `always`.

@@ -1,6 +1,6 @@
 //! Answers that clients do not get: what a pod says is thrown away, and the request goes on to an error service.
 //!
-//! Envoy takes the request as a new one, as a `GET` of `/` at [`HOST`], and its headers as the first pod saw them. What
+//! Envoy takes the request as a new one, as a `GET` of `/` at [`ERROR_HOST`], and its headers as the first pod saw them. What
 //! has to be known of the request as it came is kept in metadata.
 
 use std::collections::BTreeSet;
@@ -18,29 +18,35 @@ use envoy_types::pb::envoy::r#type::matcher::v3::HttpResponseStatusCodeMatchInpu
 use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
-    MatchType, SinglePredicate,
+    MatchType, PredicateList, SinglePredicate,
 };
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::{FieldMatcher, Predicate};
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherType, OnMatch};
-use envoy_types::pb::xds::r#type::matcher::v3::regex_matcher::{EngineType, GoogleRe2};
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
-use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, RegexMatcher, StringMatcher};
+use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, StringMatcher};
 use prost::{Message, Name};
-use sluice_ir::{BackendId, ErrorPages, LocationId, Place};
+use sluice_ir::{BackendId, ErrorPages, HeaderName, LocationId, Place};
 
 use crate::render::header::{literal, set};
-use crate::render::wire::{any, extension, number};
-use crate::settings::{ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY, OTHER_HOSTS, SCOPE_HEADER};
+use crate::render::proto::{any, extension, number};
+use crate::settings::{
+    ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY, OTHER_HOSTS, PATH_HEADER, SCOPE_HEADER,
+};
 
 /// Of the request as it came.
 const URI: &str = "uri";
 const ASKED: &str = "asked";
 
-pub(super) fn filters(location: &LocationId, pages: &ErrorPages) -> Vec<TypedExtensionConfig> {
+/// `auth_headers`: what clients must not say to the error service, either.
+pub(super) fn filters(
+    location: &LocationId,
+    pages: &ErrorPages,
+    auth_headers: &[HeaderName],
+) -> Vec<TypedExtensionConfig> {
     match &pages.backend {
         Some(service) => {
-            let policy = policy(service, &pages.place);
+            let policy = policy(service, &pages.place, auth_headers);
             vec![extension("asked", kept(location)), extension("errors", replaced(&pages.statuses, policy))]
         }
         None => {
@@ -62,34 +68,41 @@ fn kept(location: &LocationId) -> HeaderToMetadata {
         ..Rule::default()
     };
     let always = rule(":method", LOCATION_KEY, location.as_str());
-    let request_rules = vec![rule(":path", URI, ""), rule(":authority", ASKED, ""), always];
+    // Of a path that was decoded: as it was sent.
+    let sent = rule(PATH_HEADER, URI, "");
+    let request_rules = vec![rule(":path", URI, ""), sent, rule(":authority", ASKED, ""), always];
     HeaderToMetadata { request_rules, ..HeaderToMetadata::default() }
 }
 
 fn replaced<M: Message + Name>(statuses: &BTreeSet<u16>, policy: M) -> CustomResponse {
-    let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
-    let pattern = StringMatcher {
-        match_pattern: Some(MatchPattern::SafeRegex(RegexMatcher {
-            regex: statuses.join("|"),
-            engine_type: Some(EngineType::GoogleRe2(GoogleRe2 {})),
-        })),
-        ..StringMatcher::default()
-    };
-    let status = xds_extension("status", HttpResponseStatusCodeMatchInput {});
-    let predicate = SinglePredicate { input: Some(status), matcher: Some(Matched::ValueMatch(pattern)) };
     let then =
         OnMatch { on_match: Some(Then::Action(xds_extension("replaced", policy))), ..OnMatch::default() };
-    let only = FieldMatcher {
-        predicate: Some(Predicate { match_type: Some(MatchType::SinglePredicate(predicate)) }),
-        on_match: Some(then),
-    };
+    let only = FieldMatcher { predicate: one_of(statuses), on_match: Some(then) };
     let list = MatcherType::MatcherList(MatcherList { matchers: vec![only] });
     CustomResponse {
         custom_response_matcher: Some(Matcher { matcher_type: Some(list), ..Matcher::default() }),
     }
 }
 
-fn policy(service: &BackendId, place: &Place) -> RedirectPolicy {
+/// Compared one by one: a pattern of many would be larger than Envoy takes.
+fn one_of(statuses: &BTreeSet<u16>) -> Option<Predicate> {
+    let mut all: Vec<_> = statuses.iter().copied().map(is_status).collect();
+    // Envoy wants two alternatives at least.
+    if all.len() < 2 {
+        return all.pop();
+    }
+    Some(Predicate { match_type: Some(MatchType::OrMatcher(PredicateList { predicate: all })) })
+}
+
+fn is_status(status: u16) -> Predicate {
+    let pattern = MatchPattern::Exact(status.to_string());
+    let pattern = StringMatcher { match_pattern: Some(pattern), ..StringMatcher::default() };
+    let input = xds_extension("status", HttpResponseStatusCodeMatchInput {});
+    let single = SinglePredicate { input: Some(input), matcher: Some(Matched::ValueMatch(pattern)) };
+    Predicate { match_type: Some(MatchType::SinglePredicate(single)) }
+}
+
+fn policy(service: &BackendId, place: &Place, auth_headers: &[HeaderName]) -> RedirectPolicy {
     let root = RedirectAction {
         host_redirect: ERROR_HOST.to_owned(),
         strip_query: true,
@@ -97,7 +110,10 @@ fn policy(service: &BackendId, place: &Place) -> RedirectPolicy {
         ..RedirectAction::default()
     };
     RedirectPolicy {
-        request_headers_to_add: told(service, place),
+        request_headers_to_add: told(service, place)
+            .into_iter()
+            .chain(auth_headers.iter().map(|name| blank(name.as_str())))
+            .collect(),
         redirect_action_specifier: Some(RedirectActionSpecifier::RedirectAction(root)),
         ..RedirectPolicy::default()
     }
@@ -118,6 +134,11 @@ fn told(service: &BackendId, place: &Place) -> Vec<HeaderValueOption> {
         set("x-service-name", &literal(&place.service)),
         set("x-service-port", &literal(&place.port)),
     ]
+}
+
+/// There is no way to take a header away here.
+fn blank(header: &str) -> HeaderValueOption {
+    HeaderValueOption { keep_empty_value: true, ..set(header, "") }
 }
 
 /// The same as [`extension`] under another name.

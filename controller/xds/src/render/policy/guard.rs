@@ -1,4 +1,4 @@
-//! Who may come in, by what they know: the controller is asked, for each request.
+//! External authorization: the controller is asked for each request.
 
 use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
 use envoy_types::pb::envoy::config::core::v3::{ApiVersion, GrpcService, HeaderValue, TypedExtensionConfig};
@@ -6,7 +6,7 @@ use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ExtAuthz;
 use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ext_authz::Services;
 use envoy_types::pb::envoy::r#type::v3::HttpStatus;
 
-use crate::render::wire::{extension, seconds};
+use crate::render::proto::{extension, seconds};
 use crate::settings::{AUTH_CLUSTER, CLIENT_METADATA, LOCATION_METADATA};
 
 /// Longer than a service of somebody else is waited for.

@@ -24,7 +24,7 @@ use envoy_types::pb::xds::core::v3::CidrRange;
 use sluice_ir::{Cidr, Limits, Rate};
 
 use crate::render::forwarded::range;
-use crate::render::wire::{extension, number, seconds};
+use crate::render::proto::{extension, number, seconds};
 
 /// Clients whose requests are counted at a time; beyond that the ones that were not seen for longest are forgotten.
 const CLIENTS: u32 = 10_000;

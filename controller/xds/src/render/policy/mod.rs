@@ -1,14 +1,15 @@
-//! What a location asks of a request before it goes anywhere: one small filter for each, in a chain of its own.
+//! Policies of a location, before a request is proxied: one small filter for each, in a chain of its own.
 //!
 //! Envoy's `filter_chain` filter holds the chain of the route, so a location that asks for nothing costs nothing, and a
 //! new kind of policy does not change the listener. The order is nginx's: limits, addresses, passwords.
 
 pub(super) mod access;
+mod composite;
 mod cookies;
 mod errors;
 mod guard;
-mod late;
 mod limits;
+mod upgrades;
 
 use std::collections::HashMap;
 
@@ -20,48 +21,59 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
 use envoy_types::pb::google::protobuf::{Any, UInt64Value};
 use sluice_ir::{Guard, Location, Policy};
 
-use super::wire::{any, extension};
-pub(super) use late::{late, late_per_route};
+use super::proto::{any, extension};
+use composite::unless_handshake;
+pub(super) use composite::{composite, composite_chain, composite_for_upgrades, composite_per_route};
 
 /// The filter with the policies of a route.
 pub(super) const POLICY: &str = "sluice.policy";
+/// The same policies, for a request whose route is found late. Where hosts have scopes, [`POLICY`] is so for all.
+pub(super) const COMPOSITE: &str = "sluice.policy.late";
 /// In its chain: what limits bodies. A route's own takes the place of the listener's.
 const LIMIT: &str = "limit";
 
 /// For the listener: what holds where no route says something.
 pub(super) fn usual(largest_body: Option<u64>) -> FilterChainConfig {
-    chain(vec![limit(largest_body)])
+    chain(limit(largest_body))
 }
 
-/// For WebSockets: what a client says on one is no body, so its length is not limited.
-pub(super) fn without_limit() -> FilterChainConfig {
-    FilterChainConfig::default()
+/// The same for requests that ask for another protocol.
+pub(super) fn of_upgrades(largest_body: Option<u64>) -> FilterChainConfig {
+    chain(extension(LIMIT, unless_handshake(limit(largest_body))))
 }
 
-fn chain(filters: Vec<TypedExtensionConfig>) -> FilterChainConfig {
-    FilterChainConfig { default_filter_chain: Some(FilterChain { filters }) }
+fn chain(filter: TypedExtensionConfig) -> FilterChainConfig {
+    FilterChainConfig { default_filter_chain: Some(FilterChain { filters: vec![filter] }) }
 }
 
-/// Whether a location has a limit of its own, which WebSockets must be spared.
+/// For a route whose request goes on to another: that one's limit holds.
+pub(super) fn without_limit() -> Option<Any> {
+    let filters = vec![limit(None)];
+    any(FilterChainConfigPerRoute { filter_chain: Some(FilterChain { filters }) })
+}
+
+/// True if a location has a body limit of its own, which the handshakes of WebSockets must be spared.
 pub(super) fn has_own_limit(policy: &Policy, usual_body: Option<u64>) -> bool {
     policy.largest_body != usual_body && policy.largest_body.is_some()
 }
 
-/// What a route says, beside what holds for all.
+/// What a route says, beside what holds for all. A filter takes the place of the one of the listener that has its name.
 pub(super) fn per_route(
     location: &Location,
     usual_body: Option<u64>,
-    is_websocket: bool,
+    is_handshake: bool,
 ) -> HashMap<String, Any> {
     let policy = &location.policy;
     // First, so that what the others answer is an error, too.
-    let pages = location.error_pages.as_ref().filter(|_| !is_websocket);
-    let mut filters: Vec<_> =
-        pages.into_iter().flat_map(|pages| errors::filters(&location.id, pages)).collect();
-    if policy.largest_body != usual_body && !is_websocket {
+    let pages = location.error_pages.as_ref();
+    let mut filters: Vec<_> = pages
+        .into_iter()
+        .flat_map(|pages| errors::filters(&location.id, pages, &policy.auth_headers))
+        .collect();
+    if policy.largest_body != usual_body && !is_handshake {
         filters.push(limit(policy.largest_body));
     }
-    filters.extend(policy.rate.filter(|_| !is_websocket).map(limits::rate));
+    filters.extend(policy.rate.map(limits::rate));
     filters.extend(policy.limits.as_ref().filter(|limits| limits.has_rates()).map(limits::limits));
     filters.extend(guards(policy));
     if filters.is_empty() {
@@ -92,14 +104,51 @@ fn limit(largest: Option<u64>) -> TypedExtensionConfig {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
     use std::sync::Arc;
 
-    use sluice_ir::{Action, PathMatch, ServerName};
+    use prost::Message;
+    use sluice_ir::{Access, Action, Cidr, ErrorPages, Limits, PathMatch, Place, Rate, ServerName};
 
     use super::*;
 
     fn location(policy: Policy) -> Location {
         Location::new(&ServerName::CatchAll, PathMatch::Prefix("/".into()), Action::Denied, Arc::new(policy))
+    }
+
+    /// Everything that a location can ask for.
+    fn all() -> Location {
+        let limits =
+            Limits { per_second: Some(Rate { requests: NonZeroU32::MIN, burst: 1 }), ..Limits::default() };
+        let network = Cidr::new("10.0.0.0".parse().unwrap(), 8).unwrap();
+        let policy = Policy {
+            largest_body: Some(8 << 20),
+            rate: Some(NonZeroU32::MIN),
+            limits: Some(limits),
+            access: Access { allow: vec![network], deny: vec![network] },
+            guard: Some(Guard::default()),
+            ..Policy::default()
+        };
+        let pages = ErrorPages { statuses: [503].into(), backend: None, place: Place::default() };
+        Location { error_pages: Some(pages), ..location(policy) }
+    }
+
+    fn names(location: &Location, is_handshake: bool) -> Vec<String> {
+        let chain = per_route(location, Some(1 << 20), is_handshake).remove(POLICY).unwrap();
+        let chain = FilterChainConfigPerRoute::decode(chain.value.as_slice()).unwrap();
+        chain.filter_chain.unwrap().filters.into_iter().map(|filter| filter.name).collect()
+    }
+
+    #[test]
+    fn an_upgrade_takes_no_policy_away_but_the_limit_of_bodies_from_a_handshake() {
+        let (usual, spared) = (names(&all(), false), names(&all(), true));
+        assert_eq!(usual, ["errors", LIMIT, "rate", "limits", "deny", "allow", "guard"]);
+        assert_eq!(spared, usual.into_iter().filter(|name| name != LIMIT).collect::<Vec<_>>());
+        let of_listener = |chain: FilterChainConfig| {
+            let filters = chain.default_filter_chain.unwrap().filters;
+            filters.into_iter().map(|filter| filter.name).collect::<Vec<_>>()
+        };
+        assert_eq!(of_listener(of_upgrades(None)), of_listener(super::usual(None)));
     }
 
     #[test]

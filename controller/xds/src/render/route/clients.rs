@@ -8,6 +8,7 @@ use envoy_types::pb::envoy::config::route::v3::route_match::TlsContextMatchOptio
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
 use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_ir::{ClientCertificates, Demand, Edge, Location, ServerName};
+use sluice_pattern::Subject;
 
 use super::location;
 use super::matching::{is, match_of, matches, only_for};
@@ -56,7 +57,10 @@ fn checked(route: Route, clients: &ClientCertificates) -> Route {
 /// ingress-nginx: `if ($ssl_client_s_dn !~ ...) { return 403; }`
 fn called(route: Route, clients: &ClientCertificates) -> Route {
     match &clients.subject {
-        Some(pattern) => only_for(route, matches(SUBJECT_HEADER, &format!("(?s:.*)(?:{pattern})(?s:.*)"))),
+        Some(pattern) => {
+            let whole = sluice_pattern::re2(pattern, Subject::Text, false);
+            only_for(route, matches(SUBJECT_HEADER, &whole))
+        }
         None => route,
     }
 }

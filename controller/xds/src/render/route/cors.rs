@@ -4,62 +4,55 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, HeaderMatcher, Route};
 use sluice_ir::{Cors, Origin, Origins};
 
-use super::matching::{is, matches, only_for};
+use super::matching::{is, is_in_any_case, matches, no, only_for};
 use crate::render::header::{literal, set};
 
-/// Which requests come from an origin that is allowed: all, some, or none at all.
-enum Allowed {
-    All,
-    Some(HeaderMatcher),
-    None,
-}
-
-/// The answer to `OPTIONS`, which no pod sees.
-pub(super) fn preflight(route: &Route, cors: &Cors) -> Option<Route> {
-    let answer = DirectResponseAction { status: 204, ..DirectResponseAction::default() };
-    let preflight = Route { action: Some(Action::DirectResponse(answer)), ..route.clone() };
-    let preflight = only_for(answering(preflight, cors), is(":method", "OPTIONS"));
-    match allowed(&cors.origins) {
-        Allowed::All => Some(preflight),
-        Allowed::Some(origin) => Some(only_for(preflight, origin)),
-        Allowed::None => None,
-    }
-}
-
-/// The route for origins that are allowed, and the one for all others when there are others.
-pub(super) fn variants(route: Route, cors: Option<&Cors>) -> Vec<Route> {
-    let Some(cors) = cors else { return vec![route] };
-    match allowed(&cors.origins) {
-        Allowed::All => vec![answering(route, cors)],
-        Allowed::Some(origin) => vec![only_for(answering(route.clone(), cors), origin), route],
-        Allowed::None => vec![route],
-    }
-}
-
-fn allowed(origins: &Origins) -> Allowed {
-    match origins {
-        Origins::Any => Allowed::All,
-        Origins::Only(origins) if origins.is_empty() => Allowed::None,
+/// The routes of a location, for whom they are: first those of strangers, which no origin matches that is allowed, then
+/// those of everybody else. In that order any number of origins is compared one by one, by all that a route has: matchers
+/// of which each must hold.
+pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Route> {
+    let allowed = || {
+        let answering = |route: &Route| if is_forwarding(route) { told(route, cors) } else { route.clone() };
+        std::iter::once(preflight(first, cors)).chain(routes.iter().map(answering))
+    };
+    match &cors.origins {
+        Origins::Any => allowed().collect(),
+        Origins::Only(origins) if origins.is_empty() => routes,
         Origins::Only(origins) => {
-            let patterns: Vec<String> = origins.iter().map(pattern).collect();
-            Allowed::Some(matches("origin", &format!("(?i)(?:{})", patterns.join("|"))))
+            let strangers = routes.iter().map(|route| origins.iter().fold(route.clone(), not_from));
+            strangers.chain(allowed()).collect()
         }
     }
 }
 
-fn pattern(origin: &Origin) -> String {
+/// The answer to `OPTIONS`, which no pod sees.
+fn preflight(route: &Route, cors: &Cors) -> Route {
+    let answer = DirectResponseAction { status: 204, ..DirectResponseAction::default() };
+    let preflight = Route { action: Some(Action::DirectResponse(answer)), ..route.clone() };
+    only_for(told(&preflight, cors), is(":method", "OPTIONS"))
+}
+
+fn is_forwarding(route: &Route) -> bool {
+    matches!(route.action, Some(Action::Route(_)))
+}
+
+fn not_from(route: Route, origin: &Origin) -> Route {
+    only_for(route, no(is_from(origin)))
+}
+
+/// The one label of a wildcard needs a pattern. It is as long as a host name may be, so Envoy takes it.
+fn is_from(origin: &Origin) -> HeaderMatcher {
     match origin {
-        Origin::Exact(text) => escaped(text),
-        Origin::Wildcard { scheme, suffix } => format!("{}[a-z0-9-]+{}", escaped(scheme), escaped(suffix)),
+        Origin::Exact(text) => is_in_any_case("origin", text),
+        Origin::Wildcard { scheme, suffix } => {
+            let [scheme, suffix] = [scheme, suffix].map(|text| sluice_pattern::escape(text));
+            matches("origin", &format!("(?i){scheme}[a-z0-9-]+{suffix}"))
+        }
     }
 }
 
-/// Of what an origin can hold, only these mean something in a pattern.
-fn escaped(text: &str) -> String {
-    text.replace('.', r"\.").replace('+', r"\+")
-}
-
-fn answering(mut route: Route, cors: &Cors) -> Route {
+fn told(route: &Route, cors: &Cors) -> Route {
+    let mut route = route.clone();
     let origin = match cors.origins {
         Origins::Any => "*",
         Origins::Only(_) => "%REQ(origin)%",
@@ -87,17 +80,34 @@ mod tests {
         Cors { origins, methods, headers, credentials: true, exposed: None, max_age: 1 }
     }
 
+    /// For each route: how many origins it must not come from, and whether it tells of origins.
+    fn shape(origins: Origins) -> Vec<(usize, bool)> {
+        let forwards = Route {
+            r#match: Some(Default::default()),
+            action: Some(Action::Route(Default::default())),
+            ..Route::default()
+        };
+        let routes = routes(vec![forwards.clone()], &forwards, &cors(origins));
+        let shape = routes.iter().map(|route| {
+            let headers = &route.r#match.as_ref().unwrap().headers;
+            let inverted = headers.iter().filter(|header| header.invert_match);
+            (inverted.count(), !route.response_headers_to_add.is_empty())
+        });
+        shape.collect()
+    }
+
     #[test]
-    fn everybody_has_one_route_and_some_have_one_of_their_own() {
-        let routes = |origins| variants(Route::default(), Some(&cors(origins))).len();
-        assert_eq!(routes(Origins::Any), 1);
-        assert_eq!(routes(Origins::Only(vec![Origin::Exact("null".into())])), 2);
-        assert_eq!(routes(Origins::Only(vec![])), 1);
+    fn strangers_come_first_and_are_told_nothing() {
+        assert_eq!(shape(Origins::Any), [(0, true), (0, true)]);
+        let origins = ["null", "https://a.example"].map(|text| Origin::Exact(text.into()));
+        assert_eq!(shape(Origins::Only(origins.into())), [(2, false), (0, true), (0, true)]);
+        assert_eq!(shape(Origins::Only(vec![])), [(0, false)]);
     }
 
     #[test]
     fn a_wildcard_is_one_label() {
         let wildcard = Origin::Wildcard { scheme: "https://".into(), suffix: ".a.example:8443".into() };
-        assert_eq!(pattern(&wildcard), r"https://[a-z0-9-]+\.a\.example:8443");
+        let matcher = format!("{:?}", is_from(&wildcard));
+        assert!(matcher.contains(r"(?i)https://[a-z0-9-]+\\.a\\.example:8443"), "{matcher}");
     }
 }

@@ -1,4 +1,4 @@
-//! How Envoy learns of hosts: of all in one table, or of each by itself.
+//! Route discovery: all hosts in one table (RDS), or each by itself (SRDS).
 //!
 //! Envoy builds a table anew with every change of it: close to 20 us of its main thread for each host. A scope is built
 //! alone. But each request pays for finding its scope, and one for a host that nobody names exactly pays twice.
@@ -43,7 +43,7 @@ impl Choice {
         chosen
     }
 
-    /// Whether some connection may be served in this way.
+    /// True if some connection may be served in this way.
     pub(super) fn is_in_use(&self, discovery: Discovery) -> bool {
         self.chosen == Some(discovery) || self.both_until.is_some()
     }

@@ -1,14 +1,20 @@
-//! Where error services are asked: a host of their own, that no client gets anything of.
+//! Routes to error services: a virtual host of their own, which no client reaches.
+
+use std::collections::HashMap;
 
 use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_action::HostRewriteSpecifier;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
-use envoy_types::pb::envoy::config::route::v3::{Route, RouteMatch, VirtualHost};
+use envoy_types::pb::envoy::config::route::v3::{FilterConfig, Route, RouteMatch, VirtualHost};
+use envoy_types::pb::google::protobuf::Any;
 use sluice_ir::{BackendId, Config, Edge, ErrorPages, Policy};
 
 use super::location::forward;
 use super::matching::is;
+use crate::render::format::format;
 use crate::render::forwarded::{ASKED_HOST, BELIEVED_HOST};
+use crate::render::proto::any;
+use crate::render::{LOOP_FILTER, request_headers};
 use crate::settings::{ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
 
 /// `None` when there are no error services.
@@ -18,15 +24,28 @@ pub(super) fn host(config: &Config) -> Option<VirtualHost> {
         name: ERROR_HOST.to_owned(),
         domains: vec![ERROR_HOST.to_owned()],
         routes,
+        request_headers_to_add: request_headers::of_host(&config.edge),
+        typed_per_filter_config: unmarked(),
         ..VirtualHost::default()
     };
     (!config.error_services().is_empty()).then(host)
 }
 
+/// The request is the same one, which has its mark.
+fn unmarked() -> HashMap<String, Any> {
+    let off = any(FilterConfig { disabled: true, ..FilterConfig::default() });
+    off.map(|off| (LOOP_FILTER.to_owned(), off)).into_iter().collect()
+}
+
 fn route(service: &BackendId, edge: &Edge) -> Route {
-    let mut action = forward(service, &Policy::default(), true);
-    let host = if edge.forwarded.origin { BELIEVED_HOST } else { ASKED_HOST };
-    action.host_rewrite_specifier = Some(HostRewriteSpecifier::HostRewrite(host.to_owned()));
+    let nobodys = Policy::default();
+    let mut action = forward(service, &nobodys, true);
+    let own = [ERROR_HEADER, SCOPE_HEADER].into_iter().map(str::to_owned);
+    let host = match &edge.host {
+        Some(host) => format(host),
+        None => if edge.forwarded.origin { BELIEVED_HOST } else { ASKED_HOST }.to_owned(),
+    };
+    action.host_rewrite_specifier = Some(HostRewriteSpecifier::HostRewrite(host));
     Route {
         name: ErrorPages::route(service),
         r#match: Some(RouteMatch {
@@ -35,7 +54,7 @@ fn route(service: &BackendId, edge: &Edge) -> Route {
             ..RouteMatch::default()
         }),
         action: Some(RouteKind::Route(action)),
-        request_headers_to_remove: vec![ERROR_HEADER.to_owned(), SCOPE_HEADER.to_owned()],
+        request_headers_to_remove: own.chain(request_headers::removed(edge, &nobodys)).collect(),
         ..Route::default()
     }
 }

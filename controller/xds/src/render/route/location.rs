@@ -13,21 +13,22 @@ use sluice_ir::{
     Action, BackendId, Canary, Edge, ErrorRequest, Location, Mirror, Policy, ServerName, Timeouts,
 };
 
-use super::matching::{is, is_there, match_of, only_for, spoken};
+use super::matching::{handshake, is, match_of, only_for, spoken};
 use super::{cors, redirect, retry};
 use crate::BACKEND_HEADER;
+use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
 use crate::render::header::{literal, set};
-use crate::render::policy;
+use crate::render::proto::seconds;
 use crate::render::tracing;
-use crate::render::wire::seconds;
+use crate::render::{policy, request_headers};
 
 pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
-        metadata: location.policy.unlogged.then(unlogged),
+        metadata: metadata(location),
         tracing: tracing::of_route(&location.policy.traced, edge),
         ..Route::default()
     };
@@ -41,7 +42,7 @@ pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> V
     }
 }
 
-/// What plain http is answered with, when it is not served.
+/// Redirect of plain http, when it is not served.
 pub(super) fn to_https(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
@@ -61,10 +62,9 @@ fn forwarding(
     edge: &Edge,
 ) -> Vec<Route> {
     let policy = &location.policy;
-    let own = policy.response_headers.iter().map(|header| set(&header.name, &format(&header.value)));
+    let own = policy.response_headers.iter().map(|header| set(header.name.as_str(), &format(&header.value)));
     let route = Route { response_headers_to_add: own.collect(), ..route.clone() };
-    let mut routes: Vec<Route> =
-        policy.cors.iter().filter_map(|cors| cors::preflight(&route, cors)).collect();
+    let mut routes = Vec::new();
     routes.extend(location.https.iter().flat_map(|https| redirect::to_https(&route, https, server)));
     routes.extend(location.canaries.iter().flat_map(|canary| to_canary(&route, location, canary, edge)));
     if let Some(backend) = &location.for_https {
@@ -72,7 +72,10 @@ fn forwarding(
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
     routes.extend(to_pods(&route, location, backend, edge));
-    routes
+    match &policy.cors {
+        Some(cors) => cors::routes(routes, &route, cors),
+        None => routes,
+    }
 }
 
 /// Only the filter says that a request is for a canary, and then the route is looked for again. Without the filter
@@ -85,20 +88,23 @@ fn to_canary(route: &Route, location: &Location, canary: &Canary, edge: &Edge) -
 
 fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge) -> Vec<Route> {
     let policy = &location.policy;
-    let forwarding = |idempotent, is_websocket| {
+    let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
         let mut action = forward(backend, policy, idempotent);
+        action.retry_policy = action.retry_policy.map(|policy| retry::unless_looped(policy, edge));
         action.host_rewrite_specifier = host(policy, edge);
-        if let Some(template) = &location.rewrite {
-            action.regex_rewrite = redirect::substitution(&location.path, template);
+        match &location.rewrite {
+            Some(template) => action.regex_rewrite = redirect::substitution(&location.path, template),
+            None => action.path_rewrite = SENT.to_owned(),
         }
-        request_headers(&mut route, location);
-        route.typed_per_filter_config = policy::per_route(location, edge.largest_body, is_websocket);
+        tell_pods(&mut route, location);
+        route.request_headers_to_remove.extend(request_headers::removed(edge, policy));
+        route.typed_per_filter_config = policy::per_route(location, edge.largest_body, is_handshake);
         Route { action: Some(RouteKind::Route(action)), ..route }
     };
     let mut routes = Vec::new();
     if policy::has_own_limit(policy, edge.largest_body) {
-        routes.push(only_for(forwarding(true, true), is_there("upgrade")));
+        routes.push(handshake().into_iter().fold(forwarding(true, true), only_for));
     }
     let differs = retry::differs_by_method(&policy.retries);
     if differs {
@@ -106,10 +112,10 @@ fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge)
         routes.push(retry::idempotent().fold(forwarding(true, false), only_for));
     }
     routes.push(forwarding(!differs, false));
-    routes.into_iter().flat_map(|route| cors::variants(route, policy.cors.as_ref())).collect()
+    routes
 }
 
-fn request_headers(route: &mut Route, location: &Location) {
+fn tell_pods(route: &mut Route, location: &Location) {
     let policy = &location.policy;
     let mut tell = |name: &str, format: &str| route.request_headers_to_add.push(set(name, format));
     if let (Some(_), Some(prefix)) = (&location.rewrite, &policy.forwarded_prefix) {
@@ -126,11 +132,17 @@ fn request_headers(route: &mut Route, location: &Location) {
         tell("x-service-name", &place.service);
         tell("x-service-port", &place.port);
     }
+    // Where somebody is asked, who answers for them sets these headers or takes them away.
+    if policy.guard.is_none() {
+        route
+            .request_headers_to_remove
+            .extend(policy.auth_headers.iter().map(|name| name.as_str().to_owned()));
+    }
 }
 
 /// The `Host` that pods see: what is in front may say another one than the one that was asked for.
 fn host(policy: &Policy, edge: &Edge) -> Option<HostRewriteSpecifier> {
-    match &policy.host {
+    match policy.host.as_ref().or(edge.host.as_ref()) {
         Some(host) => Some(HostRewriteSpecifier::HostRewrite(format(host))),
         None => edge.forwarded.origin.then(|| HostRewriteSpecifier::HostRewrite(BELIEVED_HOST.to_owned())),
     }
@@ -163,11 +175,15 @@ fn idle_timeout(policy: &Policy) -> i64 {
     i64::from(send.max(read)) * i64::from(policy.retries.attempts.get()) + 1
 }
 
-/// What the access log looks at.
-fn unlogged() -> Metadata {
+/// Metadata for the access log.
+fn metadata(location: &Location) -> Option<Metadata> {
+    let unlogged = location.policy.unlogged.then(|| ("sluice".to_owned(), flag("unlogged")))?;
+    Some(Metadata { filter_metadata: [unlogged].into(), ..Metadata::default() })
+}
+
+fn flag(name: &str) -> Struct {
     let yes = Value { kind: Some(value::Kind::BoolValue(true)) };
-    let fields = Struct { fields: HashMap::from([("unlogged".to_owned(), yes)]) };
-    Metadata { filter_metadata: HashMap::from([("sluice".to_owned(), fields)]), ..Metadata::default() }
+    Struct { fields: HashMap::from([(name.to_owned(), yes)]) }
 }
 
 #[cfg(test)]

@@ -1,25 +1,42 @@
-//! Which requests a route takes.
+//! Route matching.
 
 use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, Route, RouteMatch};
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
+use envoy_types::pb::google::protobuf::BoolValue;
+use sluice_filter_core::path;
 use sluice_ir::{Hostname, PathMatch, PathRegex};
+use sluice_pattern::Subject;
 
-/// What the client spoke, as far as that is believed.
+/// Scheme of the client's request, from trusted headers only.
 const PROTO: &str = "x-forwarded-proto";
 
-pub(super) fn match_of(path: &PathMatch) -> RouteMatch {
-    RouteMatch { path_specifier: Some(path_specifier(path)), ..RouteMatch::default() }
+pub(in crate::render) fn match_of(path: &PathMatch) -> RouteMatch {
+    // A pattern of characters alone takes what begins like it, which costs no program.
+    let text = match path {
+        PathMatch::Regex(regex) => sluice_pattern::literal(&regex.pattern),
+        PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
+    };
+    match text {
+        Some(text) => RouteMatch {
+            path_specifier: Some(PathSpecifier::Prefix(text)),
+            case_sensitive: Some(BoolValue { value: false }),
+            ..RouteMatch::default()
+        },
+        None => RouteMatch { path_specifier: Some(path_specifier(path)), ..RouteMatch::default() },
+    }
 }
 
 /// Envoy refuses a separated prefix that ends with a slash; a plain one then means the same.
-pub(super) fn path_specifier(path: &PathMatch) -> PathSpecifier {
+fn path_specifier(path: &PathMatch) -> PathSpecifier {
     match path {
-        PathMatch::Exact(path) => PathSpecifier::Path(path.clone()),
-        PathMatch::Prefix(path) if path.ends_with('/') => PathSpecifier::Prefix(path.clone()),
-        PathMatch::Prefix(path) => PathSpecifier::PathSeparatedPrefix(path.clone()),
+        PathMatch::Exact(path) => PathSpecifier::Path(decoded(path)),
+        PathMatch::Prefix(path) => match decoded(path) {
+            path if path.ends_with('/') => PathSpecifier::Prefix(path),
+            path => PathSpecifier::PathSeparatedPrefix(path),
+        },
         PathMatch::Regex(regex) => {
             PathSpecifier::SafeRegex(RegexMatcher { regex: whole(regex), ..Default::default() })
         }
@@ -28,8 +45,13 @@ pub(super) fn path_specifier(path: &PathMatch) -> PathSpecifier {
 
 /// Envoy compares the whole path.
 pub(super) fn whole(regex: &PathRegex) -> String {
-    let pattern = &regex.pattern;
-    if regex.alternatives { format!("(?i).*?(?:^{pattern}).*") } else { format!("(?i){pattern}.*") }
+    sluice_pattern::re2(&regex.pattern, Subject::Path, regex.alternatives)
+}
+
+/// A path is compared decoded, so it is written so.
+fn decoded(path: &str) -> String {
+    let decoded = path::canonical(path.as_bytes()).ok().and_then(|path| String::from_utf8(path.target).ok());
+    decoded.filter(|_| path.contains('%')).unwrap_or_else(|| path.to_owned())
 }
 
 pub(super) fn only_for(mut route: Route, header: HeaderMatcher) -> Route {
@@ -39,10 +61,11 @@ pub(super) fn only_for(mut route: Route, header: HeaderMatcher) -> Route {
     route
 }
 
-/// ingress-nginx: `server_name ~^(?<subdomain>[\w-]+)\.example\.com$`. A port may follow.
+/// ingress-nginx: `server_name ~^(?<subdomain>[\w-]+)\.example\.com$`. A port may follow. The virtual host has looked at the
+/// suffix, so labels are all that is left to count, and no text of others is in the pattern.
 pub(super) fn one_label_and(suffix: &Hostname) -> HeaderMatcher {
-    let suffix = suffix.as_str().replace('.', r"\.");
-    matches(":authority", &format!(r"(?i)[\w-]+\.{suffix}(:\d+)?"))
+    let labels = suffix.as_str().split('.').count();
+    matches(":authority", &format!(r"[\w-]+(?:\.[\w-]+){{{labels}}}(?::\d+)?"))
 }
 
 pub(super) fn spoken(scheme: &str) -> HeaderMatcher {
@@ -54,12 +77,29 @@ pub(super) fn bare_root() -> HeaderMatcher {
     is(":path", "/")
 }
 
-pub(super) fn is_there(header: &str) -> HeaderMatcher {
+/// The beginning of a WebSocket, which announces no body. As [`crate::render::policy`] has it for a filter.
+pub(super) fn handshake() -> [HeaderMatcher; 3] {
+    let no_length = HeaderMatcher { treat_missing_header_as_empty: true, ..matches("content-length", "0*") };
+    [is_in_any_case("upgrade", "websocket"), is(":method", "GET"), no_length]
+}
+
+pub(in crate::render) fn absent(header: &str) -> HeaderMatcher {
+    HeaderMatcher {
+        header_match_specifier: Some(HeaderMatchSpecifier::PresentMatch(false)),
+        ..present(header)
+    }
+}
+
+pub(super) fn present(header: &str) -> HeaderMatcher {
     HeaderMatcher {
         name: header.to_owned(),
         header_match_specifier: Some(HeaderMatchSpecifier::PresentMatch(true)),
         ..HeaderMatcher::default()
     }
+}
+
+pub(in crate::render) fn contains(header: &str, text: &str) -> HeaderMatcher {
+    header_matcher(header, MatchPattern::Contains(text.to_owned()))
 }
 
 pub(super) fn is(header: &str, value: &str) -> HeaderMatcher {
@@ -68,6 +108,11 @@ pub(super) fn is(header: &str, value: &str) -> HeaderMatcher {
 
 pub(super) fn is_not(header: &str, value: &str) -> HeaderMatcher {
     HeaderMatcher { invert_match: true, ..is(header, value) }
+}
+
+/// Takes what a matcher does not take, and what has no such header.
+pub(in crate::render) fn no(matcher: HeaderMatcher) -> HeaderMatcher {
+    HeaderMatcher { invert_match: true, treat_missing_header_as_empty: true, ..matcher }
 }
 
 /// The whole value, whatever case its letters have.
@@ -107,14 +152,26 @@ mod tests {
         assert_eq!(prefix("/foo/"), PathSpecifier::Prefix("/foo/".into()));
         assert_eq!(prefix("/foo"), PathSpecifier::PathSeparatedPrefix("/foo".into()));
         assert_eq!(path_specifier(&PathMatch::Exact("/foo/".into())), PathSpecifier::Path("/foo/".into()));
+        assert_eq!(prefix("/a%2Fb%20c%2f"), PathSpecifier::Prefix("/a/b%20c/".into()));
+        assert_eq!(prefix("/a%zz"), PathSpecifier::PathSeparatedPrefix("/a%zz".into()));
     }
 
     #[test]
-    fn patterns_begin_where_the_path_begins_and_end_anywhere() {
-        let whole = |pattern: &str, alternatives| {
-            whole(&PathRegex { pattern: pattern.to_owned(), groups: 0, alternatives })
+    fn a_pattern_of_characters_alone_needs_no_program() {
+        let of = |pattern: &str| {
+            let regex = PathRegex { pattern: pattern.to_owned(), groups: 0, alternatives: false };
+            match_of(&PathMatch::Regex(regex))
         };
-        assert_eq!(whole("/a(/|$)", false), "(?i)/a(/|$).*");
-        assert_eq!(whole("/a|/b", true), "(?i).*?(?:^/a|/b).*");
+        let literal = of(r"/a\.b");
+        assert_eq!(literal.path_specifier, Some(PathSpecifier::Prefix("/a.b".into())));
+        assert_eq!(literal.case_sensitive, Some(BoolValue { value: false }));
+        assert!(matches!(of("/a.b").path_specifier, Some(PathSpecifier::SafeRegex(_))));
+    }
+
+    #[test]
+    fn the_pattern_of_a_wildcard_counts_labels_and_holds_no_name() {
+        let long = [["a"; 30].join("-"), "b".repeat(63), "c".repeat(63), "d".repeat(63)].join(".");
+        let matcher = format!("{:?}", one_label_and(&Hostname::parse(&long).unwrap()));
+        assert!(matcher.contains(r"[\\w-]+(?:\\.[\\w-]+){4}(?::\\d+)?"), "{matcher}");
     }
 }

@@ -4,6 +4,7 @@
 //! when there is none. A wildcard host is one label and no more, but Envoy's `*.example.com` takes any number, so
 //! each route of a wildcard host looks again, and the routes of the catch-all host follow for all others.
 
+mod cache;
 mod clients;
 mod cors;
 mod discovery;
@@ -11,7 +12,6 @@ mod errors;
 mod location;
 pub(super) mod matching;
 mod redirect;
-mod rendered;
 mod retry;
 mod scopes;
 mod table;
@@ -24,21 +24,34 @@ use envoy_types::pb::envoy::config::route::v3::{
 };
 use sluice_ir::{Config, Edge, Header, Server, ServerName};
 
+use super::encoded::{self, SENT_TARGET};
 use super::format::format;
 use super::header::set;
-use super::wire::any;
-use super::{FILTER, HTTP, forwarded};
-use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
+use super::policy::{COMPOSITE, POLICY, composite_per_route};
+use super::proto::any;
+use super::{FILTER, HTTP, forwarded, request_headers};
+use crate::probe::PROBE;
+use crate::settings::{ENCODED_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRUST_HEADER};
+pub use cache::RouteCache;
 pub use discovery::Discovery;
 use matching::{one_label_and, only_for};
-pub use rendered::Routes;
 
 /// All routes of the listeners, in one table.
 #[must_use]
 pub fn routes(config: &Config) -> RouteConfiguration {
     let hosts = config.servers.iter().flat_map(|(name, server)| hosts_of(name, server, config, |_| true));
+    let hosts = hosts.map(|host| with_composite(host, &config.edge));
     let others = all_but_hosts(config);
     RouteConfiguration { virtual_hosts: hosts.chain(others.virtual_hosts).collect(), ..others }
+}
+
+/// The same routes under another name, as they are in this way of discovery.
+pub(crate) fn probe_routes(config: &Config, discovery: Discovery) -> RouteConfiguration {
+    let all = RouteConfiguration { name: PROBE.to_owned(), ..routes(config) };
+    match discovery {
+        Discovery::Table => all,
+        Discovery::Scopes => scopes::as_in_scopes(all, &config.edge),
+    }
 }
 
 /// One server, by those of its names that are asked for.
@@ -57,12 +70,17 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
     let errors = errors::host(config);
     RouteConfiguration {
         name: HTTP.to_owned(),
-        request_headers_to_add: request_headers(&config.edge, errors.is_some()),
+        request_headers_to_add: told(&config.edge, errors.is_some()),
         virtual_hosts: errors.into_iter().collect(),
         ignore_port_in_host_matching: true,
         request_headers_to_remove: hidden_from_pods(config),
         response_headers_to_add: config.edge.response_headers.iter().map(header).collect(),
-        response_headers_to_remove: config.edge.hidden_headers.clone(),
+        response_headers_to_remove: config
+            .edge
+            .hidden_headers
+            .iter()
+            .map(|name| name.as_str().to_owned())
+            .collect(),
         ..RouteConfiguration::default()
     }
 }
@@ -73,23 +91,35 @@ fn hidden_from_pods(config: &Config) -> Vec<String> {
     let of_certificates = asks.then_some([TRUST_HEADER, SUBJECT_HEADER]);
     forwarded::ENVOYS_OWN
         .into_iter()
+        .chain([PATH_HEADER])
         .chain(of_certificates.into_iter().flatten())
         .map(str::to_owned)
+        .chain(request_headers::names_of_copies(&config.edge))
         .collect()
 }
 
-fn request_headers(edge: &Edge, asks_error_services: bool) -> Vec<HeaderValueOption> {
+fn told(edge: &Edge, asks_error_services: bool) -> Vec<HeaderValueOption> {
     let own = forwarded::told(&edge.forwarded, asks_error_services).into_iter();
-    own.chain(edge.request_headers.iter().map(header)).collect()
+    own.chain(request_headers::of_all(edge)).collect()
+}
+
+/// With the policies of its routes for requests that come to them late, too.
+fn with_composite(mut host: VirtualHost, edge: &Edge) -> VirtualHost {
+    for route in host.routes.iter_mut().filter(|route| route.name != ENCODED_ROUTE) {
+        let early = route.typed_per_filter_config.get(POLICY);
+        let composite = early.and_then(|early| composite_per_route(early, edge.largest_body));
+        route.typed_per_filter_config.extend(composite.map(|composite| (COMPOSITE.to_owned(), composite)));
+    }
+    host
 }
 
 fn header(header: &Header) -> HeaderValueOption {
-    set(&header.name, &format(&header.value))
+    set(header.name.as_str(), &format(&header.value))
 }
 
 fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
     let routes = server_routes(name, server, &config.edge);
-    let (domain, routes) = match name {
+    let (domain, routes): (String, Vec<Route>) = match name {
         ServerName::CatchAll => ("*".to_owned(), routes.collect()),
         ServerName::Exact(name) => (name.as_str().to_owned(), routes.collect()),
         ServerName::Wildcard(suffix) => {
@@ -97,7 +127,11 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
             (format!("*.{}", suffix.as_str()), mine.chain(unmatched(config)).collect())
         }
     };
-    VirtualHost { name: name.to_string(), domains: vec![domain], routes, ..VirtualHost::default() }
+    let routes: Vec<_> = std::iter::once(encoded::route()).chain(routes).collect();
+    let target = config.edge.forwarded.original_uri.then(|| set("x-original-uri", SENT_TARGET));
+    let request_headers_to_add = target.into_iter().chain(request_headers::of_host(&config.edge)).collect();
+    let (name, domains) = (name.to_string(), vec![domain]);
+    VirtualHost { name, domains, routes, request_headers_to_add, ..VirtualHost::default() }
 }
 
 fn server_routes<'a>(
@@ -163,7 +197,7 @@ mod tests {
         assert!(routes(&Config::default()).virtual_hosts.is_empty());
         let mut config = Config::default();
         config.servers.insert(ServerName::CatchAll, Arc::default());
-        assert!(routes(&config).virtual_hosts[0].routes.is_empty());
+        assert_eq!(routes(&config).virtual_hosts[0].routes.len(), 1, "that of encoded paths");
     }
 
     #[test]
@@ -176,9 +210,9 @@ mod tests {
     #[test]
     fn a_wildcard_looks_again_and_leaves_the_rest_to_the_catch_all() {
         let hosts = routes(&with_hosts(&["", "*.b.test"])).virtual_hosts;
-        let [own, unmatched] = hosts[1].routes.as_slice() else { panic!("{hosts:?}") };
+        let [_, own, unmatched] = hosts[1].routes.as_slice() else { panic!("{hosts:?}") };
         let matcher = format!("{:?}", own.r#match.as_ref().unwrap().headers);
-        assert!(matcher.contains(r#""(?i)[\\w-]+\\.b\\.test(:\\d+)?""#), "{matcher}");
+        assert!(matcher.contains(r#""[\\w-]+(?:\\.[\\w-]+){2}(?::\\d+)?""#), "{matcher}");
         assert_eq!((own.name.as_str(), unmatched.name.as_str()), ("*.b.test/", "_/"));
         assert!(unmatched.r#match.as_ref().unwrap().headers.is_empty());
     }

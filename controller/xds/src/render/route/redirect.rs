@@ -9,8 +9,10 @@ use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAc
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::{HttpsRedirect, Location, PathMatch, Piece, Redirect, RedirectTo, ServerName, Template};
 
-use super::matching::{bare_root, only_for, spoken, whole};
+use super::matching::{bare_root, only_for, present, spoken, whole};
+use crate::render::encoded::{SENT, SENT_UNSLASHED};
 use crate::render::header::{literal, set};
+use crate::settings::PATH_HEADER;
 
 /// A request's own, in a header of the answer.
 const SCHEME: &str = "%REQ(x-forwarded-proto)%";
@@ -32,14 +34,12 @@ pub(super) fn routes(route: &Route, location: &Location, redirect: &Redirect) ->
         RedirectTo::Host(host) => {
             let host = host.as_str();
             let root = to_url(route, status, &format!("{SCHEME}://{host}:{PORT}"));
-            let elsewhere = |port| RedirectAction {
-                host_redirect: host.to_owned(),
-                port_redirect: port,
-                path_rewrite_specifier: Some(without_slash()),
-                ..action(status)
+            let elsewhere = |port| {
+                let host_redirect = host.to_owned();
+                unslashed(route, RedirectAction { host_redirect, port_redirect: port, ..action(status) })
             };
-            let https = only_for(acting(route, elsewhere(443)), spoken("https"));
-            vec![only_for(root, bare_root()), https, acting(route, elsewhere(80))]
+            let https = elsewhere(443).map(|route| only_for(route, spoken("https")));
+            [only_for(root, bare_root())].into_iter().chain(https).chain(elsewhere(80)).collect()
         }
         RedirectTo::Rewritten { scheme, host, port, path } => {
             let rewritten = RedirectAction {
@@ -55,7 +55,7 @@ pub(super) fn routes(route: &Route, location: &Location, redirect: &Redirect) ->
     }
 }
 
-/// What plain http is answered with.
+/// Redirect of plain http to https.
 pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerName) -> Vec<Route> {
     let host = match server {
         ServerName::Exact(name) => name.as_str().to_owned(),
@@ -67,19 +67,19 @@ pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerN
         scheme_rewrite_specifier: Some(SchemeRewriteSpecifier::HttpsRedirect(true)),
         host_redirect: host,
         port_redirect: redirect.port.map(u32::from).unwrap_or_default(),
-        path_rewrite_specifier: (!redirect.keep_slash).then(without_slash),
         ..action(redirect.status)
     };
-    let others = only_for(acting(route, https), spoken("http"));
-    if redirect.keep_slash {
-        return vec![others];
-    }
-    // Envoy's own redirect has a path always.
-    let root = to_url(route, redirect.status, &format!("https://{authority}{port}"));
-    vec![only_for(only_for(root, bare_root()), spoken("http")), others]
+    let routes = if redirect.keep_slash {
+        vec![acting(route, to_path(https, SENT))]
+    } else {
+        // Envoy's own redirect has a path always.
+        let root = to_url(route, redirect.status, &format!("https://{authority}{port}"));
+        [only_for(root, bare_root())].into_iter().chain(unslashed(route, https)).collect()
+    };
+    routes.into_iter().map(|route| only_for(route, spoken("http"))).collect()
 }
 
-/// Where exactly `/` is sent.
+/// Redirect target for exactly `/` (`app-root`).
 pub(super) fn app_root(path: &str) -> Action {
     let path = Some(PathRewriteSpecifier::PathRedirect(path.to_owned()));
     Action::Redirect(RedirectAction { path_rewrite_specifier: path, strip_query: true, ..action(302) })
@@ -88,21 +88,32 @@ pub(super) fn app_root(path: &str) -> Action {
 /// `None` when the location has no pattern: then there is nothing to substitute in.
 pub(super) fn substitution(path: &PathMatch, template: &Template) -> Option<RegexMatchAndSubstitute> {
     let PathMatch::Regex(regex) = path else { return None };
+    // The route has looked at a pattern of characters alone, and all of the path is replaced.
+    let is_literal = sluice_pattern::literal(&regex.pattern).is_some();
+    let whole = if is_literal { "^/.*$".to_owned() } else { whole(regex) };
     let pieces = template.0.iter().map(|piece| match piece {
         Piece::Text(text) => text.replace('\\', r"\\"),
         Piece::Group(group) => format!(r"\{group}"),
     });
     Some(RegexMatchAndSubstitute {
-        pattern: Some(RegexMatcher { regex: whole(regex), ..RegexMatcher::default() }),
+        pattern: Some(RegexMatcher { regex: whole, ..RegexMatcher::default() }),
         substitution: pieces.collect(),
     })
 }
 
-fn without_slash() -> PathRewriteSpecifier {
-    PathRewriteSpecifier::RegexRewrite(RegexMatchAndSubstitute {
-        pattern: Some(RegexMatcher { regex: "^(.+)/$".to_owned(), ..RegexMatcher::default() }),
-        substitution: r"\1".to_owned(),
-    })
+/// To the path without a slash at its end, as it was sent.
+fn unslashed(route: &Route, action: RedirectAction) -> [Route; 2] {
+    let pattern = RegexMatcher { regex: "^(.+)/$".to_owned(), ..RegexMatcher::default() };
+    let without_slash = RegexMatchAndSubstitute { pattern: Some(pattern), substitution: r"\1".to_owned() };
+    let path = Some(PathRewriteSpecifier::RegexRewrite(without_slash));
+    let decoded = only_for(acting(route, to_path(action.clone(), SENT_UNSLASHED)), present(PATH_HEADER));
+    [decoded, acting(route, RedirectAction { path_rewrite_specifier: path, ..action })]
+}
+
+/// The path is a format; where that comes to nothing, it stays.
+fn to_path(action: RedirectAction, format: &str) -> RedirectAction {
+    let path = PathRewriteSpecifier::PathRewrite(format.to_owned());
+    RedirectAction { path_rewrite_specifier: Some(path), ..action }
 }
 
 fn action(status: u16) -> RedirectAction {

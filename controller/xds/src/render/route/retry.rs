@@ -1,11 +1,11 @@
-//! What is tried again: nginx's conditions in Envoy's words.
+//! Retries: nginx's conditions in Envoy's words.
 
 use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
 use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, RetryPolicy};
-use sluice_ir::{Retries, RetryOn, Timeouts};
+use sluice_ir::{CDN_LOOP, Edge, Retries, RetryOn, Timeouts};
 
-use super::matching::is_not;
-use crate::render::wire::{millis, number, seconds};
+use super::matching::{contains, is_not, no};
+use crate::render::proto::{millis, number, seconds};
 
 /// Methods of requests that may have changed something: they are not repeated once they may have reached a pod.
 const NOT_IDEMPOTENT: [&str; 3] = ["POST", "LOCK", "PATCH"];
@@ -16,7 +16,7 @@ pub(super) fn idempotent() -> impl Iterator<Item = HeaderMatcher> {
     NOT_IDEMPOTENT.into_iter().map(|method| is_not(":method", method))
 }
 
-/// Whether requests that cannot be repeated without harm need a policy of their own.
+/// True if non-idempotent requests need a retry policy of their own.
 pub(super) fn differs_by_method(retries: &Retries) -> bool {
     let on = &retries.on;
     retries.attempts.get() > 1 && !on.non_idempotent && conditions(on, true) != conditions(on, false)
@@ -38,6 +38,13 @@ pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -
         retry_back_off: Some(back_off),
         ..RetryPolicy::default()
     }
+}
+
+/// Whoever came through this Sluice before is not tried again: each turn of a loop would multiply the others. Envoy has put its
+/// own mark behind all that were there.
+pub(super) fn unless_looped(policy: RetryPolicy, edge: &Edge) -> RetryPolicy {
+    let looped = contains(CDN_LOOP, &format!("{},", edge.cdn_id));
+    RetryPolicy { retriable_request_headers: vec![no(looped)], ..policy }
 }
 
 fn conditions(on: &RetryOn, idempotent: bool) -> Vec<&'static str> {

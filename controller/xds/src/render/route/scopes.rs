@@ -9,27 +9,30 @@
 //! anything that a location wants, and names the scope: of the same name in lower case, or of the others. Where it finds
 //! one, that filter is switched off and costs nothing.
 
+use std::collections::HashMap;
+
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::scoped_route_configuration::{Key, key};
 use envoy_types::pb::envoy::config::route::v3::{
     DirectResponseAction, FilterConfig, Route, RouteConfiguration, ScopedRouteConfiguration, VirtualHost,
 };
+use envoy_types::pb::google::protobuf::Any;
 use prost::Message;
 use sluice_ir::{Changed, Config, Edge, PathMatch, Server, ServerName, Shared, changed};
 
 use super::matching::match_of;
-use super::table::Table;
+use super::table::{Table, VIRTUAL_HOSTS};
 use super::{all_but_hosts, host, without_useless_filter};
-use crate::render::SCOPE_FILTER;
-use crate::render::policy::{POLICY, late_per_route};
-use crate::render::wire::any;
+use crate::render::LOOKUP_FILTER;
+use crate::render::policy::{POLICY, composite_per_route};
+use crate::render::proto::{any, encoded_host};
 use crate::settings::{OTHER_HOSTS, SCOPE_HEADER};
 use crate::{ResourceType, Update};
 
 /// The field `route_configuration` of a `ScopedRouteConfiguration`.
 const ROUTE_CONFIGURATION: u32 = 5;
 
-/// What was published last.
+/// Scopes as they were published last.
 #[derive(Clone, Debug)]
 pub(super) struct Scopes {
     servers: Shared<ServerName, Server>,
@@ -45,7 +48,7 @@ impl Default for Scopes {
             servers: Shared::default(),
             edge: Edge::default(),
             of_all: RouteConfiguration::default(),
-            others: Table::of(|name| !name.is_exact(), late),
+            others: Table::of(|name| !name.is_exact(), with_composite_policies),
             rendered: 0,
         }
     }
@@ -69,7 +72,7 @@ impl Scopes {
             for name in server.names(name).filter(|name| name.is_exact()) {
                 self.rendered += 1;
                 let scope = self.scope(name, server, config);
-                update.set(ResourceType::Scope, &scope.name, scope.encode_to_vec());
+                update.set(ResourceType::Scope, &name.to_string(), scope);
             }
         }
         self.servers = config.servers.clone();
@@ -83,19 +86,19 @@ impl Scopes {
         *self = Scopes::default();
     }
 
-    /// How many hosts were rendered since this was asked last.
+    /// Number of hosts rendered since the last call.
     pub(super) fn take_rendered(&mut self) -> u64 {
         std::mem::take(&mut self.rendered) + self.others.take_rendered()
     }
 
-    fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> ScopedRouteConfiguration {
-        let found = any(FilterConfig { disabled: true, ..FilterConfig::default() });
-        let routes = RouteConfiguration {
-            virtual_hosts: vec![closed(late(host(name, server, config)))],
-            typed_per_filter_config: found.map(|off| (SCOPE_FILTER.to_owned(), off)).into_iter().collect(),
-            ..self.of_all.clone()
-        };
-        ScopedRouteConfiguration { route_configuration: Some(routes), ..empty(&name.to_string()) }
+    fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> Vec<u8> {
+        let host = closed(with_composite_policies(host(name, server, config), &config.edge));
+        let routes = RouteConfiguration { typed_per_filter_config: without_lookup(), ..self.of_all.clone() };
+        let mut bytes = empty(&name.to_string()).encode_to_vec();
+        let mut routes = routes.encode_to_vec();
+        prost::encoding::bytes::encode(VIRTUAL_HOSTS, &encoded_host(host), &mut routes);
+        prost::encoding::bytes::encode(ROUTE_CONFIGURATION, &routes, &mut bytes);
+        bytes
     }
 
     fn others(&mut self, config: &Config, of_others: RouteConfiguration) -> Vec<u8> {
@@ -106,13 +109,32 @@ impl Scopes {
     }
 }
 
+/// Routes of a table, with all that routes in scopes have.
+pub(super) fn as_in_scopes(table: RouteConfiguration, edge: &Edge) -> RouteConfiguration {
+    RouteConfiguration {
+        virtual_hosts: table
+            .virtual_hosts
+            .into_iter()
+            .map(|host| closed(with_composite_policies(host, edge)))
+            .collect(),
+        typed_per_filter_config: without_lookup(),
+        ..table
+    }
+}
+
+/// A scope was found, so nothing has to name it.
+fn without_lookup() -> HashMap<String, Any> {
+    let found = any(FilterConfig { disabled: true, ..FilterConfig::default() });
+    found.map(|off| (LOOKUP_FILTER.to_owned(), off)).into_iter().collect()
+}
+
 /// Its policies are looked for when a request comes to them: where no scope was found in the first try, it began without a
 /// route.
-fn late(mut host: VirtualHost) -> VirtualHost {
+fn with_composite_policies(mut host: VirtualHost, edge: &Edge) -> VirtualHost {
     let policies = host.routes.iter_mut().filter_map(|route| route.typed_per_filter_config.get_mut(POLICY));
     for policy in policies {
-        if let Some(late) = late_per_route(policy) {
-            *policy = late;
+        if let Some(composite) = composite_per_route(policy, edge.largest_body) {
+            *policy = composite;
         }
     }
     host

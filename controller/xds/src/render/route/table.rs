@@ -8,15 +8,16 @@ use prost::Message;
 use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
 
 use super::hosts_of;
+use crate::render::proto::encoded_host;
 
 /// The field `virtual_hosts` of a `RouteConfiguration`.
-const VIRTUAL_HOSTS: u32 = 2;
+pub(super) const VIRTUAL_HOSTS: u32 = 2;
 
-/// What was rendered last, host by host.
+/// Table as it was rendered last, host by host.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     takes: fn(&ServerName) -> bool,
-    finish: fn(VirtualHost) -> VirtualHost,
+    finish: fn(VirtualHost, &Edge) -> VirtualHost,
     servers: Shared<ServerName, Server>,
     /// Each as fields of the `RouteConfiguration`.
     hosts: BTreeMap<ServerName, Vec<u8>>,
@@ -27,7 +28,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Of the hosts with these names, as they are after this.
-    pub(super) fn of(takes: fn(&ServerName) -> bool, finish: fn(VirtualHost) -> VirtualHost) -> Self {
+    pub(super) fn of(takes: fn(&ServerName) -> bool, finish: fn(VirtualHost, &Edge) -> VirtualHost) -> Self {
         Table {
             takes,
             finish,
@@ -53,7 +54,7 @@ impl Table {
         bytes
     }
 
-    /// How many hosts were rendered since this was asked last.
+    /// Number of hosts rendered since the last call.
     pub(super) fn take_rendered(&mut self) -> u64 {
         std::mem::take(&mut self.rendered)
     }
@@ -62,13 +63,15 @@ impl Table {
     fn render(&mut self, config: &Config) {
         for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
             let hosts = now.into_iter().flat_map(|server| hosts_of(name, server, config, self.takes));
-            let mut hosts = hosts.map(self.finish).peekable();
+            let mut hosts = hosts.map(|host| (self.finish)(host, &config.edge)).peekable();
             if hosts.peek().is_none() {
                 self.hosts.remove(name);
                 continue;
             }
             let mut bytes = Vec::new();
-            hosts.for_each(|host| prost::encoding::message::encode(VIRTUAL_HOSTS, &host, &mut bytes));
+            hosts.for_each(|host| {
+                prost::encoding::bytes::encode(VIRTUAL_HOSTS, &encoded_host(host), &mut bytes);
+            });
             bytes.shrink_to_fit();
             self.rendered += 1;
             self.hosts.insert(name.clone(), bytes);

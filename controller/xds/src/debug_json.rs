@@ -66,7 +66,7 @@ use prost::{Message, Name};
 use serde_json::{Map, Value, json};
 
 /// A packed message as JSON. Of a type that is not known here: its bytes.
-pub(crate) fn json(type_url: &str, bytes: &[u8]) -> Value {
+pub(crate) fn decode(type_url: &str, bytes: &[u8]) -> Value {
     if type_url == Secret::type_url() {
         // A private key is nobody's to read, not even in part.
         return json!({"@type": type_url, "content": "[redacted]"});
@@ -185,7 +185,7 @@ fn nodes<'a>(lines: &mut Lines<'a>, depth: usize) -> Vec<Node<'a>> {
     nodes
 }
 
-/// What stands behind a field's name, or in a list.
+/// Value of a field, or of an element of a list.
 fn value(node: &Node<'_>, text: &str) -> Value {
     match text.strip_suffix(['(', '[', '{']).map(str::trim_end) {
         Some("Some") => inner(node),
@@ -200,7 +200,7 @@ fn value(node: &Node<'_>, text: &str) -> Value {
     }
 }
 
-/// What a `Some` or a variant holds.
+/// Content of a `Some` or a variant.
 fn inner(node: &Node<'_>) -> Value {
     node.children.first().map_or(Value::Null, |inner| value(inner, inner.line))
 }
@@ -213,7 +213,7 @@ fn structure(node: &Node<'_>, name: &str) -> Value {
             let bytes =
                 field("value").map(|child| child.children.iter().filter_map(|byte| byte.line.parse().ok()));
             let bytes: Vec<u8> = bytes.into_iter().flatten().collect();
-            json(raw("type_url").as_str().unwrap_or_default(), &bytes)
+            decode(raw("type_url").as_str().unwrap_or_default(), &bytes)
         }
         "Duration" => duration(&raw("seconds"), &raw("nanos")),
         "BoolValue" | "UInt32Value" => raw("value"),
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     fn shown<M: Message + Name>(message: &M) -> Value {
-        json(&M::type_url(), &message.encode_to_vec())
+        decode(&M::type_url(), &message.encode_to_vec())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Requests that Envoys ask about before they let them in.
+//! External authorization service (ext_authz): Envoy asks it about requests before they go on.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -19,14 +19,14 @@ use tonic::metadata::MetadataMap;
 use tonic::service::Routes;
 use tonic::{Request as Rpc, Response, Status};
 
-use crate::settings::{CLIENT_METADATA, LOCATION_METADATA};
+use crate::settings::{CLIENT_METADATA, LOCATION_METADATA, PATH_HEADER};
 
-/// A request, as far as its head says what it is.
+/// The head of a request.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Check {
+pub struct AuthzRequest {
     /// The location that takes it, by its id.
     pub location: String,
-    /// Who asks, as far as headers are believed.
+    /// Client address, from trusted headers only.
     pub client: Option<IpAddr>,
     /// `GET`, `POST` ...
     pub method: String,
@@ -40,13 +40,13 @@ pub struct Check {
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
-/// What becomes of it.
+/// Decision on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It goes on.
-    Let(Changes),
+    Allow(Changes),
     /// It is answered at once.
-    Refuse {
+    Deny {
         /// The status.
         status: u16,
         /// Headers of the answer, in this order.
@@ -54,7 +54,7 @@ pub enum Verdict {
     },
 }
 
-/// What changes on a request that goes on, and on its answer.
+/// Header changes on an allowed request and on its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Headers that the pod sees, instead of the client's.
@@ -65,7 +65,7 @@ pub struct Changes {
     pub answer: Vec<(String, String)>,
 }
 
-impl Check {
+impl AuthzRequest {
     /// The first header of this name, in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&[u8]> {
@@ -73,40 +73,40 @@ impl Check {
     }
 }
 
-impl fmt::Debug for Check {
+impl fmt::Debug for AuthzRequest {
     /// Headers hold passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Check").field("location", &self.location).finish_non_exhaustive()
+        f.debug_struct("AuthzRequest").field("location", &self.location).finish_non_exhaustive()
     }
 }
 
-type Judge = dyn Fn(Check) -> BoxFuture<'static, Verdict> + Send + Sync;
+type Decide = dyn Fn(AuthzRequest) -> BoxFuture<'static, Verdict> + Send + Sync;
 
-/// Who decides.
+/// The authorization service.
 #[derive(Clone)]
-pub struct Checks(Arc<Judge>);
+pub struct AuthzService(Arc<Decide>);
 
-impl Checks {
-    /// `judge` may take its time; each request has a call of its own.
-    pub fn judged_by(judge: impl Fn(Check) -> BoxFuture<'static, Verdict> + Send + Sync + 'static) -> Self {
-        Checks(Arc::new(judge))
+impl AuthzService {
+    /// `decide` may take its time; each request has a call of its own.
+    pub fn new(decide: impl Fn(AuthzRequest) -> BoxFuture<'static, Verdict> + Send + Sync + 'static) -> Self {
+        AuthzService(Arc::new(decide))
     }
 
-    /// Adds the service to others.
+    /// Adds the service to `routes`.
     #[must_use]
-    pub fn beside(self, routes: Routes) -> Routes {
+    pub fn merge_into(self, routes: Routes) -> Routes {
         routes.add_service(AuthorizationServer::new(self))
     }
 }
 
-impl fmt::Debug for Checks {
+impl fmt::Debug for AuthzService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Checks")
+        f.write_str("AuthzService")
     }
 }
 
 #[tonic::async_trait]
-impl Authorization for Checks {
+impl Authorization for AuthzService {
     async fn check(&self, rpc: Rpc<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let (metadata, _, request) = rpc.into_parts();
         let check = read(&metadata, request).ok_or_else(|| Status::invalid_argument("no request in it"))?;
@@ -114,17 +114,21 @@ impl Authorization for Checks {
     }
 }
 
-fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<Check> {
-    let told = |key| metadata.get(key).and_then(|value| String::from_utf8(value.as_bytes().to_vec()).ok());
+fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<AuthzRequest> {
+    let text = |key| metadata.get(key).and_then(|value| String::from_utf8(value.as_bytes().to_vec()).ok());
     let http = request.attributes?.request?.http?;
-    Some(Check {
-        location: told(LOCATION_METADATA)?,
-        client: told(CLIENT_METADATA).and_then(|address| address.parse().ok()),
+    let headers = headers(http.header_map.unwrap_or_default());
+    // Where the path was decoded for the look-up of the route: as the client has sent it.
+    let sent = headers.iter().find(|(name, _)| name == PATH_HEADER);
+    let sent = sent.and_then(|(_, path)| String::from_utf8(path.clone()).ok());
+    Some(AuthzRequest {
+        location: text(LOCATION_METADATA)?,
+        client: text(CLIENT_METADATA).and_then(|address| address.parse().ok()),
         method: http.method,
         scheme: http.scheme,
         host: http.host,
-        path: http.path,
-        headers: headers(http.header_map.unwrap_or_default()),
+        path: sent.unwrap_or(http.path),
+        headers,
     })
 }
 
@@ -139,7 +143,7 @@ fn headers(map: HeaderMap) -> Vec<(String, Vec<u8>)> {
 
 fn answer(verdict: Verdict) -> CheckResponse {
     let (code, response) = match verdict {
-        Verdict::Let(Changes { set, remove, answer }) => {
+        Verdict::Allow(Changes { set, remove, answer }) => {
             let response = OkHttpResponse {
                 headers: all(set, HeaderAppendAction::OverwriteIfExistsOrAdd),
                 headers_to_remove: remove,
@@ -148,7 +152,7 @@ fn answer(verdict: Verdict) -> CheckResponse {
             };
             (tonic::Code::Ok, HttpResponse::OkResponse(response))
         }
-        Verdict::Refuse { status, headers } => {
+        Verdict::Deny { status, headers } => {
             let response = DeniedHttpResponse {
                 status: Some(HttpStatus { code: status.into() }),
                 headers: all(headers, HeaderAppendAction::AppendIfExistsOrAdd),
@@ -210,9 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn only_who_is_let_in_is_ok() {
+    fn only_an_allowed_request_is_ok() {
         let code = |verdict| answer(verdict).status.unwrap().code;
-        assert_eq!(code(Verdict::Let(Changes::default())), 0);
-        assert_ne!(code(Verdict::Refuse { status: 200, headers: Vec::new() }), 0);
+        assert_eq!(code(Verdict::Allow(Changes::default())), 0);
+        assert_ne!(code(Verdict::Deny { status: 200, headers: Vec::new() }), 0);
     }
 }

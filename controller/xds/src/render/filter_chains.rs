@@ -1,6 +1,7 @@
-//! Which hosts are alike in a handshake: each kind is a filter chain.
+//! Filter chains: hosts with the same TLS settings share one.
 //!
-//! A name that is in no chain of its own falls to that of its wildcard, and then to the default one.
+//! A name that is in no chain of its own falls to that of its wildcard, and then to the default one. Envoy's wildcards take any
+//! number of labels and ours one, so hosts further below one have a chain of their own.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +10,20 @@ use sluice_ir::{Config, HostTls, ServerName};
 /// By the suffix.
 type Wildcards<'a> = BTreeMap<&'a str, &'a HostTls>;
 
-/// What hosts are like, and who is. Those that are like all others, and need a chain nevertheless, are on their own, so that
+/// TLS settings and the hosts that have them. Hosts with default settings that need a chain nevertheless have one each, so that
 /// one that is new or gone touches no other one's connections.
-pub(super) fn alike(config: &Config) -> impl Iterator<Item = (HostTls, Vec<&ServerName>)> {
+pub(super) fn groups(config: &Config) -> impl Iterator<Item = (HostTls, Vec<&ServerName>)> {
     let wildcards = wildcards(config);
-    let mut alike: BTreeMap<HostTls, Vec<&ServerName>> = BTreeMap::new();
+    let mut groups: BTreeMap<HostTls, Vec<&ServerName>> = BTreeMap::new();
     let mut usual = Vec::new();
     for name in names(config, &wildcards) {
         match own(config, &wildcards, name) {
             Some(host) if host == HostTls::default() => usual.push((host, vec![name])),
-            Some(host) => alike.entry(host).or_default().push(name),
+            Some(host) => groups.entry(host).or_default().push(name),
             None => {}
         }
     }
-    alike.into_iter().chain(usual)
+    groups.into_iter().chain(usual)
 }
 
 fn wildcards(config: &Config) -> Wildcards<'_> {
@@ -37,8 +38,7 @@ fn wildcards(config: &Config) -> Wildcards<'_> {
 fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerName> {
     let is_passed =
         |name: &ServerName| matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host));
-    let is_any_concerned =
-        config.edge.tls.rejects_unknown || wildcards.values().any(|host| has_ciphers(host));
+    let is_any_concerned = config.edge.tls.rejects_unknown || !wildcards.is_empty();
     let mut names: Vec<_> = if is_any_concerned {
         config.servers.iter().flat_map(|(name, server)| server.names(name)).collect()
     } else {
@@ -49,23 +49,29 @@ fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerNam
     names
 }
 
-/// What a host is like, unless it is like its wildcard, or like all others where those are served. The certificate of its
+/// TLS settings of a host, unless it shares those of its wildcard, or the default ones where those are served. The certificate of its
 /// wildcard is good for it.
 fn own(config: &Config, wildcards: &Wildcards<'_>, name: &ServerName) -> Option<HostTls> {
     let own = config.tls.get(name);
-    let wildcard = match name {
-        ServerName::Exact(host) => {
-            host.as_str().split_once('.').and_then(|(_, suffix)| wildcards.get(suffix))
-        }
-        _ => None,
-    };
-    let is_unlike = config.edge.tls.rejects_unknown || wildcard.is_some_and(|wildcard| has_ciphers(wildcard));
+    let suffix = |name: &ServerName| Some(name.wildcard_suffix()?.as_str().to_owned());
+    let over = suffix(name).filter(|_| !wildcards.is_empty());
+    let wildcard = over.as_deref().and_then(|suffix| wildcards.get(suffix));
+    let is_further_below = || over.as_deref().is_some_and(|suffix| is_below(suffix, wildcards));
+    let is_unlike = config.edge.tls.rejects_unknown
+        || wildcard.map_or_else(is_further_below, |wildcard| has_ciphers(wildcard));
     if own.is_none() && !is_unlike {
         return None;
     }
     let own = own.cloned().unwrap_or_default();
-    let certificate = own.certificate.or_else(|| wildcard?.certificate.clone());
-    Some(HostTls { certificate, ..own })
+    let inherited = || wildcard.filter(|_| !own.apart)?.certificate.clone();
+    let certificate = own.certificate.clone().or_else(inherited);
+    Some(HostTls { certificate, apart: false, ..own })
+}
+
+/// True if a name falls under a wildcard.
+fn is_below(name: &str, wildcards: &Wildcards<'_>) -> bool {
+    let parents = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, parent)| parent));
+    parents.skip(1).any(|parent| wildcards.contains_key(parent))
 }
 
 fn has_ciphers(host: &HostTls) -> bool {
@@ -96,6 +102,7 @@ mod tests {
             certificate,
             ciphers: ciphers.iter().map(|name| (*name).to_owned()).collect(),
             clients: None,
+            apart: false,
         }
     }
 
@@ -106,11 +113,11 @@ mod tests {
             let certificate = host.certificate.map_or_else(|| "-".to_owned(), |id| id.as_str().to_owned());
             format!("{}: {certificate} {}", names.join(","), host.ciphers.join(","))
         };
-        alike(config).map(one).collect()
+        groups(config).map(one).collect()
     }
 
     #[test]
-    fn hosts_with_other_ciphers_are_not_alike_and_those_with_none_are_like_all_others() {
+    fn hosts_with_other_ciphers_are_not_in_one_group_and_those_with_none_are_in_the_default_one() {
         let strict = || host("a", &["X"]);
         let hosts = [
             ("a.test", strict()),
@@ -132,6 +139,18 @@ mod tests {
         ];
         let expected = ["a.w.test: default/w ", "*.w.test: default/w X", "b.w.test: default/w Y"];
         assert_eq!(shown(&config(&hosts)), expected);
+    }
+
+    #[test]
+    fn what_is_not_the_wildcards_does_not_present_its_certificate() {
+        let plain = || host("", &[]);
+        let hosts = [
+            ("*.w.test", host("w", &[])),
+            ("a.w.test", plain()),
+            ("b.w.test", HostTls { apart: true, ..plain() }),
+            ("c.b.w.test", plain()),
+        ];
+        assert_eq!(shown(&config(&hosts)), ["*.w.test: default/w ", "b.w.test: - ", "c.b.w.test: - "]);
     }
 
     #[test]

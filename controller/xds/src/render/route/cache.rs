@@ -1,26 +1,26 @@
-//! All routes, in the way that Envoy learns of them, with a memory: only hosts that changed are rendered again.
+//! Cache of rendered routes: only hosts that changed are rendered again.
 
 use std::time::Instant;
 
 use sluice_ir::Config;
 
-use super::all_but_hosts;
 use super::discovery::{Choice, Discovery};
 use super::scopes::Scopes;
 use super::table::Table;
+use super::{all_but_hosts, with_composite};
 use crate::render::HTTP;
 use crate::{ResourceType, Settings, Update};
 
-/// What was rendered last.
+/// Routes as they were rendered last.
 #[derive(Clone, Debug, Default)]
-pub struct Routes {
+pub struct RouteCache {
     choice: Choice,
     table: Option<Table>,
     scopes: Scopes,
     rendered: u64,
 }
 
-impl Routes {
+impl RouteCache {
     /// Publishes the routes, and says how Envoy learns of them.
     pub(crate) fn publish(
         &mut self,
@@ -31,7 +31,7 @@ impl Routes {
     ) -> Discovery {
         let discovery = self.choice.choose(config.servers.len(), settings.scopes_from, now);
         if self.choice.is_in_use(Discovery::Table) {
-            let table = self.table.get_or_insert_with(|| Table::of(|_| true, |host| host));
+            let table = self.table.get_or_insert_with(|| Table::of(|_| true, with_composite));
             update.set(ResourceType::Route, HTTP, table.encode(config, all_but_hosts(config)));
             self.rendered += table.take_rendered();
         } else {
@@ -47,13 +47,13 @@ impl Routes {
         discovery
     }
 
-    /// Whether some connection may look for its host in this way.
+    /// True if some connection may look for its host in this way.
     #[must_use]
     pub fn is_in_use(&self, discovery: Discovery) -> bool {
         self.choice.is_in_use(discovery)
     }
 
-    /// How many hosts were rendered so far.
+    /// Number of hosts rendered so far.
     #[must_use]
     pub fn rendered(&self) -> u64 {
         self.rendered
@@ -65,7 +65,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use envoy_types::pb::envoy::config::route::v3::ScopedRouteConfiguration;
+    use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};
     use prost::Message;
     use sluice_ir::{Action, Location, PathMatch, Server, ServerName};
 
@@ -96,10 +96,10 @@ mod tests {
         Settings { scopes_from, ..Settings::new(FilterCode::Inline(vec![]), vec![]) }
     }
 
-    /// What was published so far, and how many hosts were rendered for it.
+    /// Resources published so far, and the number of hosts rendered for them.
     #[derive(Default)]
     struct Published {
-        routes: Routes,
+        routes: RouteCache,
         resources: BTreeMap<(ResourceType, String), Vec<u8>>,
     }
 
@@ -143,7 +143,7 @@ mod tests {
         step(&config, 3);
         remove(&mut config, "b.test");
         step(&config, 0);
-        config.edge.hidden_headers.push("server".to_owned());
+        config.edge.hidden_headers.push(sluice_ir::HeaderName::server());
         step(&config, 4);
     }
 
@@ -153,7 +153,8 @@ mod tests {
         steps(|config, costs| {
             assert_eq!(published.publish(config, TABLE), costs);
             let table = &published.resources[&(ResourceType::Route, HTTP.to_owned())];
-            assert_eq!(*table, crate::render::routes(config).encode_to_vec());
+            let table = RouteConfiguration::decode(table.as_slice()).unwrap();
+            assert_eq!(table, crate::render::routes(config));
             assert!(published.names(ResourceType::Scope).is_empty());
         });
     }

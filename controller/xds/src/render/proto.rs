@@ -1,16 +1,21 @@
 //! Protobuf values that every renderer needs.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use envoy_types::pb::envoy::config::core::v3::address::Address as AddressKind;
 use envoy_types::pb::envoy::config::core::v3::config_source::ConfigSourceSpecifier;
 use envoy_types::pb::envoy::config::core::v3::socket_address::{PortSpecifier, Protocol};
 use envoy_types::pb::envoy::config::core::v3::{
-    Address, AggregatedConfigSource, ApiVersion, ConfigSource, SocketAddress, TypedExtensionConfig,
+    Address, AggregatedConfigSource, ApiVersion, ConfigSource, Metadata, SocketAddress, TypedExtensionConfig,
 };
+use envoy_types::pb::envoy::config::route::v3::{Route, VirtualHost};
 use envoy_types::pb::google::protobuf::{Any, BoolValue, Duration, UInt32Value};
 use envoy_types::util::pack_any;
 use prost::{Message, Name};
+
+/// Envoy refuses what would verify longer chains of certificates, with everything around it.
+pub(super) const DEEPEST: u32 = 100;
 
 pub(super) fn yes() -> Option<BoolValue> {
     Some(BoolValue { value: true })
@@ -42,6 +47,34 @@ pub(super) fn extension<M: Name + Message>(name: &str, config: M) -> TypedExtens
     TypedExtensionConfig { name: name.to_owned(), typed_config: any(config) }
 }
 
+/// A virtual host, whose routes have maps with several entries: each is written by itself, in order, and whoever decodes them
+/// puts them together.
+pub(super) fn encoded_host(mut host: VirtualHost) -> Vec<u8> {
+    /// The field `routes` of a `VirtualHost`.
+    const ROUTES: u32 = 3;
+    let routes = std::mem::take(&mut host.routes);
+    let mut bytes = host.encode_to_vec();
+    routes
+        .into_iter()
+        .for_each(|route| prost::encoding::bytes::encode(ROUTES, &encoded_route(route), &mut bytes));
+    bytes
+}
+
+fn encoded_route(mut route: Route) -> Vec<u8> {
+    let filters = BTreeMap::from_iter(std::mem::take(&mut route.typed_per_filter_config));
+    let metadata = route.metadata.take().map(|metadata| metadata.filter_metadata).unwrap_or_default();
+    let mut bytes = route.encode_to_vec();
+    let filters = filters
+        .into_iter()
+        .map(|(name, config)| Route { typed_per_filter_config: [(name, config)].into(), ..Route::default() });
+    let metadata = BTreeMap::from_iter(metadata).into_iter().map(|(name, fields)| {
+        let metadata = Metadata { filter_metadata: [(name, fields)].into(), ..Metadata::default() };
+        Route { metadata: Some(metadata), ..Route::default() }
+    });
+    filters.chain(metadata).for_each(|part| bytes.extend(part.encode_to_vec()));
+    bytes
+}
+
 pub(super) fn address(address: SocketAddr) -> Address {
     host_address(&address.ip().to_string(), address.port())
 }
@@ -50,7 +83,7 @@ pub(super) fn host_address(host: &str, port: u16) -> Address {
     of_protocol(host, port, Protocol::Tcp)
 }
 
-/// What is listened on, for connections or for datagrams.
+/// Address to listen on, for connections or for datagrams.
 pub(super) fn socket(ip: IpAddr, port: u16, protocol: Protocol) -> Address {
     of_protocol(&ip.to_string(), port, protocol)
 }

@@ -1,0 +1,69 @@
+//! Probes serve nobody: listeners that never listen. One leads to routes, the other one has the filter chains of
+//! hosts with TLS, so an Envoy that runs compiles and checks them as any others, and says what it thinks of them.
+
+use prost::Message;
+use sluice_ir::Config;
+
+use crate::render::{self, Discovery};
+use crate::{ResourceType, Settings, Update};
+
+/// The name of the listener and of its routes.
+pub(crate) const PROBE: &str = "sluice_probe";
+/// The name of the listener with TLS.
+pub(crate) const TLS_PROBE: &str = "sluice_probe_tls";
+
+/// True if a resource is a probe.
+pub(crate) fn is_probe(name: &str) -> bool {
+    name == PROBE || name == TLS_PROBE
+}
+
+/// Something to try.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    pub(crate) update: Update,
+    /// Type of the resource whose ACK counts.
+    pub(crate) kind: ResourceType,
+    pub(crate) name: &'static str,
+}
+
+impl Probe {
+    /// The routes of a configuration, as they would be published in this way.
+    #[must_use]
+    pub fn of_routes(candidate: &Config, discovery: Discovery) -> Self {
+        let mut update = Update::default();
+        update.set(ResourceType::Listener, PROBE, render::probe_listener().encode_to_vec());
+        let routes = render::probe_routes(candidate, discovery);
+        update.set(ResourceType::Route, PROBE, routes.encode_to_vec());
+        Probe { update, kind: ResourceType::Route, name: PROBE }
+    }
+
+    /// Its listener for HTTPS, with the chains of all hosts; `None`: it has none.
+    #[must_use]
+    pub fn of_tls(candidate: &Config, settings: &Settings, discovery: Discovery) -> Option<Self> {
+        let mut update = Update::default();
+        let listener = render::probe_tls_listener(candidate, settings, discovery)?;
+        update.set(ResourceType::Listener, TLS_PROBE, listener.encode_to_vec());
+        Some(Probe { update, kind: ResourceType::Listener, name: TLS_PROBE })
+    }
+}
+
+impl Probe {
+    /// With something else of the same resources.
+    #[cfg(debug_assertions)]
+    #[must_use]
+    pub fn map(self, map: impl FnOnce(Update) -> Update) -> Self {
+        Probe { update: map(self.update), ..self }
+    }
+}
+
+impl Update {
+    /// Nothing is tried any more.
+    #[must_use]
+    pub fn end_of_probes() -> Self {
+        let mut update = Update::default();
+        update.remove(ResourceType::Listener, PROBE);
+        update.remove(ResourceType::Route, PROBE);
+        update.remove(ResourceType::Listener, TLS_PROBE);
+        update
+    }
+}

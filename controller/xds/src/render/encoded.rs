@@ -1,0 +1,73 @@
+//! Paths with something encoded: which location they mean is known when they are decoded.
+//!
+//! ```text
+//!   /admin%2fx --> route of encoded paths --> sluice.lookup (wasm): :path = /admin/x, x-sluice-path = /admin%2fx
+//!              --> route of /admin --> sluice.lookup (its policies, found late) --> sluice --> router: path_rewrite = /admin%2fx
+//! ```
+//!
+//! Envoy takes a stream's filters when it begins, so the first route of every host, which takes whatever has a `%` before its
+//! query, switches on what is switched off for all others. It is itself answered with 400: nothing goes on undecoded.
+
+use envoy_types::pb::envoy::config::route::v3::route::Action;
+use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, FilterConfig, Route, RouteMatch};
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{KeyValuePair, Rule};
+use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
+use envoy_types::pb::google::protobuf::Any;
+use sluice_ir::PathMatch;
+
+use super::LOOKUP_FILTER;
+use super::policy::{POLICY, without_limit};
+use super::proto::any;
+use super::route::matching::{absent, contains, match_of, matches, no};
+use crate::settings::{ENCODED_ROUTE, PATH_HEADER};
+
+/// The path as it was sent, where it was decoded; otherwise nothing, and whoever writes it leaves the path as it is.
+pub(super) const SENT: &str = "%DYNAMIC_METADATA(sluice.lookup:path)%";
+/// The same without a slash at its end.
+pub(super) const SENT_UNSLASHED: &str = "%DYNAMIC_METADATA(sluice.lookup:unslashed)%";
+/// Path and query as they were sent, in any case.
+pub(super) const SENT_TARGET: &str = "%REQ(x-sluice-path?:path)%";
+
+/// Keeps what was sent where formats find it when headers of ours are gone. Comes behind who decodes.
+pub(super) fn kept() -> HeaderToMetadata {
+    let rule = |key: &str, path: &str| Rule {
+        header: PATH_HEADER.to_owned(),
+        on_header_present: Some(KeyValuePair {
+            metadata_namespace: LOOKUP_FILTER.to_owned(),
+            key: key.to_owned(),
+            regex_value_rewrite: Some(RegexMatchAndSubstitute {
+                pattern: Some(RegexMatcher { regex: path.to_owned(), ..RegexMatcher::default() }),
+                substitution: r"\1".to_owned(),
+            }),
+            ..KeyValuePair::default()
+        }),
+        ..Rule::default()
+    };
+    let request_rules =
+        vec![rule("path", r"^([^?]*)(?:\?.*)?$"), rule("unslashed", r"^([^?]*?)/?(?:\?.*)?$")];
+    HeaderToMetadata { request_rules, ..HeaderToMetadata::default() }
+}
+
+/// The first route of every host.
+pub(super) fn route() -> Route {
+    let root = match_of(&PathMatch::Prefix("/".to_owned()));
+    // Most have none at all, which costs least to find out.
+    let encoded = [contains(":path", "%"), no(matches(":path", r"[^%?]*\?.*")), absent(PATH_HEADER)];
+    let answer = DirectResponseAction { status: 400, ..DirectResponseAction::default() };
+    Route {
+        name: ENCODED_ROUTE.to_owned(),
+        r#match: Some(RouteMatch { headers: encoded.into(), ..root }),
+        action: Some(Action::DirectResponse(answer)),
+        typed_per_filter_config: [(LOOKUP_FILTER, switched_on()), (POLICY, without_limit())]
+            .into_iter()
+            .filter_map(|(name, config)| Some((name.to_owned(), config?)))
+            .collect(),
+        ..Route::default()
+    }
+}
+
+/// For a filter that is switched off elsewhere.
+fn switched_on() -> Option<Any> {
+    any(FilterConfig { config: Some(Any::default()), ..FilterConfig::default() })
+}

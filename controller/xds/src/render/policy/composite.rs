@@ -1,0 +1,76 @@
+//! The same policies where a stream begins before its route is known.
+//!
+//! Envoy's `filter_chain` takes the chain of the route that there is when the stream begins. Where hosts have scopes that may
+//! be none yet; there the `composite` filter takes it when the request comes by.
+
+//!
+//! A route's own matcher takes the place of the listener's, filters and all, so what holds for all is in both.
+
+use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
+use envoy_types::pb::envoy::extensions::filters::http::composite::v3::{
+    Composite, CompositePerRoute, ExecuteFilterAction, FilterChainConfiguration,
+};
+use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
+    FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
+};
+use envoy_types::pb::google::protobuf::Any;
+use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
+use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::OnMatch;
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
+use prost::Message;
+
+use super::{COMPOSITE, LIMIT, limit, upgrades};
+use crate::render::proto::{any, extension};
+
+/// For the listener.
+pub(in crate::render) fn composite(largest_body: Option<u64>) -> Composite {
+    let always = Some(Box::new(running(vec![limit(largest_body)])));
+    Composite { matcher: Some(Matcher { on_no_match: always, ..Matcher::default() }), ..Composite::default() }
+}
+
+/// The same for requests that ask for another protocol.
+pub(in crate::render) fn composite_for_upgrades(largest_body: Option<u64>) -> Composite {
+    unless_handshake(limit(largest_body))
+}
+
+/// For a route, from what it says where it is known from the beginning.
+pub(in crate::render) fn composite_per_route(early: &Any, usual_body: Option<u64>) -> Option<Any> {
+    let early = FilterChainConfigPerRoute::decode(early.value.as_slice()).ok()?;
+    let mut filters = early.filter_chain?.filters;
+    if usual_body.is_some() && !filters.iter().any(is_limit) {
+        filters.insert(0, limit(usual_body));
+    }
+    let spared: Vec<_> = filters.iter().filter(|filter| !is_limit(filter)).cloned().collect();
+    let matcher = if spared.len() == filters.len() {
+        Matcher { on_no_match: Some(Box::new(running(filters))), ..Matcher::default() }
+    } else if spared.is_empty() {
+        upgrades::unless_handshake(running(filters))
+    } else {
+        upgrades::handshake_or_else(running(spared), running(filters))
+    };
+    any(CompositePerRoute { matcher: Some(matcher) })
+}
+
+/// For a listener that has this filter for few requests.
+pub(in crate::render) fn composite_chain(composite: Composite) -> FilterChainConfig {
+    FilterChainConfig {
+        default_filter_chain: Some(FilterChain { filters: vec![extension(COMPOSITE, composite)] }),
+    }
+}
+
+/// A filter that takes everything but handshakes.
+pub(super) fn unless_handshake(filter: TypedExtensionConfig) -> Composite {
+    Composite { matcher: Some(upgrades::unless_handshake(running(vec![filter]))), ..Composite::default() }
+}
+
+fn is_limit(filter: &TypedExtensionConfig) -> bool {
+    filter.name == LIMIT
+}
+
+fn running(filters: Vec<TypedExtensionConfig>) -> OnMatch {
+    let chain = FilterChainConfiguration { typed_config: filters };
+    let action = ExecuteFilterAction { filter_chain: Some(chain), ..ExecuteFilterAction::default() };
+    let action = XdsExtension { name: "policies".to_owned(), typed_config: any(action) };
+    OnMatch { on_match: Some(Then::Action(action)), ..OnMatch::default() }
+}

@@ -1,0 +1,63 @@
+//! Requests that ask for another protocol, and how much of one is a body.
+//!
+//! An `Upgrade` header takes no policy away: upgraded requests have the chain of all others. What is said on a WebSocket is no
+//! body, though, so a limit of bodies spares a handshake, which announces none. To Envoy both are the same bytes.
+
+use envoy_types::pb::envoy::r#type::matcher::v3::HttpRequestHeaderMatchInput;
+use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::{
+    MatchType, PredicateList, SinglePredicate,
+};
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::{FieldMatcher, Predicate};
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherType, OnMatch};
+use envoy_types::pb::xds::r#type::matcher::v3::regex_matcher::{EngineType, GoogleRe2};
+use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
+use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, RegexMatcher, StringMatcher};
+
+use crate::render::proto::any;
+
+/// A length of zero is none.
+const SOME_LENGTH: &str = ".*[1-9].*";
+
+/// For everything but a handshake.
+pub(super) fn unless_handshake(then: OnMatch) -> Matcher {
+    only(not(handshake()), then)
+}
+
+/// For a handshake, and for everything else.
+pub(super) fn handshake_or_else(spared: OnMatch, usual: OnMatch) -> Matcher {
+    Matcher { on_no_match: Some(Box::new(usual)), ..only(handshake(), spared) }
+}
+
+fn only(predicate: Predicate, then: OnMatch) -> Matcher {
+    let only = FieldMatcher { predicate: Some(predicate), on_match: Some(then) };
+    let list = MatcherType::MatcherList(MatcherList { matchers: vec![only] });
+    Matcher { matcher_type: Some(list), ..Matcher::default() }
+}
+
+/// Envoy takes the `Transfer-Encoding` of upgraded requests away, so it is the method that tells who sends a body.
+fn handshake() -> Predicate {
+    let asks = both(has(":method", "GET"), has("upgrade", "(?i)websocket"));
+    both(asks, not(has("content-length", SOME_LENGTH)))
+}
+
+fn both(one: Predicate, other: Predicate) -> Predicate {
+    Predicate { match_type: Some(MatchType::AndMatcher(PredicateList { predicate: vec![one, other] })) }
+}
+
+fn not(predicate: Predicate) -> Predicate {
+    Predicate { match_type: Some(MatchType::NotMatcher(Box::new(predicate))) }
+}
+
+/// A header that is there, and whose whole value matches.
+fn has(header: &str, regex: &str) -> Predicate {
+    let input = HttpRequestHeaderMatchInput { header_name: header.to_owned() };
+    let input = XdsExtension { name: header.to_owned(), typed_config: any(input) };
+    let regex =
+        RegexMatcher { regex: regex.to_owned(), engine_type: Some(EngineType::GoogleRe2(GoogleRe2 {})) };
+    let pattern =
+        StringMatcher { match_pattern: Some(MatchPattern::SafeRegex(regex)), ..StringMatcher::default() };
+    let single = SinglePredicate { input: Some(input), matcher: Some(Matched::ValueMatch(pattern)) };
+    Predicate { match_type: Some(MatchType::SinglePredicate(single)) }
+}

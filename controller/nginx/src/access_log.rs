@@ -1,7 +1,7 @@
 //! Lines about requests and about connections without HTTP, in nginx's own words: as the operator wants them, or of JSON
 //! under the names of nginx's variables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
 use sluice_ir::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
@@ -10,8 +10,8 @@ use crate::conf::{Text, Value, Word, word};
 use crate::expression::REQUEST_ID;
 use crate::settings::Settings;
 
-/// nginx reads at most 4096 bytes as one word, and `log_format` joins its words.
-const PART: usize = 500;
+/// nginx reads at most 4096 bytes as one word, and `log_format` joins its words. A `$` is written in 16 bytes.
+const PART: usize = 250;
 
 /// Of a request: name and variable.
 const OF_REQUEST: &[(&str, &str)] = &[
@@ -91,7 +91,7 @@ type Names = fn(&Fact, &Settings) -> Option<String>;
 impl Written {
     /// About requests, where that is wanted.
     pub(crate) fn of_requests(log: &AccessLog, settings: &Settings) -> Option<Self> {
-        let skipped = log.skipped.iter().map(word).filter(|url| url.0.fits()).collect();
+        let skipped = keys(&log.skipped);
         let written = written(&log.requests, OF_REQUEST, of_request, settings)?;
         Some(Written { of_requests: true, skipped, ..written })
     }
@@ -201,7 +201,7 @@ fn words(bits: Vec<Bit>) -> Vec<Value> {
     words
 }
 
-/// What holds for both.
+/// Settings of both.
 fn of_any(fact: &Fact) -> Option<&'static str> {
     Some(match fact {
         Fact::ClientAddress => "remote_addr",
@@ -272,6 +272,13 @@ fn of_connection(fact: &Fact, settings: &Settings) -> Option<String> {
     Some(name.to_owned())
 }
 
+/// nginx refuses a text that is there twice, whatever case its letters have.
+fn keys(skipped: &[String]) -> Vec<Word> {
+    let mut known = BTreeSet::new();
+    let new = |url: &&String| known.insert(url.to_ascii_lowercase());
+    skipped.iter().filter(new).map(word).filter(|url| url.0.fits()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,12 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn a_number_alone_has_no_quotes() {
-        assert_eq!(shown(value(vec![Bit::Variable("request_time".to_owned())])), r#""${request_time}""#);
+    fn a_long_text_is_of_words_that_nginx_reads() {
+        for letter in ["$", "\"", "\u{1f980}", "a"] {
+            let words = words(vec![Bit::Text(letter.repeat(3000))]);
+            assert!(words.iter().all(|word| word.0.fits()), "{letter}");
+        }
     }
 
     #[test]
-    fn what_is_long_is_several_words() {
-        assert_eq!(words(vec![Bit::Text("a".repeat(1200))]).len(), 3);
+    fn a_path_that_is_skipped_twice_is_written_once() {
+        let written = keys(&["/a", "/b", "/A", "/a"].map(str::to_owned));
+        let written: Vec<String> = written.iter().map(|word| word.0.to_string()).collect();
+        assert_eq!(written, [r#""/a""#, r#""/b""#]);
+    }
+
+    #[test]
+    fn a_number_alone_has_no_quotes() {
+        assert_eq!(shown(value(vec![Bit::Variable("request_time".to_owned())])), r#""${request_time}""#);
     }
 }

@@ -1,10 +1,11 @@
-//! Who gets 403, whatever the host.
+//! Block lists: clients that get 403 on all hosts.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use askama::Template;
 use sluice_ir::{Blocked, Cidr, TextMatch};
+use sluice_pattern::Subject;
 
 use crate::conf::{Word, word};
 
@@ -15,13 +16,23 @@ pub(crate) struct BlockedConf<'a> {
     addresses: &'a [Cidr],
     user_agents: Vec<Word>,
     referers: Vec<Word>,
+    /// Whoever says nothing is blocked as well.
+    blocks_no_agent: bool,
+    blocks_no_referer: bool,
 }
 
 impl<'a> BlockedConf<'a> {
     /// `None` where nobody is blocked.
     pub(crate) fn of(blocked: &'a Blocked) -> Option<Self> {
         let Blocked { addresses, user_agents, referers } = blocked;
-        let conf = BlockedConf { addresses, user_agents: keys(user_agents), referers: keys(referers) };
+        let no_text = |texts: &[TextMatch]| texts.contains(&TextMatch::Whole(String::new()));
+        let conf = BlockedConf {
+            addresses,
+            user_agents: keys(user_agents),
+            referers: keys(referers),
+            blocks_no_agent: no_text(user_agents),
+            blocks_no_referer: no_text(referers),
+        };
         (*blocked != Blocked::default()).then_some(conf)
     }
 }
@@ -37,7 +48,7 @@ fn keys(texts: &[TextMatch]) -> Vec<Word> {
 }
 
 /// The texts that nginx cannot read, by the key of the ConfigMap that has them.
-pub(crate) fn unreadable(blocked: &Blocked) -> impl Iterator<Item = (&'static str, usize)> {
+pub(crate) fn too_long(blocked: &Blocked) -> impl Iterator<Item = (&'static str, usize)> {
     [("block-user-agents", &blocked.user_agents), ("block-referers", &blocked.referers)]
         .map(|(key, texts)| (key, texts.iter().filter(|text| !is_readable(text)).count()))
         .into_iter()
@@ -64,9 +75,13 @@ fn key(text: &TextMatch) -> Word {
         TextMatch::Whole(text) if text.is_empty() => word(text),
         // The backslash goes; without it `default` would not be a text.
         TextMatch::Whole(text) => word(format!("\\{text}")),
-        TextMatch::Found(pattern) => word(format!("~{pattern}")),
-        TextMatch::FoundInAnyCase(pattern) => word(format!("~*{pattern}")),
+        TextMatch::Found(pattern) => found(pattern, Subject::Text),
+        TextMatch::FoundInAnyCase(pattern) => found(pattern, Subject::TextInAnyCase),
     }
+}
+
+fn found(pattern: &str, subject: Subject) -> Word {
+    word(format!("~{}", sluice_pattern::pcre(pattern, subject, false)))
 }
 
 /// A pattern that finds this text.
@@ -92,7 +107,7 @@ mod tests {
         let key = |text| key(&text).0.to_string();
         assert_eq!(key(TextMatch::Whole("default".into())), r#""\\default""#);
         assert_eq!(key(TextMatch::Whole(String::new())), r#""""#);
-        assert_eq!(key(TextMatch::FoundInAnyCase("bad\\d".into())), r#""~*bad\\d""#);
+        assert_eq!(key(TextMatch::FoundInAnyCase("bad".into())), r#""~^(?s:.*?)(?i:bad)""#);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use sluice_ir::Buffering;
 /// A directive of nginx and what it says.
 pub(crate) type Directive = (&'static str, String);
 
-/// What holds everywhere.
+/// Directives for all locations.
 pub(crate) fn of_all(buffering: &Buffering) -> Vec<Directive> {
     directives(buffering).into()
 }

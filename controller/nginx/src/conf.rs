@@ -10,7 +10,7 @@ use askama::filters::{Escaper, Safe};
 
 /// A word longer than this might not fit nginx's buffer of 4096 bytes, quotes and all.
 const LONGEST: usize = 4000;
-/// What stands for a character that has no business in a configuration.
+/// Replacement for characters that must not be in a configuration.
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
 /// The escaper of all templates: a text that is neither a [`Word`] nor a [`Value`] is escaped as a value.
@@ -50,12 +50,12 @@ impl Display for Quoted {
 }
 
 impl Quoted {
-    /// Whether it is this plain text, whatever case its letters have.
+    /// True if it equals this plain text, ignoring case.
     pub(crate) fn is(&self, text: &str) -> bool {
         self.0.eq_ignore_ascii_case(text)
     }
 
-    /// Whether nginx can read it.
+    /// True if nginx can read it.
     pub(crate) fn fits(&self) -> bool {
         self.0.len() <= LONGEST
     }
@@ -78,7 +78,7 @@ pub(crate) fn word(text: impl Display) -> Word {
 }
 
 /// A value in the making: texts of others and variables of ours.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Text(String);
 
 impl Text {
@@ -98,7 +98,7 @@ impl Text {
         self
     }
 
-    /// What a group of the last pattern captured, from 1 to 9.
+    /// Capture group of the last pattern, from 1 to 9.
     pub(crate) fn group(mut self, group: u8) -> Self {
         debug_assert!((1..=9).contains(&group), "nginx's have one digit");
         self.0.push('$');

@@ -6,20 +6,21 @@ use crate::conf::{Text, Value, Word, word};
 
 /// What is decided before the answer: variables, which are empty for an origin that is not allowed.
 pub(crate) struct CorsConf {
-    /// Which origins are allowed, as a pattern; `None` is everybody.
-    pub(crate) origins: Option<Word>,
+    /// Allowed origins, as patterns; `None` allows all.
+    pub(crate) origins: Option<Vec<Word>>,
     pub(crate) variables: Vec<(String, Value)>,
 }
+
+/// Origins in one pattern: as many as fit into what nginx reads as one word, each with the longest name that a host can
+/// have.
+const AT_ONCE: usize = 6;
 
 /// Nothing where nobody is allowed.
 pub(crate) fn conf(cors: &Cors) -> Option<CorsConf> {
     let origins = match &cors.origins {
         Origins::Any => None,
         Origins::Only(origins) if origins.is_empty() => return None,
-        Origins::Only(origins) => {
-            let patterns: Vec<String> = origins.iter().map(pattern).collect();
-            Some(word(format!("^(?:{})$", patterns.join("|"))))
-        }
+        Origins::Only(origins) => Some(origins.chunks(AT_ONCE).map(one_of).collect()),
     };
     let values = values(cors).into_iter();
     let variables = values.map(|(name, text)| (variable(name), text.quoted())).collect();
@@ -54,6 +55,11 @@ fn values(cors: &Cors) -> Vec<(&'static str, Text)> {
     values.extend(cors.credentials.then(|| ("Access-Control-Allow-Credentials", text("true"))));
     values.extend(cors.exposed.as_ref().map(|exposed| ("Access-Control-Expose-Headers", text(exposed))));
     values
+}
+
+fn one_of(origins: &[Origin]) -> Word {
+    let patterns: Vec<String> = origins.iter().map(pattern).collect();
+    word(format!("^(?:{})$", patterns.join("|")))
 }
 
 fn pattern(origin: &Origin) -> String {

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{Action, BackendId, Config, ErrorPages, ErrorRequest, Location, Protocol, Server, Transport};
+use sluice_ir::{
+    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, Location, Protocol, Server, Transport,
+};
 
 use crate::conf::{Text, Value, value};
 use crate::files::hash;
-use crate::server::Scene;
-use crate::told::{self, Line};
+use crate::headers::{self, Line};
+use crate::server::RenderContext;
 use crate::upstream;
 
 /// nginx's word for clients that went away; it refuses an error page for that.
 const NOBODY_LISTENS: u16 = 499;
 
-/// Where a status leads.
+/// Error page of one status.
 pub(crate) struct Page {
     pub(crate) status: u16,
     pub(crate) name: String,
@@ -26,7 +28,7 @@ pub(crate) struct Asked {
     pub(crate) service: Option<Service>,
 }
 
-/// Who is asked.
+/// The service that is asked.
 pub(crate) struct Service {
     /// By what the filter knows these requests.
     pub(crate) route: Value,
@@ -37,18 +39,21 @@ pub(crate) struct Service {
     pub(crate) pods: Vec<Line>,
 }
 
-/// What replaces the answers of a location.
+/// Error pages of a location.
 pub(crate) fn pages(location: &Location, config: &Config) -> Vec<Page> {
     let Some((pages, statuses)) = served(location, config) else { return Vec::new() };
     statuses.map(|status| Page { status, name: name(pages, status) }).collect()
 }
 
 /// The locations that a server's pages lead to, each once.
-pub(crate) fn asked(server: &Server, scene: Scene<'_>) -> Vec<Asked> {
+pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
     let mut all = BTreeMap::new();
-    for (pages, statuses) in server.locations.iter().filter_map(|location| served(location, scene.config)) {
+    for location in &server.locations {
+        let Some((pages, statuses)) = served(location, context.config) else { continue };
         for status in statuses {
-            let service = pages.backend.as_ref().map(|id| service(id, pages, status, scene));
+            // All locations with this name are of one Ingress, and so are their headers.
+            let headers = &location.policy.auth_headers;
+            let service = pages.backend.as_ref().map(|id| service(id, pages, status, headers, context));
             all.entry(name(pages, status)).or_insert(service);
         }
     }
@@ -67,11 +72,10 @@ fn served<'a>(
     (!is_unusual).then_some((pages, known))
 }
 
-/// Whether an error service is spoken to in a way that is not written here.
+/// True if an error service needs a protocol that is not rendered here.
 pub(crate) fn is_unusual(id: &BackendId, config: &Config) -> bool {
     let Transport { protocol, tls, .. } = upstream::transport(id, config);
-    let outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
-    protocol != Protocol::Http1 || tls.is_some() || outside
+    protocol != Protocol::Http1 || tls.is_some()
 }
 
 /// Whatever a name holds, only its hash is in it.
@@ -79,16 +83,23 @@ fn name(pages: &ErrorPages, status: u16) -> String {
     format!("@sluice_error_{}_{status}", hash(&format!("{:?} {:?}", pages.backend, pages.place)))
 }
 
-fn service(id: &BackendId, pages: &ErrorPages, status: u16, scene: Scene<'_>) -> Service {
-    let Scene { config, settings, .. } = scene;
+fn service(
+    id: &BackendId,
+    pages: &ErrorPages,
+    status: u16,
+    auth_headers: &[HeaderName],
+    context: RenderContext<'_>,
+) -> Service {
+    let RenderContext { config, settings, .. } = context;
     let transport = upstream::transport(id, config);
-    let mut own = told::of_error(&ErrorRequest { status, place: pages.place.clone() });
+    let mut own = headers::for_error_service(&ErrorRequest { status, place: pages.place.clone() });
     own.push(("X-Original-URI".to_owned(), Text::default().variable("request_uri")));
+    own.extend(auth_headers.iter().map(|name| (name.as_str().to_owned(), Text::default())));
     Service {
         route: value(ErrorPages::route(id)),
         counted: settings.requests.as_ref().map(|_| value(id.as_str())),
         upstream: upstream::name(&transport, config),
         connect: transport.connect_timeout,
-        pods: told::pods(&config.edge, own),
+        pods: headers::for_upstream(&config.edge, own),
     }
 }

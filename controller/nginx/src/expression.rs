@@ -4,8 +4,10 @@ use sluice_ir::{Expression, Part, Piece, Template, Variable};
 
 use crate::conf::Text;
 
-/// What the client spoke, as far as that is believed.
+/// Scheme of the client's request, from trusted headers only.
 pub(crate) const SCHEME: &str = "sluice_scheme";
+/// The host whose server answers, with the port that the client wrote. `$http_host` may be another one.
+pub(crate) const AUTHORITY: &str = "sluice_authority";
 /// The host that the client asked for, as far as that is believed.
 pub(crate) const HOST: &str = "sluice_host";
 /// The port that the client connected to, as far as that is believed.
@@ -34,7 +36,7 @@ pub(crate) fn template(text: Text, template: &Template) -> Text {
 fn name(variable: &Variable) -> String {
     match variable {
         Variable::RemoteAddress => "remote_addr".to_owned(),
-        Variable::Host => "http_host".to_owned(),
+        Variable::Host => AUTHORITY.to_owned(),
         Variable::Hostname => "host".to_owned(),
         Variable::Scheme => SCHEME.to_owned(),
         Variable::Method => "request_method".to_owned(),

@@ -1,6 +1,6 @@
 //! Certificates, keys and authorities: nginx reads them from files of their own, never from its configuration.
 //!
-//! What hosts present is read for each handshake, by way of a name that stays (`places.rs`): a new certificate needs no
+//! What hosts present is read for each handshake, by way of a name that stays (`cert_links.rs`): a new certificate needs no
 //! reload. What nginx reads when it loads its configuration has its content in its name: a new one is a new configuration.
 //!
 //! nginx opens the file of a host twice for a handshake, for the certificate and for the key. A handshake that meets the
@@ -11,22 +11,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 use sluice_ir::{Config, SecretId, SecretValue, Sensitive};
 
+use crate::cert_links;
 use crate::conf::{Text, Value, Word, word};
-use crate::places;
 use crate::settings::Settings;
 
-/// What a host presents that has no certificate of its own, when the operator did not choose one.
+/// Certificate of hosts without one of their own, when the operator did not choose one.
 const NO_SECRET: &str = "default";
 
-/// What there is in [`Settings::certificates`], by name.
+/// Files in [`Settings::certificates`], by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// What nginx.conf names.
+    /// Files that nginx.conf names.
     pub pinned: BTreeMap<String, Sensitive>,
-    /// What hosts present.
+    /// Certificates that hosts present.
     pub presented: BTreeMap<String, Sensitive>,
-    /// The place of each host, which nginx.conf names, and what of [`Files::presented`] it leads to, or `default.pem`.
-    pub places: BTreeMap<String, String>,
+    /// The link of each host, which nginx.conf names, and its target in [`Files::presented`], or `default.pem`.
+    pub cert_links: BTreeMap<String, String>,
 }
 
 /// A file that nginx reads when it loads its configuration.
@@ -41,13 +41,13 @@ pub(crate) fn presented(id: Option<&SecretId>) -> String {
     id.map_or_else(|| NO_SECRET.to_owned(), |id| hash(id.as_str()))
 }
 
-/// Where the file is that this variable names.
+/// Path of the file that this variable names.
 pub(crate) fn path_of(variable: &str, settings: &Settings) -> Value {
     let folder = format!("{}/", settings.certificates().display());
     Text::default().then(&folder).variable(variable).then(".pem").quoted()
 }
 
-/// What a Secret holds, as nginx loads it; `None` when there is no such Secret.
+/// Files of a Secret, as nginx loads them; `None` when there is no such Secret.
 pub(crate) fn pinned(id: &SecretId, config: &Config, settings: &Settings) -> Option<Pinned> {
     let path = |name: String| word(settings.certificates().join(name).display());
     let value = config.secrets.get(id)?;
@@ -66,8 +66,8 @@ pub(crate) fn when_needed(id: &SecretId, config: &Config, settings: &Settings) -
 
 /// All files, by their names.
 pub(crate) fn all(config: &Config) -> Files {
-    let mut files = Files { places: places::all(config), ..Files::default() };
-    let leads_here: BTreeSet<&String> = files.places.values().collect();
+    let mut files = Files { cert_links: cert_links::targets(config), ..Files::default() };
+    let leads_here: BTreeSet<&String> = files.cert_links.values().collect();
     for (id, value) in &config.secrets {
         match value {
             SecretValue::Certificate { chain, key } => {
@@ -126,7 +126,8 @@ mod tests {
     fn config(chain: &str, key: &str) -> Config {
         let id = SecretId::certificate("default", "web");
         let value = SecretValue::Certificate { chain: chain.into(), key: Sensitive::new(key.into()) };
-        Config { default_certificate: Some(id.clone()), secrets: [(id, value)].into(), ..Config::default() }
+        let secrets = [(id.clone(), value)].into_iter().collect();
+        Config { default_certificate: Some(id), secrets, ..Config::default() }
     }
 
     #[test]

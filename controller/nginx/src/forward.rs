@@ -1,4 +1,4 @@
-//! What nginx does with a request that goes to a pod.
+//! Proxying of a request to upstreams.
 
 use std::num::NonZeroU32;
 
@@ -12,14 +12,14 @@ use crate::cors::{self, CorsConf};
 use crate::errors::{self, Page};
 use crate::expression::template;
 use crate::files::{self, Pinned};
-use crate::guard::GuardConf;
-use crate::kong::Again;
+use crate::guard::{GuardConf, has_page};
+use crate::headers::{self, Line, ResponseHeaders};
+use crate::kong::Retry;
 use crate::limits::{self, ConnectionLimit, Limit};
 use crate::location::pattern;
 use crate::redirect::{self, Answer};
 use crate::rewritten::{Replacing, replacing};
-use crate::server::{Host, Scene};
-use crate::told::{self, Clients, Line};
+use crate::server::{Host, RenderContext};
 use crate::{mirror, upstream};
 
 /// The directives of a location that forwards.
@@ -39,9 +39,9 @@ pub(crate) struct Forward {
     pub(crate) mirror: Option<Word>,
     /// Only heads of requests are copied.
     pub(crate) mirrors_heads: bool,
-    /// Which answers of pods clients do not get.
+    /// Upstream responses that error pages replace.
     pub(crate) errors: Vec<Page>,
-    /// What the module's directives begin with, `proxy` or `grpc`.
+    /// Prefix of the module's directives: `proxy` or `grpc`.
     pub(crate) module: &'static str,
     pub(crate) connect: u32,
     pub(crate) timeouts: Timeouts,
@@ -56,16 +56,16 @@ pub(crate) struct Forward {
     /// Bytes, where the edge says something else; 0 is no limit.
     pub(crate) body: Option<u64>,
     pub(crate) pods: Vec<Line>,
-    pub(crate) clients: Option<Clients>,
+    pub(crate) clients: Option<ResponseHeaders>,
     pub(crate) tls: Option<Tls>,
     pub(crate) scheme: &'static str,
-    /// What follows when a pod fails, where nginx itself does not see to that.
-    pub(crate) again: Option<Again>,
-    /// Who is asked: an upstream of ours or a host outside of the cluster.
+    /// Retries, where nginx itself does not do them.
+    pub(crate) retry: Option<Retry>,
+    /// Upstream of the request.
     pub(crate) target: Target,
 }
 
-/// Who is asked.
+/// Upstream of the request.
 pub(crate) enum Target {
     /// The pods that the filter chooses.
     Pods(String),
@@ -75,8 +75,6 @@ pub(crate) enum Target {
     Candidate,
     /// The same, spoken to as the client does.
     CandidateByScheme,
-    /// A name for DNS and a port. In a variable, or nginx would not start while DNS does not know it.
-    Outside(Value),
 }
 
 /// TLS towards pods.
@@ -102,11 +100,11 @@ impl Forward {
         (location, at): (&Location, &str),
         id: &BackendId,
         host: Host<'_>,
-        scene: Scene<'_>,
+        context: RenderContext<'_>,
     ) -> Self {
-        let (policy, edge) = (&location.policy, &scene.config.edge);
-        let transport = upstream::transport(id, scene.config);
-        let for_https = upstream::transport(location.for_https.as_ref().unwrap_or(id), scene.config);
+        let (policy, edge) = (&location.policy, &context.config.edge);
+        let transport = upstream::transport(id, context.config);
+        let for_https = upstream::transport(location.for_https.as_ref().unwrap_or(id), context.config);
         let is_grpc = transport.protocol == Protocol::Http2;
         let (module, scheme) = match (is_grpc, &transport.tls) {
             (false, None) => ("proxy", "http"),
@@ -115,12 +113,12 @@ impl Forward {
             (true, Some(_)) => (GRPC, "grpcs"),
         };
         // Of what surrounds a location, only the directives of `proxy` are written there.
-        let around = || is_grpc.then(|| Clients::of_all(edge));
+        let around = || is_grpc.then(|| ResponseHeaders::for_server(edge));
         let has_own_body = policy.largest_body != edge.largest_body;
-        let mirror = mirror::of(location, scene.config).map(|(mirror, _)| mirror);
+        let mirror = mirror::of(location, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
-            guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, host)),
+            guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, has_page(location), host)),
             limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
             connections: policy.limits.as_ref().and_then(limits::connections),
             rate: policy.rate,
@@ -131,7 +129,7 @@ impl Forward {
             rewrite: rewrite(location),
             mirror: mirror.map(mirror::path),
             mirrors_heads: mirror.is_some_and(|mirror| mirror.bodiless),
-            errors: errors::pages(location, scene.config),
+            errors: errors::pages(location, context.config),
             module,
             connect: transport.connect_timeout,
             timeouts: policy.timeouts,
@@ -142,24 +140,23 @@ impl Forward {
             buffering: buffering::of(&policy.buffering, &edge.buffering, is_grpc),
             replacing: if is_grpc { Vec::new() } else { replacing(&policy.rewritten) },
             body: has_own_body.then(|| policy.largest_body.unwrap_or_default()),
-            pods: pods(location, host, scene, is_grpc),
-            clients: Clients::of(location, edge).or_else(around),
-            tls: transport.tls.as_ref().or(for_https.tls.as_ref()).map(|tls| Tls::new(tls, scene)),
+            pods: pods(location, host, context, is_grpc),
+            clients: ResponseHeaders::for_location(location, edge).or_else(around),
+            tls: transport.tls.as_ref().or(for_https.tls.as_ref()).map(|tls| Tls::new(tls, context)),
             scheme,
-            again: Again::of((location, at), host, scene),
-            target: target((id, &transport), &for_https, scene),
+            retry: Retry::of((location, at), host, context),
+            target: target(&transport, &for_https, context),
         }
     }
 
-    /// Whether nginx can read it.
+    /// True if nginx can read it.
     pub(crate) fn fits(&self) -> bool {
         let rewrite = self.rewrite.iter().flat_map(|(from, to)| [from, to]);
         let clients = self.clients.iter().flat_map(|clients| &clients.lines);
         let lines = self.pods.iter().chain(clients).flat_map(|(name, value)| [name, value]);
-        let cors = self
-            .cors
-            .iter()
-            .flat_map(|cors| cors.origins.iter().chain(cors.variables.iter().map(|(_, value)| value)));
+        let cors = self.cors.iter().flat_map(|cors| {
+            cors.origins.iter().flatten().chain(cors.variables.iter().map(|(_, value)| value))
+        });
         let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
         let replacing = self.replacing.iter().flat_map(|(_, from, to)| [from, to]);
         let hidden = self.clients.iter().flat_map(|clients| &clients.hidden);
@@ -172,8 +169,8 @@ impl Forward {
 }
 
 impl Tls {
-    fn new(tls: &UpstreamTls, scene: Scene<'_>) -> Self {
-        let pinned = |id| files::pinned(id, scene.config, scene.settings);
+    fn new(tls: &UpstreamTls, context: RenderContext<'_>) -> Self {
+        let pinned = |id| files::pinned(id, context.config, context.settings);
         let verify = tls.verify.as_ref();
         let name = verify.map(|verify| &verify.name).or(tls.server_name.as_ref());
         Tls {
@@ -185,7 +182,7 @@ impl Tls {
             certificate: tls
                 .certificate
                 .as_ref()
-                .and_then(|id| files::when_needed(id, scene.config, scene.settings)),
+                .and_then(|id| files::when_needed(id, context.config, context.settings)),
             verify: verify.and_then(|verify| Some((pinned(&verify.authorities)?, verify.depth))),
         }
     }
@@ -200,7 +197,7 @@ fn access(policy: &Policy) -> Access {
 fn rewrite(location: &Location) -> Option<(Word, Value)> {
     match (&location.path, &location.rewrite) {
         (PathMatch::Regex(regex), Some(to)) => {
-            let from = word(format!("(?i){}", pattern(regex)));
+            let from = word(pattern(regex));
             Some((from, template(Text::default(), to).quoted()))
         }
         // Without a pattern there is nothing to take groups from.
@@ -209,27 +206,26 @@ fn rewrite(location: &Location) -> Option<(Word, Value)> {
 }
 
 /// Nothing where `http {}` has said it all.
-fn pods(location: &Location, host: Host<'_>, scene: Scene<'_>, is_grpc: bool) -> Vec<Line> {
-    let own = told::pods_of(location, host.server.clients.as_ref());
+fn pods(location: &Location, host: Host<'_>, context: RenderContext<'_>, is_grpc: bool) -> Vec<Line> {
+    let own = headers::for_location(location, host.server.clients.as_ref());
     if is_grpc {
-        let mut lines = told::pods(&scene.config.edge, own);
+        let mut lines = headers::for_upstream(&context.config.edge, own);
         lines.retain(|(name, _)| !OF_CONNECTIONS.iter().any(|of| name.0.is(of)));
         return lines;
     }
     if own.is_empty() {
         return Vec::new();
     }
-    told::pods(&scene.config.edge, own)
+    headers::for_upstream(&context.config.edge, own)
 }
 
-fn target((id, transport): (&BackendId, &Transport), for_https: &Transport, scene: Scene<'_>) -> Target {
-    let upstream = |transport| upstream::name(transport, scene.config);
-    match scene.config.backends.get(id).and_then(|backend| backend.outside.as_ref()) {
-        Some(outside) => Target::Outside(value(upstream::place(outside))),
-        None if scene.settings.engine.is_kongs() && transport == for_https => Target::Candidate,
-        None if scene.settings.engine.is_kongs() => Target::CandidateByScheme,
-        None if transport == for_https => Target::Pods(upstream(transport)),
-        None => Target::ByScheme(upstream(transport), upstream(for_https)),
+fn target(transport: &Transport, for_https: &Transport, context: RenderContext<'_>) -> Target {
+    let upstream = |transport| upstream::name(transport, context.config);
+    match (context.settings.engine.is_kongs(), transport == for_https) {
+        (true, true) => Target::Candidate,
+        (true, false) => Target::CandidateByScheme,
+        (false, true) => Target::Pods(upstream(transport)),
+        (false, false) => Target::ByScheme(upstream(transport), upstream(for_https)),
     }
 }
 
@@ -251,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_tried_again_has_nginxs_words() {
+    fn retries_have_nginxs_words() {
         assert_eq!(next(&RetryOn::default()), "error timeout");
         assert_eq!(next(&RetryOn::never()), "off");
         let on = RetryOn { statuses: [502, 503].into(), non_idempotent: true, ..RetryOn::never() };

@@ -3,14 +3,14 @@
 //! nginx's `auth_request` understands 2xx, 401 and 403. What else there is to say comes in headers of ours, so nothing of a
 //! tenant's is in the names of variables, and a change of users or answers reloads nothing.
 
-use sluice_ir::{Action, Guard, Location};
+use sluice_ir::{Action, Guard, HeaderName, Location, Policy};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression;
 use crate::server::Host;
 use crate::settings::Settings;
 
-/// Where the controller answers.
+/// Path of the controller's authorization endpoint.
 pub const PATH: &str = "/v1/guard";
 /// Of a question: the location, by its id.
 pub const LOCATION: &str = "sluice-location";
@@ -20,7 +20,7 @@ pub const CLIENT: &str = "sluice-client";
 pub const METHOD: &str = "sluice-method";
 /// Of a question: `http` or `https`.
 pub const SCHEME: &str = "sluice-scheme";
-/// Of a question: the `Host` header.
+/// Of a question: the host that the client asked for, with its port: the one whose server asks.
 pub const HOST: &str = "sluice-host";
 /// Of a question: the path and the query.
 pub const URI: &str = "sluice-uri";
@@ -33,36 +33,52 @@ pub const TO_POD: &str = "sluice-pod-";
 /// Of a 401: where the client is sent instead.
 pub const SIGN_IN: &str = "sluice-sign-in";
 
-/// nginx's own location that asks; no client can.
-const ASKED: &str = "/_sluice_guard";
+/// Of a 503: when to come again, in seconds.
+pub const RETRY_AFTER: &str = "retry-after";
+
+/// The location that asks. It begins with no slash, as paths of clients and of Ingresses do, so no client can ask for it and
+/// no Ingress can have it.
+const ASKED: &str = "sluice_guard";
 
 /// The directives of a location that is guarded.
 pub(crate) struct GuardConf {
     pub(crate) asked: &'static str,
-    /// What of the answer is kept, in variables.
+    /// Response headers that are kept in variables.
     pub(crate) kept: Vec<(String, Value)>,
     /// Those that may hold a cookie.
     pub(crate) cookies: Vec<Value>,
     /// Whatever the pod says.
     pub(crate) always: bool,
     pub(crate) signs_in: bool,
+    /// Nobody may have time to compare a password: to `auth_request` that is an error like any other.
+    pub(crate) may_be_busy: bool,
     /// The server has an error page of its own, which one of the location would hide.
     pub(crate) refused: bool,
 }
 
 impl GuardConf {
-    pub(crate) fn of(guard: &Guard, host: Host<'_>) -> Self {
+    /// `has_page`: errors are told by somebody else.
+    pub(crate) fn of(guard: &Guard, has_page: bool, host: Host<'_>) -> Self {
         let question = guard.question.as_ref();
         let names = question.is_some().then(|| (0..MOST_COOKIES).map(cookie)).into_iter().flatten();
         let names: Vec<String> = names.collect();
         let signs_in = question.is_some_and(|question| question.sign_in.is_some());
         let cookies = (0..names.len()).map(|place| (cookie(place), answered(&format!("{COOKIE}{place}"))));
         let to_pods = question.into_iter().flat_map(|question| &question.to_pods);
-        let to_pods = to_pods.map(|name| (kept(name), answered(&format!("{TO_POD}{name}"))));
+        let to_pods = to_pods.map(|name| (kept(name), answered(&format!("{TO_POD}{}", name.as_str()))));
         let sign_in = signs_in.then(|| ("sluice_sign_in".to_owned(), answered(SIGN_IN)));
+        let may_be_busy = guard.passwords.is_some() && !has_page;
+        let busy = may_be_busy.then(|| {
+            let status = Text::default().variable("upstream_status").quoted();
+            [
+                ("sluice_guard_status".to_owned(), status),
+                ("sluice_retry_after".to_owned(), answered(RETRY_AFTER)),
+            ]
+        });
         GuardConf {
             asked: ASKED,
-            kept: cookies.chain(to_pods).chain(sign_in).collect(),
+            kept: cookies.chain(to_pods).chain(sign_in).chain(busy.into_iter().flatten()).collect(),
+            may_be_busy,
             cookies: names.iter().map(|name| Text::default().variable(name).quoted()).collect(),
             always: question.is_some_and(|question| question.always_cookies),
             signs_in,
@@ -77,9 +93,9 @@ fn cookie(place: usize) -> String {
 }
 
 /// The variable for a header that pods hear. Its name has the letters of a header's, and nothing else.
-fn kept(header: &str) -> String {
+fn kept(header: &HeaderName) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-    let name: String = header.chars().map(letter).collect();
+    let name: String = header.as_str().chars().map(letter).collect();
     format!("sluice_pod_{name}")
 }
 
@@ -88,17 +104,28 @@ fn answered(header: &str) -> Value {
     Text::default().variable(&format!("upstream_http_{header}")).quoted()
 }
 
-/// What pods hear because of it.
-pub(crate) fn pods_of(guard: &Guard) -> Vec<(String, Text)> {
-    const CREDENTIALS: &str = "authorization";
-    let to_pods = guard.question.iter().flat_map(|question| &question.to_pods);
-    let told = to_pods.map(|name| (name.clone(), Text::default().variable(&kept(name))));
-    let mut lines: Vec<(String, Text)> = told.collect();
+/// Request headers that external authentication sets or removes for upstreams.
+pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
+    let is_asked_for = policy.guard.as_ref().is_some_and(|guard| guard.passwords.is_some());
     // ingress-nginx: a password that was asked for here is none of the pod's business.
-    if guard.passwords.is_some() && !lines.iter().any(|(name, _)| name == CREDENTIALS) {
-        lines.push((CREDENTIALS.to_owned(), Text::default()));
+    let credentials = is_asked_for.then_some("authorization");
+    let mut lines: Vec<(String, Text)> = Vec::new();
+    for name in policy.auth_headers.iter().map(HeaderName::as_str).chain(credentials) {
+        if !lines.iter().any(|(known, _)| known == name) {
+            lines.push((name.to_owned(), answer_for(name, policy)));
+        }
     }
     lines
+}
+
+/// Value of an upstream header from the authentication service; empty where none is asked.
+pub(crate) fn answer_for(header: &str, policy: &Policy) -> Text {
+    let to_pods = policy.guard.iter().filter_map(|guard| guard.question.as_ref());
+    let mut to_pods = to_pods.flat_map(|question| &question.to_pods);
+    match to_pods.find(|name| name.as_str() == header) {
+        Some(name) => Text::default().variable(&kept(name)),
+        None => Text::default(),
+    }
 }
 
 /// The location of a server that asks.
@@ -108,6 +135,7 @@ pub(crate) struct Asking {
     pub(crate) lines: Vec<(&'static str, Value)>,
     pub(crate) cookies: Vec<Value>,
     pub(crate) signs_in: bool,
+    pub(crate) may_be_busy: bool,
 }
 
 impl Asking {
@@ -121,7 +149,7 @@ impl Asking {
             (CLIENT, variable("remote_addr")),
             (METHOD, variable("request_method")),
             (SCHEME, variable(expression::SCHEME)),
-            (HOST, variable("http_host")),
+            (HOST, variable(expression::AUTHORITY)),
             (URI, variable("request_uri")),
             ("X-Forwarded-Proto", variable(expression::SCHEME)),
             ("X-Forwarded-Port", variable(expression::PORT)),
@@ -133,10 +161,19 @@ impl Asking {
             path: ASKED,
             controller: word(format!("http://unix:{}:{PATH}", settings.controller.display())),
             lines: said.into(),
-            cookies: GuardConf::of(first, host).cookies,
-            signs_in: guards.iter().any(|guard| GuardConf::of(guard, host).signs_in),
+            cookies: GuardConf::of(first, false, host).cookies,
+            signs_in: guards.iter().any(|guard| GuardConf::of(guard, false, host).signs_in),
+            may_be_busy: host.server.locations.iter().any(|location| {
+                let guard = guard_of(location).filter(|_| !has_page(location));
+                guard.is_some_and(|guard| guard.passwords.is_some())
+            }),
         })
     }
+}
+
+/// True if an error service answers for errors of nginx's own.
+pub(crate) fn has_page(location: &Location) -> bool {
+    location.error_pages.as_ref().is_some_and(|pages| pages.statuses.contains(&500))
 }
 
 fn guard_of(location: &Location) -> Option<&Guard> {

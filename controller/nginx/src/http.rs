@@ -1,26 +1,25 @@
-//! What holds for all hosts.
-
-use std::net::IpAddr;
+//! Directives for all hosts.
 
 use askama::Template;
-use sluice_ir::{Cidr, Compressed, Config, Edge, Server, ServerName};
+use sluice_ir::{Cidr, Compressed, Config, Edge, MAX_LOOPS, Server, ServerName};
 
-use crate::Unserved;
+use crate::Unsupported;
 use crate::access_log::Written;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
-use crate::conf::{Value, Word, word};
+use crate::conf::{Text, Value, Word, word};
+use crate::headers::{self, Line, ResponseHeaders, client_header, client_variable};
 use crate::kong::{self, KongConf};
 use crate::limits::{self, Zone};
-use crate::server::{Scene, ServerConf};
+use crate::mirror::{self, Relay};
+use crate::server::{RenderContext, ServerConf};
 use crate::settings::{Engine, Settings};
-use crate::streams::StreamConf;
+use crate::streams::{self, StreamConf};
 use crate::tls::TlsConf;
-use crate::told::{self, Clients, Line, client_header, client_variable};
 use crate::upstream::{self, Upstream};
 
 /// nginx reads at most 4096 bytes as one word.
-const PART: usize = 2000;
+const PART: usize = 1000;
 
 /// ingress-nginx's, in its order.
 const USUAL_CIPHERS: &str = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:\
@@ -39,9 +38,11 @@ struct MainConf<'a> {
     checkpoint: Vec<Word>,
     user: Option<Word>,
     workers: String,
+    worker_connections: u32,
     pid: Word,
     nobody: Word,
-    resolvers: Vec<String>,
+    relays: Vec<Relay>,
+    copies_socket: Word,
     requests: Option<Word>,
     access_log: Option<Written>,
     edge: EdgeConf<'a>,
@@ -65,11 +66,19 @@ struct EdgeConf<'a> {
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
     pods: Vec<Line>,
-    clients: Clients,
+    clients: ResponseHeaders,
     buffering: Vec<Directive>,
+    /// Has all lines of that header.
+    cdn_loop: Value,
+    /// The same with our own mark behind it.
+    marks: Value,
+    loops: Word,
+    returns: Word,
+    /// Our module chooses peers.
+    has_peers: bool,
 }
 
-pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Unserved>) -> String {
+pub(crate) fn render(config: &Config, settings: &Settings, unsupported: &mut Vec<Unsupported>) -> String {
     let default = Server::default();
     let named = config.servers.iter().map(|(name, server)| (name, server.as_ref()));
     let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
@@ -77,9 +86,9 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let zones = limits::zones(config);
     let access_log = Written::of_requests(&config.edge.log, settings);
-    let scene = Scene { config, settings, logs: access_log.is_some() };
-    let servers = servers.map(|(name, server)| ServerConf::new(name, server, scene, unserved)).collect();
-    unserved.extend(kong::unserved_of_all(config, settings));
+    let context = RenderContext { config, settings, logs: access_log.is_some() };
+    let servers = servers.map(|(name, server)| ServerConf::new(name, server, context, unsupported)).collect();
+    unsupported.extend(kong::unsupported_globally(config, settings));
     let file = |path: &std::path::Path| word(path.display());
     let (module, filter) = match &settings.engine {
         Engine::Sluice { module, filter } => (Some(file(module)), Some(file(filter))),
@@ -93,35 +102,34 @@ pub(crate) fn render(config: &Config, settings: &Settings, unserved: &mut Vec<Un
         checkpoint: parts(&settings.checkpoint),
         user: settings.user.as_ref().map(word),
         workers: settings.workers.map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
+        worker_connections: streams::worker_connections(config),
         pid: file(&settings.folder.join("nginx.pid")),
         nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
-        resolvers: settings.resolvers.iter().map(resolver).collect(),
+        relays: mirror::relays(config),
+        copies_socket: mirror::socket(settings),
         requests: settings.requests.as_deref().map(file),
         access_log,
-        edge: EdgeConf::new(&config.edge),
+        edge: EdgeConf::new(&config.edge, settings.engine.is_kongs()),
         tls: TlsConf::new(config, settings),
         blocked: BlockedConf::of(&config.edge.blocked),
         zones,
         upstreams: upstream::all(config, settings),
         servers,
-        streams: StreamConf::of(config, settings, unserved),
+        streams: StreamConf::of(config, settings, unsupported),
     };
     // Nothing in the templates can fail, and a String takes everything.
     main.render().unwrap_or_default() + "\n"
-}
-
-/// An address where nginx asks for others.
-pub(crate) fn resolver(address: &IpAddr) -> String {
-    match address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => format!("[{address}]"),
-    }
 }
 
 /// HTML is always compressed, and nginx warns when it is named.
 fn types(gzip: &Compressed) -> Vec<Word> {
     let Some(types) = &gzip.types else { return vec![word("*")] };
     types.iter().filter(|name| *name != "text/html").map(word).collect()
+}
+
+/// A `CDN-Loop` with so many of these. As few as are left over cannot make PCRE look back far.
+fn marked(cdn_id: &str, times: u32) -> Word {
+    word(format!("~(?:{}.*?){{{times}}}", sluice_pattern::escape(cdn_id)))
 }
 
 /// The checkpoint knows no variables; `sluice_filter` joins its words.
@@ -132,12 +140,13 @@ fn parts(text: &str) -> Vec<Word> {
 
 impl<'a> EdgeConf<'a> {
     /// Every field is named, so that a new one cannot be forgotten here.
-    fn new(edge: &'a Edge) -> Self {
+    fn new(edge: &'a Edge, is_kongs: bool) -> Self {
         let Edge {
             hsts,
             tls,
-            // In the templates, `told.rs` and `blocked.rs`.
+            // In the templates, `headers.rs` and `blocked.rs`.
             forwarded: _,
+            host: _,
             request_headers: _,
             response_headers: _,
             hidden_headers: _,
@@ -153,7 +162,11 @@ impl<'a> EdgeConf<'a> {
             http: _,
             // Reported with its keys: this nginx has no spans.
             tracing: _,
+            cdn_id,
         } = edge;
+        // Kong's nginx joins the lines itself.
+        let cdn_loop = if is_kongs { "http_cdn_loop" } else { "sluice_all_cdn_loop" };
+        let cdn_loop = Text::default().variable(cdn_loop);
         EdgeConf {
             edge,
             ciphers: word(if tls.ciphers.is_empty() {
@@ -164,11 +177,16 @@ impl<'a> EdgeConf<'a> {
             curves: (!tls.curves.is_empty()).then(|| word(tls.curves.join(":"))),
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
-            hsts: hsts.as_ref().map(told::hsts),
+            hsts: hsts.as_ref().map(headers::hsts),
             trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
-            pods: told::pods(edge, Vec::new()),
-            clients: Clients::of_all(edge),
+            pods: headers::for_upstream(edge, Vec::new()),
+            clients: ResponseHeaders::for_server(edge),
             buffering: buffering::of_all(buffering),
+            cdn_loop: cdn_loop.clone().quoted(),
+            marks: cdn_loop.then(", ").then(cdn_id).quoted(),
+            loops: marked(cdn_id, MAX_LOOPS + 1),
+            returns: marked(cdn_id, 1),
+            has_peers: !is_kongs,
         }
     }
 

@@ -15,21 +15,21 @@ use sluice_ir::{Action, BackendId, Config, Keep, Location, Protocol};
 
 use crate::conf::{Word, word};
 use crate::files::hash;
-use crate::server::{Host, Scene};
+use crate::server::{Host, RenderContext};
 use crate::settings::{Engine, Settings};
 use crate::upstream::transport;
-use crate::{Part, Unserved};
+use crate::{Part, Unsupported};
 
-/// What holds for all hosts.
+/// Directives for all hosts.
 pub(crate) struct KongConf {
     pub(crate) filter: Word,
     pub(crate) cache: Word,
     pub(crate) checkpoint: Word,
-    pub(crate) again: BTreeSet<Kind>,
+    pub(crate) retries: BTreeSet<Kind>,
 }
 
 /// The retries of a location.
-pub(crate) struct Again {
+pub(crate) struct Retry {
     /// The location of nginx's own in which they happen.
     pub(crate) name: String,
     /// Failures, and the variables that say what follows.
@@ -38,7 +38,7 @@ pub(crate) struct Again {
     pub(crate) refused: bool,
 }
 
-/// What is tried again, and how often.
+/// Kinds of requests that are retried, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     attempts: u8,
@@ -51,21 +51,25 @@ impl KongConf {
     pub(crate) fn of(config: &Config, settings: &Settings) -> Option<Self> {
         let Engine::Kong { filter, cache, .. } = &settings.engine else { return None };
         let locations = config.servers.values().flat_map(|server| &server.locations);
-        let again = locations.filter_map(|location| Kind::of(location, config)).collect();
+        let retries = locations.filter_map(Kind::of).collect();
         let file = |path: &std::path::Path| word(path.display());
         let (filter, cache) = (file(filter), file(cache));
-        Some(KongConf { filter, cache, checkpoint: word(&settings.checkpoint), again })
+        Some(KongConf { filter, cache, checkpoint: word(&settings.checkpoint), retries })
     }
 }
 
-impl Again {
-    /// `None` where nothing is tried again, or nginx itself does it.
-    pub(crate) fn of((location, at): (&Location, &str), host: Host<'_>, scene: Scene<'_>) -> Option<Self> {
-        let kind = Kind::of(location, scene.config).filter(|_| scene.settings.engine.is_kongs())?;
+impl Retry {
+    /// `None` where nothing is retried, or nginx itself does it.
+    pub(crate) fn of(
+        (location, at): (&Location, &str),
+        host: Host<'_>,
+        context: RenderContext<'_>,
+    ) -> Option<Self> {
+        let kind = Kind::of(location).filter(|_| context.settings.engine.is_kongs())?;
         let on = &location.policy.retries.on;
         let failures = [(502, on.error || on.invalid_header), (504, on.timeout)];
         let failures = failures.into_iter().filter(|(_, is_on)| *is_on);
-        Some(Again {
+        Some(Retry {
             // A location of nginx's is known by its path, and a path may hold anything.
             name: format!("@sluice_again_{}", hash(at)),
             pages: failures.map(|(status, _)| (status, kind.variable(status))).collect(),
@@ -75,12 +79,11 @@ impl Again {
 }
 
 impl Kind {
-    fn of(location: &Location, config: &Config) -> Option<Self> {
-        let Action::Forward(id) = &location.action else { return None };
+    fn of(location: &Location) -> Option<Self> {
+        let Action::Forward(_) = &location.action else { return None };
         let retries = &location.policy.retries;
-        let is_outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
         let never = !(retries.on.error || retries.on.timeout || retries.on.invalid_header);
-        if is_outside || never || location.error_pages.is_some() || retries.attempts.get() < 2 {
+        if never || location.error_pages.is_some() || retries.attempts.get() < 2 {
             return None;
         }
         // nginx itself ends what goes on after ten redirects.
@@ -99,7 +102,7 @@ impl Kind {
         [502, 504].map(|status| (status, self.variable(status)))
     }
 
-    /// Matches `method|bytes sent|addresses|candidates|location` of what is tried again: something is left to try, and, if
+    /// Matches `method|bytes sent|addresses|candidates|location` of what is retried: something is left to try, and, if
     /// that matters, the method can be repeated, or nothing of the request has been sent.
     pub(crate) fn pattern(self) -> Word {
         let request = if self.anything {
@@ -112,14 +115,18 @@ impl Kind {
     }
 }
 
-/// What this host does not serve of a location.
-pub(crate) fn unserved(main: &BackendId, location: &Location, scene: Scene<'_>) -> Vec<&'static str> {
-    if !scene.settings.engine.is_kongs() {
+/// Features of a location that ngx_wasm_module does not support.
+pub(crate) fn unsupported(
+    main: &BackendId,
+    location: &Location,
+    context: RenderContext<'_>,
+) -> Vec<&'static str> {
+    if !context.settings.engine.is_kongs() {
         return Vec::new();
     }
     let (policy, retries) = (&location.policy, &location.policy.retries);
-    let has_retries = retries.attempts.get() > 1 && Kind::of(location, scene.config).is_none();
-    let streams = transport(main, scene.config).protocol == Protocol::Http2;
+    let has_retries = retries.attempts.get() > 1 && Kind::of(location).is_none();
+    let streams = transport(main, context.config).protocol == Protocol::Http2;
     let missing = [
         (
             !policy.buffering.requests,
@@ -144,9 +151,9 @@ pub(crate) fn unserved(main: &BackendId, location: &Location, scene: Scene<'_>) 
 }
 
 /// The same of the operator's settings.
-pub(crate) fn unserved_of_all(config: &Config, settings: &Settings) -> Option<Unserved> {
+pub(crate) fn unsupported_globally(config: &Config, settings: &Settings) -> Option<Unsupported> {
     let is_kept = config.backends.values().any(|backend| backend.transport.keep != Keep::default());
-    (settings.engine.is_kongs() && is_kept).then_some(Unserved {
+    (settings.engine.is_kongs() && is_kept).then_some(Unsupported {
         part: Part::Edge("upstream-keepalive-requests"),
         what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),
         closes: false,
@@ -158,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_tried_again_is_in_the_name_of_what_says_so() {
+    fn the_name_of_a_variable_says_what_is_retried() {
         let kind = Kind { attempts: 3, anything: false };
         assert_eq!(kind.variable(502), "sluice_3_safe_502");
         assert_eq!(Kind { anything: true, ..kind }.variable(504), "sluice_3_any_504");

@@ -17,6 +17,7 @@
 mod access_log;
 mod blocked;
 mod buffering;
+mod cert_links;
 mod conf;
 mod cors;
 mod errors;
@@ -24,22 +25,22 @@ mod expression;
 mod files;
 mod forward;
 pub mod guard;
+mod headers;
 mod http;
 mod kong;
 mod limits;
 mod location;
+mod matching;
 mod mirror;
-mod places;
-mod readable;
 mod redirect;
 mod rewritten;
 mod server;
 mod settings;
 mod streams;
 mod tls;
-mod told;
-mod unserved;
+mod unsupported;
 mod upstream;
+mod word_limits;
 
 use std::path::{Path, PathBuf};
 
@@ -48,17 +49,17 @@ use sluice_ir::Config;
 pub use files::Files;
 pub use settings::{AccessLog, Engine, OpenSsl, Settings, Streams};
 pub use streams::pods;
-pub use unserved::{Part, Unserved};
+pub use unsupported::{Part, Unsupported};
 
 /// A configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// nginx.conf.
     pub text: String,
-    /// What it reads beside that.
+    /// Files that nginx.conf refers to.
     pub files: Files,
-    /// What it does not serve, and locations that nginx cannot read, because a text in them is too long for it.
-    pub unserved: Vec<Unserved>,
+    /// Unsupported settings, and locations that nginx cannot read, because a text in them is too long for it.
+    pub unsupported: Vec<Unsupported>,
 }
 
 /// The socket on which nginx itself answers when the filter has chosen nobody.
@@ -70,8 +71,8 @@ pub fn nobody(folder: &Path) -> PathBuf {
 /// Everything as nginx.conf.
 #[must_use]
 pub fn render(config: &Config, settings: &Settings) -> Rendered {
-    let mut unserved = Vec::new();
-    let config = readable::part_of(config, settings, &mut unserved);
-    let text = http::render(&config, settings, &mut unserved);
-    Rendered { text, files: files::all(&config), unserved }
+    let mut unsupported = Vec::new();
+    let config = word_limits::apply(config, settings, &mut unsupported);
+    let text = http::render(&config, settings, &mut unsupported);
+    Rendered { text, files: files::all(&config), unsupported }
 }

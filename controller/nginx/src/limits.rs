@@ -13,7 +13,7 @@ pub(crate) struct Zone {
     pub(crate) exempt: Vec<Cidr>,
     /// With its unit: `r/s`.
     pub(crate) rates: Vec<(&'static str, u32)>,
-    /// Where requests in process are counted.
+    /// Zone that counts concurrent requests.
     pub(crate) connections: Option<String>,
 }
 
@@ -51,8 +51,14 @@ pub(crate) fn limits(limits: &Limits) -> Vec<Limit> {
 
 /// Its limit of what is in process.
 pub(crate) fn connections(limits: &Limits) -> Option<ConnectionLimit> {
+    /// nginx counts up to it and refuses a larger limit; no nginx of ours has as many connections.
+    const MOST: u32 = 65_535;
     let sluice_ir::Connections { most, status } = limits.connections?;
-    Some(ConnectionLimit { zone: format!("sluice_{}_conn", name(limits)), most: most.get(), status })
+    Some(ConnectionLimit {
+        zone: format!("sluice_{}_conn", name(limits)),
+        most: most.get().min(MOST),
+        status,
+    })
 }
 
 /// nginx keeps a zone that has the same name and the same key after a reload, and refuses one that has another key: who is

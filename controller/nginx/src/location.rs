@@ -1,12 +1,13 @@
 //! One path rule: what nginx does with its requests before and after the filter has chosen a pod.
 
 use askama::Template;
-use sluice_ir::{Action, ClientCertificates, Demand, Location, PathMatch, PathRegex};
+use sluice_ir::{Action, ClientCertificates, Demand, Location, PathRegex};
+use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, value, word};
 use crate::forward::{Forward, Target};
 use crate::redirect::{self, Answer};
-use crate::server::{Host, Scene};
+use crate::server::{Host, RenderContext};
 
 /// `location {}`.
 #[derive(Template)]
@@ -27,26 +28,16 @@ pub(crate) struct LocationConf {
     content: Content,
 }
 
-/// What a location does.
+/// Action of a location.
 enum Content {
     Denied,
     Redirect(Answer),
     Forward(Box<Forward>),
 }
 
-/// The matches that nginx needs for a path; which paths it takes is the first's and the others' together.
-pub(crate) fn matches(path: &PathMatch) -> Vec<(&'static str, String)> {
-    match path {
-        PathMatch::Exact(path) => vec![("= ", path.clone())],
-        PathMatch::Prefix(path) if path.ends_with('/') => vec![("", path.clone())],
-        PathMatch::Prefix(path) => vec![("= ", path.clone()), ("", format!("{path}/"))],
-        PathMatch::Regex(regex) => vec![("~* ", pattern(regex))],
-    }
-}
-
-/// As ingress-nginx writes it: `^` belongs to the first alternative only.
+/// Where PCRE gives up, nginx answers 500 and looks at no other location.
 pub(crate) fn pattern(regex: &PathRegex) -> String {
-    format!("^{}", regex.pattern)
+    sluice_pattern::pcre(&regex.pattern, Subject::Path, regex.alternatives)
 }
 
 impl LocationConf {
@@ -55,7 +46,7 @@ impl LocationConf {
         (sign, path): (&'static str, &str),
         location: &Location,
         host: Host<'_>,
-        scene: Scene<'_>,
+        context: RenderContext<'_>,
         is_closed: bool,
     ) -> Option<Self> {
         let content = match &location.action {
@@ -64,12 +55,12 @@ impl LocationConf {
             Action::Redirect(redirect) => Content::Redirect(redirect::answer(redirect)),
             Action::Forward(id) => {
                 let at = format!("{sign}{path}");
-                Content::Forward(Box::new(Forward::new((location, &at), id, host, scene)))
+                Content::Forward(Box::new(Forward::new((location, &at), id, host, context)))
             }
         };
         let required = |clients: &ClientCertificates| clients.demand == Demand::Required;
         let certified = host.server.clients.as_ref().is_some_and(required);
-        let (counted, logged) = (scene.settings.requests.is_some(), scene.logs);
+        let (counted, logged) = (context.settings.requests.is_some(), context.logs);
         let main = (counted || logged).then(|| value(main(location)));
         let unlogged = logged && location.policy.unlogged;
         let (path, id) = (word(path), value(location.id.as_str()));
@@ -77,7 +68,7 @@ impl LocationConf {
         made.fits().then_some(made)
     }
 
-    /// Whether nginx can read it.
+    /// True if nginx can read it.
     fn fits(&self) -> bool {
         let content = match &self.content {
             Content::Denied => true,
@@ -88,22 +79,10 @@ impl LocationConf {
     }
 }
 
-/// Whose pods are asked, if no canary's are.
+/// The main backend of a location, without its canaries.
 fn main(location: &Location) -> &str {
     match &location.action {
         Action::Forward(id) => id.as_str(),
         Action::Denied | Action::Redirect(_) => "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_prefix_takes_whole_segments() {
-        let of = |path: &str| matches(&PathMatch::Prefix(path.to_owned()));
-        assert_eq!(of("/"), [("", "/".to_owned())]);
-        assert_eq!(of("/foo"), [("= ", "/foo".to_owned()), ("", "/foo/".to_owned())]);
     }
 }

@@ -1,15 +1,33 @@
 //! Copies of requests: a location of nginx's own for each place that they go to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Action, Config, Location, Mirror, Server};
+use sluice_ir::{Action, BackendId, Config, Location, Mirror, Policy, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::hash;
-use crate::told::{self, Line};
+use crate::guard;
+use crate::headers::{self, Line};
+use crate::settings::Settings;
 use crate::upstream;
 
-/// Where the copies of a server's requests go.
+/// Says a copy's own Host on its way to a relay, which is found by that name.
+const RELAYED_HOST: &str = "x-sluice-copies-host";
+/// The upstream of all relays.
+pub(crate) const RELAYS: &str = "sluice_copies";
+
+/// Where copies are requests of their own.
+pub(crate) struct Relay {
+    /// The name that it is asked by.
+    pub(crate) name: Word,
+    /// By what the filter knows these requests.
+    pub(crate) route: Value,
+    pub(crate) scheme: &'static str,
+    pub(crate) upstream: String,
+    pub(crate) tls: Option<Value>,
+}
+
+/// Mirror targets of a server.
 pub(crate) struct Copies {
     pub(crate) path: Word,
     /// A variable's content, because nginx would ask DNS for anything else before it starts.
@@ -19,47 +37,95 @@ pub(crate) struct Copies {
     pub(crate) bodiless: bool,
 }
 
-/// The path of the location that a mirror is; nobody can ask for it.
+/// The location that a mirror is. It begins with no slash, as paths of clients and of Ingresses do, so no client can ask for
+/// it and no Ingress can have it.
 pub(crate) fn path(mirror: &Mirror) -> Word {
     let body = if mirror.bodiless { " bodiless" } else { "" };
     let place = format!("{} {}{body}", mirror.backend.as_str(), mirror.host);
-    word(format!("/_sluice_mirror/{}", hash(&place)))
+    word(format!("sluice_mirror_{}", hash(&place)))
 }
 
 /// Those of a server, each once.
 pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
-    let mirrors = server.locations.iter().filter_map(|location| of(location, config));
-    let all: BTreeMap<_, _> = mirrors
-        .map(|(mirror, place)| ((mirror.backend.as_str(), &mirror.host, mirror.bodiless), (mirror, place)))
-        .collect();
-    all.into_values().map(|(mirror, place)| conf(mirror, &place, config)).collect()
+    let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
+    for location in &server.locations {
+        let Some((mirror, place)) = of(location, config) else { continue };
+        let key = (mirror.backend.as_str(), &mirror.host, mirror.bodiless);
+        all.entry(key).or_insert_with(|| (mirror, place, Vec::new())).2.push(&location.policy);
+    }
+    all.into_values().map(|(mirror, place, policies)| conf(mirror, &place, &policies, config)).collect()
 }
 
 /// A mirror that nginx serves, and where it leads. The filter chooses once for each request, so copies for a Service go to
-/// the address of the Service itself; one without an address gets none.
+/// the address of the Service itself; where there is none, they are requests of their own, on a socket of nginx's.
 pub(crate) fn of<'a>(location: &'a Location, config: &Config) -> Option<(&'a Mirror, String)> {
     let forwards = matches!(location.action, Action::Forward(_));
     let mirror = location.policy.mirror.as_ref().filter(|_| forwards)?;
-    let outside = config.backends.get(&mirror.backend)?.outside.as_ref();
-    let place = outside.map(upstream::place).or_else(|| Some(mirror.address?.to_string()))?;
+    config.backends.get(&mirror.backend)?;
+    let place = mirror.address.map_or_else(|| RELAYS.to_owned(), |address| address.to_string());
     Some((mirror, place))
 }
 
-/// Whether somebody must be asked for the address.
-pub(crate) fn needs_dns(location: &Location, config: &Config) -> bool {
-    let backend = location.policy.mirror.as_ref().and_then(|mirror| config.backends.get(&mirror.backend));
-    backend.is_some_and(|backend| backend.outside.is_some())
+/// Where relays listen: one socket, because a path may be no longer than 100 bytes or so.
+pub(crate) fn socket(settings: &Settings) -> Word {
+    word(format!("unix:{}", settings.folder.join("copies.sock").display()))
 }
 
-fn conf(mirror: &Mirror, place: &str, config: &Config) -> Copies {
+/// Every relay, each once.
+pub(crate) fn relays(config: &Config) -> Vec<Relay> {
+    let locations = config.servers.values().flat_map(|server| &server.locations);
+    let mirrors = locations.filter_map(|location| of(location, config));
+    let relayed = mirrors.filter(|(mirror, _)| mirror.address.is_none()).map(|(mirror, _)| &mirror.backend);
+    let ids: BTreeSet<&BackendId> = relayed.collect();
+    ids.into_iter().map(|id| Relay::new(id, config)).collect()
+}
+
+impl Relay {
+    fn new(id: &BackendId, config: &Config) -> Self {
+        let transport = upstream::transport(id, config);
+        Relay {
+            name: word(hash(id.as_str())),
+            route: value(Mirror::route(id)),
+            scheme: if transport.tls.is_some() { "https" } else { "http" },
+            upstream: upstream::name(&transport, config),
+            tls: transport.tls.and_then(|tls| tls.server_name).map(value),
+        }
+    }
+}
+
+/// `policies`: of the locations whose requests are copied.
+fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> Copies {
     let transport = upstream::transport(&mirror.backend, config);
-    let tls = transport.tls.and_then(|tls| tls.server_name);
-    let host = ("Host".to_owned(), Text::default().then(&mirror.host));
+    let host = Text::default().then(&mirror.host);
+    let named = |name: &str, text| (name.to_owned(), text);
+    // A relay speaks TLS itself.
+    let (tls, own) = match mirror.address {
+        Some(_) => (transport.tls.and_then(|tls| tls.server_name), vec![named("Host", host)]),
+        None => {
+            let relay = Text::default().then(&hash(mirror.backend.as_str()));
+            (None, vec![named("Host", relay), named(RELAYED_HOST, host)])
+        }
+    };
     Copies {
         path: path(mirror),
         place: value(place),
         tls: tls.map(value),
-        pods: told::pods(&config.edge, vec![host]),
+        pods: headers::for_upstream(&config.edge, own.into_iter().chain(auth_headers(policies)).collect()),
         bodiless: mirror.bodiless,
     }
+}
+
+/// A copy says no more than its request does: nginx makes it of what the client said. A variable of a location that was not
+/// gone through is empty.
+fn auth_headers(policies: &[&Policy]) -> BTreeMap<String, Text> {
+    let mut all: BTreeMap<String, Text> = BTreeMap::new();
+    for policy in policies {
+        for (name, text) in guard::upstream_headers(policy) {
+            let known = all.entry(name).or_default();
+            if *known == Text::default() {
+                *known = text;
+            }
+        }
+    }
+    all
 }

@@ -19,7 +19,7 @@ impl Answer {
     }
 }
 
-/// What a location answers. Groups are those of the location's own pattern.
+/// Response of a location. Groups are those of the location's own pattern.
 pub(crate) fn answer(redirect: &Redirect) -> Answer {
     let to = match &redirect.to {
         RedirectTo::Url(url) => Text::default().then(url),
@@ -38,7 +38,7 @@ pub(crate) fn answer(redirect: &Redirect) -> Answer {
     Answer::new(redirect.status, to)
 }
 
-/// What plain http is answered with.
+/// Redirect of plain http to https.
 pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Answer {
     let text = Text::default().then("https://");
     let text = match server {
@@ -54,7 +54,7 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Answer 
     Answer::new(redirect.status, text)
 }
 
-/// Where exactly `/` is sent.
+/// Redirect target for exactly `/` (`app-root`).
 pub(crate) fn app_root(path: &str) -> Value {
     here().then(path).quoted()
 }

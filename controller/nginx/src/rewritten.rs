@@ -1,4 +1,4 @@
-//! What pods say about where they are, in nginx's directives.
+//! Rewrites of responses, in nginx's directives.
 
 use sluice_ir::{Replaced, Rewritten};
 

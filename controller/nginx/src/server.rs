@@ -1,23 +1,26 @@
 //! One host.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Blocked, ClientCertificates, Config, Demand, Server, ServerName};
+use sluice_ir::{Blocked, ClientCertificates, Config, Demand, LocationId, Server, ServerName};
+use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, word};
 use crate::errors::{self, Asked};
 use crate::guard::Asking;
-use crate::location::{LocationConf, matches};
+use crate::location::LocationConf;
+use crate::matching::Matching;
 use crate::mirror::{self, Copies};
 use crate::redirect;
 use crate::settings::Settings;
 use crate::tls::ClientTls;
-use crate::unserved::{self, Part, Unserved};
+use crate::unsupported::{self, Part, Unsupported};
 
-/// What all hosts have in common.
+/// Inputs that all hosts have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct RenderContext<'a> {
     pub(crate) config: &'a Config,
     pub(crate) settings: &'a Settings,
     /// Requests are written down.
@@ -72,57 +75,79 @@ impl<'a> ServerConf<'a> {
     pub(crate) fn new(
         name: &ServerName,
         server: &Server,
-        scene: Scene<'a>,
-        unserved: &mut Vec<Unserved>,
+        context: RenderContext<'a>,
+        unsupported: &mut Vec<Unsupported>,
     ) -> Self {
-        let (host, Scene { config, settings, .. }) = (Host { name, server }, scene);
+        let (host, RenderContext { config, settings, .. }) = (Host { name, server }, context);
         let mut taken = BTreeSet::new();
         let mut locations = Vec::new();
+        let mut closed = BTreeSet::new();
+        let mut matching = Matching::of(server);
         for location in &server.locations {
-            let mut missing = unserved::of(location, host, scene);
+            let mut missing = unsupported::check_location(location, host, context);
             let is_closed = missing.iter().any(|missing| missing.closes);
-            for (sign, path) in matches(&location.path) {
+            for (sign, path) in matching.next(&location.path) {
                 // The first that matches is taken; nginx refuses to see a path twice.
                 if !taken.insert((sign, path.clone())) {
                     continue;
                 }
-                let made = |is_closed| LocationConf::new((sign, &path), location, host, scene, is_closed);
+                let made = |is_closed| LocationConf::new((sign, &path), location, host, context, is_closed);
                 let Some(whole) = made(is_closed) else {
                     let part = Part::Location(location.id.clone());
                     let what = "a text longer than nginx reads".into();
-                    missing.push(Unserved { part, what, closes: true });
+                    missing.push(Unsupported { part, what, closes: true });
                     locations.extend(made(true));
                     continue;
                 };
                 locations.push(whole);
             }
+            if missing.iter().any(|missing| missing.closes) {
+                closed.insert(&location.id);
+            }
             missing.dedup();
-            unserved.extend(missing);
+            unsupported.extend(missing);
         }
+        // What is beside locations is for those that lead somewhere: it uses variables that they set.
+        let open = without(&closed, server);
         ServerConf {
             settings,
             is_default: *name == ServerName::CatchAll,
             proxy_protocol: config.edge.forwarded.proxy_protocol,
             http2: config.edge.http.http2,
             names: server.names(name).map(server_name).collect(),
-            clients: clients(host, scene),
+            clients: clients(host, context),
             ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
             prefers_its_ciphers: server.prefers_its_ciphers,
             rejects: config.edge.tls.rejects_unknown && *name == ServerName::CatchAll,
-            subject: host.server.clients.as_ref().and_then(|clients| clients.subject.as_ref()).map(word),
+            subject: host.server.clients.as_ref().and_then(subject),
             blocks: config.edge.blocked != Blocked::default(),
             app_root: server.app_root.as_deref().map(redirect::app_root),
-            is_whole: taken.contains(&("", "/".to_owned())),
-            copies: mirror::copies(server, config),
-            errors: errors::asked(server, scene),
-            asking: Asking::of(host, settings),
+            is_whole: ["", "^~ "].iter().any(|sign| taken.contains(&(*sign, "/".to_owned()))),
+            copies: mirror::copies(&open, config),
+            errors: errors::asked(&open, context),
+            asking: Asking::of(Host { name, server: &open }, settings),
             locations,
         }
     }
 }
 
-fn clients(host: Host<'_>, scene: Scene<'_>) -> Option<ClientTls> {
-    ClientTls::of(host.clients()?, scene.config, scene.settings)
+/// The server with the locations that are not closed.
+fn without<'a>(closed: &BTreeSet<&LocationId>, server: &'a Server) -> Cow<'a, Server> {
+    if closed.is_empty() {
+        return Cow::Borrowed(server);
+    }
+    let open = server.locations.iter().filter(|location| !closed.contains(&location.id)).cloned();
+    Cow::Owned(Server { locations: open.collect(), ..server.clone() })
+}
+
+/// Where PCRE gives up, nginx answers 500.
+fn subject(clients: &ClientCertificates) -> Option<Word> {
+    let pattern = clients.subject.as_deref()?;
+    Some(word(sluice_pattern::pcre(pattern, Subject::Text, false)))
+}
+
+fn clients(host: Host<'_>, context: RenderContext<'_>) -> Option<ClientTls> {
+    ClientTls::of(host.clients()?, context.config, context.settings)
 }
 
 /// nginx's own wildcards take any number of labels.

@@ -1,34 +1,32 @@
-//! What the controller says beside the IR.
+//! Settings of the controller, beside the IR.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Where things are on the machine that nginx runs on.
+/// Settings of the machine that nginx runs on.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What runs the filter.
+    /// Host of the filter.
     pub engine: Engine,
     /// The filter's configuration; it says where the controller is.
     pub checkpoint: String,
     /// The controller's socket, where nginx asks who may come in.
     pub controller: PathBuf,
-    /// Where clients connect with http.
+    /// Address for http.
     pub http: SocketAddr,
-    /// Where they connect with https.
+    /// Address for https.
     pub https: SocketAddr,
     /// nginx's own files: its process id, sockets, certificates, bodies that do not fit into memory.
     pub folder: PathBuf,
-    /// Who is asked for the addresses of hosts outside of the cluster.
-    pub resolvers: Vec<IpAddr>,
     /// Whom the workers run as; `None` is whom nginx itself runs as, who is not root.
     pub user: Option<String>,
     /// Worker processes; `None` is one for each core.
     pub workers: Option<u32>,
-    /// Where requests are written down for the controller, if they are counted.
+    /// Socket of the request log for the controller, if requests are counted.
     pub requests: Option<PathBuf>,
-    /// Where requests and connections are written down for people, if they are.
+    /// Access log for operators, if there is one.
     pub access_log: Option<AccessLog>,
-    /// What nginx has for connections without HTTP, if it has that.
+    /// The stream module of nginx, if it has one.
     pub streams: Option<Streams>,
     /// The OpenSSL that nginx runs with, where that is known.
     pub openssl: Option<OpenSsl>,
@@ -54,7 +52,7 @@ pub struct Streams {
     pub believes_headers: bool,
 }
 
-/// What runs the filter in nginx.
+/// Host of the filter in nginx.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Our module, for a stock nginx.
@@ -70,13 +68,13 @@ pub enum Engine {
         module: Option<PathBuf>,
         /// The filter, as it is shipped.
         filter: PathBuf,
-        /// What wasmtime is told of its cache, so that workers need not compile.
+        /// wasmtime's cache settings, so that workers need not compile.
         cache: PathBuf,
     },
 }
 
 impl Engine {
-    /// Whether it is Kong's.
+    /// True for Kong's ngx_wasm_module.
     #[must_use]
     pub fn is_kongs(&self) -> bool {
         matches!(self, Engine::Kong { .. })
@@ -104,11 +102,15 @@ impl OpenSsl {
 
 impl Streams {
     /// What `nginx -V` of this program says, and where the library is then: where nginx looks for its libraries, or
-    /// beside the program, if it was unpacked and not installed. `is_file` looks.
+    /// beside the program, if it was unpacked and not installed. `is_file` looks. Without its limits it is none: what comes
+    /// back would not end.
     #[must_use]
     pub fn of_nginx(said: &str, binary: &Path, is_file: impl Fn(&Path) -> bool) -> Option<Self> {
         let mut words = said.split_whitespace();
         let has = |wanted: &str| said.split_whitespace().any(|word| word == wanted);
+        if has("--without-stream_limit_conn_module") {
+            return None;
+        }
         let believes_headers = has("--with-stream_realip_module");
         if has("--with-stream") {
             return Some(Streams { module: None, believes_headers });
@@ -133,7 +135,6 @@ impl Settings {
             http,
             https,
             folder: "nginx".into(),
-            resolvers: vec![Ipv4Addr::LOCALHOST.into()],
             user: None,
             workers: None,
             requests: None,
@@ -174,6 +175,8 @@ mod tests {
         assert_eq!(of(debian, "/elsewhere"), None);
         let whole = "configure arguments: --with-stream_realip_module --with-stream";
         assert_eq!(of(whole, ""), Some(Streams { module: None, believes_headers: true }));
+        let unlimited = format!("{whole} --without-stream_limit_conn_module");
+        assert_eq!(of(&unlimited, ""), None);
         assert_eq!(of("configure arguments: --with-http_v2_module", "/m/ngx_stream_module.so"), None);
     }
 

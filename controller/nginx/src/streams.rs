@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 
 use askama::Template;
 use sluice_ir::{Backend, BackendId, Config, Layer4, Stream, StreamPort};
@@ -12,15 +13,16 @@ use crate::access_log::Written;
 use crate::conf::{Value, Word, value, word};
 use crate::files::hash;
 use crate::settings::Settings;
-use crate::unserved::{Part, Unserved};
+use crate::unsupported::{Part, Unsupported};
 
 const NO_MODULE: &str = "nginx's stream module, which is not there: install it (Debian: libnginx-mod-stream), or use an \
     nginx that is built --with-stream";
 const NOT_OURS: &str = "the module of Sluice, which chooses the pods of connections without HTTP";
 const NO_HEADERS: &str =
     "an nginx that is built --with-stream_realip_module, because a PROXY header is to be read";
-const NO_RESOLVER: &str = "a resolver in /etc/resolv.conf for the Service's external name, got none";
-/// Where nothing is said of silence.
+/// ingress-nginx: `max-worker-connections`.
+const WORKER_CONNECTIONS: u32 = 16_384;
+/// Idle timeout where none is configured.
 const FOR_EVER: u32 = 365 * 24 * 3600;
 
 /// `stream {}`.
@@ -28,7 +30,6 @@ const FOR_EVER: u32 = 365 * 24 * 3600;
 #[template(path = "stream.conf")]
 pub(crate) struct StreamConf {
     pub(crate) module: Option<Word>,
-    resolvers: Vec<String>,
     nobody: Word,
     upstreams: Vec<Upstream>,
     ports: Vec<Port>,
@@ -52,30 +53,33 @@ struct Port {
     attempts: u32,
     within: u32,
     answers: Option<u32>,
-    to: To,
-}
-
-enum To {
-    Upstream(String),
-    Outside { variable: String, place: Value },
+    most: u32,
+    upstream: String,
 }
 
 impl StreamConf {
     /// `None` where there are no such ports.
-    pub(crate) fn of(config: &Config, settings: &Settings, unserved: &mut Vec<Unserved>) -> Option<Self> {
+    pub(crate) fn of(
+        config: &Config,
+        settings: &Settings,
+        unsupported: &mut Vec<Unsupported>,
+    ) -> Option<Self> {
         let mut ports = Vec::new();
         for (port, stream) in &config.streams {
             match Port::of(*port, stream, config, settings) {
                 Ok(port) => ports.push(port),
                 Err(what) => {
-                    unserved.push(Unserved { part: Part::Port(*port), what: what.into(), closes: true });
+                    unsupported.push(Unsupported {
+                        part: Part::Port(*port),
+                        what: what.into(),
+                        closes: true,
+                    });
                 }
             }
         }
         let streams = settings.streams.as_ref().filter(|_| !ports.is_empty())?;
         Some(StreamConf {
             module: streams.module.as_ref().map(|file| word(file.display())),
-            resolvers: settings.resolvers.iter().map(crate::http::resolver).collect(),
             nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
             upstreams: backends(config).map(|(id, _)| Upstream::of(id, settings)).collect(),
             ports,
@@ -106,14 +110,6 @@ impl Port {
         }
         let default = Backend::default();
         let backend = config.backends.get(&stream.backend).map_or(&default, AsRef::as_ref);
-        let to = match &backend.outside {
-            Some(_) if settings.resolvers.is_empty() => return Err(NO_RESOLVER),
-            Some(outside) => To::Outside {
-                variable: format!("sluice_outside_{}", hash(stream.backend.as_str())),
-                place: value(crate::upstream::place(outside)),
-            },
-            None => To::Upstream(upstream(&stream.backend)),
-        };
         let is_udp = port.layer == Layer4::Udp;
         Ok(Port {
             address: SocketAddr::new(settings.http.ip(), port.number.get()),
@@ -126,9 +122,20 @@ impl Port {
             attempts: stream.attempts.max(1),
             within: stream.attempts_within.map_or(0, Into::into),
             answers: stream.answers.filter(|_| is_udp).map(Into::into),
-            to,
+            // A worker has so many connections, and each that it passes on takes two: what comes back to us leaves it half of them.
+            most: (most(backend) / 4).max(1),
+            upstream: upstream(&stream.backend),
         })
     }
+}
+
+/// Connections of a worker: ingress-nginx's default, or what the ConfigMap says where it is more.
+pub(crate) fn worker_connections(config: &Config) -> u32 {
+    backends(config).map(|(_, backend)| most(backend)).fold(WORKER_CONNECTIONS, u32::max)
+}
+
+fn most(backend: &Backend) -> u32 {
+    backend.transport.most.map_or(WORKER_CONNECTIONS, NonZeroU32::get)
 }
 
 /// The pods of every port, by the names of their files.
@@ -146,11 +153,10 @@ fn listed(backend: &Backend) -> String {
     text
 }
 
-/// The backends that are pods.
+/// The backends of ports.
 fn backends(config: &Config) -> impl Iterator<Item = (&BackendId, &Backend)> {
     let ids: BTreeSet<&BackendId> = config.streams.values().map(|stream| &stream.backend).collect();
-    let backends = ids.into_iter().filter_map(|id| Some((id, config.backends.get(id)?.as_ref())));
-    backends.filter(|(_, backend)| backend.outside.is_none())
+    ids.into_iter().filter_map(|id| Some((id, config.backends.get(id)?.as_ref())))
 }
 
 fn upstream(id: &BackendId) -> String {

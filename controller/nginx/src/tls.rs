@@ -1,17 +1,17 @@
-//! What hosts are like in a handshake.
+//! TLS settings of hosts.
 
 use askama::Template;
 use sluice_ir::{ClientCertificates, Config, Demand, ServerName};
 
+use crate::cert_links;
 use crate::conf::{Text, Value, Word, value, word};
 use crate::files::{self, Pinned};
-use crate::places;
 use crate::settings::Settings;
 
 /// The name of the certificate for a handshake.
 const CERTIFICATE: &str = "sluice_certificate";
 
-/// What holds for all handshakes.
+/// TLS settings of all hosts.
 #[derive(Template)]
 #[template(path = "tls.conf")]
 pub(crate) struct TlsConf {
@@ -25,11 +25,11 @@ pub(crate) struct TlsConf {
 
 impl TlsConf {
     pub(crate) fn new(config: &Config, settings: &Settings) -> Self {
-        let place = |name| value(places::of(name));
-        let named = places::hosts(config).into_iter().filter_map(|name| Some((asked(name)?, place(name))));
+        let link = |name| value(cert_links::link_name(name));
+        let named = cert_links::hosts(config).into_iter().filter_map(|name| Some((asked(name)?, link(name))));
         TlsConf {
             names: named.collect(),
-            default: place(&ServerName::CatchAll),
+            default: link(&ServerName::CatchAll),
             file: files::path_of(CERTIFICATE, settings),
             sessions: config.tls.values().all(|host| host.clients.is_none()),
         }
@@ -47,7 +47,7 @@ fn asked(name: &ServerName) -> Option<Word> {
     }
 }
 
-/// What a server makes of certificates of clients.
+/// Client certificate verification of a server.
 pub(crate) struct ClientTls {
     pub(crate) authorities: Pinned,
     /// nginx's word.
@@ -75,11 +75,11 @@ impl ClientTls {
 }
 
 /// ingress-nginx: `ssl-client-*`. What a client says about itself is replaced.
-pub(crate) fn told(clients: &ClientCertificates) -> Vec<(String, Text)> {
+pub(crate) fn client_certificate_headers(clients: &ClientCertificates) -> Vec<(String, Text)> {
     let asked = clients.demand != Demand::Off;
     let variable = |name: &str| Text::default().variable(name);
     let of_certificate = |name: &str, there| if there { variable(name) } else { Text::default() };
-    // Of a handshake for another host nothing is told.
+    // The result of a handshake for another host is not passed on.
     let verdict = if asked { variable("sluice_client_verdict") } else { Text::default().then("NONE") };
     let lines = [
         ("ssl-client-verify", verdict),

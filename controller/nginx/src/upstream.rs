@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use sluice_ir::{BackendId, Config, Keep, Outside, Protocol, Transport, UpstreamTls};
+use sluice_ir::{BackendId, Config, Keep, Protocol, Transport, UpstreamTls};
 
 use crate::settings::Settings;
 
-/// What makes connections different.
+/// Properties that distinguish upstream connections.
 type Kind<'a> = (Protocol, Option<&'a UpstreamTls>);
 
 /// `upstream {}`.
@@ -63,14 +63,9 @@ fn numbered(number: usize) -> String {
     format!("sluice_pods_{number}")
 }
 
-/// How a backend's pods are spoken to.
+/// Transport of a backend.
 pub(crate) fn transport(id: &BackendId, config: &Config) -> Transport {
     config.backends.get(id).map(|backend| backend.transport.clone()).unwrap_or_default()
-}
-
-/// A host outside of the cluster, as nginx resolves it.
-pub(crate) fn place(outside: &Outside) -> String {
-    format!("{}:{}", outside.host.as_str(), outside.port)
 }
 
 fn kind(transport: &Transport) -> Kind<'_> {
@@ -78,6 +73,6 @@ fn kind(transport: &Transport) -> Kind<'_> {
 }
 
 fn unusual(config: &Config) -> BTreeSet<Kind<'_>> {
-    let inside = config.backends.values().filter(|backend| backend.outside.is_none());
-    inside.map(|backend| kind(&backend.transport)).filter(|kind| *kind != USUAL).collect()
+    let all = config.backends.values();
+    all.map(|backend| kind(&backend.transport)).filter(|kind| *kind != USUAL).collect()
 }

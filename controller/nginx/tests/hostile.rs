@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, Backend, BackendId, Blocked, Config, Edge, ErrorPages, ErrorRequest, Expression, Header,
-    Hostname, Location, Mirror, Outside, PathMatch, PathRegex, Piece, Place, Policy, Redirect, RedirectTo,
-    Replaced, Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Shared, Template, TextMatch,
-    Transport, UpstreamTls, Verify,
+    HeaderName, Location, Mirror, PathMatch, PathRegex, Piece, Place, Policy, Redirect, RedirectTo, Replaced,
+    Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Shared, Template, TextMatch, Transport,
+    UpstreamTls, Verify,
 };
 use sluice_nginx::{OpenSsl, Part, Settings, render};
 
@@ -22,9 +22,9 @@ fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> Shared<Backend
 fn config(text: &str) -> Config {
     let name = ServerName::parse("shop.test").unwrap();
     let id = BackendId::new("default", "shop", 80);
-    let regex = PathRegex { pattern: format!("/r{text}"), groups: 1, alternatives: false };
+    let regex = PathRegex { pattern: format!("/r-{text}"), groups: 1, alternatives: false };
     let template = Template(vec![Piece::Text(format!("/{text}")), Piece::Group(1)]);
-    let copies = BackendId::outside(&Outside { host: Hostname::parse("copies.test").unwrap(), port: 80 });
+    let copies = BackendId::external("copies.test", 80);
     let policy = Arc::new(policy(text, &copies));
     let pages = BackendId::new("default", "pages", 80);
     let place = Place { namespace: text.to_owned(), ingress: text.to_owned(), ..Place::default() };
@@ -50,11 +50,11 @@ fn config(text: &str) -> Config {
         ],
         ..Server::default()
     };
-    let header = || Header { name: format!("x-{text}"), value: Expression::literal(text) };
+    let header_name = HeaderName::parse("x-a").unwrap();
+    let header = || Header { name: header_name.clone(), value: Expression::literal(text) };
     let edge = Edge {
         request_headers: vec![header()],
         response_headers: vec![header()],
-        hidden_headers: vec![text.to_owned()],
         blocked: Blocked {
             user_agents: vec![TextMatch::Whole(text.to_owned()), TextMatch::Found(text.to_owned())],
             referers: vec![TextMatch::FoundInAnyCase(text.to_owned())],
@@ -66,8 +66,8 @@ fn config(text: &str) -> Config {
     Config {
         edge,
         servers: [(name, Arc::new(server))].into_iter().collect(),
-        backends: shared([(id, of_pods(text)), (copies, outside()), (pages, Backend::default())]),
-        secrets: [(SecretId::authorities("n", text), authorities())].into(),
+        backends: shared([(id, of_pods(text)), (copies, Backend::default()), (pages, Backend::default())]),
+        secrets: [(SecretId::authorities("n", text), authorities())].into_iter().collect(),
         ..Config::default()
     }
 }
@@ -102,12 +102,7 @@ fn authorities() -> SecretValue {
     SecretValue::Authorities { certificates: "C".to_owned(), revoked: None }
 }
 
-fn outside() -> Backend {
-    let outside = Outside { host: Hostname::parse("copies.test").unwrap(), port: 80 };
-    Backend { outside: Some(outside), ..Backend::default() }
-}
-
-/// What is left when every quoted word is a `Q`, read as nginx reads it.
+/// The configuration with every quoted word as a `Q`, read as nginx reads it.
 fn structure(conf: &str) -> String {
     let mut left = String::new();
     let mut letters = conf.chars();
@@ -169,7 +164,7 @@ fn no_text_changes_the_structure() {
     for text in hostile {
         let rendered = render(&config(text), &settings());
         assert_eq!(structure(&rendered.text), plain, "{text:?}");
-        assert!(rendered.unserved.is_empty(), "{text:?}");
+        assert!(rendered.unsupported.is_empty(), "{text:?}");
     }
 }
 
@@ -191,11 +186,11 @@ fn no_text_names_a_variable() {
 fn a_text_that_nginx_cannot_read_costs_what_it_stands_in_only() {
     let rendered = render(&config(&"a".repeat(5000)), &settings());
     let of = |is_wanted: fn(&Part) -> bool| {
-        rendered.unserved.iter().filter(|unserved| is_wanted(&unserved.part)).collect::<Vec<_>>()
+        rendered.unsupported.iter().filter(|unsupported| is_wanted(&unsupported.part)).collect::<Vec<_>>()
     };
     assert_eq!(of(|part| matches!(part, Part::Location(_))).len(), 3);
     let keys = of(|part| matches!(part, Part::Edge(_)));
-    let keys: Vec<_> = keys.into_iter().map(|unserved| unserved.part.to_string()).collect();
+    let keys: Vec<_> = keys.into_iter().map(|unsupported| unsupported.part.to_string()).collect();
     let expected = ["block-user-agents", "block-referers", "proxy-set-headers", "add-headers"];
     assert_eq!(keys, expected.map(|key| format!("data.{key}")));
     assert!(rendered.text.contains("\"shop.test\""));
@@ -210,6 +205,6 @@ fn a_curve_that_openssl_does_not_have_is_left_out_by_name() {
         |minor| render(&config, &Settings { openssl: Some(OpenSsl { major: 3, minor }), ..settings() });
     let (old, new) = (rendered(0), rendered(5));
     assert!(old.text.contains("ssl_ecdh_curve \"X25519\";"));
-    assert!(old.unserved[0].to_string().starts_with("data.ssl-ecdh-curve: X25519MLKEM768"));
-    assert!(new.text.contains("ssl_ecdh_curve \"X25519MLKEM768:X25519\";") && new.unserved.is_empty());
+    assert!(old.unsupported[0].to_string().starts_with("data.ssl-ecdh-curve: X25519MLKEM768"));
+    assert!(new.text.contains("ssl_ecdh_curve \"X25519MLKEM768:X25519\";") && new.unsupported.is_empty());
 }

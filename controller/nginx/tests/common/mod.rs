@@ -1,4 +1,4 @@
-//! What the tests have in common.
+//! Setup that the tests share.
 
 use sluice_nginx::{Engine, Settings};
 

@@ -1,19 +1,19 @@
-//! Headers for pods and for clients. nginx takes those of a location instead of those around it, so a location that has
-//! one of its own says all of them.
+//! Request and response headers. nginx inherits none of them into a location that sets one of its own, so such a location
+//! sets all of them.
 
-use sluice_ir::{ClientCertificates, Edge, ErrorRequest, Header, Hsts, Location};
+use sluice_ir::{ClientCertificates, Edge, ErrorRequest, Header, HeaderName, Hsts, Location};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
 use crate::{cors, guard, tls};
 
-/// A header and what it says.
+/// A header and its value.
 pub(crate) type Line = (Word, Value);
 
-/// What nginx hides of a pod's answer without being told to.
-const HIDDEN_ALWAYS: &str = "server";
+/// Upstream response header that nginx hides by default.
+const HIDDEN_BY_DEFAULT: &str = "server";
 
-/// The header that says who the client is.
+/// The header with the client address.
 pub(crate) fn client_header(edge: &Edge) -> &str {
     edge.forwarded.client.as_deref().unwrap_or("x-forwarded-for")
 }
@@ -23,13 +23,13 @@ pub(crate) fn client_variable(edge: &Edge) -> Text {
     Text::default().variable(&format!("http_{}", client_header(edge)))
 }
 
-/// What pods are told, as ingress-nginx tells them, except where the operator or the location says otherwise.
-pub(crate) fn pods(edge: &Edge, own: Vec<(String, Text)>) -> Vec<Line> {
-    let operators =
-        edge.request_headers.iter().map(|header| (header.name.clone(), expression(&header.value)));
+/// Request headers to upstreams: those of ingress-nginx, unless the operator or the location sets them.
+pub(crate) fn for_upstream(edge: &Edge, own: Vec<(String, Text)>) -> Vec<Line> {
+    let host = edge.host.iter().map(|host| ("Host".to_owned(), expression(host)));
+    let operators = host.chain(edge.request_headers.iter().map(name_and_value));
     let mut lines: Vec<(String, Text)> = Vec::new();
     // nginx would send each that is named twice twice.
-    for (name, text) in own.into_iter().chain(operators).chain(usual(edge)) {
+    for (name, text) in own.into_iter().chain(operators).chain(defaults(edge)) {
         if !lines.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name)) {
             lines.push((name, text));
         }
@@ -37,7 +37,11 @@ pub(crate) fn pods(edge: &Edge, own: Vec<(String, Text)>) -> Vec<Line> {
     lines.into_iter().map(|(name, text)| (word(name), text.quoted())).collect()
 }
 
-fn usual(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
+fn name_and_value(header: &Header) -> (String, Text) {
+    (header.name.as_str().to_owned(), expression(&header.value))
+}
+
+fn defaults(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
     let forwarded = &edge.forwarded;
     let chain = if forwarded.keep_chain { "sluice_chain" } else { "remote_addr" };
     let variables = [
@@ -53,6 +57,7 @@ fn usual(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
         ("X-Forwarded-Scheme", SCHEME),
         ("X-Scheme", SCHEME),
         ("X-Original-Forwarded-Host", "http_x_forwarded_host"),
+        ("CDN-Loop", "sluice_cdn_loop"),
     ];
     let variables = variables.map(|(name, variable)| (name, Text::default().variable(variable)));
     let original_uri = ("X-Original-URI", Text::default().variable("request_uri"));
@@ -61,8 +66,8 @@ fn usual(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
     all.map(|(name, text)| (name.to_owned(), text))
 }
 
-/// What pods are told by a location alone.
-pub(crate) fn pods_of(location: &Location, clients: Option<&ClientCertificates>) -> Vec<(String, Text)> {
+/// Request headers to upstreams that one location sets.
+pub(crate) fn for_location(location: &Location, clients: Option<&ClientCertificates>) -> Vec<(String, Text)> {
     let policy = &location.policy;
     let text = |text: &str| Text::default().then(text);
     let mut own = Vec::new();
@@ -70,14 +75,14 @@ pub(crate) fn pods_of(location: &Location, clients: Option<&ClientCertificates>)
     own.extend(policy.connection.as_ref().map(|connection| ("Connection".to_owned(), text(connection))));
     let prefix = location.rewrite.as_ref().and(policy.forwarded_prefix.as_ref());
     own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
-    own.extend(location.error.iter().flat_map(of_error));
-    own.extend(clients.into_iter().flat_map(tls::told));
-    own.extend(policy.guard.iter().flat_map(guard::pods_of));
+    own.extend(location.error.iter().flat_map(for_error_service));
+    own.extend(clients.into_iter().flat_map(tls::client_certificate_headers));
+    own.extend(guard::upstream_headers(policy));
     own
 }
 
-/// What an error service is told, as ingress-nginx tells it.
-pub(crate) fn of_error(error: &ErrorRequest) -> Vec<(String, Text)> {
+/// Request headers to an error service, as in ingress-nginx.
+pub(crate) fn for_error_service(error: &ErrorRequest) -> Vec<(String, Text)> {
     let ErrorRequest { status, place } = error;
     let text = |text: &str| Text::default().then(text);
     let lines = [
@@ -91,49 +96,50 @@ pub(crate) fn of_error(error: &ErrorRequest) -> Vec<(String, Text)> {
     lines.map(|(name, text)| (name.to_owned(), text)).into()
 }
 
-/// What clients are told.
+/// Response headers to clients.
 #[derive(Default)]
-pub(crate) struct Clients {
+pub(crate) struct ResponseHeaders {
     pub(crate) lines: Vec<Line>,
     pub(crate) hidden: Vec<Word>,
     pub(crate) passes_server: bool,
 }
 
-impl Clients {
-    /// By all locations.
-    pub(crate) fn of_all(edge: &Edge) -> Self {
-        Clients::with(edge, Vec::new())
+impl ResponseHeaders {
+    /// Those of all locations.
+    pub(crate) fn for_server(edge: &Edge) -> Self {
+        ResponseHeaders::with(edge, Vec::new())
     }
 
-    /// By one that has something to say beside that.
-    pub(crate) fn of(location: &Location, edge: &Edge) -> Option<Self> {
+    /// Those of a location that sets some itself.
+    pub(crate) fn for_location(location: &Location, edge: &Edge) -> Option<Self> {
         let policy = &location.policy;
-        let own =
-            policy.response_headers.iter().map(|header| (header.name.clone(), expression(&header.value)));
+        let own = policy.response_headers.iter().map(name_and_value);
         let cors = policy.cors.iter().flat_map(cors::headers);
         let own: Vec<_> = own.chain(cors).collect();
         let has_cookies = policy.guard.as_ref().is_some_and(|guard| guard.question.is_some());
-        (has_cookies || !own.is_empty()).then(|| Clients::with(edge, own))
+        (has_cookies || !own.is_empty()).then(|| ResponseHeaders::with(edge, own))
     }
 
     fn with(edge: &Edge, own: Vec<(String, Text)>) -> Self {
-        let said = |header: &Header| (header.name.clone(), expression(&header.value));
         let hsts = edge
             .hsts
             .iter()
             .map(|_| ("Strict-Transport-Security".to_owned(), Text::default().variable("sluice_hsts")));
         let mut lines: Vec<(String, Text)> = Vec::new();
-        for (name, text) in own.into_iter().chain(edge.response_headers.iter().map(said)).chain(hsts) {
+        for (name, text) in
+            own.into_iter().chain(edge.response_headers.iter().map(name_and_value)).chain(hsts)
+        {
             if !lines.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name)) {
                 lines.push((name, text));
             }
         }
-        let is_always = |name: &&String| name.eq_ignore_ascii_case(HIDDEN_ALWAYS);
-        let replaced = lines.iter().map(|(name, _)| name);
-        let hidden = edge.hidden_headers.iter().filter(|name| !is_always(name)).chain(replaced);
-        Clients {
+        let is_always = |name: &&str| name.eq_ignore_ascii_case(HIDDEN_BY_DEFAULT);
+        let replaced = lines.iter().map(|(name, _)| name.as_str());
+        let own = || edge.hidden_headers.iter().map(HeaderName::as_str);
+        let hidden = own().filter(|name| !is_always(name)).chain(replaced);
+        ResponseHeaders {
             hidden: hidden.map(word).collect(),
-            passes_server: !edge.hidden_headers.iter().any(|name| is_always(&name)),
+            passes_server: !own().any(|name| is_always(&name)),
             lines: lines.into_iter().map(|(name, text)| (word(name), text.quoted())).collect(),
         }
     }
@@ -155,10 +161,11 @@ mod tests {
 
     #[test]
     fn a_header_of_the_operator_is_sent_once_and_one_of_the_location_instead_of_it() {
-        let header = Header { name: "x-real-ip".to_owned(), value: Expression::literal("mine") };
+        let name = HeaderName::parse("x-real-ip").unwrap();
+        let header = Header { name, value: Expression::literal("mine") };
         let edge = Edge { request_headers: vec![header], ..Edge::default() };
         let said = |own| {
-            let lines = pods(&edge, own).into_iter();
+            let lines = for_upstream(&edge, own).into_iter();
             let lines = lines.map(|(name, value)| format!("{} {}", name.0, value.0));
             lines.filter(|line| line.to_ascii_lowercase().contains("x-real-ip")).collect::<Vec<_>>()
         };

@@ -1,4 +1,4 @@
-//! What nginx does not serve, by the name of the annotation that asks for it.
+//! Unsupported features, by the annotation that asks for them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,12 +8,12 @@ use sluice_ir::{
     ServerName, StreamPort, UpstreamTls,
 };
 
-use crate::server::{Host, Scene};
+use crate::server::{Host, RenderContext};
 use crate::tls::ClientTls;
 use crate::upstream::transport;
-use crate::{errors, kong, mirror};
+use crate::{errors, kong};
 
-/// What something belongs to.
+/// Scope of an unsupported feature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// A location.
@@ -34,19 +34,19 @@ impl fmt::Display for Part {
     }
 }
 
-/// Something that is not as its owner wrote it.
+/// A setting that the nginx data plane does not serve as written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unserved {
-    /// Of what.
+pub struct Unsupported {
+    /// Scope of the setting.
     pub part: Part,
-    /// What it asks for.
+    /// The setting.
     pub what: Cow<'static, str>,
     /// Without it nothing must be served: the location answers 503, and every request gets 403 where it is for all hosts.
     pub closes: bool,
 }
 
-impl Unserved {
-    /// Why.
+impl Unsupported {
+    /// Reason, as a report has it.
     #[must_use]
     pub fn reason(&self) -> String {
         match self.part {
@@ -55,7 +55,7 @@ impl Unserved {
         }
     }
 
-    /// What happens instead.
+    /// Consequence, as a report has it.
     #[must_use]
     pub fn consequence(&self) -> &'static str {
         match (&self.part, self.closes) {
@@ -68,40 +68,37 @@ impl Unserved {
     }
 }
 
-impl fmt::Display for Unserved {
+impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}; {}", self.part, self.reason(), self.consequence())
     }
 }
 
-/// Everything that is not served of a location of this host.
-pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<Unserved> {
+/// Unsupported features of one location of a host.
+pub(crate) fn check_location(
+    location: &Location,
+    host: Host<'_>,
+    context: RenderContext<'_>,
+) -> Vec<Unsupported> {
     let mut all = Vec::new();
     let part = || Part::Location(location.id.clone());
-    let mut add = |what, closes| all.push(Unserved { part: part(), what: Cow::Borrowed(what), closes });
-    // Who may come in is asked for redirects, too.
-    if let Some(what) = host.server.clients.as_ref().and_then(|clients| of_clients(clients, host, scene)) {
+    let mut add = |what, closes| all.push(Unsupported { part: part(), what: Cow::Borrowed(what), closes });
+    // Access control holds for redirects, too.
+    if let Some(what) =
+        host.server.clients.as_ref().and_then(|clients| check_client_certificates(clients, host, context))
+    {
         add(what, true);
     }
-    if matches!(host.name, ServerName::Exact(name) if scene.config.passthrough.contains_key(name)) {
+    if matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name)) {
         add("ssl-passthrough", false);
     }
     if let Action::Forward(main) = &location.action {
-        of_backends(main, location, scene).into_iter().for_each(|what| add(what, true));
-        if location.policy.mirror.is_some() && mirror::of(location, scene.config).is_none() {
-            add("mirror-target: a Service without an address of its own", false);
-        } else if mirror::needs_dns(location, scene.config) && scene.settings.resolvers.is_empty() {
-            add("mirror-target: the machine has no resolver, so there are no copies", false);
-        }
-        kong::unserved(main, location, scene).into_iter().for_each(|what| add(what, false));
-        let outside = scene.config.backends.get(main).is_some_and(|backend| backend.outside.is_some());
-        if outside && !location.canaries.is_empty() {
-            add("a canary of a Service with an external name", false);
-        }
-        named(&location.policy);
+        check_backends(main, location, context).into_iter().for_each(|what| add(what, true));
+        kong::unsupported(main, location, context).into_iter().for_each(|what| add(what, false));
+        assert_handled(&location.policy);
     }
     let service = location.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
-    if service.is_some_and(|id| errors::is_unusual(id, scene.config)) {
+    if service.is_some_and(|id| errors::is_unusual(id, context.config)) {
         add("custom-http-errors: an error service that is not spoken to with plain http", false);
     }
     all.sort();
@@ -109,55 +106,52 @@ pub(crate) fn of(location: &Location, host: Host<'_>, scene: Scene<'_>) -> Vec<U
     all
 }
 
-fn of_clients(clients: &ClientCertificates, host: Host<'_>, scene: Scene<'_>) -> Option<&'static str> {
+fn check_client_certificates(
+    clients: &ClientCertificates,
+    host: Host<'_>,
+    context: RenderContext<'_>,
+) -> Option<&'static str> {
     let asked = clients.demand != Demand::Off;
     if asked && *host.name == ServerName::CatchAll {
         Some("auth-tls-secret without a host")
-    } else if asked && ClientTls::of(clients, scene.config, scene.settings).is_none() {
+    } else if asked && ClientTls::of(clients, context.config, context.settings).is_none() {
         Some("auth-tls-secret: the Secret is not there")
     } else {
         None
     }
 }
 
-/// What would be another thing than its owner meant; so it is closed.
-fn of_backends(main: &BackendId, location: &Location, scene: Scene<'_>) -> Vec<&'static str> {
-    let Scene { config, settings, .. } = scene;
+/// Backend settings that would be served differently from what was written; the location is closed.
+fn check_backends(main: &BackendId, location: &Location, context: RenderContext<'_>) -> Vec<&'static str> {
+    let config = context.config;
     let canaries = location.canaries.iter().map(|canary| &canary.backend);
     let first = transport(main, config);
     let mut all = Vec::new();
     for id in std::iter::once(main).chain(canaries) {
         let transport = transport(id, config);
-        all.extend(transport.tls.as_ref().and_then(|tls| obstacle(tls, scene)));
+        all.extend(transport.tls.as_ref().and_then(|tls| check_upstream_tls(tls, context)));
         if (transport.protocol, &transport.tls) != (first.protocol, &first.tls) {
             all.push("backend-protocol: another one for a part of the requests");
         }
-        let outside = config.backends.get(id).is_some_and(|backend| backend.outside.is_some());
-        if outside && settings.resolvers.is_empty() {
-            all.push("a Service with an external name: the machine has no resolver");
-        }
-        if outside && id != main {
-            all.push("a Service with an external name for a part of the requests");
-        }
     }
-    all.extend(location.for_https.as_ref().and_then(|id| of_https(main, id, scene)));
+    all.extend(location.for_https.as_ref().and_then(|id| check_https_backend(main, id, context)));
     all
 }
 
 /// The same pods can be spoken to as the client speaks; the filter does not know of others.
-fn of_https(main: &BackendId, id: &BackendId, scene: Scene<'_>) -> Option<&'static str> {
-    let (plain, secure) = (transport(main, scene.config), transport(id, scene.config));
+fn check_https_backend(main: &BackendId, id: &BackendId, context: RenderContext<'_>) -> Option<&'static str> {
+    let (plain, secure) = (transport(main, context.config), transport(id, context.config));
     let same_pods = id.service_port() == main.service_port();
     let as_the_client = plain.tls.is_none() && secure.tls.is_some();
     let is_http = plain.protocol == Protocol::Http1 && secure.protocol == Protocol::Http1;
     if !(id == main || same_pods && as_the_client && is_http) {
         return Some("another Service for https");
     }
-    secure.tls.as_ref().and_then(|tls| obstacle(tls, scene))
+    secure.tls.as_ref().and_then(|tls| check_upstream_tls(tls, context))
 }
 
-fn obstacle(tls: &UpstreamTls, scene: Scene<'_>) -> Option<&'static str> {
-    let is_missing = |id: &SecretId| !scene.config.secrets.contains_key(id);
+fn check_upstream_tls(tls: &UpstreamTls, context: RenderContext<'_>) -> Option<&'static str> {
+    let is_missing = |id: &SecretId| !context.config.secrets.contains_key(id);
     let verify = tls.verify.as_ref();
     let sent = tls.server_name.as_ref();
     if tls.certificate.as_ref().is_some_and(is_missing) {
@@ -171,8 +165,8 @@ fn obstacle(tls: &UpstreamTls, scene: Scene<'_>) -> Option<&'static str> {
     }
 }
 
-/// Every field is named, so that a new one cannot be forgotten here: each stands in `forward.rs` or in `of`.
-fn named(policy: &Policy) {
+/// Every field is named, so that a new one cannot be forgotten here: each is handled in `forward.rs` or in [`check_location`].
+fn assert_handled(policy: &Policy) {
     let Policy {
         timeouts: _,
         retries: _,
@@ -183,6 +177,7 @@ fn named(policy: &Policy) {
         largest_body: _,
         access: _,
         guard: _,
+        auth_headers: _,
         cors: _,
         limits: _,
         rate: _,

@@ -1,23 +1,23 @@
-//! The place of a host: the name of a file that nginx.conf has for it, whatever the host presents. It leads to the certificate of
-//! the host, and as long as it has none, to the default one: who gets or loses a certificate needs no reload.
+//! Symbolic links to certificates. nginx.conf names one link for each host, whatever the host presents. It leads to the certificate of
+//! the host, and as long as it has none, to the default one: a host that gets or loses a certificate needs no reload.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Config, Hostname, SecretId, ServerName};
+use sluice_ir::{Config, SecretId, ServerName};
 
 use crate::files;
 
-/// The place of every name that no host has.
+/// The link for every name that no host has.
 const ANY: &str = "any";
 
-/// The names that have a place of their own, in the order of the configuration.
+/// The names that have a link of their own, in the order of the configuration.
 pub(crate) fn hosts(config: &Config) -> BTreeSet<&ServerName> {
     let served = config.servers.iter().flat_map(|(name, server)| server.names(name));
     served.chain(config.tls.keys()).filter(|name| **name != ServerName::CatchAll).collect()
 }
 
-/// The file, without its end.
-pub(crate) fn of(name: &ServerName) -> String {
+/// The name of a link, without its extension.
+pub(crate) fn link_name(name: &ServerName) -> String {
     match name {
         ServerName::CatchAll => ANY.to_owned(),
         ServerName::Exact(_) | ServerName::Wildcard(_) => {
@@ -26,26 +26,22 @@ pub(crate) fn of(name: &ServerName) -> String {
     }
 }
 
-/// Where each place leads.
-pub(crate) fn all(config: &Config) -> BTreeMap<String, String> {
+/// The links and their targets.
+pub(crate) fn targets(config: &Config) -> BTreeMap<String, String> {
     let names = hosts(config).into_iter().chain([&ServerName::CatchAll]);
     names
-        .map(|name| (files::of(&of(name)), files::of(&files::presented(certificate(name, config)))))
+        .map(|name| (files::of(&link_name(name)), files::of(&files::presented(certificate(name, config)))))
         .collect()
 }
 
-/// The host's own, else that of the wildcard that it falls under, else the one for everybody.
+/// The host's own, else that of the wildcard that it falls under and is not set apart from, else the one for everybody.
 fn certificate<'a>(name: &ServerName, config: &'a Config) -> Option<&'a SecretId> {
     let own = |name: &ServerName| config.tls.get(name).and_then(|host| host.certificate.as_ref());
     let all = || own(&ServerName::CatchAll).or(config.default_certificate.as_ref());
-    let id = own(name).or_else(|| own(&wildcard_over(name)?)).or_else(all);
+    let is_apart = config.tls.get(name).is_some_and(|host| host.apart);
+    let wildcard = || name.wildcard_suffix().filter(|_| !is_apart).map(ServerName::Wildcard);
+    let id = own(name).or_else(|| own(&wildcard()?)).or_else(all);
     id.filter(|id| config.secrets.contains_key(*id))
-}
-
-fn wildcard_over(name: &ServerName) -> Option<ServerName> {
-    let ServerName::Exact(host) = name else { return None };
-    let (_, rest) = host.as_str().split_once('.')?;
-    Hostname::parse(rest).ok().map(ServerName::Wildcard)
 }
 
 #[cfg(test)]
@@ -74,7 +70,7 @@ mod tests {
     }
 
     fn leads_to(host: &str, config: &Config) -> String {
-        all(config)[&files::of(&of(&name(host)))].clone()
+        targets(config)[&files::of(&link_name(&name(host)))].clone()
     }
 
     fn file(secret: &str) -> String {
@@ -82,9 +78,9 @@ mod tests {
     }
 
     #[test]
-    fn a_place_stays_and_what_it_leads_to_changes() {
+    fn a_link_stays_and_its_target_changes() {
         let (without, with) = (config(&["a.test"], &[]), config(&["a.test"], &[("a.test", "own")]));
-        assert_eq!(all(&without).keys().collect::<Vec<_>>(), all(&with).keys().collect::<Vec<_>>());
+        assert_eq!(targets(&without).keys().collect::<Vec<_>>(), targets(&with).keys().collect::<Vec<_>>());
         assert_eq!(leads_to("a.test", &without), "default.pem");
         assert_eq!(leads_to("a.test", &with), file("own"));
     }
@@ -94,6 +90,13 @@ mod tests {
         let config = config(&["a.b.test", "c.a.b.test"], &[("*.b.test", "wild")]);
         assert_eq!(leads_to("a.b.test", &config), file("wild"));
         assert_eq!(leads_to("c.a.b.test", &config), "default.pem");
+    }
+
+    #[test]
+    fn a_host_that_is_set_apart_presents_the_one_for_everybody() {
+        let mut config = config(&["a.b.test"], &[("*.b.test", "wild")]);
+        config.tls.insert(name("a.b.test"), HostTls { apart: true, ..HostTls::default() });
+        assert_eq!(leads_to("a.b.test", &config), "default.pem");
     }
 
     #[test]

@@ -1,0 +1,158 @@
+//! Path matching, in nginx's words.
+//!
+//! nginx does not try locations one after the other: it takes the exact path, else it looks for the longest prefix, and if that
+//! one does not say otherwise (`^~`), takes the first pattern. So on a host that has both patterns and other paths, what is
+//! behind a pattern that may take the same becomes a pattern as well, and what is before all of those says `^~`: the order is
+//! that of the IR.
+//!
+//! A prefix that ends with a slash leads nginx to it from the path without the slash, whatever patterns there are. So it is a
+//! pattern, too, where one may take that path.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use sluice_ir::{PathMatch, Server};
+
+use crate::location::pattern;
+
+/// nginx's sign for the kind of match, with a blank after it, and what is matched.
+type Match = (&'static str, String);
+
+/// Paths of one host, one after the other.
+#[derive(Default)]
+pub(crate) struct Matching {
+    patterns: Beginnings,
+    /// Of what has become a pattern so far.
+    before: Beginnings,
+}
+
+impl Matching {
+    pub(crate) fn of(server: &Server) -> Self {
+        let mut patterns = Beginnings::default();
+        for location in &server.locations {
+            if let PathMatch::Regex(regex) = &location.path {
+                patterns.add(&sluice_pattern::literal_prefix(&regex.pattern));
+            }
+        }
+        Matching { patterns, before: Beginnings::default() }
+    }
+
+    /// The matches that nginx needs for the next path; which paths it takes is the first's and the others' together.
+    pub(crate) fn next(&mut self, path: &PathMatch) -> Vec<Match> {
+        let text = match path {
+            PathMatch::Regex(regex) => {
+                self.before.add(&sluice_pattern::literal_prefix(&regex.pattern));
+                return vec![("~* ", pattern(regex))];
+            }
+            PathMatch::Exact(text) | PathMatch::Prefix(text) => text,
+        };
+        let is_exact = matches!(path, PathMatch::Exact(_));
+        let bare = text.strip_suffix('/').filter(|bare| !is_exact && !bare.is_empty());
+        if self.before.may_share(text) || bare.is_some_and(|bare| self.patterns.may_share(bare)) {
+            self.before.add(text);
+            let end = match (is_exact, text.ends_with('/')) {
+                (true, _) => r"\z",
+                (false, true) => "",
+                (false, false) => r"(?:/|\z)",
+            };
+            return vec![("~ ", format!("^{}{end}", sluice_pattern::escape(text)))];
+        }
+        let below = if self.patterns.are_there() { "^~ " } else { "" };
+        match path {
+            PathMatch::Prefix(text) if text.ends_with('/') => vec![(below, text.clone())],
+            PathMatch::Prefix(text) => vec![("= ", text.clone()), (below, format!("{text}/"))],
+            _ => vec![("= ", text.clone())],
+        }
+    }
+}
+
+/// What paths begin with, in lower case: patterns take either.
+#[derive(Default)]
+struct Beginnings(BTreeSet<Vec<u8>>);
+
+impl Beginnings {
+    fn add(&mut self, beginning: &str) {
+        self.0.insert(beginning.to_ascii_lowercase().into_bytes());
+    }
+
+    fn are_there(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Whether one of them may take what this path takes: the text of one begins the other's.
+    fn may_share(&self, path: &str) -> bool {
+        let text = path.to_ascii_lowercase().into_bytes();
+        let next = self.0.range::<[u8], _>((Bound::Included(text.as_slice()), Bound::Unbounded)).next();
+        if next.is_some_and(|beginning| beginning.starts_with(&text)) {
+            return true;
+        }
+        // The last one that is not after the text either begins it, or what begins it is no longer than what they share.
+        let mut end = text.as_slice();
+        loop {
+            let before = self.0.range::<[u8], _>((Bound::Unbounded, Bound::Included(end))).next_back();
+            let Some(before) = before else { return false };
+            if text.starts_with(before) {
+                return true;
+            }
+            let shared = before.iter().zip(&text).take_while(|(a, b)| a == b).count();
+            end = text.get(..shared).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use sluice_ir::{Action, Location, PathRegex, ServerName};
+
+    use super::*;
+
+    fn regex(pattern: &str) -> PathMatch {
+        PathMatch::Regex(PathRegex { pattern: pattern.to_owned(), groups: 0, alternatives: false })
+    }
+
+    fn exact(path: &str) -> PathMatch {
+        PathMatch::Exact(path.to_owned())
+    }
+
+    fn prefix(path: &str) -> PathMatch {
+        PathMatch::Prefix(path.to_owned())
+    }
+
+    /// As nginx reads them, without what only PCRE reads.
+    fn written(paths: &[PathMatch]) -> Vec<String> {
+        let location = |path: &PathMatch| {
+            Location::new(&ServerName::CatchAll, path.clone(), Action::Denied, Arc::default())
+        };
+        let locations = paths.iter().map(location).collect();
+        let mut matching = Matching::of(&Server { locations, ..Server::default() });
+        let matches = paths.iter().flat_map(|path| matching.next(path));
+        matches.filter(|(sign, _)| *sign != "~* ").map(|(sign, path)| format!("{sign}{path}")).collect()
+    }
+
+    #[test]
+    fn a_prefix_takes_whole_segments() {
+        assert_eq!(written(&[prefix("/")]), ["/"]);
+        assert_eq!(written(&[prefix("/foo")]), ["= /foo", "/foo/"]);
+    }
+
+    #[test]
+    fn what_no_pattern_before_it_may_take_is_found_first() {
+        let paths = [exact("/a"), prefix("/b"), regex("/zz/.*"), prefix("/c/"), exact("/zy")];
+        assert_eq!(written(&paths), ["= /a", "= /b", "^~ /b/", "^~ /c/", "= /zy"]);
+    }
+
+    #[test]
+    fn what_a_pattern_before_it_may_take_as_well_is_tried_after_it() {
+        let paths = [regex("/Zz/.*"), prefix("/zz"), exact("/zz/a.b"), prefix("/zz/c/"), prefix("/")];
+        let patterns = [r"~ ^/zz(?:/|\z)", r"~ ^/zz/a\.b\z", "~ ^/zz/c/", "~ ^/"];
+        assert_eq!(written(&paths), patterns);
+        // From here nginx would lead to it from the path without the slash.
+        assert_eq!(written(&[prefix("/a/"), regex("/A.*")]), ["~ ^/a/"]);
+        // What is shorter than a path that became one does so, too.
+        assert_eq!(written(&[prefix("/a/b/"), exact("/a"), regex("/a/b")]), ["~ ^/a/b/", r"~ ^/a\z"]);
+        // Alternatives may take anything.
+        assert_eq!(written(&[regex("/x|/y"), exact("/a")]), [r"~ ^/a\z"]);
+    }
+}

@@ -11,12 +11,14 @@ mod metrics;
 mod nginx;
 mod tools;
 mod webhook;
+mod xds;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use sluice_ir::Cidr;
 use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
@@ -24,12 +26,13 @@ pub(crate) use admin::AdminFlags;
 pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
 pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
-pub(crate) use envoy::{Child, HostPort, RunEnvoy, Shutdown};
+pub(crate) use envoy::{Child, RunEnvoy, Shutdown};
 pub(crate) use log::{CertgenLog, LogFlags};
 pub(crate) use metrics::MetricsFlags;
 pub(crate) use nginx::{NginxChild, NginxHost};
 pub(crate) use tools::{Completions, Lint, Output, WaitShutdown};
 pub(crate) use webhook::WebhookFlags;
+pub(crate) use xds::{ConnectAddress, ListenAddress};
 
 /// The successor of ingress-nginx: Ingress objects in, a running data plane out.
 #[derive(Debug, Parser)]
@@ -108,9 +111,17 @@ pub(crate) struct Translation {
     /// Do not serve Services of type ExternalName.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_svc_external_name: bool,
+    /// Range of addresses that upstreams may have although they are otherwise refused: loopback, link-local, multicast,
+    /// metadata services of clouds. Sluice's own listeners stay refused. May be given more than once.
+    #[arg(long, value_name = "CIDR", value_delimiter = ',')]
+    pub(crate) allow_upstream_cidr: Vec<Cidr>,
     /// Honour the annotation ssl-passthrough: TLS of such hosts ends at the pods.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) enable_ssl_passthrough: bool,
+    /// Serve hosts that an older Ingress of another namespace covers with a wildcard host. A host of another namespace
+    /// never presents the wildcard's certificate.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) allow_hosts_under_foreign_wildcards: bool,
     /// Ignore Ingresses with a default backend.
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) disable_catch_all: bool,
@@ -179,10 +190,18 @@ pub(crate) struct Run {
     /// costs what changed, and a request three microseconds more; 0: always.
     #[arg(long, env = "SLUICE_SCOPES_FROM", value_name = "HOSTS", default_value_t = SCOPES_FROM, help_heading = "Data plane")]
     pub(crate) scopes_from: usize,
-    /// Address for xDS and the filter's log, with --data-plane none. Certificates and their keys are served here: without
-    /// --xds-certificates only on loopback.
-    #[arg(long, default_value = "127.0.0.1:18000", value_name = "IP:PORT", help_heading = "Data plane")]
-    pub(crate) xds_address: SocketAddr,
+    /// Where xDS and the filter's log are served, with --data-plane none: a unix socket (mode 0600), or an address with
+    /// --xds-certificates. The private keys of all hosts are served here [default: unix:controller.sock in the run folder].
+    #[arg(long, value_name = "unix:PATH|IP:PORT", help_heading = "Data plane")]
+    pub(crate) xds_address: Option<ListenAddress>,
+    /// Serve xDS on --xds-address without TLS: whoever can connect, also by way of a proxy, gets the private keys of all
+    /// hosts.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", help_heading = "Data plane")]
+    pub(crate) xds_plaintext: bool,
+    /// DNS server for the names of upstreams (ExternalName, auth-url, mirror-target), instead of those in /etc/resolv.conf.
+    /// May be given more than once.
+    #[arg(long, value_name = "IP:PORT", value_delimiter = ',')]
+    pub(crate) dns_server: Vec<SocketAddr>,
     /// Folder with the controller's certificate (`tls.crt`, `tls.key`) and the CA of the data planes (`ca.crt`), followed
     /// when they change.
     #[arg(long, value_name = "DIR", help_heading = "Data plane")]
@@ -223,8 +242,18 @@ pub(crate) struct Render {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Bootstrap {
     /// Where the controller serves xDS.
-    #[arg(long, default_value = "127.0.0.1:18000", value_name = "HOST:PORT")]
-    pub(crate) xds_address: HostPort,
+    #[arg(long, default_value = "unix:/run/sluice/controller.sock", value_name = "unix:PATH|HOST:PORT")]
+    pub(crate) xds_address: ConnectAddress,
+    /// Folder with the Envoy's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), for HOST:PORT.
+    /// What tells Envoy of them is written to sds/ beside --admin-socket.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) xds_certificates: Option<PathBuf>,
+    /// The name that the controller's certificate must have [default: the host of --xds-address].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) xds_server_name: Option<String>,
+    /// The controller serves without TLS (its own --xds-plaintext).
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
+    pub(crate) xds_plaintext: bool,
     /// Unix socket for Envoy's admin interface.
     #[arg(long, value_name = "PATH")]
     pub(crate) admin_socket: PathBuf,

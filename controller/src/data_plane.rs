@@ -5,16 +5,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use rustix::process::Pid;
 use sluice_nginx::{Engine, Settings};
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::admin::Probe;
 use crate::args::{DataPlane, Run};
+use crate::child_log::ChildLog;
 use crate::metrics::Requests;
-use crate::nginx::{self, AccessLog, Certificates, Configurations, Nginx, Outcome, Owners, RequestLog};
+use crate::nginx::{
+    self, AccessLog, Certificates, Configurations, Found, Nginx, Outcome, Owners, RequestLog, Verdict,
+};
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::tasks::Tasks;
@@ -23,9 +28,9 @@ use crate::{binary, options};
 /// Where a data plane of our own finds us, in the run folder.
 pub(crate) const SOCKET: &str = "controller.sock";
 
-/// What is started as our child.
+/// What we run.
 pub(crate) enum Child {
-    Envoy(Envoy),
+    Envoy(Box<Envoy>),
     Nginx(Box<Nginx>, Box<Configurations>),
     /// Data planes that somebody else runs come to us.
     None,
@@ -42,8 +47,9 @@ impl Child {
         match args.data_plane {
             DataPlane::Envoy => {
                 let controller = ControllerAddress::Unix(run_dir.join(SOCKET));
-                let (flags, shutdown, tasks) = (&args.child, &args.shutdown, tasks.clone());
-                Envoy::prepare(flags, shutdown, run_dir, "envoy", controller, tasks).map(Child::Envoy)
+                let (flags, shutdown) = (&args.child, &args.shutdown);
+                Envoy::prepare(flags, shutdown, run_dir, "envoy", controller, tasks)
+                    .map(|envoy| Child::Envoy(Box::new(envoy)))
             }
             DataPlane::Nginx => prepare_nginx(args, run_dir, certificate, tasks),
             DataPlane::None => Ok(Child::None),
@@ -55,6 +61,15 @@ impl Child {
         match self {
             Child::Envoy(envoy) => Some(envoy),
             Child::Nginx(..) | Child::None => None,
+        }
+    }
+
+    /// Those that a controller before us has left, and that have the ports.
+    pub(crate) fn found(&self) -> Vec<Pid> {
+        match self {
+            Child::Envoy(envoy) => envoy.found().collect(),
+            Child::Nginx(nginx, _) => nginx.found.pid().into_iter().collect(),
+            Child::None => Vec::new(),
         }
     }
 
@@ -76,12 +91,12 @@ impl Child {
         }
     }
 
-    /// Starts it and keeps it running until it is told to stop; the publisher learns what it has to write for it.
+    /// Starts it, or takes over the one that runs, and keeps it running until it is told to stop; the publisher learns what it has to write for it.
     pub(crate) fn supervise(
         self,
         args: &Run,
         publisher: Publisher,
-        outcome: Outcome,
+        (outcome, verdicts): (Outcome, UnboundedReceiver<Verdict>),
         stopped: watch::Receiver<bool>,
         tasks: &Tasks,
     ) -> (Publisher, Option<JoinHandle<()>>) {
@@ -93,12 +108,9 @@ impl Child {
             Child::Nginx(nginx, configurations) => {
                 let supervisor = nginx.supervise(stopped, outcome, announce(args));
                 let supervisor = tasks.spawn("nginx supervisor", supervisor);
-                (publisher.with_nginx(*configurations), Some(supervisor))
+                (publisher.with_nginx(*configurations, verdicts), Some(supervisor))
             }
-            Child::None => {
-                info!("serving xds on {}", args.xds_address);
-                (publisher, None)
-            }
+            Child::None => (publisher, None),
         }
     }
 }
@@ -111,23 +123,27 @@ fn prepare_nginx(
 ) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
     let binary = binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?;
+    let found = Found::look(&folder);
+    let left = found.left();
     let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
-    let counted =
-        args.metrics.enable_metrics.then(|| RequestLog::begin(settings.folder.join("requests.log")));
+    let counted = args.metrics.enable_metrics.then(|| RequestLog::open(settings.folder.join("requests.log")));
     let counted = counted.transpose()?;
     let requests = counted.as_ref().map(|log| log.path().to_owned());
-    let access_log = args.metrics.access_log.then(|| AccessLog::begin(&settings.folder)).transpose()?;
+    let access_log = args.metrics.access_log.then(|| AccessLog::open(&settings.folder)).transpose()?;
     access_log.iter().try_for_each(|log| log.follow(tasks))?;
     let files = access_log.as_ref().map(AccessLog::files);
     let settings = nginx::know(&binary, Settings { requests, access_log: files, ..settings });
     if let Engine::Kong { cache, .. } = &settings.engine {
         nginx::prepare_cache(cache)?;
     }
-    let certificates = Certificates::new(settings.certificates(), certificate)?;
+    let certificates = Certificates::new(settings.certificates(), certificate, left)?;
     let maps = args.translation.clone();
     let owners =
         Owners { edge: maps.configmap, tcp: maps.tcp_services_configmap, udp: maps.udp_services_configmap };
-    let configurations = Configurations::new(settings.clone(), certificates.clone(), owners)?;
+    let configurations =
+        Configurations::new(settings.clone(), certificates.clone(), owners, left, binary.clone())?;
+    let log = ChildLog::open(&folder.join("nginx.log"), nginx::pass_on)?;
+    tasks.spawn("nginx log", log.clone().follow());
     let nginx = Nginx {
         binary,
         folder,
@@ -138,6 +154,8 @@ fn prepare_nginx(
         certificates,
         requests: counted,
         access_log,
+        log,
+        found,
         tasks: tasks.clone(),
     };
     Ok(Child::Nginx(Box::new(nginx), Box::new(configurations)))

@@ -1,14 +1,12 @@
 //! `sluice dbg` and `sluice wait-shutdown`: what talks to a controller that runs.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hyper::{Method, StatusCode};
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 
 use crate::args::{Backends, Certs, Dbg, DbgCommand, WaitShutdown};
 use crate::exchange::exchange;
@@ -26,7 +24,7 @@ pub(crate) fn dbg(args: &Dbg) -> anyhow::Result<()> {
 }
 
 async fn answer(args: &Dbg) -> anyhow::Result<String> {
-    let read = async |path: &str| get(args.status_port, path).await;
+    let read = async |path: &str| get(&args.admin_socket, path).await;
     match &args.command {
         DbgCommand::Backends(which) => backends(&read("/configuration/backends").await?, which),
         DbgCommand::Certs(Certs::Get { hostname }) => {
@@ -38,6 +36,7 @@ async fn answer(args: &Dbg) -> anyhow::Result<String> {
         }
         DbgCommand::Conf => pretty(&read("/configuration/conf").await?),
         DbgCommand::General => pretty(&read("/configuration/general").await?),
+        DbgCommand::Xds => pretty(&read("/xds").await?),
     }
 }
 
@@ -58,15 +57,18 @@ fn pretty(text: &str) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&serde_json::from_str::<Value>(text)?)?)
 }
 
-async fn get(port: u16, path: &str) -> anyhow::Result<String> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let advice = "is a controller running here, and is --status-port its own?";
-    let stream = TcpStream::connect(address).await.with_context(|| format!("{address}: {advice}"))?;
-    let (status, text) = ask(stream, Method::GET, path).await?;
+async fn get(socket: &Path, path: &str) -> anyhow::Result<String> {
+    let (status, text) = ask(connect(socket).await?, Method::GET, path).await?;
     match status {
         StatusCode::OK => Ok(text),
-        status => bail!("{address}{path}: {status}: {}", text.trim()),
+        status => bail!("{}: {path}: {status}: {}", socket.display(), text.trim()),
     }
+}
+
+async fn connect(socket: &Path) -> anyhow::Result<UnixStream> {
+    let advice =
+        || format!("{}: is a controller running here, and is --admin-socket its own?", socket.display());
+    UnixStream::connect(socket).await.with_context(advice)
 }
 
 /// Tells a controller to stop and returns when it has: the preStop hook.
@@ -75,9 +77,7 @@ pub(crate) fn wait_shutdown(args: &WaitShutdown) -> anyhow::Result<()> {
 }
 
 async fn stop(socket: &Path) -> anyhow::Result<()> {
-    let place = || format!("{}: is a controller running here?", socket.display());
-    let stream = UnixStream::connect(socket).await.with_context(place)?;
-    let (status, text) = ask(stream, Method::POST, "/stop").await?;
+    let (status, text) = ask(connect(socket).await?, Method::POST, "/stop").await?;
     if status != StatusCode::ACCEPTED {
         bail!("{}: {status}: {}", socket.display(), text.trim());
     }
@@ -88,10 +88,7 @@ async fn stop(socket: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn ask<S>(stream: S, method: Method, path: &str) -> anyhow::Result<(StatusCode, String)>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+async fn ask(stream: UnixStream, method: Method, path: &str) -> anyhow::Result<(StatusCode, String)> {
     let asked = exchange(stream, method, "sluice", path);
     tokio::time::timeout(TIMEOUT, asked).await.with_context(|| format!("{path}: no answer in {TIMEOUT:?}"))?
 }

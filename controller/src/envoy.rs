@@ -23,7 +23,9 @@ use tokio::sync::watch;
 use tracing::info;
 
 use crate::args::RunEnvoy;
-use crate::run::{RunDir, Signals};
+use crate::private;
+use crate::run::Signals;
+use crate::run_dir::RunDir;
 use crate::supervise::Envoy;
 use crate::tasks::Tasks;
 use crate::{envoy_admin, log, serve};
@@ -37,10 +39,10 @@ pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
 async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let tasks = Tasks::default();
-    let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
+    let run_dir = RunDir::take(args.child.run_dir.as_deref())?;
     let controller = controller(args, &run_dir.path)?;
     let (flags, shutdown) = (&args.child, &args.shutdown);
-    let envoy = Envoy::prepare(flags, shutdown, &run_dir.path, &args.node_id, controller, tasks.clone())?;
+    let envoy = Envoy::prepare(flags, shutdown, &run_dir.path, &args.node_id, controller, &tasks)?;
     let (leave, leaving) = watch::channel(false);
     let health = Health { admin_socket: envoy.admin_socket().to_owned(), leaving };
     serve_health(args, health, &tasks).await?;
@@ -71,7 +73,7 @@ fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddre
     let server_name = args.xds_server_name.as_ref().unwrap_or(&at.host);
     let tls = args.xds_certificates.as_ref().map(|folder| MutualTls::new(folder, server_name, run_dir));
     for (path, content) in tls.iter().flat_map(MutualTls::files) {
-        std::fs::write(&path, content.to_string()).with_context(|| path.display().to_string())?;
+        private::write(&path, content.to_string()).with_context(|| path.display().to_string())?;
     }
     Ok(ControllerAddress::Tcp { host: at.host.clone(), port: at.port, tls })
 }

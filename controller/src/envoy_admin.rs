@@ -12,6 +12,11 @@ use crate::exchange::exchange;
 /// Nothing that we ask for takes longer.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The process that has opened the socket, if it is still there.
+pub(crate) async fn owner(socket: &Path) -> Option<i32> {
+    UnixStream::connect(socket).await.ok()?.peer_cred().ok()?.pid()
+}
+
 /// Calls one admin endpoint and returns its body; any status but 200 is an error.
 pub(crate) async fn call(socket: &Path, method: Method, path: &str) -> anyhow::Result<String> {
     tokio::time::timeout(TIMEOUT, ask(socket, method, path))

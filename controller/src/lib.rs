@@ -4,7 +4,7 @@
 //!   source (files, kube) --events--> publish --+--> xds Store ---- delta ADS --+
 //!                               |        +--> plugin Log --- long-poll --+--> serve: one listener --> Envoy
 //!                               |                                                                       ^
-//!                               +--> reports, one log line each           supervise: Envoy as a child --+
+//!                               +--> reports, one log line each           supervise: Envoy ------------+
 //! ```
 //!
 //! In a cluster the last arrow crosses machines: `serve` asks for a certificate (`tls`), and `envoy` supervises there.
@@ -18,31 +18,42 @@ mod args;
 mod binary;
 mod certgen;
 mod certificate;
+mod child_log;
 mod cluster;
+mod content;
 mod data_plane;
 mod dbg;
 mod envoy;
 mod envoy_admin;
 mod exchange;
+mod files;
 mod guard;
 mod lint;
 mod log;
+mod machines;
 mod metrics;
+mod names;
 mod nginx;
 mod observers;
 mod options;
 mod origin;
 mod output;
 mod poll;
+mod private;
+mod process;
 mod progress;
 mod publish;
+mod quarantine;
+mod random;
 mod render;
 mod reports;
 mod restarts;
 mod run;
+mod run_dir;
 mod serve;
 mod source;
 mod supervise;
+mod tail;
 mod tasks;
 mod tls;
 mod view;

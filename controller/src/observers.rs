@@ -49,8 +49,14 @@ impl Observers {
         let progress = view.progress().clone();
         let health = Health::new(tasks.clone(), progress, probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
-        let local =
-            Local { view: view.clone(), health: health.clone(), data_plane, default_chain, default_service };
+        let local = Local {
+            view: view.clone(),
+            health: health.clone(),
+            data_plane,
+            default_chain,
+            default_service,
+            store: served.store.clone(),
+        };
         let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
         admin::serve(flags, &socket, local, metrics.clone(), stop.clone(), tasks).await?;
@@ -62,9 +68,9 @@ impl Observers {
     pub(crate) fn routes(&self, served: &Served, tasks: &Tasks) -> tonic::service::Routes {
         let tasks = tasks.clone();
         let spawn = move |session| drop(tasks.spawn_finite("xds session", session));
-        let routes = served.guards.checks().beside(sluice_xds::routes(&served.store, spawn));
+        let routes = served.guards.checks().merge_into(sluice_xds::routes(&served.store, spawn));
         match self.metrics.requests().cloned() {
-            Some(requests) => Requests::told_to(move |served| requests.take(served)).beside(routes),
+            Some(requests) => Requests::told_to(move |served| requests.take(served)).merge_into(routes),
             None => routes,
         }
     }

@@ -1,18 +1,18 @@
 //! Flags to the values that the crates below take.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use sha2::{Digest, Sha256};
 use sluice_filter_config::{Host, PluginConfig};
 use sluice_nginx::Engine;
-use sluice_translate::Options;
+use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
 use sluice_xds::{CONTROLLER_CLUSTER, Certificate, FilterCode, Https, Settings};
 
 use crate::args::{Listeners, NginxHost, Run, Translation};
-use crate::binary;
+use crate::{binary, machines};
 
 /// The options of a translation. `others` are ports of ours beside the listeners.
 pub(crate) fn translation(
@@ -20,8 +20,7 @@ pub(crate) fn translation(
     listeners: &Listeners,
     others: impl IntoIterator<Item = u16>,
 ) -> Options {
-    let own_ports: BTreeSet<u16> =
-        [listeners.http_port, listeners.https_port].into_iter().chain(others).collect();
+    let http_ports = BTreeSet::from([listeners.http_port, listeners.https_port]);
     Options {
         ingress_class: flags.ingress_class.clone(),
         controller_class: flags.controller_class.clone(),
@@ -39,9 +38,31 @@ pub(crate) fn translation(
         disable_external_name: flags.disable_svc_external_name,
         ssl_passthrough: flags.enable_ssl_passthrough,
         disable_catch_all: flags.disable_catch_all,
-        own_ports,
+        hosts_under_foreign_wildcards: flags.allow_hosts_under_foreign_wildcards,
+        addresses: AddressPolicy {
+            allowed: flags.allow_upstream_cidr.clone(),
+            // As for the class: a folder is the operator's own.
+            written_loopback: true,
+            own_addresses: machines::interfaces(),
+            own_ports: http_ports.iter().copied().chain(others).collect(),
+            http_ports,
+            own_services: BTreeMap::new(),
+        },
+        cdn_id: cdn_id(flags, std::env::var("POD_NAMESPACE").ok().as_deref()),
+        publish_service: None,
+        own_namespace: None,
+        stream_connections: STREAM_CONNECTIONS,
         data_plane: None,
     }
+}
+
+/// The same for all replicas of a controller, and another for another controller.
+fn cdn_id(flags: &Translation, namespace: Option<&str>) -> String {
+    let Translation { controller_class, ingress_class, configmap, watch_namespace, .. } = flags;
+    let told_apart =
+        format!("{namespace:?} {controller_class} {ingress_class} {configmap:?} {watch_namespace:?}");
+    let [a, b, c, d, ..] = <[u8; 32]>::from(Sha256::digest(told_apart));
+    format!("sluice-{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
 /// The settings of a managed Envoy.
@@ -63,7 +84,6 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
         checkpoint: checkpoint(flags.nginx_host, &upstream, args.child.zone()),
         controller,
         folder: folder.to_owned(),
-        resolvers: resolvers(),
         // Workers must reach the controller's socket, as an Envoy that is our child does.
         user: rustix::process::geteuid().is_root().then(|| "root".to_owned()),
         workers: flags.nginx_workers,
@@ -123,11 +143,4 @@ fn checkpoint(host: NginxHost, upstream: &str, zone: Option<String>) -> String {
     let checkpoint = sluice_plugin::checkpoint(host, upstream, "sluice");
     let json = PluginConfig { zone, ..checkpoint }.to_json();
     String::from_utf8_lossy(&json).into_owned()
-}
-
-/// Whom this machine asks for addresses; nobody, when it does not say.
-fn resolvers() -> Vec<IpAddr> {
-    let text = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
-    let lines = text.lines().filter_map(|line| line.strip_prefix("nameserver"));
-    lines.filter_map(|line| line.trim().parse().ok()).collect()
 }

@@ -7,7 +7,7 @@
 //! | 400 | `since` is not a version |
 //! | 503 | nothing has been published yet |
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
@@ -15,7 +15,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sluice_filter_config::Version;
 use sluice_plugin::{Answer, Log};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 /// How long a poll is held when there is nothing to say. Shorter than the filter waits.
 const HOLD: Duration = Duration::from_secs(25);
@@ -23,6 +23,7 @@ const HOLD: Duration = Duration::from_secs(25);
 /// The log, shared by the publisher and every poll.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedLog {
+    /// Polls wait for it without a thread: bringing the log up to date takes a while where there is much.
     log: Arc<Mutex<Log>>,
     publications: watch::Sender<u64>,
 }
@@ -32,10 +33,9 @@ impl SharedLog {
         SharedLog { log: Arc::default(), publications: watch::Sender::new(0) }
     }
 
-    /// Changes the log; `change` says whether there is something new to tell.
+    /// Changes the log; `change` says whether there is something new to tell. Blocks its thread.
     pub(crate) fn publish(&self, change: impl FnOnce(&mut Log) -> bool) {
-        // A panic elsewhere cannot leave the log half changed: it is changed table by table, each whole.
-        let news = change(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner));
+        let news = change(&mut self.log.blocking_lock());
         self.publications.send_if_modified(|count| {
             let first = *count == 0;
             *count += u64::from(news || first);
@@ -43,20 +43,20 @@ impl SharedLog {
         });
     }
 
-    /// The content hash of what is published.
+    /// The content hash of what is published. Blocks its thread.
     pub(crate) fn content(&self) -> u128 {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).version().content()
+        self.log.blocking_lock().version().content()
     }
 
-    fn answer(&self, since: Option<Version>) -> Answer {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).answer(since)
+    async fn answer(&self, since: Option<Version>) -> Answer {
+        self.log.lock().await.answer(since)
     }
 
     async fn wait(&self, since: Option<Version>) -> Answer {
         let mut publications = self.publications.subscribe();
         loop {
             publications.mark_unchanged();
-            let answer = self.answer(since);
+            let answer = self.answer(since).await;
             if matches!(answer, Answer::Document(_)) || publications.changed().await.is_err() {
                 return answer;
             }

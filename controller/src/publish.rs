@@ -10,32 +10,47 @@
 //! Between 1 and 2 the publisher waits for every Envoy's answer, but never long: the filter's choice of an endpoint
 //! that Envoy does not know (yet) is served by Envoy's own balancing.
 //!
+//! What takes the CPU or the disk for a while happens in [`block_in_place`]: whoever asks who may come in is answered by the
+//! other threads meanwhile, from what was published last.
+//!
 //! nginx takes its routes from a file and its endpoints from the log alone. A reload takes a while, so the log names what
 //! the former configuration led to until all workers have the new one.
 
+mod contain;
+mod farewell;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_ir::Config;
-use sluice_translate::{Change, Changes, Options, Report, Updated};
-use sluice_xds::{Discovery, Routes, Settings, Store, Update};
+use sluice_translate::{
+    Change, Changes, DnsName, Options, Report, Resolution, Snapshot, Translation, Updated,
+};
+use sluice_xds::{Discovery, RouteCache, Settings, Store, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::Instant;
+use tokio::task::block_in_place;
+use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
 use crate::guard::Guards;
 use crate::metrics::Controller;
-use crate::nginx::Configurations;
+use crate::names::Names;
+use crate::nginx::{self, Configurations};
 use crate::poll::SharedLog;
+use crate::quarantine::{Feedback, Quarantine};
 use crate::reports::Told;
 use crate::source::{Event, Problem};
+#[cfg(debug_assertions)]
+use crate::tasks::fault;
 use crate::view::View;
+use contain::Incident;
+use farewell::Farewell;
 
 /// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
-/// How long endpoints and clusters stay in Envoy after the filter was told that they are gone.
-const FAREWELL: Duration = Duration::from_millis(50);
-/// The same for nginx: it is asked whether it likes its new configuration, reloads, and every worker starts anew.
-const NGINX_FAREWELL: Duration = Duration::from_secs(5);
+/// Longest wait for the addresses of hosts outside of the cluster, before anything is published.
+const FIRST_NAMES: Duration = Duration::from_secs(2);
 
 /// What data planes read.
 #[derive(Clone, Debug)]
@@ -51,17 +66,33 @@ pub(crate) struct Served {
 /// Turns events into publications, one after the other.
 pub(crate) struct Publisher {
     view: View,
+    /// What the objects have come to.
+    translation: Translation,
+    /// The same, as readers see it.
+    snapshot: Arc<Snapshot>,
+    /// What data planes were given: that, without what they have refused.
+    effective: Config,
+    quarantine: Quarantine,
+    feedback: Feedback,
+    /// What workers of nginx may have, old ones and new ones.
+    known: Option<Config>,
+    /// Data planes have taken what they were given last.
+    is_taken: bool,
+    incident: Incident,
     options: Options,
     settings: Settings,
     served: Served,
     metrics: Controller,
-    routes: Routes,
+    routes: RouteCache,
     nginx: Option<Configurations>,
     told: Told,
     /// What nginx does not serve.
     unserved: Vec<Report>,
+    /// What Envoy refused, but routes.
+    refused_resources: Vec<Report>,
     ready: bool,
-    farewell: Option<(Instant, Update)>,
+    farewell: Option<Farewell>,
+    names: Names,
 }
 
 impl Publisher {
@@ -72,15 +103,48 @@ impl Publisher {
         view: View,
         metrics: Controller,
         told: Told,
+        names: Names,
     ) -> Self {
-        let (routes, nginx) = (Routes::default(), None);
-        let (unserved, ready, farewell) = (Vec::new(), false, None);
-        Publisher { view, options, settings, served, metrics, routes, nginx, told, unserved, ready, farewell }
+        let (routes, nginx) = (RouteCache::default(), None);
+        let (unserved, refused_resources, ready, farewell) = (Vec::new(), Vec::new(), false, None);
+        let (translation, snapshot, effective) = Default::default();
+        let (quarantine, incident) = Default::default();
+        let feedback = Feedback::of_envoys(served.store.clone());
+        if let Some(configmap) = &options.configmap {
+            view.resources_mut().hold_config_map(configmap.clone());
+        }
+        Publisher {
+            view,
+            translation,
+            snapshot,
+            effective,
+            quarantine,
+            feedback,
+            known: None,
+            is_taken: false,
+            incident,
+            options,
+            settings,
+            served,
+            metrics,
+            routes,
+            nginx,
+            told,
+            unserved,
+            refused_resources,
+            ready,
+            farewell,
+            names,
+        }
     }
 
     /// Also writes nginx's configurations.
-    pub(crate) fn with_nginx(self, nginx: Configurations) -> Self {
-        Publisher { nginx: Some(nginx), ..self }
+    pub(crate) fn with_nginx(
+        self,
+        nginx: Configurations,
+        verdicts: UnboundedReceiver<nginx::Verdict>,
+    ) -> Self {
+        Publisher { nginx: Some(nginx), feedback: Feedback::of_nginx(verdicts), ..self }
     }
 
     /// Runs until the source ends.
@@ -89,9 +153,19 @@ impl Publisher {
         loop {
             let batch = tokio::select! {
                 batch = events.recv() => batch,
-                () = until(self.farewell.as_ref().map(|(at, _)| *at)) => {
-                    let _busy = self.view.progress().begin();
-                    self.say_farewell();
+                (name, resolution) = self.names.next() => {
+                    self.take_resolution(name, resolution, &mut pending);
+                    Some(Vec::new())
+                }
+                decision = self.feedback.next() => {
+                    self.take_decision(decision).await;
+                    continue;
+                }
+                () = until(self.farewell.as_ref().map(|farewell| farewell.at)) => {
+                    if self.is_farewell_due() {
+                        let _busy = self.view.progress().begin();
+                        block_in_place(|| self.say_farewell());
+                    }
                     continue;
                 }
             };
@@ -101,6 +175,9 @@ impl Publisher {
             // What came meanwhile is published together: under churn this bounds the work, not the delay.
             while let Ok(more) = events.try_recv() {
                 self.take(more, &mut pending);
+            }
+            while let Some((name, resolution)) = self.names.try_next() {
+                self.take_resolution(name, resolution, &mut pending);
             }
             if self.ready {
                 self.publish(std::mem::take(&mut pending)).await;
@@ -118,6 +195,7 @@ impl Publisher {
                     resources.forbid_ingress_classes();
                     Change::Everything
                 }
+                Event::Machines(addresses) => resources.know_machines(addresses),
                 Event::Problem(problem) => {
                     tell(&problem);
                     Change::Nothing
@@ -131,105 +209,148 @@ impl Publisher {
         }
     }
 
+    fn take_resolution(&self, name: DnsName, resolution: Resolution, pending: &mut Changes) {
+        // An answer about a name that was forgotten meanwhile.
+        if self.translation.uses_name(&name) {
+            pending.add(self.view.resources_mut().resolve(name, resolution));
+        }
+    }
+
+    /// Names that somebody uses are followed, and others are not any more.
+    fn follow_names(&self, updated: &Updated) {
+        for name in &updated.names {
+            self.names.follow(name.clone(), self.translation.namespaces_of_name(name).cloned().collect());
+            if !self.translation.uses_name(name) {
+                self.view.resources_mut().forget(name);
+            }
+        }
+    }
+
     async fn publish(&mut self, changes: Changes) {
         if changes.is_empty() {
             return;
         }
-        let (before, updated) = self.translate(&changes);
-        match before {
-            Some(before) => self.publish_routes(&before).await,
-            None if updated.backends.is_empty() => {}
-            None => self.publish_endpoints(&updated).await,
+        let updated = block_in_place(|| self.translate(&changes));
+        self.follow_names(&updated);
+        if !self.view.progress().is_published() {
+            self.wait_for_names().await;
+        }
+        let effective = self.quarantine.serve(&self.snapshot);
+        let before = std::mem::replace(&mut self.effective, effective);
+        // Missing pods move requests to those who tell about errors.
+        if !changes.is_of_endpoints() || !updated.servers.is_empty() {
+            self.incident.begin_anew();
+            self.publish_routes(&before).await;
+        } else if !updated.backends.is_empty() {
+            self.publish_endpoints(&updated).await;
         }
         self.view.progress().note_published();
-        self.told.tell(&self.view.translation(), &self.unserved);
+        self.tell();
     }
 
-    /// Brings the translation up to date. Says what was served before, unless backends alone are not as they were.
-    fn translate(&self, changes: &Changes) -> (Option<Config>, Updated) {
-        let mut translation = self.view.translation_mut();
-        let before = (!changes.is_of_endpoints()).then(|| translation.config().clone());
-        let updated = translation.update(changes, &self.view.resources(), &self.options);
+    /// A data plane that serves already must not lose the hosts outside of the cluster because its controller has only just
+    /// started: so the first publication waits until their names have been looked up, or for a moment.
+    async fn wait_for_names(&mut self) {
+        let mut waiting: BTreeSet<DnsName> = self.translation.used_names().cloned().collect();
+        let (mut changes, deadline) = (Changes::default(), Instant::now() + FIRST_NAMES);
+        while !waiting.is_empty() {
+            let Ok((name, resolution)) = timeout_at(deadline, self.names.next()).await else {
+                warn!("{} names of upstreams are not resolved yet", waiting.len());
+                break;
+            };
+            waiting.remove(&name);
+            changes.add(self.view.resources_mut().resolve(name, resolution));
+        }
+        if !changes.is_empty() {
+            let updated = block_in_place(|| self.translate(&changes));
+            self.follow_names(&updated);
+        }
+    }
+
+    /// Brings the translation up to date.
+    fn translate(&mut self, changes: &Changes) -> Updated {
+        #[cfg(debug_assertions)]
+        fault::hold("translation");
+        let updated = self.translation.update(changes, &self.view.resources(), &self.options);
+        self.served.guards.judge_by(self.translation.addresses());
+        self.snapshot = Arc::new(self.translation.snapshot());
+        self.view.show(Arc::clone(&self.snapshot));
         self.metrics.translated(&updated);
-        // Missing pods move requests to those who tell about errors.
-        let moved = || (!updated.servers.is_empty()).then(|| updated.undone(translation.config()));
-        (before.or_else(moved), updated)
+        updated
     }
 
     /// The short way, at the cost of what changed: only endpoints moved.
     async fn publish_endpoints(&mut self, updated: &Updated) {
         let (mut arrivals, mut farewell) = (Update::default(), Update::default());
         for (id, before) in &updated.backends {
-            let translation = self.view.translation();
-            let Some(backend) = translation.config().backends.get(id) else { continue };
+            let Some(backend) = self.effective.backends.get(id) else { continue };
             let staying = before.as_ref().map(|old| old.with_endpoints_of(backend));
             arrivals.endpoints(id, staying.as_ref().unwrap_or(backend));
             farewell.endpoints(id, backend);
         }
         self.announce(arrivals).await;
-        if let Some(nginx) = &self.nginx {
-            nginx.publish_pods(&self.view.translation());
-        }
-        self.served.log.publish(|log| log.refresh(self.view.translation().config(), updated.backends.keys()));
+        block_in_place(|| {
+            if let Some(nginx) = &self.nginx {
+                nginx.publish_pods(&self.effective);
+            }
+            self.served.log.publish(|log| log.refresh(&self.effective, updated.backends.keys()));
+        });
         self.schedule(farewell);
     }
 
     async fn publish_routes(&mut self, before: &Config) {
-        let arrivals = Update::arrivals(before, self.view.translation().config());
+        let config = &self.effective;
+        #[cfg(debug_assertions)]
+        let config = &*fault::for_envoys(config);
+        let arrivals = block_in_place(|| Update::additions(before, config));
+        #[cfg(debug_assertions)]
+        let arrivals = fault::spoil(arrivals);
         self.announce(arrivals).await;
-        let farewell = self.lead_there(before);
+        let farewell = block_in_place(|| self.lead_there(before));
         self.schedule(farewell);
     }
 
     /// Lets the filter and the routes use what is known by now; returns what can go then.
     fn lead_there(&mut self, before: &Config) -> Update {
-        let translation = self.view.translation();
-        let config = translation.config();
-        self.served.guards.publish(config, Some(before));
+        let lingering = self.still_served(before);
+        let (config, before_and_taken) = (&self.effective, lingering.as_ref().unwrap_or(before));
+        self.is_taken = false;
+        self.served.guards.publish(config, Some(before_and_taken));
         if let Some(nginx) = &self.nginx {
-            self.served.log.publish(|log| log.replace(&config.with_routes_of(before)));
-            self.unserved = nginx.publish(&translation);
+            // Old workers go on for a while, and a change may follow the other before they are gone.
+            let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_taken));
+            self.served.log.publish(|log| log.replace(&known));
+            self.known = Some(known);
+            let (content, unserved) = nginx.publish(config, &self.snapshot);
+            self.feedback.await_content(content);
+            self.unserved = unserved;
         } else {
+            #[cfg(debug_assertions)]
+            let config = &*fault::for_envoys(config);
             let routing =
                 Update::routing_with(&mut self.routes, config, &self.settings, Instant::now().into_std());
+            #[cfg(debug_assertions)]
+            let routing = fault::spoil(routing);
             let scopes = self.routes.is_in_use(Discovery::Scopes);
             self.served.log.publish(|log| {
                 log.name_hosts(scopes);
                 log.advance(before, config)
             });
-            self.served.store.apply(routing);
+            let generation = self.served.store.apply(routing);
+            self.feedback.await_generation(generation);
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
         let Config { servers, backends, .. } = config;
         info!("published {} hosts, {} backends", servers.len(), backends.len());
-        Update::farewells(before, config)
+        Update::removals(before, config)
     }
 
     async fn announce(&mut self, arrivals: Update) {
         // With nginx there is no Envoy to tell.
         if self.nginx.is_none() {
-            let generation = self.served.store.apply(arrivals);
-            self.served.store.acked(generation, ACKNOWLEDGED).await;
-        }
-    }
-
-    /// Farewells wait together; none waits longer than the first asked for.
-    fn schedule(&mut self, farewell: Update) {
-        let after = if self.nginx.is_some() { NGINX_FAREWELL } else { FAREWELL };
-        let (_, waiting) = self.farewell.get_or_insert_with(|| (Instant::now() + after, Update::default()));
-        waiting.merge(farewell);
-    }
-
-    fn say_farewell(&mut self) {
-        if let Some((_, farewell)) = self.farewell.take() {
-            let translation = self.view.translation();
-            self.served.guards.settle(translation.config());
-            if self.nginx.is_some() {
-                self.served.log.publish(|log| log.replace(translation.config()));
-            } else {
-                self.served.store.apply(farewell);
-            }
+            let generation = block_in_place(|| self.served.store.apply(arrivals));
+            self.served.store.answered(generation, ACKNOWLEDGED).await;
         }
     }
 }

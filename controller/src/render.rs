@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde::Serialize;
 use sluice_filter_config::{PluginConfig, Tables};
 use sluice_plugin::Log;
 use sluice_translate::{Report, Resources, Translation, translate};
-use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode};
+use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode, MutualTls};
 
-use crate::args::{Bootstrap, Render};
+use crate::args::{Bootstrap, ConnectAddress, Render};
 use crate::source::{Event, Problem, read_once};
 use crate::{options, output};
 
@@ -35,6 +35,7 @@ pub(crate) fn render(args: &Render) -> anyhow::Result<()> {
             Event::Delete(kind, key) => drop(resources.delete(kind, &key)),
             Event::Problem(problem) => documents.push(problem),
             Event::IngressClassesForbidden => resources.forbid_ingress_classes(),
+            Event::Machines(addresses) => drop(resources.know_machines(addresses)),
             Event::Ready => {}
         }
     }
@@ -60,7 +61,7 @@ fn write(
     let certificate = Certificate { chain: String::new(), key: String::new() };
     let settings = options::envoy(&args.listeners, code, certificate);
     let rendered = sluice_nginx::render(config, &options::nginx_anywhere(&args.listeners, args.nginx_host));
-    let nginx = rendered.unserved.iter().map(ToString::to_string).collect();
+    let nginx = rendered.unsupported.iter().map(ToString::to_string).collect();
     write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports(), nginx })?;
     write_json(&out.join("ir.json"), config)?;
     write_json(&out.join("plugin.json"), &plugin)?;
@@ -77,16 +78,43 @@ fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| path.display().to_string())
 }
 
+/// Where an Envoy that somebody else runs finds us. What it needs for TLS beside its bootstrap is written as files.
+fn controller(args: &Bootstrap) -> anyhow::Result<ControllerAddress> {
+    let at = match &args.xds_address {
+        ConnectAddress::Unix(_) if args.xds_certificates.is_some() => {
+            bail!("--xds-certificates: only with --xds-address HOST:PORT, a unix socket has no TLS")
+        }
+        ConnectAddress::Unix(path) => return Ok(ControllerAddress::Unix(path.clone())),
+        ConnectAddress::Tcp(at) => at,
+    };
+    let tls = match &args.xds_certificates {
+        Some(folder) => {
+            let sds = args.admin_socket.parent().unwrap_or(Path::new("/")).join("sds");
+            let tls = MutualTls::new(folder, args.xds_server_name.as_ref().unwrap_or(&at.host), &sds);
+            fs::create_dir_all(&sds).with_context(|| sds.display().to_string())?;
+            tls.files()
+                .into_iter()
+                .try_for_each(|(path, content)| write_text(&path, &content.to_string()))?;
+            Some(tls)
+        }
+        None if args.xds_plaintext => None,
+        None => bail!(
+            "--xds-address {}:{}: give --xds-certificates DIR (mutual TLS) or unix:PATH, or, if the controller runs with \
+             --xds-plaintext, the same here",
+            at.host,
+            at.port
+        ),
+    };
+    Ok(ControllerAddress::Tcp { host: at.host.clone(), port: at.port, tls })
+}
+
 pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
     let settings = BootstrapSettings {
         node_id: args.node_id.clone(),
         zone: args.zone.clone(),
         admin_socket: args.admin_socket.clone(),
-        controller: ControllerAddress::Tcp {
-            host: args.xds_address.host.clone(),
-            port: args.xds_address.port,
-            tls: None,
-        },
+        controller: controller(args)?,
+        max_connections: None,
     };
     let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
     Ok(output::print(&(text + "\n"))?)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_translate::{Report, Severity, Translation};
+use sluice_translate::{Report, Severity};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{error, info, warn};
 
@@ -32,9 +32,8 @@ impl Told {
     }
 
     /// Tells what is new, also of what the data plane has to say. A report that went away and comes back is told again.
-    pub(crate) fn tell(&mut self, translation: &Translation, of_data_plane: &[Report]) {
-        let current: BTreeSet<Report> =
-            translation.reports().into_iter().chain(of_data_plane).cloned().collect();
+    pub(crate) fn tell(&mut self, of_objects: &[Report], of_data_plane: &[Report]) {
+        let current: BTreeSet<Report> = of_objects.iter().chain(of_data_plane).cloned().collect();
         let appeared = current.difference(&self.reports);
         appeared.clone().for_each(log);
         let news = appeared.cloned().map(News::Appeared);

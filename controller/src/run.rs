@@ -1,33 +1,39 @@
 //! `sluice run`: everything put together.
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use futures::future::OptionFuture;
-use sluice_translate::Options;
+use rustix::process::Pid;
+use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
 use sluice_xds::{Certificate, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tracing::info;
 
-use crate::args::{DataPlane, Origin, Run};
+use crate::args::{DataPlane, ListenAddress, Origin, Run};
 use crate::data_plane::Child;
 use crate::guard::Guards;
+use crate::names::{Dns, Names};
 use crate::nginx::Outcome;
 use crate::observers::{LookedAt, Observers};
 use crate::origin::{self, Source};
 use crate::poll::SharedLog;
 use crate::publish::{Publisher, Served};
 use crate::reports::Told;
+use crate::run_dir::RunDir;
 use crate::serve::{self, Address};
 use crate::tasks::Tasks;
 use crate::tls::ServerTls;
 use crate::view::View;
-use crate::{certificate, data_plane, log, options};
+use crate::{certificate, cluster, data_plane, files, log, options, process};
+
+/// A data plane that has just died gives its ports back within this time.
+const DYING: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
@@ -44,44 +50,59 @@ fn check(args: &Run) -> anyhow::Result<()> {
         bail!("--manifests {}: no such folder", folder.display());
     }
     match args.data_plane {
-        DataPlane::Envoy | DataPlane::Nginx => {
-            check_port(args.listeners.bind_address, args.listeners.http_port, "--http-port")?;
-            check_port(args.listeners.bind_address, args.listeners.https_port, "--https-port")
+        DataPlane::Envoy | DataPlane::Nginx => Ok(()),
+        DataPlane::None => check_xds(args),
+    }
+}
+
+/// Whoever can connect gets the private keys of all hosts. Loopback is no protection: a proxy can be talked into connecting.
+fn check_xds(args: &Run) -> anyhow::Result<()> {
+    match (&args.xds_address, &args.xds_certificates) {
+        (Some(ListenAddress::Tcp(_)), Some(_)) if args.xds_plaintext => {
+            bail!("--xds-plaintext: not with --xds-certificates")
         }
-        // Whoever can connect gets the private keys of all hosts.
-        DataPlane::None if args.xds_certificates.is_none() && !args.xds_address.ip().is_loopback() => bail!(
-            "--xds-address {}: private keys are served here; give --xds-certificates or listen on loopback",
-            args.xds_address
+        (Some(ListenAddress::Tcp(address)), None) if !args.xds_plaintext => bail!(
+            "--xds-address {address}: private keys are served here, and whoever can connect gets them; give \
+             --xds-certificates DIR (mutual TLS), listen on unix:PATH, or accept that with --xds-plaintext"
         ),
-        DataPlane::None => Ok(()),
+        (None | Some(ListenAddress::Unix(_)), Some(_)) => {
+            bail!("--xds-certificates: only with --xds-address IP:PORT, a unix socket has no TLS")
+        }
+        _ => Ok(()),
     }
 }
 
-fn check_port(address: IpAddr, port: u16, flag: &str) -> anyhow::Result<()> {
-    match TcpListener::bind(SocketAddr::new(address, port)) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            bail!("{flag} {port}: the port is taken; choose another with {flag}")
-        }
-        Err(error) => bail!("{flag} {port}: cannot listen on {address}: {error}; choose another with {flag}"),
+/// The ports are free, or those have them that we take over.
+async fn check_ports(args: &Run, child: &Child) -> anyhow::Result<()> {
+    if args.data_plane == DataPlane::None {
+        return Ok(());
     }
+    let listeners = &args.listeners;
+    for (port, flag) in [(listeners.http_port, "--http-port"), (listeners.https_port, "--https-port")] {
+        let address = SocketAddr::new(listeners.bind_address, port);
+        check_port(address, flag, &child.found()).await?;
+    }
+    Ok(())
 }
 
-/// The folder for sockets and the bootstrap: the operator's, or a temporary one that goes when we do.
-pub(crate) struct RunDir {
-    pub(crate) path: PathBuf,
-    _temporary: Option<tempfile::TempDir>,
-}
-
-impl RunDir {
-    pub(crate) fn new(given: Option<&Path>) -> anyhow::Result<Self> {
-        if let Some(path) = given {
-            std::fs::create_dir_all(path).with_context(|| format!("--run-dir {}", path.display()))?;
-            return Ok(RunDir { path: path.to_owned(), _temporary: None });
+async fn check_port(address: SocketAddr, flag: &str, found: &[Pid]) -> anyhow::Result<()> {
+    let port = address.port();
+    let began = Instant::now();
+    loop {
+        match TcpListener::bind(address) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() != ErrorKind::AddrInUse => {
+                let ip = address.ip();
+                bail!("{flag} {port}: cannot listen on {ip}: {error}; choose another with {flag}")
+            }
+            Err(_) if found.iter().any(|pid| process::listens(*pid, port)) => return Ok(()),
+            Err(_) if began.elapsed() > DYING => {
+                let by =
+                    process::listener(port).map(|listener| format!(" by {listener}")).unwrap_or_default();
+                bail!("{flag} {port}: the port is taken{by}; choose another with {flag}")
+            }
+            Err(_) => tokio::time::sleep(DYING / 50).await,
         }
-        let temporary =
-            tempfile::Builder::new().prefix("sluice-").tempdir().context("cannot make a run folder")?;
-        Ok(RunDir { path: temporary.path().to_owned(), _temporary: Some(temporary) })
     }
 }
 
@@ -135,43 +156,71 @@ impl Started {
 }
 
 async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
-    let run_dir = RunDir::new(args.child.run_dir.as_deref())?;
+    let run_dir = RunDir::take(args.child.run_dir.as_deref())?;
     let options = translation_options(args)?;
-    let certificate = certificate::self_signed()?;
+    let certificate = certificate::of_folder(&run_dir.path)?;
     let default_chain = certificate.chain.clone();
     let settings = settings(args, certificate.clone())?;
     let address = address(args, &run_dir.path, tasks)?;
     let mut child = Child::prepare(args, &run_dir.path, &certificate, tasks)?;
+    check_ports(args, &child).await?;
 
-    let view = View::default();
-    let (log, store, guards) = (SharedLog::new(), Store::new(), Guards::new(view.clone())?);
+    let (view, dns) = (View::default(), Dns::new(&args.dns_server));
+    let guards = Guards::new(view.clone(), &options, dns.clone(), tasks)?;
+    let (log, store) = (SharedLog::new(), Store::new());
     let served = Served { log, store, guards };
     let (envoy, probe) = (child.envoy(), child.probe());
     let looked_at = LookedAt { view: &view, served: &served, tasks, envoy, probe, default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
-    serve::serve(&address, serve::router(&served, admin.routes(&served, tasks)), tasks).await?;
+    let router = serve::router(&served, admin.routes(&served, tasks));
+    let peers = serve::serve(&address, router, tasks).await?;
     let (sender, events) = mpsc::unbounded_channel();
+    tasks.spawn("machines", peers.follow(sender.downgrade()));
     let source = origin::follow(args, &options, sender, tasks).await?;
     let told = Told::also_to(source.news.clone());
     source.election().into_iter().for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options, tasks).await?;
     child.count_requests(admin.metrics.requests(), tasks);
     let metrics = admin.metrics.controller().clone();
-    let outcome = Outcome { metrics: metrics.clone(), news: source.news.clone() };
-    let publisher = Publisher::new(options, settings, served, view, metrics, told);
+    let (verdicts, heard) = mpsc::unbounded_channel();
+    let outcome = Outcome { metrics: metrics.clone(), news: source.news.clone(), verdicts };
+    let (names, follower) = Names::new(dns);
+    tasks.spawn("names", follower.run());
+    let publisher = Publisher::new(options, settings, served, view, metrics, told, names);
 
     let (stop, stopped) = watch::channel(false);
-    let (publisher, data_plane) = child.supervise(args, publisher, outcome, stopped, tasks);
+    let (publisher, data_plane) = child.supervise(args, publisher, (outcome, heard), stopped, tasks);
     let publisher = tasks.spawn("publisher", publisher.run(events));
     Ok(Started { admin, source, publisher, data_plane, stop, _run_dir: run_dir })
 }
 
 fn translation_options(args: &Run) -> anyhow::Result<Options> {
-    let xds_port = (args.data_plane == DataPlane::None).then_some(args.xds_address.port());
-    let others = xds_port.into_iter().chain(args.admin.ports());
+    let xds_port = match &args.xds_address {
+        Some(ListenAddress::Tcp(address)) if args.data_plane == DataPlane::None => Some(address.port()),
+        _ => None,
+    };
+    let others = xds_port.into_iter().chain(args.admin.ports()).chain(args.webhook.port());
     let options = options::translation(&args.translation, &args.listeners, others);
-    let class_is_implied = matches!(origin::of(args)?, Origin::Files(_));
-    Ok(Options { class_is_implied, data_plane: Some(args.data_plane.serving()), ..options })
+    let is_folder = matches!(origin::of(args)?, Origin::Files(_));
+    let addresses = AddressPolicy { written_loopback: is_folder, ..options.addresses };
+    let data_plane = Some(args.data_plane.serving());
+    let publish_service = args.cluster.publish_service.clone();
+    let own_namespace = cluster::own_namespace().filter(|_| !is_folder);
+    let class_is_implied = is_folder;
+    // Of our own Envoy's connections, one Service has half at most; another one has other files.
+    let most = files::connections(files::allow_all()) / 2;
+    let is_own = args.data_plane == DataPlane::Envoy;
+    let stream_connections =
+        u32::try_from(most).ok().filter(|_| is_own).unwrap_or(u32::MAX).clamp(1, STREAM_CONNECTIONS);
+    Ok(Options {
+        class_is_implied,
+        data_plane,
+        publish_service,
+        own_namespace,
+        addresses,
+        stream_connections,
+        ..options
+    })
 }
 
 /// How Envoy's resources are rendered.
@@ -187,12 +236,15 @@ fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
 
 /// Where data planes find us.
 fn address(args: &Run, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Address> {
-    Ok(match (args.data_plane, &args.xds_certificates) {
-        (DataPlane::Envoy | DataPlane::Nginx, _) => Address::Unix(run_dir.join(data_plane::SOCKET)),
-        (DataPlane::None, Some(folder)) => {
-            Address::Tls(args.xds_address, ServerTls::follow(folder.clone(), tasks)?)
+    let own = || Address::Unix(run_dir.join(data_plane::SOCKET));
+    let asked = args.xds_address.as_ref().filter(|_| args.data_plane == DataPlane::None);
+    Ok(match (asked, &args.xds_certificates) {
+        (None, _) => own(),
+        (Some(ListenAddress::Unix(path)), _) => Address::Unix(path.clone()),
+        (Some(ListenAddress::Tcp(address)), Some(folder)) => {
+            Address::Tls(*address, ServerTls::follow(folder.clone(), tasks)?)
         }
-        (DataPlane::None, None) => Address::Tcp(args.xds_address),
+        (Some(ListenAddress::Tcp(address)), None) => Address::Tcp(*address),
     })
 }
 

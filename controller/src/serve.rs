@@ -11,8 +11,9 @@ use axum::routing::get;
 use axum::serve::Listener;
 use sluice_filter_config::LOG_PATH;
 use tokio::net::{TcpListener, UnixListener};
-use tracing::error;
+use tracing::{error, info, warn};
 
+use crate::machines::{Noting, Peers};
 use crate::publish::Served;
 use crate::tasks::Tasks;
 use crate::tls::ServerTls;
@@ -34,22 +35,30 @@ pub(crate) fn router(served: &Served, xds: tonic::service::Routes) -> Router {
     xds.into_axum_router().route(LOG_PATH, log).route(sluice_nginx::guard::PATH, guard)
 }
 
-/// Binds, then serves in the background for as long as the runtime lives.
-pub(crate) async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::Result<()> {
+/// Binds, then serves in the background for as long as the runtime lives. Says who comes.
+pub(crate) async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::Result<Peers> {
     const NAME: &str = "data plane server";
+    let peers = Peers::default();
     match address {
         Address::Unix(path) => {
-            tasks.spawn(NAME, forever(bind_unix(path)?, router));
+            let listener = bind_unix(path)?;
+            info!("serving data planes on unix:{}", path.display());
+            tasks.spawn(NAME, forever(listener, router));
         }
         Address::Tcp(address) => {
-            tasks.spawn(NAME, forever(bind_tcp(*address).await?, router));
+            let listener = bind_tcp(*address).await?;
+            warn!(
+                "serving xds on {address} without tls: whoever can connect gets the private keys of all hosts"
+            );
+            tasks.spawn(NAME, forever(Noting { listener, peers: peers.clone() }, router));
         }
         Address::Tls(address, tls) => {
             let listener = tls.clone().listen(bind_tcp(*address).await?, tasks);
-            tasks.spawn(NAME, forever(listener, router));
+            info!("serving xds on {address}");
+            tasks.spawn(NAME, forever(Noting { listener, peers: peers.clone() }, router));
         }
     }
-    Ok(())
+    Ok(peers)
 }
 
 /// Answers on a listener. axum never ends by itself; its connections are tasks of its own, and a panic costs one of them.

@@ -1,10 +1,12 @@
-//! What is known and served right now, for those who only look: metrics, the admin interface, admission.
+//! What is known and served right now, for those who only look: metrics, the admin interface, admission, access control.
 //!
-//! The publisher is the only writer. Everything else reads for as long as it takes to answer one question.
+//! The publisher is the only writer. Readers of what is served take an `Arc` and never wait for a translation; readers of
+//! the objects wait while a batch of them is taken over, and not while they are translated.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use sluice_translate::{Resources, Translation};
+use sluice_translate::{Resources, Snapshot};
+use tokio::sync::watch;
 
 use crate::progress::Progress;
 
@@ -15,11 +17,11 @@ pub(crate) struct View(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     resources: RwLock<Resources>,
-    translation: RwLock<Translation>,
+    snapshot: watch::Sender<Arc<Snapshot>>,
     progress: Progress,
 }
 
-// A poisoned lock guards whole values: objects and translations are replaced one by one, each in one step.
+// A poisoned lock guards whole values: objects are replaced one by one, each in one step.
 impl View {
     /// The objects.
     pub(crate) fn resources(&self) -> RwLockReadGuard<'_, Resources> {
@@ -27,8 +29,8 @@ impl View {
     }
 
     /// What they came to.
-    pub(crate) fn translation(&self) -> RwLockReadGuard<'_, Translation> {
-        self.0.translation.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.0.snapshot.borrow())
     }
 
     /// How the publisher gets on.
@@ -40,7 +42,8 @@ impl View {
         self.0.resources.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn translation_mut(&self) -> RwLockWriteGuard<'_, Translation> {
-        self.0.translation.write().unwrap_or_else(PoisonError::into_inner)
+    /// Readers find this from now on.
+    pub(crate) fn show(&self, snapshot: Arc<Snapshot>) {
+        self.0.snapshot.send_replace(snapshot);
     }
 }

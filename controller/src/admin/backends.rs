@@ -121,9 +121,6 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
     let service = resources.service(&ObjectKey::new(namespace, service));
     let canary = uses.canaries.get(id).copied();
     let alternatives = uses.alternatives.get(id).into_iter().flatten().map(|id| uses.name(id)).collect();
-    let outside = backend.outside.iter();
-    let outside =
-        outside.map(|at| Address { address: at.host.as_str().to_owned(), port: at.port.to_string() });
     let pods = backend
         .endpoints
         .iter()
@@ -134,7 +131,7 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
         service: described(service),
         port: port.parse::<u16>().map_or_else(|_| port.into(), Value::from),
         ssl_passthrough: uses.passed.contains(id),
-        endpoints: pods.chain(outside).collect(),
+        endpoints: pods.collect(),
         session_affinity: session_affinity(backend.affinity.as_ref(), uses.places.get(id)),
         upstream_hash_by: hash_by(&backend.load_balance),
         load_balance: load_balance(&backend.load_balance),

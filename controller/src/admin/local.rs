@@ -1,4 +1,5 @@
-//! What ingress-nginx serves inside its nginx on `--status-port`, for `sluice dbg` and people with a shell in the pod.
+//! What ingress-nginx serves inside its nginx on `--status-port`, for `sluice dbg` and people with a shell in the pod: here on
+//! the admin socket.
 //!
 //! | path | answer |
 //! |---|---|
@@ -8,6 +9,7 @@
 //! | `/configuration/conf` | the whole configuration, where ingress-nginx has its nginx.conf |
 //! | `/is-dynamic-lb-initialized` | 200 once something has been published, 500 before |
 //! | `/nginx_status` | nginx' counters, of Envoy |
+//! | `/xds` | the versions that Envoys are to have, what they have answered and refused |
 //! | the health path | as on `--healthz-port` |
 //! | `/debug/pprof/profile?seconds=N` | where the controller spends its time, for `go tool pprof` |
 //!
@@ -20,11 +22,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use sluice_ir::{Config, SecretValue, ServerName};
 use sluice_translate::ObjectKey;
+use sluice_xds::Store;
 
 use super::backends;
 use super::health::Health;
-use super::profile;
 use super::public::healthz;
+use super::{profile, xds};
 use crate::metrics::DataPlane;
 use crate::view::View;
 
@@ -38,9 +41,12 @@ pub(crate) struct Local {
     pub(crate) default_service: Option<ObjectKey>,
     /// The chain that hosts without a certificate of their own present.
     pub(crate) default_chain: String,
+    /// What Envoys are told.
+    pub(crate) store: Store,
 }
 
 pub(super) fn router(local: Local, health_path: &str) -> Router {
+    let store = local.store.clone();
     let health = get(healthz).with_state(local.health.clone());
     Router::new()
         .route("/configuration/{name}", any(configuration))
@@ -48,6 +54,7 @@ pub(super) fn router(local: Local, health_path: &str) -> Router {
         .route("/nginx_status", get(nginx_status))
         .with_state(local)
         .merge(profile::router())
+        .merge(xds::router(store))
         .route(health_path, health)
 }
 
@@ -71,10 +78,10 @@ async fn configuration(
         }
         "backends" => {
             let default = local.default_service.as_ref();
-            json(&backends::upstreams(local.view.translation().config(), &local.view.resources(), default))
+            json(&backends::upstreams(local.view.snapshot().config(), &local.view.resources(), default))
         }
         "general" => json(&serde_json::json!({})),
-        "conf" => json(local.view.translation().config()),
+        "conf" => json(local.view.snapshot().config()),
         "certs" => certificate(&local, query.as_deref().unwrap_or_default()),
         _ => (StatusCode::NOT_FOUND, "Not found!").into_response(),
     }
@@ -84,7 +91,7 @@ fn certificate(local: &Local, query: &str) -> Response {
     let hostname = query.split('&').find_map(|pair| pair.strip_prefix("hostname="));
     match hostname {
         None => (StatusCode::BAD_REQUEST, "Hostname must be specified.").into_response(),
-        Some(name) => match chain_of(local.view.translation().config(), name) {
+        Some(name) => match chain_of(local.view.snapshot().config(), name) {
             Some(chain) => chain.to_owned().into_response(),
             None if name == "_" => local.default_chain.clone().into_response(),
             None => (StatusCode::NOT_FOUND, "No key associated with this hostname.").into_response(),
@@ -110,7 +117,7 @@ fn chain_of<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Response {
+pub(super) fn json(value: &impl serde::Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   kubelet, Prometheus --> public  (--healthz-port)   /healthz /metrics
-//!   sluice dbg, people  --> local   (--status-port)    /configuration/... /nginx_status ...   loopback, read only
-//!   sluice wait-shutdown -> control (--admin-socket)   the same, and /stop                    the owner of the socket
+//!   sluice dbg, people  --> local   (--admin-socket)   /configuration/... /nginx_status ...   the owner of the socket
+//!   sluice wait-shutdown -> control (--admin-socket)   /stop                                  the same
 //! ```
 //!
-//! What changes something is not on a TCP port: a proxy can be talked into connecting to loopback, not to a socket
-//! that only its owner can open.
+//! What shows the configuration of all tenants, or changes something, is not on a TCP port: a proxy can be talked into
+//! connecting to loopback, not to a socket that only its owner can open.
 
 mod backends;
 mod control;
@@ -15,6 +15,7 @@ mod health;
 mod local;
 mod profile;
 mod public;
+mod xds;
 
 pub(crate) use control::Stop;
 pub(crate) use health::{Health, Probe};
@@ -26,6 +27,7 @@ use std::path::Path;
 use anyhow::Context;
 use axum::Router;
 use tokio::net::TcpListener;
+use tracing::warn;
 
 use crate::args::AdminFlags;
 use crate::metrics::Metrics;
@@ -47,13 +49,11 @@ pub(crate) async fn serve(
         let router = public::router(health_path, local.health.clone(), metrics);
         listen(SocketAddr::new(host, flags.healthz_port), "--healthz-port", router, tasks).await?;
     }
-    let router = local::router(local, health_path);
-    if flags.status_port != 0 {
-        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), flags.status_port);
-        listen(address, "--status-port", router.clone(), tasks).await?;
+    if flags.status_port.is_some() {
+        warn!("--status-port has no effect: what ingress-nginx has there is on {}", socket.display());
     }
     let listener = serve::bind_unix(socket)?;
-    let router = router.merge(control::router(stop));
+    let router = local::router(local, health_path).merge(control::router(stop));
     tasks.spawn("admin socket", serve::forever(listener, router));
     Ok(())
 }

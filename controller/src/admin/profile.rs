@@ -1,5 +1,6 @@
 //! Where the controller spends its time, in the format and at the path of Go's pprof, which ingress-nginx has:
-//! `go tool pprof http://127.0.0.1:10246/debug/pprof/profile?seconds=10`.
+//! `curl --unix-socket /run/sluice/admin.sock -o profile http://sluice/debug/pprof/profile?seconds=10`, and then
+//! `go tool pprof profile`.
 //!
 //! Nothing is measured until somebody asks, and one profile at a time: the kernel has one such timer for a process.
 

@@ -20,6 +20,7 @@ fn local(view: &View) -> Router {
         data_plane,
         default_chain: "PEM".to_owned(),
         default_service: None,
+        store: sluice_xds::Store::new(),
     };
     local::router(local, "/healthz")
 }

@@ -21,10 +21,10 @@ pub(crate) struct AdminFlags {
     /// Longest time that the health check waits for the data plane.
     #[arg(long, default_value = "10", value_name = "SECONDS", value_parser = super::seconds)]
     pub(crate) health_check_timeout: Duration,
-    /// Port, on 127.0.0.1, of what `sluice dbg` reads; 0 for none.
-    #[arg(long, default_value_t = 10246, value_name = "PORT")]
-    pub(crate) status_port: u16,
-    /// Unix socket of what changes something: only its owner can open it [default: admin.sock in the run folder].
+    /// No effect: what ingress-nginx serves on this port is on --admin-socket, where no upstream can be pointed.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) status_port: Option<u16>,
+    /// Unix socket for `sluice dbg`, profiles and `sluice wait-shutdown` (mode 0600) [default: admin.sock in the run folder].
     #[arg(long, env = "SLUICE_ADMIN_SOCKET", value_name = "PATH")]
     pub(crate) admin_socket: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct AdminFlags {
 impl AdminFlags {
     /// Every port that is listened on.
     pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
-        [self.healthz_port, self.status_port].into_iter().filter(|port| *port != 0)
+        Some(self.healthz_port).filter(|port| *port != 0).into_iter()
     }
 }
 

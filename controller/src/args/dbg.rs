@@ -1,12 +1,20 @@
 //! `sluice dbg`: the words of ingress-nginx's `/dbg`.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, Subcommand};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Dbg {
-    /// Port of a running controller's admin interface on 127.0.0.1.
-    #[arg(long, default_value_t = 10246, value_name = "PORT", global = true)]
-    pub(crate) status_port: u16,
+    /// Unix socket of a running controller's admin interface.
+    #[arg(
+        long,
+        env = "SLUICE_ADMIN_SOCKET",
+        default_value = "/run/sluice/admin.sock",
+        value_name = "PATH",
+        global = true
+    )]
+    pub(crate) admin_socket: PathBuf,
     #[command(subcommand)]
     pub(crate) command: DbgCommand,
 }
@@ -23,6 +31,8 @@ pub(crate) enum DbgCommand {
     Conf,
     /// Print the general settings.
     General,
+    /// Print the versions of all xDS resources, what Envoys have answered, and what they refused.
+    Xds,
 }
 
 #[derive(Debug, Subcommand)]

@@ -23,7 +23,8 @@ pub(crate) struct Child {
     /// any other].
     #[arg(long, env = "SLUICE_ZONE", value_name = "ZONE")]
     pub(crate) zone: Option<String>,
-    /// Folder for sockets and the bootstrap [default: a fresh temporary one].
+    /// Folder for sockets and the bootstrap; others may not write to it. In a shared one, a folder of our own is made [default: a
+    /// fresh temporary one].
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
 }
@@ -56,7 +57,7 @@ pub(crate) struct RunEnvoy {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) xds_address: HostPort,
     /// Folder with this data plane's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), followed
-    /// when they change [default: no TLS, which the controller offers on loopback only].
+    /// when they change [default: no TLS, which the controller offers with --xds-plaintext only].
     #[arg(long, value_name = "DIR")]
     pub(crate) xds_certificates: Option<PathBuf>,
     /// The name that the controller's certificate must have [default: the host of --xds-address].

@@ -21,3 +21,10 @@ pub(crate) struct WebhookFlags {
         action = clap::ArgAction::Set)]
     pub(crate) deep_inspect: bool,
 }
+
+impl WebhookFlags {
+    /// The port that is listened on.
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.validating_webhook.as_ref()?.rsplit(':').next()?.parse().ok()
+    }
+}

@@ -21,3 +21,11 @@ impl Identity {
         Ok(Identity { pod: pod.context("POD_NAME is not set, and this machine has no name")?, namespace })
     }
 }
+
+/// The namespace of our pod, where that can be known without asking: `POD_NAMESPACE`, or what the pod's own files say.
+pub(crate) fn own_namespace() -> Option<String> {
+    const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+    let variable = std::env::var("POD_NAMESPACE").ok();
+    let known = variable.or_else(|| Some(std::fs::read_to_string(FILE).ok()?.trim().to_owned()));
+    known.filter(|namespace| !namespace.is_empty())
+}

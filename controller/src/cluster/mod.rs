@@ -32,7 +32,7 @@ use crate::source::kube::Sighting;
 use crate::tasks::Tasks;
 
 pub(crate) use connect::{connect, is_in_cluster, read as read_kubeconfig};
-pub(crate) use identity::Identity;
+pub(crate) use identity::{Identity, own_namespace};
 
 /// The name that our writes carry.
 const MANAGER: &str = "sluice";

@@ -1,27 +1,26 @@
 //! One question: the request that a service gets, and what it says.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use futures::future::{Either, select};
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request};
-use sluice_ir::{Backend, Expression, Hostname, Part, Question, Variable};
-use sluice_xds::Check;
+use sluice_ir::{Backend, CDN_LOOP, Expression, Hostname, Part, Question, Variable};
+use sluice_xds::AuthzRequest;
 use tokio::time::timeout;
 
-use super::dial;
 use super::expression::text;
+use super::pool::{Origin, Pool, Reuse, Target};
 
 /// ingress-nginx: `proxy-read-timeout`.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Says that a request is a question: one about a question would never end.
-const QUESTION: &str = "x-sluice-question";
+/// Behind our own name there: a request is a question, and one about a question would never end.
+const QUESTION: &str = "-question";
 /// Of one connection, or said anew, or ours, or what a client must not say about itself.
 const NOT_PASSED: &[&str] = &[
     "connection",
@@ -35,8 +34,17 @@ const NOT_PASSED: &[&str] = &[
     "transfer-encoding",
     "upgrade",
     "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-method",
+    "x-forwarded-prefix",
     "x-forwarded-proto",
+    "x-forwarded-server",
+    "x-forwarded-uri",
+    "x-forwarded-url",
     "x-real-ip",
+    "x-rewrite-url",
+    "x-scheme",
+    "x-sent-from",
 ];
 const NOT_PASSED_PREFIXES: &[&str] =
     &["ssl-client-", "x-envoy-", "x-sluice-", "x-original-", "x-auth-request-redirect"];
@@ -64,43 +72,66 @@ struct Place {
     path: String,
 }
 
-/// Asks. `backend` has the pods, when the service is one of the cluster.
+/// Asks, for a namespace. `backend` has the pods, when the service is one of the cluster.
 pub(super) async fn ask(
+    pool: &Pool,
+    namespace: &str,
     question: &Question,
     backend: Option<&Backend>,
-    check: &Check,
+    check: &AuthzRequest,
 ) -> anyhow::Result<Answer> {
-    if check.header(QUESTION).is_some() {
-        bail!("a question about a question: the service that decides must be open");
+    if is_question(check, &pool.cdn_id) {
+        bail!(
+            "a request of external authentication that needs external authentication: the service itself must be open"
+        );
     }
     let place = place(&text(&question.url, check))?;
-    let request = request(question, &place, check)?;
-    timeout(PATIENCE, exchange(&place, backend, request)).await.context("no answer in time")?
-}
-
-async fn exchange(
-    place: &Place,
-    backend: Option<&Backend>,
-    request: Request<Empty<Bytes>>,
-) -> anyhow::Result<Answer> {
-    let addresses = match backend {
-        None => dial::look_up(place.host.as_str(), place.port).await?,
-        Some(Backend { outside: Some(outside), .. }) => {
-            dial::look_up(outside.host.as_str(), outside.port).await?
-        }
-        Some(pods) => in_turn(pods),
-    };
-    let stream = dial::dial(&addresses, place.tls.then(|| place.host.as_str())).await?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
-    // What it says beside its head is for nobody: the connection ends with the answer.
-    let answer = match select(pin!(sender.send_request(request)), pin!(connection)).await {
-        Either::Left((answer, _)) => answer?,
-        Either::Right((_, answer)) => answer.await?,
-    };
-    let headers = answer.headers().iter();
+    let request = request(question, &place, check, &pool.cdn_id)?;
+    let tls = place.tls.then(|| place.host.as_str().to_owned());
+    let origins: Vec<Origin> = targets(namespace, &place, backend)
+        .into_iter()
+        .map(|target| Origin { tls: tls.clone(), target })
+        .collect();
+    let head = timeout(PATIENCE, pool.send(&origins, reuse(question), &request)).await;
+    let head = head.context("no answer in time")??;
+    let headers = head.headers.iter();
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
-    Ok(Answer { status: answer.status().as_u16(), headers: headers.collect() })
+    Ok(Answer { status: head.status.as_u16(), headers: headers.collect() })
+}
+
+fn is_question(check: &AuthzRequest, cdn_id: &str) -> bool {
+    let mut marks = loops(check).flat_map(|value| value.split(|b| *b == b','));
+    marks.any(|mark| mark.trim_ascii().strip_suffix(QUESTION.as_bytes()) == Some(cdn_id.as_bytes()))
+}
+
+/// The values of `CDN-Loop`.
+fn loops(check: &AuthzRequest) -> impl Iterator<Item = &[u8]> {
+    check.headers.iter().filter(|(name, _)| name == CDN_LOOP).map(|(_, value)| value.as_slice())
+}
+
+fn targets(namespace: &str, place: &Place, backend: Option<&Backend>) -> Vec<Target> {
+    match backend {
+        None => {
+            let (namespace, host) = (namespace.to_owned(), place.host.as_str().to_owned());
+            vec![Target::Host { namespace, host, port: place.port }]
+        }
+        Some(pods) => in_turn(pods).into_iter().map(Target::Endpoint).collect(),
+    }
+}
+
+/// A connection is kept for what is asked often: a place that the owner has named.
+fn reuse(question: &Question) -> Reuse {
+    let is_named = question.backend.is_some() || names_authority(&question.url);
+    let is_idempotent = question.method.as_deref().is_none_or(|method| matches!(method, "GET" | "HEAD"));
+    if is_named && is_idempotent { Reuse::Yes } else { Reuse::No }
+}
+
+/// Whether everything up to the path is text, and none of it a variable.
+fn names_authority(url: &Expression) -> bool {
+    let Some(Part::Text(text)) = url.0.first() else { return false };
+    let Some((_, rest)) = text.split_once("://") else { return false };
+    url.0.len() == 1 || rest.contains(['/', '?', '#'])
 }
 
 /// All pods that take something new, each time beginning with another.
@@ -133,7 +164,12 @@ fn place(url: &str) -> anyhow::Result<Place> {
 }
 
 /// As ingress-nginx puts it together.
-fn request(question: &Question, place: &Place, check: &Check) -> anyhow::Result<Request<Empty<Bytes>>> {
+fn request(
+    question: &Question,
+    place: &Place,
+    check: &AuthzRequest,
+    cdn_id: &str,
+) -> anyhow::Result<Request<Empty<Bytes>>> {
     let method = question.method.as_deref().unwrap_or("GET");
     let mut request =
         Request::builder().method(Method::from_bytes(method.as_bytes())?).uri(place.path.as_str());
@@ -155,14 +191,14 @@ fn request(question: &Question, place: &Place, check: &Check) -> anyhow::Result<
     let said = |variable: Variable| text(&Expression(vec![Part::Variable(variable)]), check);
     let (scheme, uri, client) =
         (said(Variable::Scheme), said(Variable::RequestUri), said(Variable::RemoteAddress));
-    set("host", place.host.as_str().to_owned())?;
+    let host = question.host.as_ref().map(|host| text(host, check)).filter(|host| !host.is_empty());
+    set("host", host.unwrap_or_else(|| place.host.as_str().to_owned()))?;
     set("x-original-url", format!("{scheme}://{}{uri}", check.host))?;
     set("x-original-method", check.method.clone())?;
     set("x-sent-from", "nginx-ingress-controller".to_owned())?;
     set("x-real-ip", client.clone())?;
     set("x-forwarded-for", client)?;
     set("x-auth-request-redirect", text(&question.back, check))?;
-    set(QUESTION, "1".to_owned())?;
     if question.method.is_some() {
         set("x-original-uri", uri)?;
         set("x-scheme", scheme)?;
@@ -171,22 +207,34 @@ fn request(question: &Question, place: &Place, check: &Check) -> anyhow::Result<
         }
     }
     for header in &question.headers {
-        set(&header.name, text(&header.value, check))?;
+        set(header.name.as_str(), text(&header.value, check))?;
     }
+    // In one line, and first: some read no other.
+    let mark = format!("{cdn_id}{QUESTION}").into_bytes();
+    let marks: Vec<&[u8]> = std::iter::once(mark.as_slice()).chain(loops(check)).collect();
+    headers.insert(CDN_LOOP, HeaderValue::from_bytes(&marks.join(&b", "[..]))?);
     request.body(Empty::new()).context("no request")
 }
 
+/// CGI and WSGI take an underscore for a hyphen.
 fn is_passed(name: &str) -> bool {
-    !NOT_PASSED.contains(&name) && !NOT_PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let name = if name.contains('_') { name.replace('_', "-").into() } else { Cow::Borrowed(name) };
+    !NOT_PASSED.contains(&name.as_ref()) && !NOT_PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Arc;
 
-    fn check() -> Check {
+    use sluice_translate::AddressPolicy;
+
+    use super::super::Ways;
+    use super::*;
+    use crate::names::Dns;
+
+    fn check() -> AuthzRequest {
         let header = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
-        Check {
+        AuthzRequest {
             client: "192.0.2.7".parse().ok(),
             method: "POST".to_owned(),
             scheme: "http".to_owned(),
@@ -199,7 +247,7 @@ mod tests {
                 header("x-real-ip", "127.0.0.1"),
                 header("x-forwarded-proto", "https"),
             ],
-            ..Check::default()
+            ..AuthzRequest::default()
         }
     }
 
@@ -215,6 +263,7 @@ mod tests {
             method: None,
             sign_in: None,
             to_pods: Vec::new(),
+            host: None,
             headers: Vec::new(),
             back,
             always_cookies: false,
@@ -230,7 +279,7 @@ mod tests {
             (place.host.as_str(), place.port, place.path.as_str()),
             ("shop.example", 443, "/oauth2/auth?x")
         );
-        let request = request(&question, &place, &check).unwrap();
+        let request = request(&question, &place, &check, "sluice").unwrap();
         assert_eq!(
             (request.method().as_str(), request.uri().to_string().as_str()),
             ("GET", "/oauth2/auth?x")
@@ -257,10 +306,35 @@ mod tests {
         assert_eq!(place("http://a?b#c").unwrap().path, "/?b");
     }
 
+    #[test]
+    fn connections_are_kept_to_places_that_the_owner_has_named_for_requests_that_may_be_sent_again() {
+        let kept = |url: Vec<Part>, method: Option<&str>| {
+            reuse(&Question { url: Expression(url), method: method.map(str::to_owned), ..question() })
+        };
+        let text = |text: &str| Part::Text(text.to_owned());
+        let host = || Part::Variable(Variable::Hostname);
+        assert_eq!(kept(vec![text("https://auth.example")], None), Reuse::Yes);
+        assert_eq!(kept(vec![text("https://auth.example/?host="), host()], Some("HEAD")), Reuse::Yes);
+        assert_eq!(kept(vec![text("https://auth.example"), host()], None), Reuse::No);
+        assert_eq!(kept(vec![text("https://"), host(), text("/")], None), Reuse::No);
+        assert_eq!(kept(vec![host()], None), Reuse::No);
+        assert_eq!(kept(vec![text("https://auth.example/")], Some("POST")), Reuse::No);
+    }
+
     #[tokio::test]
     async fn nobody_asks_about_a_question() {
         let mut check = check();
-        check.headers.push((QUESTION.to_owned(), b"1".to_vec()));
-        assert!(ask(&question(), None, &check).await.is_err());
+        check.headers.push((CDN_LOOP.to_owned(), b"another; v=1, sluice-question".to_vec()));
+        assert!(
+            ask(
+                &Pool::new(Arc::new(Ways::new(AddressPolicy::default(), Dns::new(&[]))), "sluice"),
+                "shop",
+                &question(),
+                None,
+                &check
+            )
+            .await
+            .is_err()
+        );
     }
 }

@@ -1,13 +1,14 @@
-//! Connections to services that decide.
+//! Connections to external authentication services.
 
 use std::io::{Error, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use hyper_util::rt::TokioIo;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use sluice_translate::{AddressPolicy, Provenance};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,28 +16,83 @@ use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature,
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
+use crate::names::Dns;
+
 /// ingress-nginx: `proxy-connect-timeout`.
 const CONNECT: Duration = Duration::from_secs(5);
+
+/// Where questions may go.
+#[derive(Debug)]
+pub(super) struct Ways {
+    policy: RwLock<Arc<AddressPolicy>>,
+    dns: Dns,
+}
+
+impl Ways {
+    pub(super) fn new(policy: AddressPolicy, dns: Dns) -> Self {
+        Ways { policy: RwLock::new(Arc::new(policy)), dns }
+    }
+
+    /// The address policy that holds now.
+    pub(super) fn policy(&self) -> Arc<AddressPolicy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Others may be from now on.
+    pub(super) fn judge_by(&self, policy: &Arc<AddressPolicy>) {
+        if !Arc::ptr_eq(&self.policy(), policy) {
+            *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(policy);
+        }
+    }
+
+    /// The addresses of a name that is only known now, because the client has asked for it.
+    pub(super) async fn look_up(
+        &self,
+        namespace: &str,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, Error> {
+        if let Ok(ip) = host.parse() {
+            return Ok(vec![SocketAddr::new(ip, port)]);
+        }
+        let found = self.dns.look_up_for_client(namespace, host).await;
+        let found = found.map_err(|failure| Error::new(ErrorKind::NotFound, format!("{host}: {failure}")))?;
+        Ok(found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
+    }
+}
 
 /// Something that bytes go over.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
-/// A connection to one of these addresses, the first that answers.
+impl Connection for Box<dyn Stream> {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+/// A connection to one of these addresses, the first that answers. This is where every connection of a question begins, so
+/// here each address is judged, wherever it comes from; no answer makes us ask elsewhere.
 pub(super) async fn dial(
     addresses: &[SocketAddr],
     tls: Option<&str>,
-) -> Result<TokioIo<Box<dyn Stream>>, Error> {
+    policy: &AddressPolicy,
+    from: Provenance,
+) -> Result<Box<dyn Stream>, Error> {
     let mut last = Error::new(ErrorKind::NotFound, "no address");
     for address in addresses {
+        if let Err(forbidden) = policy.check(*address, from) {
+            last = Error::new(ErrorKind::PermissionDenied, format!("{address} is {forbidden}"));
+            continue;
+        }
         match timeout(CONNECT, TcpStream::connect(address)).await {
             Ok(Ok(stream)) => {
                 stream.set_nodelay(true).ok();
-                return Ok(TokioIo::new(match tls {
+                return Ok(match tls {
                     Some(name) => Box::new(shake_hands(stream, name).await?),
                     None => Box::new(stream),
-                }));
+                });
             }
             Ok(Err(error)) => last = error,
             Err(_) => last = Error::from(ErrorKind::TimedOut),
@@ -45,41 +101,23 @@ pub(super) async fn dial(
     Err(last)
 }
 
-/// The addresses of a host that is not one of the cluster. What a name leads to is only known here, so here is where
-/// nobody reaches this machine or what tells machines who they are (R9 of the security rules).
-pub(super) async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
-    let found = timeout(CONNECT, lookup_host((host, port))).await??;
-    let allowed: Vec<SocketAddr> = found.filter(|address| !is_forbidden(address.ip())).collect();
-    let nowhere =
-        || Error::new(ErrorKind::PermissionDenied, "the name leads to no address that may be asked");
-    if allowed.is_empty() { Err(nowhere()) } else { Ok(allowed) }
-}
-
-fn is_forbidden(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(ip) => {
-            ip.is_loopback()
-                || ip.is_link_local()
-                || ip.is_multicast()
-                || ip.is_broadcast()
-                || ip.octets()[0] == 0
-        }
-        IpAddr::V6(ip) => {
-            ip.is_loopback() || ip.is_unicast_link_local() || ip.is_multicast() || ip.is_unspecified()
-        }
-    }
-}
-
 async fn shake_hands(stream: TcpStream, name: &str) -> Result<impl Stream + use<>, Error> {
+    /// Made once: it holds what all connections have in common, tickets for shorter handshakes among it.
+    static CONNECTOR: LazyLock<Result<TlsConnector, String>> = LazyLock::new(connector);
     let name = ServerName::try_from(name.to_owned()).map_err(Error::other)?;
+    let connector = CONNECTOR.as_ref().map_err(|error| Error::other(error.as_str()))?;
+    timeout(CONNECT, connector.connect(name, stream)).await?
+}
+
+fn connector() -> Result<TlsConnector, String> {
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(Error::other)?
+        .map_err(|error| error.to_string())?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Unverified(provider)))
         .with_no_client_auth();
-    timeout(CONNECT, TlsConnector::from(Arc::new(config)).connect(name, stream)).await?
+    Ok(TlsConnector::from(Arc::new(config)))
 }
 
 /// As nginx asks: whoever answers is believed, whatever certificate it has.
@@ -125,22 +163,22 @@ impl ServerCertVerifier for Unverified {
 mod tests {
     use super::*;
 
-    #[test]
-    fn names_lead_neither_to_this_machine_nor_to_its_cloud() {
-        for bad in [
-            "127.0.0.1",
-            "127.9.9.9",
-            "::1",
-            "::ffff:127.0.0.1",
-            "169.254.169.254",
-            "0.0.0.0",
-            "fe80::1",
-            "::",
-        ] {
-            assert!(is_forbidden(bad.parse().unwrap()), "{bad}");
-        }
-        for good in ["10.0.0.1", "192.0.2.1", "2001:db8::1", "fd00::1"] {
-            assert!(!is_forbidden(good.parse().unwrap()), "{good}");
-        }
+    #[tokio::test]
+    async fn nothing_that_is_forbidden_is_dialled() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mapped = SocketAddr::new("::ffff:127.0.0.1".parse().unwrap(), address.port());
+        let dial = async |policy: &AddressPolicy, from| {
+            let mut kinds = Vec::new();
+            for address in [address, mapped] {
+                kinds.push(dial(&[address], None, policy, from).await.err().map(|error| error.kind()));
+            }
+            kinds
+        };
+        let closed = AddressPolicy::default();
+        assert_eq!(dial(&closed, Provenance::Written).await, [Some(ErrorKind::PermissionDenied); 2]);
+        let open = AddressPolicy { written_loopback: true, ..AddressPolicy::default() };
+        assert_eq!(dial(&open, Provenance::Resolved).await, [Some(ErrorKind::PermissionDenied); 2]);
+        assert_eq!(dial(&open, Provenance::Written).await, [None; 2]);
     }
 }

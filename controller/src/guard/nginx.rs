@@ -5,9 +5,9 @@ use axum::http::header::{HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sluice_nginx::guard::{
-    CLIENT, COOKIE, HOST, LOCATION, METHOD, MOST_COOKIES, SCHEME, SIGN_IN, TO_POD, URI,
+    CLIENT, COOKIE, HOST, LOCATION, METHOD, MOST_COOKIES, RETRY_AFTER, SCHEME, SIGN_IN, TO_POD, URI,
 };
-use sluice_xds::{Check, Verdict};
+use sluice_xds::{AuthzRequest, Verdict};
 
 use super::Guards;
 
@@ -17,12 +17,12 @@ pub(crate) async fn guard(State(guards): State<Guards>, headers: HeaderMap) -> R
     answer(guards.judge(&check).await)
 }
 
-fn read(headers: &HeaderMap) -> Option<Check> {
+fn read(headers: &HeaderMap) -> Option<AuthzRequest> {
     let told = |name: &str| headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
     let owned = |name: &str| told(name).unwrap_or_default().to_owned();
     let is_ours = |name: &HeaderName| name.as_str().starts_with("sluice-");
     let clients = headers.iter().filter(|(name, _)| !is_ours(name));
-    Some(Check {
+    Some(AuthzRequest {
         location: told(LOCATION)?.to_owned(),
         client: told(CLIENT).and_then(|address| address.parse().ok()),
         method: owned(METHOD),
@@ -35,18 +35,19 @@ fn read(headers: &HeaderMap) -> Option<Check> {
 
 fn answer(verdict: Verdict) -> Response {
     let (status, headers) = match verdict {
-        Verdict::Let(changes) => {
+        Verdict::Allow(changes) => {
             let to_pods = changes.set.into_iter().map(|(name, value)| (format!("{TO_POD}{name}"), value));
             let cookies = changes.answer.into_iter().map(|(_, value)| value);
             (StatusCode::NO_CONTENT, to_pods.chain(numbered(cookies)).collect())
         }
-        Verdict::Refuse { status, headers } => {
+        Verdict::Deny { status, headers } => {
             let of = |wanted: &'static str| {
                 headers.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| value.clone())
             };
             let asks = of(WWW_AUTHENTICATE.as_str()).map(|value| (WWW_AUTHENTICATE.to_string(), value));
             let place = of("location").map(|value| (SIGN_IN.to_owned(), value));
-            let all: Vec<_> = asks.chain(place).chain(numbered(of("set-cookie"))).collect();
+            let again = of(RETRY_AFTER).map(|value| (RETRY_AFTER.to_owned(), value));
+            let all: Vec<_> = asks.chain(place).chain(again).chain(numbered(of("set-cookie"))).collect();
             // nginx sends whoever has to sign in there itself.
             let status = if status == 302 { 401 } else { status };
             (StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), all)
@@ -95,21 +96,19 @@ mod tests {
             answer: vec![pair("set-cookie", "a=1")],
             ..Changes::default()
         };
-        let response = answer(Verdict::Let(changes));
+        let response = answer(Verdict::Allow(changes));
         assert_eq!(response.status(), 204);
         assert_eq!(response.headers()["sluice-pod-x-user"], "ada");
         assert_eq!(response.headers()["sluice-cookie-0"], "a=1");
-        let signs_in = Verdict::Refuse {
-            status: 302,
-            headers: vec![pair("location", "/start"), pair("set-cookie", "b")],
-        };
+        let signs_in =
+            Verdict::Deny { status: 302, headers: vec![pair("location", "/start"), pair("set-cookie", "b")] };
         let response = answer(signs_in);
         assert_eq!(
             (response.status().as_u16(), &response.headers()[SIGN_IN]),
             (401, &HeaderValue::from_static("/start"))
         );
         assert!(!response.headers().contains_key("location"));
-        let status = |status| answer(Verdict::Refuse { status, headers: Vec::new() }).status();
+        let status = |status| answer(Verdict::Deny { status, headers: Vec::new() }).status();
         assert_eq!((status(403), status(503)), (StatusCode::FORBIDDEN, StatusCode::SERVICE_UNAVAILABLE));
     }
 }

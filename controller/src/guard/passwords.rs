@@ -1,83 +1,66 @@
-//! Names and passwords: the right ones are remembered, the others are computed, a few at a time.
+//! Names and passwords: the right ones are remembered, the others are computed in fair turns.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
-use anyhow::Context as _;
 use sluice_auth::{Credentials, Remembered};
 use sluice_ir::Passwords as Asked;
-use sluice_xds::{Check, Verdict};
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
-use tracing::debug;
+use sluice_xds::{AuthzRequest, Verdict};
 
+use super::hashing::{Busy, Hashing};
 use super::refuse;
-use super::table::{Known, Table};
+use super::table::{Table, Watched};
+use crate::random::random_key;
+use crate::tasks::Tasks;
 
-/// Right answers that are kept, of 32 bytes each.
-const MOST_REMEMBERED: usize = 64 * 1024;
+/// Bytes for right answers: some 64,000 of them.
+const BUDGET: usize = 8 << 20;
 
 pub(super) struct Passwords {
     remembered: Mutex<Remembered>,
-    /// Slow hashes at a time, so that the rest of the controller goes on.
-    turns: Arc<Semaphore>,
-}
-
-/// How many things this machine does at a time.
-pub(super) fn threads() -> usize {
-    available_parallelism().map_or(1, Into::into)
+    hashing: Hashing,
 }
 
 impl Passwords {
-    pub(super) fn new() -> anyhow::Result<Self> {
-        let mut key = [0; 32];
-        let mut random = File::open("/dev/urandom").context("/dev/urandom")?;
-        random.read_exact(&mut key).context("/dev/urandom")?;
-        let remembered = Mutex::new(Remembered::new(key, MOST_REMEMBERED));
-        Ok(Passwords { remembered, turns: Arc::new(Semaphore::new(threads())) })
+    pub(super) fn new(tasks: &Tasks) -> anyhow::Result<Self> {
+        let remembered = Mutex::new(Remembered::new(random_key()?, BUDGET));
+        let threads = available_parallelism().map_or(1, Into::into);
+        Ok(Passwords { remembered, hashing: Hashing::start(threads, tasks)? })
     }
 
     /// Nothing, or what the client gets instead.
-    pub(super) async fn check(&self, asked: &Asked, table: &Table, check: &Check) -> Result<(), Verdict> {
+    pub(super) async fn check(
+        &self,
+        asked: &Asked,
+        watched: &Watched,
+        table: &Table,
+        check: &AuthzRequest,
+    ) -> Result<(), Verdict> {
         // A location and its users are published together.
-        let Some(known) = table.users(&asked.users) else { return Err(refuse(503)) };
+        let Some(users) = table.users(&asked.users) else { return Err(refuse(503)) };
         let Some(credentials) = check.header("authorization").and_then(Credentials::parse) else {
             return Err(ask(&asked.realm));
         };
-        let right = self.are_right(known, credentials).await;
-        right.then_some(()).ok_or_else(|| ask(&asked.realm))
+        let tenant = watched.guard.tenant.as_str();
+        let proof = self.remembered().proof(users.version(), &credentials);
+        if self.remembered().knows(tenant, &proof) {
+            return Ok(());
+        }
+        let known = users.hash_of(&credentials.user);
+        // Who has no password here is told so no sooner than who has another one.
+        let Some(hash) = known.or(users.decoy()) else { return Err(ask(&asked.realm)) };
+        let right = self.hashing.matches(tenant, hash.clone(), credentials.password).await;
+        match right {
+            Ok(true) if known.is_some() => {
+                self.remembered().add(tenant, &proof);
+                Ok(())
+            }
+            Ok(_) => Err(ask(&asked.realm)),
+            Err(Busy) => Err(come_again()),
+        }
     }
 
-    async fn are_right(&self, known: &Arc<Known>, credentials: Credentials) -> bool {
-        let proof = self.remembered().proof(known.users.version(), &credentials);
-        if self.remembered().knows(&proof) {
-            return true;
-        }
-        let Some(hash) = known.users.hash_of(&credentials.user).cloned() else { return false };
-        let Ok(own) = Arc::clone(&known.turns).acquire_owned().await else { return false };
-        let Ok(turn) = Arc::clone(&self.turns).acquire_owned().await else { return false };
-        // Somebody else may have had the same to compute.
-        if self.remembered().knows(&proof) {
-            return true;
-        }
-        // The turns end with the work, even if the client is gone before.
-        let work = spawn_blocking(move || {
-            let _turns = (own, turn);
-            hash.matches(&credentials.password)
-        });
-        let right = work.await.unwrap_or_else(|error| {
-            debug!("a password was not compared: {error}");
-            false
-        });
-        if right {
-            self.remembered().add(proof);
-        }
-        right
-    }
-
-    fn remembered(&self) -> std::sync::MutexGuard<'_, Remembered> {
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,5 +74,9 @@ impl std::fmt::Debug for Passwords {
 /// The realm has no quotes and no backslashes: the translation lets none through.
 fn ask(realm: &str) -> Verdict {
     let challenge = format!("Basic realm=\"{realm}\"");
-    Verdict::Refuse { status: 401, headers: vec![("www-authenticate".to_owned(), challenge)] }
+    Verdict::Deny { status: 401, headers: vec![("www-authenticate".to_owned(), challenge)] }
+}
+
+fn come_again() -> Verdict {
+    Verdict::Deny { status: 503, headers: vec![("retry-after".to_owned(), "2".to_owned())] }
 }

@@ -2,59 +2,67 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{Backend, Question};
-use sluice_xds::{COOKIE_HEADER, Changes, Check, MOST_COOKIES, Verdict};
+use sluice_ir::{Backend, HeaderName, Question};
+use sluice_xds::{AuthzRequest, COOKIE_HEADER, Changes, MOST_COOKIES, Verdict};
 use tracing::debug;
 
 use super::ask::{self, Answer};
+use super::cache::AuthCache;
 use super::expression::text;
-use super::memory::Memory;
+use super::pool::Pool;
 use super::refuse;
+use super::table::Watched;
 
 /// What a service says about a request, in terms of it: what changes, or what the client gets instead.
 pub(super) async fn judge(
+    pool: &Pool,
     question: &Question,
+    watched: &Watched,
     backend: Option<&Backend>,
-    memory: &Memory,
-    check: &Check,
+    cache: &AuthCache,
+    check: &AuthzRequest,
 ) -> Result<Changes, Verdict> {
-    let answer = answer(question, backend, memory, check).await;
+    let answer = answer(pool, question, watched, backend, cache, check).await;
     match answer {
         Ok(answer) => read(question, &answer),
         Err(error) => {
-            debug!("location {}: the service that decides: {error:#}", check.location);
+            debug!("location {}: external authentication failed: {error:#}", check.location);
             Err(refuse(500))
         }
     }
 }
 
 /// Where clients are sent instead of a 401.
-pub(super) fn sign_in(question: &Question, refused: Verdict, check: &Check) -> Verdict {
-    let (Some(place), Verdict::Refuse { status: 401, headers }) = (&question.sign_in, &refused) else {
+pub(super) fn sign_in(question: &Question, refused: Verdict, check: &AuthzRequest) -> Verdict {
+    let (Some(place), Verdict::Deny { status: 401, headers }) = (&question.sign_in, &refused) else {
         return refused;
     };
     let cookies = headers.iter().filter(|(name, _)| name == "set-cookie").cloned();
     let location = ("location".to_owned(), text(place, check));
-    Verdict::Refuse { status: 302, headers: std::iter::once(location).chain(cookies).collect() }
+    Verdict::Deny { status: 302, headers: std::iter::once(location).chain(cookies).collect() }
 }
 
 async fn answer(
+    pool: &Pool,
     question: &Question,
+    watched: &Watched,
     backend: Option<&Backend>,
-    memory: &Memory,
-    check: &Check,
+    cache: &AuthCache,
+    check: &AuthzRequest,
 ) -> anyhow::Result<Arc<Answer>> {
+    let tenant = watched.guard.tenant.as_str();
     let idempotent = question.method.as_deref().is_none_or(|method| matches!(method, "GET" | "HEAD"));
-    let Some(terms) = question.memory.as_ref().filter(|_| idempotent) else {
-        return ask::ask(question, backend, check).await.map(Arc::new);
+    let terms = question.memory.as_ref().filter(|_| idempotent);
+    let key = terms.and_then(|terms| Some((terms, cache.key(question, terms, &watched.question, check)?)));
+    let Some((terms, key)) = key else {
+        return ask::ask(pool, tenant, question, backend, check).await.map(Arc::new);
     };
-    let key = (check.location.clone(), text(&terms.key, check));
-    if let Some(answer) = memory.recall(&key) {
+    if let Some(answer) = cache.recall(tenant, &key) {
         return Ok(answer);
     }
-    let answer = Arc::new(ask::ask(question, backend, check).await?);
-    memory.keep(key, terms, &answer);
-    Ok(answer)
+    let answer = ask::ask(pool, tenant, question, backend, check).await?;
+    cache.keep(tenant, key, question, terms, &answer);
+    Ok(Arc::new(answer))
 }
 
 fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
@@ -74,11 +82,11 @@ fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
             let cookies = cookies().take(MOST_COOKIES).enumerate();
             let cookies = cookies.map(|(place, cookie)| (name(place), cookie)).collect();
             let mut changes = Changes { answer: cookies, ..Changes::default() };
-            for name in &question.to_pods {
+            for name in question.to_pods.iter().map(HeaderName::as_str) {
                 let values: Vec<&str> = answer.values(name).collect();
-                match values.join(", ") {
-                    nothing if nothing.is_empty() => changes.remove.push(name.clone()),
-                    value => changes.set.push((name.clone(), value)),
+                let value = values.join(", ");
+                if !value.is_empty() {
+                    changes.set.push((name.to_owned(), value));
                 }
             }
             Ok(changes)
@@ -90,10 +98,10 @@ fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
             if question.always_cookies || (status == 401 && question.sign_in.is_some()) {
                 all.extend(headers("set-cookie", &mut cookies()));
             }
-            Err(Verdict::Refuse { status, headers: all })
+            Err(Verdict::Deny { status, headers: all })
         }
         other => {
-            debug!("expected 2xx, 401 or 403 of the service that decides, got {other}");
+            debug!("external authentication failed: expected 2xx, 401 or 403, got {other}");
             Err(refuse(500))
         }
     }

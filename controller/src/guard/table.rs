@@ -3,24 +3,29 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use sluice_auth::Users;
-use sluice_ir::{Access, Config, Guard, Location, SecretId, Sensitive, Server, changed};
-use tokio::sync::Semaphore;
+use sluice_auth::fair::Key;
+use sluice_ir::{
+    Access, Config, Guard, HeaderName, Location, Question, SecretId, Sensitive, Server, changed,
+};
 
 /// What is asked of clients of a location.
 #[derive(Clone, Debug)]
 pub(super) struct Watched {
     pub(super) guard: Guard,
     pub(super) access: Access,
+    /// What only an authentication service may say to pods.
+    pub(super) auth_headers: Vec<HeaderName>,
+    /// Of its question: whoever asks something else gets another answer.
+    pub(super) question: Key,
 }
 
-/// Users of a Secret, and the turns in which their slow hashes are computed.
+/// Users of a Secret.
 #[derive(Debug)]
-pub(super) struct Known {
+struct Known {
     text: Sensitive,
-    pub(super) users: Users,
-    /// Whoever writes a Secret with slow hashes keeps nobody else waiting.
-    pub(super) turns: Arc<Semaphore>,
+    users: Users,
 }
 
 #[derive(Debug, Default)]
@@ -68,19 +73,28 @@ impl Table {
         self.locations.get(id)
     }
 
-    pub(super) fn users(&self, id: &SecretId) -> Option<&Arc<Known>> {
-        self.users.get(id)
+    pub(super) fn users(&self, id: &SecretId) -> Option<&Users> {
+        self.users.get(id).map(|known| &known.users)
     }
 }
 
 impl Known {
     fn of(text: &Sensitive) -> Self {
-        let turns = Arc::new(Semaphore::new((super::passwords::threads() / 2).max(1)));
-        Known { text: text.clone(), users: Users::parse(text.reveal()), turns }
+        Known { text: text.clone(), users: Users::parse(text.reveal()) }
     }
 }
 
 fn watched(location: &Location) -> Option<(String, Watched)> {
-    let guard = location.policy.guard.clone()?;
-    Some((location.id.as_str().to_owned(), Watched { guard, access: location.policy.access.clone() }))
+    let policy = &location.policy;
+    let guard = policy.guard.clone()?;
+    let question = guard.question.as_ref().map(digest).unwrap_or_default();
+    let (access, auth_headers) = (policy.access.clone(), policy.auth_headers.clone());
+    Some((location.id.as_str().to_owned(), Watched { guard, access, auth_headers, question }))
+}
+
+/// A hash of its text is as different as two questions are. Where the service is now does not count: what it said holds when it
+/// is gone, too.
+fn digest(question: &Question) -> Key {
+    let question = Question { backend: None, ..question.clone() };
+    Sha256::digest(format!("{question:?}")).into()
 }

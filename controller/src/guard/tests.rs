@@ -15,7 +15,7 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
     let id = SecretId::users("default", "creds");
     let asked = Asked { realm: "the shop".to_owned(), users: id.clone() };
     let policy = Policy {
-        guard: Some(Guard { passwords: Some(asked), question: None, any }),
+        guard: Some(Guard { tenant: "default".to_owned(), passwords: Some(asked), question: None, any }),
         access: Access { allow: allow.to_vec(), ..Access::default() },
         ..Policy::default()
     };
@@ -28,32 +28,37 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
     config
 }
 
-fn check(credentials: Option<&str>) -> Check {
+fn check(credentials: Option<&str>) -> AuthzRequest {
     let header = credentials.map(|text| format!("Basic {}", STANDARD.encode(text)).into_bytes());
-    Check {
+    AuthzRequest {
         location: "a.example/".to_owned(),
         client: "10.1.2.3".parse().ok(),
         headers: header.map(|value| ("authorization".to_owned(), value)).into_iter().collect(),
-        ..Check::default()
+        ..AuthzRequest::default()
     }
 }
 
-async fn status(guards: &Guards, check: &Check) -> u16 {
+fn guards() -> Guards {
+    let dns = Dns::new(&[]);
+    Guards::new(View::default(), &Options::default(), dns, &Tasks::default()).unwrap()
+}
+
+async fn status(guards: &Guards, check: &AuthzRequest) -> u16 {
     match guards.judge(check).await {
-        Verdict::Let(_) => 200,
-        Verdict::Refuse { status, .. } => status,
+        Verdict::Allow(_) => 200,
+        Verdict::Deny { status, .. } => status,
     }
 }
 
 #[tokio::test]
 async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
-    let guards = Guards::new(View::default()).unwrap();
+    let guards = guards();
     guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
     for _ in 0..2 {
-        let Verdict::Let(changes) = guards.judge(&check(Some("foo:bar"))).await else { panic!("refused") };
+        let Verdict::Allow(changes) = guards.judge(&check(Some("foo:bar"))).await else { panic!("refused") };
         assert_eq!(changes.remove, ["authorization"]);
         for wrong in [None, Some("foo:baz"), Some("foo:"), Some("fo:bar"), Some("")] {
-            let Verdict::Refuse { status, headers } = guards.judge(&check(wrong)).await else {
+            let Verdict::Deny { status, headers } = guards.judge(&check(wrong)).await else {
                 panic!("{wrong:?} is let in")
             };
             let challenge = ("www-authenticate".to_owned(), "Basic realm=\"the shop\"".to_owned());
@@ -64,7 +69,7 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
 
 #[tokio::test]
 async fn what_nobody_has_published_is_closed() {
-    let guards = Guards::new(View::default()).unwrap();
+    let guards = guards();
     assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
     let mut without_users = config(BCRYPT_OF_BAR, false, &[]);
     without_users.users.clear();
@@ -74,7 +79,7 @@ async fn what_nobody_has_published_is_closed() {
 
 #[tokio::test]
 async fn a_password_that_was_changed_is_right_no_more() {
-    let guards = Guards::new(View::default()).unwrap();
+    let guards = guards();
     guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
     assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
     guards.publish(&config("foo:{PLAIN}new", false, &[]), Some(&config(BCRYPT_OF_BAR, false, &[])));
@@ -84,7 +89,7 @@ async fn a_password_that_was_changed_is_right_no_more() {
 
 #[tokio::test]
 async fn what_is_gone_is_known_until_nobody_asks_for_it() {
-    let guards = Guards::new(View::default()).unwrap();
+    let guards = guards();
     let before = config(BCRYPT_OF_BAR, false, &[]);
     guards.publish(&Config::default(), Some(&before));
     assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
@@ -94,7 +99,7 @@ async fn what_is_gone_is_known_until_nobody_asks_for_it() {
 
 #[tokio::test]
 async fn where_one_thing_is_enough_an_address_or_a_password_is() {
-    let guards = Guards::new(View::default()).unwrap();
+    let guards = guards();
     let network = |text: &str| Cidr::new(text.parse().unwrap(), 8).unwrap();
     guards.publish(&config(BCRYPT_OF_BAR, true, &[network("10.0.0.0")]), None);
     assert_eq!(status(&guards, &check(None)).await, 200);
@@ -103,4 +108,27 @@ async fn where_one_thing_is_enough_an_address_or_a_password_is() {
     assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
     guards.publish(&config(BCRYPT_OF_BAR, true, &[]), None);
     assert_eq!(status(&guards, &check(None)).await, 401);
+}
+
+#[test]
+fn a_host_that_is_read_in_two_ways_is_none() {
+    for good in ["", "a.example", "A.example.:8080", "a_b.example:", "[::1]", "[::1]:80", "192.0.2.1:80"] {
+        assert!(is_authority(good), "{good}");
+    }
+    for bad in [
+        "a:b",
+        "a:80@b",
+        "a:80:80",
+        "b:1.a.example:80",
+        "a@b",
+        "a/b",
+        "a\\b",
+        "a?b",
+        "a#b",
+        "[::1]a",
+        "::1",
+        ":a",
+    ] {
+        assert!(!is_authority(bad), "{bad}");
+    }
 }

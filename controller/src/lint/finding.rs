@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::Action;
-use sluice_translate::{
-    Kind, ObjectKey, Options, Report, Resources, Severity, Translation, is_ours, translate,
-};
+use sluice_translate::{Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate};
 
 use super::{Extent, hints};
 use crate::source::Problem;
@@ -120,7 +118,7 @@ impl Findings {
         extent: Extent,
     ) -> Self {
         let translation = translate(resources, options);
-        let served = served(&translation);
+        let served = served(&translation.snapshot());
         let mut reports: BTreeMap<ObjectKey, Vec<&Report>> = BTreeMap::new();
         for report in translation.reports() {
             if report.object.kind == Kind::Ingress {
@@ -176,11 +174,11 @@ impl Finding {
 }
 
 /// The Ingresses that have a location which lets requests through.
-fn served(translation: &Translation) -> BTreeSet<ObjectKey> {
-    let locations = translation.config().servers.values().flat_map(|server| &server.locations);
+fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+    let locations = snapshot.config().servers.values().flat_map(|server| &server.locations);
     locations
         .filter(|location| !matches!(location.action, Action::Denied))
-        .filter_map(|location| translation.owner(&location.id).cloned())
+        .filter_map(|location| snapshot.owner(&location.id).cloned())
         .collect()
 }
 

@@ -15,7 +15,7 @@ mod output;
 
 use std::process::ExitCode;
 
-use sluice_translate::{Object, Options, Resources};
+use sluice_translate::{AddressPolicy, Object, Options, Resources};
 
 use crate::args::{Lint, Origin};
 use crate::cluster::is_in_cluster;
@@ -37,7 +37,8 @@ pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
             )
         }
         Origin::Kube => {
-            let options = Options { class_is_implied: false, ..options };
+            let addresses = AddressPolicy { written_loopback: false, ..options.addresses };
+            let options = Options { class_is_implied: false, addresses, ..options };
             examine(cluster::read(&args.source, &options)?, &options, Extent::Whole)
         }
     };
@@ -69,6 +70,7 @@ fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Findings {
             }
             Event::Problem(problem) => documents.push(problem),
             Event::IngressClassesForbidden => resources.forbid_ingress_classes(),
+            Event::Machines(addresses) => drop(resources.know_machines(addresses)),
             Event::Delete(..) | Event::Ready => {}
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prometheus::{GaugeVec, Registry};
 use sluice_ir::{Config, SecretId, SecretValue};
-use sluice_translate::Leaf;
+use sluice_translate::CertInfo;
 
 use super::Identity;
 use super::cap::{Cap, OTHER};
@@ -32,7 +32,7 @@ pub(super) struct Certificates {
     expire: GaugeVec,
     info: GaugeVec,
     /// What was read of each chain: reading it at every scrape would cost more than the scrape.
-    read: Mutex<HashMap<SecretId, (String, Leaf)>>,
+    read: Mutex<HashMap<SecretId, (String, CertInfo)>>,
 }
 
 impl Certificates {
@@ -63,33 +63,33 @@ impl Certificates {
         for (host, id) in presented(config) {
             let Some(chain) = chain_of(config, id) else { continue };
             if !read.contains_key(id)
-                && let Some(leaf) = Leaf::of(chain)
+                && let Some(info) = CertInfo::from_pem(chain)
             {
-                read.insert(id.clone(), (chain.to_owned(), leaf));
+                read.insert(id.clone(), (chain.to_owned(), info));
             }
-            if let Some((_, leaf)) = read.get(id) {
-                self.show(&host, id, leaf, series.admits(&[&host]));
+            if let Some((_, info)) = read.get(id) {
+                self.show(&host, id, info, series.admits(&[&host]));
             }
         }
     }
 
-    fn show(&self, host: &str, id: &SecretId, leaf: &Leaf, is_shown: bool) {
+    fn show(&self, host: &str, id: &SecretId, info: &CertInfo, is_shown: bool) {
         if !is_shown {
             // Of all others together, the one that ends first.
             let others = self.expire.with_label_values(&[OTHER, &self.class, OTHER, OTHER, OTHER]);
-            let (known, expires) = (others.get(), seconds(leaf.expires));
+            let (known, expires) = (others.get(), seconds(info.expires));
             others.set(if known == 0.0 { expires } else { known.min(expires) });
             return;
         }
         let (namespace, name) = id.as_str().split_once('/').unwrap_or_default();
-        let identifier = format!("{}-{}", leaf.issuer_serial_number, leaf.serial_number);
+        let identifier = format!("{}-{}", info.issuer_serial_number, info.serial_number);
         let labels = [namespace, self.class.as_str(), host, name, &identifier];
-        self.expire.with_label_values(&labels).set(seconds(leaf.expires));
+        self.expire.with_label_values(&labels).set(seconds(info.expires));
         let more = [
-            leaf.issuer_organization.as_str(),
-            &leaf.issuer_common_name,
-            &leaf.serial_number,
-            leaf.key_algorithm,
+            info.issuer_organization.as_str(),
+            &info.issuer_common_name,
+            &info.serial_number,
+            info.key_algorithm,
         ];
         let labels: Vec<&str> = labels.into_iter().chain(more).collect();
         self.info.with_label_values(&labels).set(1.0);
@@ -135,7 +135,7 @@ mod tests {
         let mut config = Config::default();
         let id = SecretId::certificate("shop", "tls");
         let chain = self_signed().unwrap().chain;
-        let serial = Leaf::of(&chain).unwrap().serial_number;
+        let serial = CertInfo::from_pem(&chain).unwrap().serial_number;
         let value = SecretValue::Certificate { chain, key: Sensitive::new("K".to_owned()) };
         config.secrets.insert(id.clone(), value);
         let host = HostTls { certificate: Some(id.clone()), ..HostTls::default() };
@@ -152,7 +152,7 @@ mod tests {
         );
 
         let chain = self_signed().unwrap().chain;
-        let renewed = Leaf::of(&chain).unwrap().serial_number;
+        let renewed = CertInfo::from_pem(&chain).unwrap().serial_number;
         let value = SecretValue::Certificate { chain, key: Sensitive::new("K".to_owned()) };
         config.secrets.insert(id, value);
         certificates.refresh(&config);

@@ -1,13 +1,14 @@
 //! What the controller does: publications, what was refused of them, and Ingresses that lead nowhere.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
 use sluice_ir::{Action, Backend};
-use sluice_translate::{Kind, Translation, Updated};
-use sluice_xds::{Routes, Store};
+use sluice_translate::{Kind, ObjectKey, Snapshot, Updated};
+use sluice_xds::{RouteCache, Store};
 
 use crate::view::View;
 
@@ -26,6 +27,7 @@ struct Families {
     /// nginx has not taken what it was given last; it serves what it had before.
     refused: AtomicBool,
     orphan_ingress: GaugeVec,
+    held_ingress: GaugeVec,
     translated: IntCounter,
     resolved: IntCounter,
     rendered: IntCounter,
@@ -59,6 +61,11 @@ impl Controller {
                 "1 for an Ingress that leads to no Service, or to one without endpoints",
                 &["namespace", "ingress", "type"],
             )?,
+            held_ingress: labelled(
+                "refused_ingress",
+                "1 for an Ingress of which a data plane refuses something, which is held back",
+                &["namespace", "ingress"],
+            )?,
             translated: counter(
                 "translated_ingresses_total",
                 "Ingresses that were translated because something they depend on has changed",
@@ -79,7 +86,7 @@ impl Controller {
     }
 
     /// How many hosts were rendered so far.
-    pub(crate) fn rendered(&self, routes: &Routes) {
+    pub(crate) fn rendered(&self, routes: &RouteCache) {
         let rendered = &self.0.rendered;
         rendered.inc_by(routes.rendered().saturating_sub(rendered.get()));
     }
@@ -102,6 +109,15 @@ impl Controller {
         self.0.refused.store(true, Ordering::Release);
     }
 
+    /// These Ingresses have something that a data plane refuses.
+    pub(crate) fn held(&self, ingresses: &BTreeSet<ObjectKey>) {
+        let gauge = &self.0.held_ingress;
+        gauge.reset();
+        for key in ingresses {
+            gauge.with_label_values(&[key.namespace.as_str(), &key.name]).set(1.0);
+        }
+    }
+
     /// Brings up to date what is read off others.
     pub(super) fn refresh(&self, view: &View, store: &Store) {
         let families = &self.0;
@@ -111,24 +127,23 @@ impl Controller {
         families.last_successful.set(f64::from(u8::from(accepted)));
         families.errors.inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
         families.orphan_ingress.reset();
-        orphans(&view.translation(), &families.orphan_ingress);
+        orphans(&view.snapshot(), &families.orphan_ingress);
     }
 }
 
-fn orphans(translation: &Translation, gauge: &GaugeVec) {
-    for report in translation.reports() {
+fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
+    for report in snapshot.reports() {
         if report.missing.as_ref().is_some_and(|missing| missing.kind == Kind::Service) {
             let key = &report.object.key;
             gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-service"]).set(1.0);
         }
     }
-    let config = translation.config();
+    let config = snapshot.config();
     for location in config.servers.values().flat_map(|server| &server.locations) {
         let Action::Forward(backend) = &location.action else { continue };
-        let leads_nowhere =
-            |backend: &Arc<Backend>| backend.endpoints.is_empty() && backend.outside.is_none();
+        let leads_nowhere = |backend: &Arc<Backend>| backend.endpoints.is_empty();
         let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
-        if let Some(key) = translation.owner(&location.id).filter(|_| is_empty) {
+        if let Some(key) = snapshot.owner(&location.id).filter(|_| is_empty) {
             gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"]).set(1.0);
         }
     }

@@ -143,7 +143,7 @@ impl Metrics {
         let inner = &self.0;
         inner.data_plane.refresh().await;
         inner.controller.refresh(&inner.view, &inner.store);
-        inner.certificates.refresh(inner.view.translation().config());
+        inner.certificates.refresh(inner.view.snapshot().config());
         inner.leadership.refresh();
         inner.requests.iter().for_each(Requests::refresh);
         let mut families = inner.own.gather();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use prometheus::core::{Collector, Metric, MetricVec, MetricVecBuilder};
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Registry};
-use sluice_translate::Translation;
+use sluice_translate::Snapshot;
 use sluice_xds::Request;
 
 use super::cap::{Cap, OTHER};
@@ -113,11 +113,11 @@ impl Requests {
 
     /// Counts some requests.
     pub(crate) fn take(&self, requests: &[Request]) {
-        let translation = self.0.view.translation();
+        let snapshot = self.0.view.snapshot();
         let mut places: HashMap<(&str, &str), Option<Place>> = HashMap::new();
         for request in requests {
             let at = (request.location.as_str(), request.backend.as_str());
-            let place = places.entry(at).or_insert_with(|| Place::of(&translation, at.0, at.1));
+            let place = places.entry(at).or_insert_with(|| Place::of(&snapshot, at.0, at.1));
             if let Some(place) = place {
                 self.0.count(request, place.clone());
             }
@@ -127,8 +127,8 @@ impl Requests {
     /// Forgets Ingresses that are gone.
     pub(super) fn refresh(&self) {
         let inner = &self.0;
-        let translation = inner.view.translation();
-        let owners = translation.owners();
+        let snapshot = inner.view.snapshot();
+        let owners = snapshot.owners();
         let is_there = |labels: &[String]| {
             let [_, _, _, namespace, ingress, ..] = labels else { return true };
             owners.iter().any(|key| key.namespace == *namespace && key.name == *ingress)
@@ -140,9 +140,9 @@ impl Requests {
 }
 
 impl Place {
-    fn of(translation: &Translation, location: &str, backend: &str) -> Option<Self> {
-        let location = translation.location(location)?;
-        let owner = translation.owner(&location.id)?;
+    fn of(snapshot: &Snapshot, location: &str, backend: &str) -> Option<Self> {
+        let location = snapshot.location(location)?;
+        let owner = snapshot.owner(&location.id)?;
         let is_canary = location.canaries.iter().any(|canary| canary.backend.as_str() == backend);
         let mut parts = backend.split('/');
         let host_ends = location.id.as_str().find(['=', '~', '/'])?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use sluice_nginx::AccessLog as Files;
 use tracing::warn;
 
-use super::tail::Tail;
+use crate::tail::Tail;
 use crate::tasks::Tasks;
 
 /// How often it is looked for more. Workers write once a second.
@@ -28,10 +28,10 @@ struct Tails {
 }
 
 impl AccessLog {
-    /// Begins empty ones.
-    pub(crate) fn begin(folder: &Path) -> anyhow::Result<Self> {
+    /// Begins them, or goes on where a controller before us has ended.
+    pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
         let (output, errors) =
-            (Tail::begin(folder.join("access.out"))?, Tail::begin(folder.join("access.err"))?);
+            (Tail::open(folder.join("access.out"))?, Tail::open(folder.join("access.err"))?);
         Ok(AccessLog(Arc::new(Mutex::new(Tails { output, errors }))))
     }
 

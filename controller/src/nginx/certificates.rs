@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use sluice_nginx::Files;
 use sluice_xds::Certificate;
+
+use super::Left;
+use crate::private;
 
 /// What a host presents that has no certificate of its own.
 const DEFAULT: &str = "default.pem";
@@ -32,14 +34,15 @@ struct Held {
 }
 
 impl Certificates {
-    /// An empty folder, but for the certificate of last resort.
-    pub(crate) fn new(folder: PathBuf, certificate: &Certificate) -> anyhow::Result<Self> {
-        // What a former run left behind is nobody's any more.
-        fs::remove_dir_all(&folder).ok();
+    /// A folder that is empty, but for the certificate of last resort, unless an nginx reads what is there.
+    pub(crate) fn new(folder: PathBuf, certificate: &Certificate, left: Left) -> anyhow::Result<Self> {
+        if left == Left::Unused {
+            fs::remove_dir_all(&folder).ok();
+        }
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(&folder).with_context(|| folder.display().to_string())?;
         write(&folder, DEFAULT, &format!("{}\n{}", certificate.chain.trim_end(), certificate.key))?;
-        Ok(Certificates { folder, held: Arc::default() })
+        Ok(Certificates { held: Arc::new(Mutex::new(Held::in_folder(&folder))), folder })
     }
 
     /// Writes what is new or different. Handshakes see it from now on.
@@ -52,7 +55,7 @@ impl Certificates {
                 write(&self.folder, name, text.reveal())?;
             }
         }
-        for (name, target) in &files.places {
+        for (name, target) in &files.cert_links {
             if places.get(name) != Some(target) {
                 lead(&self.folder, name, target)?;
                 places.insert(name.clone(), target.clone());
@@ -67,7 +70,7 @@ impl Certificates {
     pub(crate) fn forget_all_but(&self, named: &BTreeSet<String>) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Held { latest, places, presented } = &mut *held;
-        places.retain(|name, _| latest.places.contains_key(name) || named.contains(name));
+        places.retain(|name, _| latest.cert_links.contains_key(name) || named.contains(name));
         for name in self.names() {
             let is_named = latest.pinned.contains_key(&name) || named.contains(&name);
             if name != DEFAULT && !is_named && !places.contains_key(&name) && !presented.contains(&name) {
@@ -88,19 +91,35 @@ impl Certificates {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        names(&self.folder)
     }
+}
+
+impl Held {
+    /// What places lead to is known from themselves. Whatever else is there goes when nginx does not name it.
+    fn in_folder(folder: &Path) -> Self {
+        let target =
+            |name: &String| fs::read_link(folder.join(name)).ok()?.into_os_string().into_string().ok();
+        let places: BTreeMap<String, String> = names(folder)
+            .into_iter()
+            .filter_map(|name| Some((target(&name)?, name)))
+            .map(|(to, name)| (name, to))
+            .collect();
+        let presented = places.values().filter(|name| *name != DEFAULT).cloned().collect();
+        Held { latest: Files::default(), places, presented }
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// For nobody else's eyes, and never half.
 fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let staged = folder.join(format!(".{name}"));
     let describe = || staged.display().to_string();
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&staged).with_context(describe)?;
-    file.write_all(text.as_bytes()).with_context(describe)?;
+    private::write(&staged, text).with_context(describe)?;
     fs::rename(&staged, folder.join(name)).with_context(describe)
 }
 
@@ -127,13 +146,17 @@ mod tests {
         Files {
             pinned: pinned.iter().map(|name| ((*name).to_owned(), secret("P"))).collect(),
             presented: presented.iter().map(|(name, text)| ((*name).to_owned(), secret(text))).collect(),
-            places: places.iter().map(|(name, to)| ((*name).to_owned(), (*to).to_owned())).collect(),
+            cert_links: places.iter().map(|(name, to)| ((*name).to_owned(), (*to).to_owned())).collect(),
         }
     }
 
     fn empty(temporary: &Path) -> Certificates {
+        begin(temporary, Left::Unused)
+    }
+
+    fn begin(temporary: &Path, left: Left) -> Certificates {
         let certificate = Certificate { chain: "C".to_owned(), key: "K".to_owned() };
-        Certificates::new(temporary.join("certificates"), &certificate).unwrap()
+        Certificates::new(temporary.join("certificates"), &certificate, left).unwrap()
     }
 
     fn names(certificates: &Certificates) -> BTreeSet<String> {
@@ -173,6 +196,27 @@ mod tests {
         certificates.publish(files(&[], &[], &[("host.pem", "default.pem")])).unwrap();
         assert_eq!(seen(), "C\nK");
         assert_eq!(names(&certificates), set(["default.pem", "host.pem"]));
+    }
+
+    #[test]
+    fn what_an_nginx_of_a_former_run_reads_stays_until_it_has_forgotten_it() {
+        let temporary = tempfile::tempdir().unwrap();
+        let former = empty(temporary.path());
+        let places = [("a.pem", "own.pem"), ("b.pem", "own.pem"), ("c.pem", "default.pem")];
+        former.publish(files(&["pinned.pem", "gone.pem"], &[("own.pem", "1")], &places)).unwrap();
+        let before = names(&former);
+
+        let next = begin(temporary.path(), Left::InUse);
+        assert_eq!(names(&next), before);
+        next.publish(files(&["pinned.pem"], &[("new.pem", "2")], &[("a.pem", "new.pem")])).unwrap();
+        let seen = |name| fs::read_to_string(next.folder.join(name)).unwrap();
+        assert_eq!(
+            (seen("a.pem").as_str(), seen("b.pem").as_str(), seen("c.pem").as_str()),
+            ("2", "1", "C\nK")
+        );
+        next.forget_all_but(&set(["pinned.pem", "a.pem"]));
+        assert_eq!(names(&next), set(["default.pem", "pinned.pem", "a.pem", "new.pem"]));
+        assert_eq!(names(&empty(temporary.path())), set(["default.pem"]), "nobody reads it");
     }
 
     #[test]

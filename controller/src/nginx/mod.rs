@@ -1,40 +1,48 @@
-//! nginx as a child process: started, watched, told to reload, drained and stopped.
+//! nginx as a process of ours: started, or taken over from a controller that was killed; watched, told to reload, drained and
+//! stopped.
 
 mod access_log;
 mod certificates;
 mod configurations;
+mod found;
+mod lines;
 mod outcome;
 mod pods;
 mod reload;
 mod requests;
-mod tail;
 
-use std::convert::Infallible;
-use std::io;
+use std::fs::{DirBuilder, Permissions};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::Signal;
 use sluice_nginx::{OpenSsl, Settings, Streams};
-use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::net::TcpStream;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::sync::watch;
-use tracing::{debug, error, info, warn};
+use tokio::time::timeout;
+use tracing::{error, info, warn};
 
 pub(crate) use access_log::AccessLog;
 pub(crate) use certificates::Certificates;
 pub(crate) use configurations::{Configuration, Configurations, Owners};
-pub(crate) use outcome::Outcome;
+pub(crate) use found::{Found, Left};
+pub(crate) use lines::pass_on;
+pub(crate) use outcome::{Outcome, Verdict};
 pub(crate) use requests::RequestLog;
 
 use crate::admin::Probe;
+use crate::child_log::ChildLog;
+use crate::content::content;
+use crate::private;
+use crate::process::Process;
 use crate::restarts::Restarts;
 use crate::tasks::Tasks;
 
@@ -75,6 +83,10 @@ pub(crate) struct Nginx {
     pub(crate) requests: Option<RequestLog>,
     /// What it writes down for people, if they want that.
     pub(crate) access_log: Option<AccessLog>,
+    /// What it writes to its standard error.
+    pub(crate) log: ChildLog,
+    /// What a controller before us has left.
+    pub(crate) found: Found,
     pub(crate) tasks: Tasks,
 }
 
@@ -93,26 +105,27 @@ impl Nginx {
         live: impl Fn() + Send + Sync,
     ) {
         let mut restarts = Restarts::of("nginx");
+        let mut adopted = self.found.adopt(&self.binary, &self.folder, &self.tasks).await;
         // Without a good configuration there is nothing to start.
-        while !self.next_configuration(&mut stop, &outcome).await {
+        while adopted.is_none() && !self.next_configuration(&mut stop, &outcome).await {
             if *stop.borrow() {
                 return;
             }
         }
         while !*stop.borrow() {
             restarts.begin();
-            match self.start() {
-                Ok(child) => {
-                    let outlived = self.outlived(child, &mut stop, &outcome, &live);
-                    let Some(status) = outlived.await else { return };
-                    restarts.ended(status, &mut stop).await;
+            match adopted.take().map_or_else(|| self.start(), Ok) {
+                Ok(process) => {
+                    let outlived = self.outlived(process, &mut stop, &outcome, &live);
+                    let Some(how) = outlived.await else { return };
+                    restarts.ended(how, &mut stop).await;
                 }
                 Err(error) => restarts.failed(&error, &mut stop).await,
             }
         }
     }
 
-    /// Waits for a configuration and adopts it; `false` when nginx refuses it, or when we are to stop.
+    /// Waits for a configuration and takes it over; `false` when nginx refuses it, or when we are to stop.
     async fn next_configuration(&mut self, stop: &mut watch::Receiver<bool>, outcome: &Outcome) -> bool {
         let told = told(stop);
         tokio::select! {
@@ -120,94 +133,142 @@ impl Nginx {
             Ok(()) = self.configurations.changed() => {}
             () = told => return false,
         }
-        let adopted = self.adopt_latest(outcome).await;
-        if let Some(adopted) = &adopted {
-            outcome.taken(adopted);
+        let Some(latest) = self.latest().await else { return false };
+        let is_taken = self.take_over(&latest, outcome).await;
+        if is_taken {
+            outcome.taken(&latest);
         }
-        adopted.is_some()
+        is_taken
     }
 
-    /// `None` when nginx refuses it.
-    async fn adopt_latest(&mut self, outcome: &Outcome) -> Option<Arc<Configuration>> {
+    async fn latest(&mut self) -> Option<Arc<Configuration>> {
         tokio::time::sleep(DEBOUNCE).await;
-        let latest = self.configurations.borrow_and_update().clone()?;
-        let adopted = configurations::adopt(&self.binary, &self.folder, &latest.text).await;
-        if let Err(error) = adopted {
-            error!("{error:#}");
-            outcome.refused();
-            return None;
-        }
-        let forget = forget(self.certificates.clone(), Arc::clone(&latest));
-        self.tasks.spawn_finite("nginx certificates", forget);
-        Some(latest)
+        self.configurations.borrow_and_update().clone()
     }
 
-    /// How a child ended by itself; `None` when it was stopped because we were told to.
+    /// `false` when nginx refuses it.
+    async fn take_over(&self, latest: &Arc<Configuration>, outcome: &Outcome) -> bool {
+        let adopted = configurations::adopt(&self.binary, &self.folder, &latest.text).await;
+        match &adopted {
+            Ok(()) => self.forget_former(latest),
+            Err(error) => {
+                error!("nginx refuses the configuration, the last good one stays: {error}");
+                outcome.refused(latest, error);
+            }
+        }
+        adopted.is_ok()
+    }
+
+    fn forget_former(&self, latest: &Arc<Configuration>) {
+        let forget = forget(self.certificates.clone(), Arc::clone(latest));
+        self.tasks.spawn_finite("nginx certificates", forget);
+    }
+
+    /// How an nginx ended by itself; `None` when it was stopped because we were told to.
     async fn outlived(
         &mut self,
-        mut child: Child,
+        mut process: Process,
         stop: &mut watch::Receiver<bool>,
         outcome: &Outcome,
         live: impl Fn(),
     ) -> Option<String> {
+        self.pid.store(process.pid().as_raw_nonzero().get().cast_unsigned(), Ordering::Relaxed);
         let mut announce = pin!(announce(self.http, live));
-        let group = pid(&child);
-        let status =
-            |status: io::Result<ExitStatus>| status.map_or_else(|e| e.to_string(), |s| s.to_string());
+        let mut is_live = false;
         let ended = loop {
             let to_stop = told(stop);
             tokio::select! {
-                ended = child.wait() => break Some(status(ended)),
+                how = process.ended() => break Some(how),
                 () = to_stop => break None,
                 Ok(()) = self.configurations.changed() => {}
-                never = &mut announce => match never {},
+                () = &mut announce, if !is_live => {
+                    is_live = true;
+                    if let Err(error) = process.renew() {
+                        warn!("the next controller will not know this nginx: {error:#}");
+                    }
+                    continue;
+                }
             }
-            let Some(adopted) = self.adopt_latest(outcome).await else { continue };
             let to_stop = told(stop);
             tokio::select! {
-                () = reload(group, &adopted, outcome) => {}
-                ended = child.wait() => break Some(status(ended)),
+                () = self.give(&mut process, outcome) => {}
                 () = to_stop => break None,
             }
         };
         self.pid.store(0, Ordering::Relaxed);
         match ended {
-            None => self.stop(child).await,
-            Some(_) => end_orphans(group),
+            None => self.stop(process).await,
+            // Workers do not notice that their master has died: they would serve what they know for ever, and keep the ports.
+            Some(_) => process.orphans().end(),
         }
+        self.log.pass_on();
         ended
     }
 
-    fn start(&self) -> anyhow::Result<Child> {
+    /// Gives it the latest configuration, unless it has that: the new workers serve before the old ones stop.
+    async fn give(&mut self, process: &mut Process, outcome: &Outcome) {
+        let Some(latest) = self.latest().await else { return };
+        let serves = serves(&latest.text);
+        if process.serves() == Some(&serves) {
+            self.forget_former(&latest);
+            return outcome.serves(&latest);
+        }
+        // Nothing is certain until it has workers with the new configuration.
+        let before = process.serves().map(str::to_owned);
+        note(process, None);
+        if self.take_over(&latest, outcome).await {
+            self.reload(process, &latest, serves, outcome).await;
+        } else {
+            note(process, before);
+        }
+    }
+
+    async fn reload(&self, process: &mut Process, latest: &Configuration, serves: String, outcome: &Outcome) {
+        info!("reloading nginx");
+        let master = Some(process.pid());
+        let before = reload::workers(master);
+        tell(process, Signal::HUP);
+        let is_taken = tokio::select! {
+            is_taken = reload::is_taken(master, &before) => is_taken,
+            // Whoever called hears of it next.
+            _ = process.ended() => return,
+        };
+        if is_taken {
+            note(process, Some(serves));
+            outcome.taken(latest);
+        } else {
+            error!("nginx did not take a configuration that it found good before, and serves the last one");
+            outcome.not_taken();
+        }
+    }
+
+    fn start(&self) -> anyhow::Result<Process> {
         // What an nginx that died has left behind would keep the next one from listening.
         std::fs::remove_file(sluice_nginx::nobody(&self.folder)).ok();
+        let configuration = configurations::file(&self.folder);
+        let text =
+            std::fs::read_to_string(&configuration).with_context(|| configuration.display().to_string())?;
         let mut command = Command::new(&self.binary);
-        command
-            .args(["-e", "stderr", "-p"])
-            .arg(&self.folder)
-            .arg("-c")
-            .arg(configurations::file(&self.folder));
+        command.args(["-e", "stderr", "-p"]).arg(&self.folder).arg("-c").arg(configuration);
         // A Ctrl-C is for us alone: nginx is drained before it ends.
         command.process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
-        let pid = child.id().unwrap_or_default();
-        self.pid.store(pid, Ordering::Relaxed);
-        info!("nginx started, pid {pid}");
-        child.stderr.take().map(|stderr| self.tasks.spawn_finite("nginx log", pass_on(stderr)));
-        Ok(child)
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(self.log.stderr()?);
+        let process = Process::start(command, &found::record(&self.folder), Some(serves(&text)))?;
+        info!("nginx started, pid {}", process.pid());
+        Ok(process)
     }
 
     /// New connections go elsewhere, open requests get their time, then nginx ends.
-    async fn stop(&self, mut child: Child) {
+    async fn stop(&self, mut process: Process) {
         info!("draining nginx");
-        tell(pid(&child), Signal::QUIT);
-        if tokio::time::timeout(self.drain_timeout, child.wait()).await.is_err() {
+        tell(&process, Signal::QUIT);
+        if timeout(self.drain_timeout, process.ended()).await.is_err() {
             warn!("requests are still open after {:?}; ending nginx all the same", self.drain_timeout);
-            tell(pid(&child), Signal::TERM);
-            if tokio::time::timeout(LAST_WORDS, child.wait()).await.is_err() {
+            tell(&process, Signal::TERM);
+            if timeout(LAST_WORDS, process.ended()).await.is_err() {
                 warn!("nginx did not end in {LAST_WORDS:?}; killing it");
-                child.kill().await.ok();
+                tell(&process, Signal::KILL);
+                process.ended().await;
             }
         }
         // The last lines are written when workers end.
@@ -218,16 +279,14 @@ impl Nginx {
     }
 }
 
-/// The new workers serve before the old ones stop.
-async fn reload(master: Option<Pid>, adopted: &Configuration, outcome: &Outcome) {
-    info!("reloading nginx");
-    let before = reload::workers(master);
-    tell(master, Signal::HUP);
-    if reload::is_taken(master, &before).await {
-        outcome.taken(adopted);
-    } else {
-        error!("nginx did not take a configuration that it found good before, and serves the last one");
-        outcome.refused();
+/// A configuration in short.
+fn serves(text: &str) -> String {
+    format!("{:032x}", content(text))
+}
+
+fn note(process: &mut Process, serves: Option<String>) {
+    if let Err(error) = process.note(serves) {
+        warn!("the next controller will not know what nginx serves: {error:#}");
     }
 }
 
@@ -242,29 +301,18 @@ async fn told(stop: &mut watch::Receiver<bool>) {
     stop.wait_for(|stop| *stop).await.ok();
 }
 
-fn tell(nginx: Option<Pid>, signal: Signal) {
-    if let Some(Err(error)) = nginx.map(|pid| kill_process(pid, signal)) {
+fn tell(nginx: &Process, signal: Signal) {
+    if let Err(error) = nginx.signal(signal) {
         warn!("cannot signal nginx: {error}");
     }
 }
 
-fn pid(child: &Child) -> Option<Pid> {
-    child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()))
-}
-
-/// Workers do not notice that their master has died: they would serve what they know for ever, and keep the ports.
-fn end_orphans(group: Option<Pid>) {
-    // Usually there is nobody left.
-    group.map(|group| kill_process_group(group, Signal::KILL));
-}
-
 /// Says once when nginx listens.
-async fn announce(http: SocketAddr, live: impl Fn()) -> Infallible {
+async fn announce(http: SocketAddr, live: impl Fn()) {
     while TcpStream::connect(reachable(http)).await.is_err() {
         tokio::time::sleep(ASK).await;
     }
     live();
-    std::future::pending().await
 }
 
 /// Everywhere is also here.
@@ -277,34 +325,21 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// nginx's lines, in our log, at their level: `2026/01/31 12:00:00 [error] 1#1: text`.
-async fn pass_on(output: impl AsyncRead + Unpin) {
-    let mut lines = BufReader::new(output).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
-        let level = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-        match level {
-            Some(("emerg" | "alert" | "crit" | "error", text)) => {
-                error!(target: "nginx", "{}", text.trim_start());
-            }
-            Some(("warn", text)) => warn!(target: "nginx", "{}", text.trim_start()),
-            Some(("notice" | "info" | "debug", text)) => debug!(target: "nginx", "{}", text.trim_start()),
-            _ => info!(target: "nginx", "{line}"),
-        }
-    }
-}
-
 /// Tells wasmtime, where Kong's host runs it, to keep what it compiles: each worker would, for a fifth of a second.
 pub(crate) fn prepare_cache(file: &Path) -> anyhow::Result<()> {
     let folder = file.with_extension("cache");
     // A path in TOML's words is one in JSON's.
     let directory = serde_json::to_string(&folder).context("the folder of the cache")?;
     let text = format!("[cache]\nenabled = true\ndirectory = {directory}\n");
-    std::fs::write(file, text).with_context(|| file.display().to_string())
+    private::write(file, text).with_context(|| file.display().to_string())
 }
 
 /// Puts nginx's own files where only we and it see them.
 pub(crate) fn folder(run_dir: &Path) -> anyhow::Result<PathBuf> {
     let folder = std::path::absolute(run_dir.join("nginx")).context("--run-dir")?;
-    std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    let place = || folder.display().to_string();
+    // nginx lets everybody open its own sockets, so the folder must not.
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(place)?;
+    std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).with_context(place)?;
     Ok(folder)
 }

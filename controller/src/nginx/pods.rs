@@ -7,6 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 
+use super::Left;
+use crate::private;
+
 /// The folder.
 #[derive(Debug)]
 pub(crate) struct PodFiles {
@@ -15,12 +18,14 @@ pub(crate) struct PodFiles {
 }
 
 impl PodFiles {
-    /// An empty folder.
-    pub(crate) fn new(folder: PathBuf) -> anyhow::Result<Self> {
-        // What a former run left behind is nobody's any more.
-        fs::remove_dir_all(&folder).ok();
+    /// An empty folder, unless an nginx reads what is there.
+    pub(crate) fn new(folder: PathBuf, left: Left) -> anyhow::Result<Self> {
+        if left == Left::Unused {
+            fs::remove_dir_all(&folder).ok();
+        }
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        Ok(PodFiles { folder, latest: Mutex::default() })
+        let names = names(&folder).map(|name| (name, String::new()));
+        Ok(PodFiles { latest: Mutex::new(names.collect()), folder })
     }
 
     /// Writes what is new or different: connections see it from now on. What is named no more goes with the next files that
@@ -33,8 +38,7 @@ impl PodFiles {
             }
         }
         if !latest.keys().eq(files.keys()) {
-            let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-            for name in entries.filter_map(|entry| entry.file_name().into_string().ok()) {
+            for name in names(&self.folder) {
                 if !latest.contains_key(&name) && !files.contains_key(&name) {
                     // It will be tried again.
                     fs::remove_file(self.folder.join(&name)).ok();
@@ -46,10 +50,15 @@ impl PodFiles {
     }
 }
 
+fn names(folder: &Path) -> impl Iterator<Item = String> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok())
+}
+
 /// Never half.
 fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let staged = folder.join(format!(".{name}"));
-    fs::write(&staged, text).with_context(|| staged.display().to_string())?;
+    private::write(&staged, text).with_context(|| staged.display().to_string())?;
     fs::rename(&staged, folder.join(name)).with_context(|| staged.display().to_string())
 }
 
@@ -60,7 +69,7 @@ mod tests {
     #[test]
     fn a_file_stays_until_names_have_changed_twice() {
         let temporary = tempfile::tempdir().unwrap();
-        let pods = PodFiles::new(temporary.path().join("pods")).unwrap();
+        let pods = PodFiles::new(temporary.path().join("pods"), Left::Unused).unwrap();
         let publish = |names: &[&str]| {
             let files = names.iter().map(|name| ((*name).to_owned(), "10.0.0.1:1 1".to_owned()));
             pods.publish(files.collect()).unwrap();

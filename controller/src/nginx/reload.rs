@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use procfs::process::Process;
 use rustix::process::Pid;
-use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep};
 
 /// How often it is looked at.
@@ -30,10 +29,4 @@ pub(super) async fn is_taken(master: Option<Pid>, before: &BTreeSet<u32>) -> boo
         sleep(LOOK).await;
     }
     false
-}
-
-/// The same for the same text.
-pub(super) fn content(text: &str) -> u128 {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(16).fold(0, |hash, byte| hash << 8 | u128::from(*byte))
 }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use sluice_xds::Request;
 use tracing::warn;
 
-use super::tail::Tail;
 use crate::metrics::Requests;
+use crate::tail::Tail;
 
 /// How often it is read. Workers write once a second.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -36,9 +36,9 @@ struct Line {
 }
 
 impl RequestLog {
-    /// Begins an empty one.
-    pub(crate) fn begin(path: PathBuf) -> anyhow::Result<Self> {
-        Tail::begin(path).map(RequestLog)
+    /// Begins one, or goes on where a controller before us has ended.
+    pub(crate) fn open(path: PathBuf) -> anyhow::Result<Self> {
+        Tail::open(path).map(RequestLog)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -113,7 +113,7 @@ mod tests {
 
     fn log() -> (tempfile::TempDir, RequestLog, File) {
         let folder = tempfile::tempdir().unwrap();
-        let log = RequestLog::begin(folder.path().join("log")).unwrap();
+        let log = RequestLog::open(folder.path().join("log")).unwrap();
         let file = OpenOptions::new().append(true).open(log.path()).unwrap();
         (folder, log, file)
     }

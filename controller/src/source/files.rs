@@ -58,6 +58,8 @@ impl Files {
         events: UnboundedSender<Vec<Event>>,
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
+        // Changes are told with absolute paths: the same file must not have two.
+        let folder = &std::path::absolute(folder)?;
         let (sender, paths) = mpsc::channel();
         // The watch comes before the first look, so that nothing falls between the two.
         let mut watcher = notify::recommended_watcher(move |event| drop(sender.send(event)))?;

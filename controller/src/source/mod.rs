@@ -5,6 +5,9 @@ mod files;
 mod folder;
 pub(crate) mod kube;
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use serde::Serialize;
 use sluice_translate::{Kind, Object, ObjectKey};
 
@@ -19,6 +22,8 @@ pub enum Event {
     Delete(Kind, ObjectKey),
     /// IngressClasses cannot be read at all.
     IngressClassesForbidden,
+    /// The machines that run Sluice now, beside those that objects tell of.
+    Machines(BTreeSet<IpAddr>),
     /// Something that is there cannot be read.
     Problem(Problem),
     /// Everything that was there at the start has been said.

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
@@ -26,7 +27,7 @@ fn ingress(name: &str, host: &str) -> Value {
 fn publish(view: &View) {
     let options = Options { class_is_implied: true, ..Options::default() };
     let translation = translate(&view.resources(), &options);
-    *view.translation_mut() = translation;
+    view.show(Arc::new(translation.snapshot()));
 }
 
 fn view() -> View {

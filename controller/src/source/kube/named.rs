@@ -100,8 +100,11 @@ impl Named {
     /// It was looked up and is not there.
     pub(super) fn missing(&mut self, name: &Name) -> Option<Step> {
         let entry = self.answered(name)?;
-        (entry.read, entry.reading) = (None, false);
-        Some(Step::Drop(name.clone()))
+        entry.read = None;
+        // It may have come after it was looked up, and the metadata does not say so twice.
+        entry.reading = matches!(entry.shown.take(), Some(Shown::Version(_)));
+        let name = name.clone();
+        Some(if entry.reading { Step::Read(name) } else { Step::Drop(name) })
     }
 
     /// It could not be read; what was read before stays. `true`: it is still wanted, so try again later.
@@ -149,8 +152,11 @@ pub(super) fn described((kind, key): &(sluice_translate::Kind, ObjectKey)) -> St
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::VecDeque;
+
     use sluice_translate::Kind;
+
+    use super::*;
 
     fn name() -> Name {
         (Kind::Secret, ObjectKey::new("n", "cert"))
@@ -213,6 +219,84 @@ mod tests {
         named.gone(&name());
         assert_eq!(named.read(&name(), "1"), (false, Some(Step::Read(name()))));
         assert_eq!(named.missing(&name()), Some(Step::Drop(name())));
+    }
+
+    /// An API server with one object, and what is on its way from there.
+    #[derive(Default)]
+    struct World {
+        named: Named,
+        /// Its version, while it is there.
+        object: Option<u32>,
+        versions: u32,
+        metadata: VecDeque<Option<u32>>,
+        /// Reads that have not reached the API server, and answers that have not come back.
+        reads: usize,
+        answers: VecDeque<Option<u32>>,
+        used: Option<u32>,
+    }
+
+    impl World {
+        /// `false`: there is nothing of the kind to happen.
+        fn happens(&mut self, what: u32) -> bool {
+            match what {
+                0 => {
+                    self.versions += 1;
+                    self.object = Some(self.versions);
+                    self.metadata.push_back(self.object);
+                }
+                1 if self.object.take().is_some() => self.metadata.push_back(None),
+                2 if self.reads > 0 => {
+                    self.reads -= 1;
+                    self.answers.push_back(self.object);
+                }
+                3 => return self.metadata.pop_front().map(|news| self.news(news)).is_some(),
+                4 => return self.answers.pop_front().map(|answer| self.answer(answer)).is_some(),
+                _ => return false,
+            }
+            true
+        }
+
+        fn news(&mut self, version: Option<u32>) {
+            let step = match version {
+                Some(version) => self.named.shown(&name(), &version.to_string()),
+                None => self.named.gone(&name()),
+            };
+            self.take(step);
+        }
+
+        fn answer(&mut self, version: Option<u32>) {
+            let step = match version {
+                Some(version) => {
+                    let (is_wanted, step) = self.named.read(&name(), &version.to_string());
+                    self.used = if is_wanted { Some(version) } else { self.used };
+                    step
+                }
+                None => self.named.missing(&name()),
+            };
+            self.take(step);
+        }
+
+        fn take(&mut self, step: Option<Step>) {
+            match step {
+                Some(Step::Read(_)) => self.reads += 1,
+                Some(Step::Drop(_)) => self.used = None,
+                None => {}
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_crosses_on_the_way_what_is_used_comes_to_be_what_is_there() {
+        for order in 0..5_u32.pow(8) {
+            let mut world = World::default();
+            let step = world.named.want(name());
+            world.take(step);
+            for place in 0..8 {
+                world.happens(order / 5_u32.pow(place) % 5);
+            }
+            while (2..5).any(|what| world.happens(what)) {}
+            assert_eq!(world.used, world.object, "order {order}");
+        }
     }
 
     #[test]

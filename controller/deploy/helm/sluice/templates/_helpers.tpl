@@ -78,3 +78,31 @@ belong to the first. */}}
 - --{{ $flag }}={{ $value }}
 {{- end }}
 {{- end }}
+
+{{/* Whom an upstream may be: pods, which some networks find by no address, and what is outside, but no metadata service of a
+cloud, whatever an Ingress says. The list is the controller's own (address_policy.rs). */}}
+{{- define "sluice.egress" -}}
+# Link-local addresses too: a DNS cache on the node has one.
+- ports:
+    - { protocol: UDP, port: 53 }
+    - { protocol: TCP, port: 53 }
+- to:
+    - namespaceSelector: {}
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except:
+          - 169.254.0.0/16
+          - 100.100.100.200/32
+          - 168.63.129.16/32
+          - 192.0.0.192/32
+    - ipBlock:
+        cidr: "::/0"
+        except:
+          - "fe80::/10"
+          - "fd00:42::42/128"
+          - "fd00:100::100:200/128"
+          - "fd00:a9fe:a9fe::1/128"
+          - "fd00:c1::a9fe:a9fe/128"
+          - "fd00:ec2::/32"
+          - "fd20:ce::254/128"
+{{- end }}

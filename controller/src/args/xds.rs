@@ -1,0 +1,89 @@
+//! Where xDS is served, and where it is found.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::envoy::HostPort;
+
+const SOCKET: &str = "unix:";
+
+/// Where the controller listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ListenAddress {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+/// Where a data plane finds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectAddress {
+    Unix(PathBuf),
+    Tcp(HostPort),
+}
+
+impl FromStr for ListenAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match socket(text)? {
+            Some(path) => Ok(ListenAddress::Unix(path)),
+            None => {
+                text.parse().map(ListenAddress::Tcp).map_err(|_| "expected unix:PATH or IP:PORT".to_owned())
+            }
+        }
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenAddress::Unix(path) => write!(f, "{SOCKET}{}", path.display()),
+            ListenAddress::Tcp(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+impl FromStr for ConnectAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match socket(text)? {
+            Some(path) => Ok(ConnectAddress::Unix(path)),
+            None => {
+                text.parse().map(ConnectAddress::Tcp).map_err(|error: String| format!("{error} or unix:PATH"))
+            }
+        }
+    }
+}
+
+fn socket(text: &str) -> Result<Option<PathBuf>, String> {
+    let Some(path) = text.strip_prefix(SOCKET).map(Path::new) else { return Ok(None) };
+    if path.is_absolute() {
+        Ok(Some(path.to_owned()))
+    } else {
+        Err("expected an absolute path behind unix:".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_socket_or_a_port() {
+        let listen = |text: &str| text.parse::<ListenAddress>().map(|address| address.to_string());
+        for good in ["unix:/run/x.sock", "127.0.0.1:1", "[::]:18000"] {
+            assert_eq!(listen(good).as_deref(), Ok(good));
+        }
+        for bad in ["", "unix:", "unix:x.sock", "/run/x.sock", "localhost:1", "127.0.0.1"] {
+            assert!(listen(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!("unix:/x".parse(), Ok(ConnectAddress::Unix("/x".into())));
+        assert!(
+            "sluice.example:1".parse::<ConnectAddress>().is_ok_and(|at| matches!(at, ConnectAddress::Tcp(_)))
+        );
+        assert!("sluice.example".parse::<ConnectAddress>().is_err());
+    }
+}

@@ -1,0 +1,342 @@
+//! Connections to external authentication services. They are kept and shared by all requests to the same origin, because a
+//! handshake for each request would cost both sides more than the answer; there are never more than [`MOST`] requests to an
+//! origin at a time, and never more than as many connections at rest.
+//!
+//! What a client can name (a host in `auth-url` from a variable of the request) is asked over a connection of its own: who
+//! invents names must not leave a connection behind for each. So is what is not idempotent: a service may end a connection
+//! at rest at any moment, and then such a request cannot be sent again.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::http::response::Parts;
+use hyper::{Request, Uri};
+use hyper_util::client::legacy::{Client, Error as SendError};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use sluice_translate::Provenance;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tower::Service;
+
+use super::dial::{self, Stream, Ways};
+
+/// Requests to one origin at a time; further ones wait for their turn.
+const MOST: usize = 256;
+/// How long a connection rests before it is closed. nginx: `keepalive_timeout` of an upstream.
+const REST: Duration = Duration::from_secs(60);
+/// What a service says beside the head of its answer is for nobody, but has to be read before the connection can be used
+/// again. What is longer, or slower, ends the connection.
+const LONGEST_BODY: usize = 64 << 10;
+const SLOWEST_BODY: Duration = Duration::from_millis(50);
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The name that TLS asks for; without it, there is none.
+    pub(super) tls: Option<String>,
+    pub(super) target: Target,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// An endpoint of a Service.
+    Endpoint(SocketAddr),
+    /// A host that is looked up, with its port, for a namespace.
+    Host { namespace: String, host: String, port: u16 },
+}
+
+/// How a request may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reuse {
+    /// On a connection that was used before, and again where that one has just ended.
+    Yes,
+    /// On a connection of its own, once.
+    No,
+}
+
+/// What `hyper_util` connects with.
+#[derive(Clone)]
+struct Connector(Arc<Ways>);
+
+type Connected = std::io::Result<TokioIo<Box<dyn Stream>>>;
+type Connections = Client<Connector, Empty<Bytes>>;
+
+/// The connections.
+pub(super) struct Pool {
+    kept: Connections,
+    single: Connections,
+    turns: Mutex<HashMap<String, Weak<Semaphore>>>,
+    /// Identifier of this Sluice in `CDN-Loop`.
+    pub(super) cdn_id: String,
+}
+
+impl Pool {
+    /// Connects in these ways.
+    pub(super) fn new(ways: Arc<Ways>, cdn_id: &str) -> Self {
+        let connector = Connector(ways);
+        let connections = |at_rest| {
+            let mut builder = Client::builder(TokioExecutor::new());
+            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(REST).pool_max_idle_per_host(at_rest);
+            builder.build(connector.clone())
+        };
+        let (kept, single) = (connections(MOST), connections(0));
+        Pool { kept, single, turns: Mutex::default(), cdn_id: cdn_id.to_owned() }
+    }
+
+    /// Sends a request to the first of these origins that takes it. Its target is the path.
+    pub(super) async fn send(
+        &self,
+        origins: &[Origin],
+        reuse: Reuse,
+        request: &Request<Empty<Bytes>>,
+    ) -> anyhow::Result<Parts> {
+        let mut unreachable = None;
+        for origin in origins {
+            let sent = match self.send_to(origin, reuse, request).await? {
+                // On a connection of its own: others that were kept may have ended as well.
+                Err(error) if !error.is_connect() && reuse == Reuse::Yes => {
+                    self.send_to(origin, Reuse::No, request).await?
+                }
+                sent => sent,
+            };
+            match sent {
+                Err(error) if error.is_connect() => unreachable = Some(error),
+                sent => return Ok(sent?),
+            }
+        }
+        Err(unreachable.map_or_else(|| anyhow::anyhow!("no address"), Into::into))
+    }
+
+    async fn send_to(
+        &self,
+        origin: &Origin,
+        reuse: Reuse,
+        request: &Request<Empty<Bytes>>,
+    ) -> anyhow::Result<Result<Parts, SendError>> {
+        let (key, mut request) = (origin.to_string(), request.clone());
+        let uri = Uri::builder().scheme(origin.scheme()).authority(key.as_str());
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        *request.uri_mut() = uri.path_and_query(path).build().context("no url")?;
+        let turns = self.turns_of(key);
+        // The semaphore is never closed.
+        let _turn = turns.acquire().await;
+        let connections = if reuse == Reuse::Yes { &self.kept } else { &self.single };
+        Ok(match connections.request(request).await {
+            Ok(response) => {
+                let (head, body) = response.into_parts();
+                read_out(body).await;
+                Ok(head)
+            }
+            Err(error) => Err(error),
+        })
+    }
+
+    fn turns_of(&self, key: String) -> Arc<Semaphore> {
+        let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turns) = all.get(&key).and_then(Weak::upgrade) {
+            return turns;
+        }
+        if all.len() == all.capacity() {
+            // Before it grows: nobody waits there any more.
+            all.retain(|_, turns| turns.strong_count() > 0);
+        }
+        let turns = Arc::new(Semaphore::new(MOST));
+        all.insert(key, Arc::downgrade(&turns));
+        turns
+    }
+}
+
+/// Without this the connection would end with the body.
+async fn read_out(body: Incoming) {
+    let body = Limited::new(body, LONGEST_BODY);
+    timeout(SLOWEST_BODY, body.collect()).await.ok();
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Box<dyn Stream>>;
+    type Error = std::io::Error;
+    type Future = Pin<Box<dyn Future<Output = Connected> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let ways = Arc::clone(&self.0);
+        Box::pin(async move { connect(&uri, &ways).await.map(TokioIo::new) })
+    }
+}
+
+async fn connect(uri: &Uri, ways: &Ways) -> std::io::Result<Box<dyn Stream>> {
+    let is_tls = uri.scheme_str() == Some("https");
+    let unknown = || std::io::Error::other("no origin");
+    let origin = uri.authority().and_then(|key| Origin::parse(key.as_str(), is_tls));
+    let Origin { tls, target } = origin.ok_or_else(unknown)?;
+    let (addresses, from) = match target {
+        Target::Endpoint(address) => (vec![address], Provenance::Written),
+        Target::Host { namespace, host, port } => {
+            (ways.look_up(&namespace, &host, port).await?, Provenance::Resolved)
+        }
+    };
+    dial::dial(&addresses, tls.as_deref(), &ways.policy(), from).await
+}
+
+impl Origin {
+    fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// The reverse of `Display`.
+    fn parse(key: &str, is_tls: bool) -> Option<Self> {
+        let (user, at) = key.rsplit_once('@')?;
+        let (kind, name) = user.split_once(':')?;
+        let target = match kind {
+            "endpoint" => Target::Endpoint(at.parse().ok()?),
+            _ => {
+                let namespace = kind.strip_prefix("host.")?.to_owned();
+                let (host, port) = at.rsplit_once(':')?;
+                Target::Host { namespace, host: host.to_owned(), port: port.parse().ok()? }
+            }
+        };
+        Some(Origin { tls: is_tls.then(|| name.to_owned()), target })
+    }
+}
+
+/// As the authority of a URL, which is what a pool knows connections by. An address that somebody wrote into a URL is a
+/// host here, and judged as one.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.tls.as_deref().unwrap_or_default();
+        match &self.target {
+            Target::Endpoint(address) => write!(f, "endpoint:{name}@{address}"),
+            Target::Host { namespace, host, port } => write!(f, "host.{namespace}:{name}@{host}:{port}"),
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_translate::AddressPolicy;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::names::Dns;
+
+    /// As for a folder of manifests: pods may be on loopback.
+    fn pool() -> Pool {
+        let policy = AddressPolicy { written_loopback: true, ..AddressPolicy::default() };
+        Pool::new(Arc::new(Ways::new(policy, Dns::new(&[]))), "sluice")
+    }
+
+    fn host(host: &str, port: u16) -> Target {
+        Target::Host { namespace: "shop".to_owned(), host: host.to_owned(), port }
+    }
+
+    fn plain(target: Target) -> Origin {
+        Origin { tls: None, target }
+    }
+
+    fn request() -> Request<Empty<Bytes>> {
+        Request::builder().uri("/verify?a=b").header("host", "auth.test").body(Empty::new()).unwrap()
+    }
+
+    #[test]
+    fn an_origin_is_one_in_the_words_of_a_url() {
+        for target in [
+            Target::Endpoint("10.0.0.1:80".parse().unwrap()),
+            Target::Endpoint("[2001:db8::1]:8443".parse().unwrap()),
+            host("auth.example", 80),
+            host("127.0.0.1", 80),
+        ] {
+            for tls in [None, Some("name.example".to_owned())] {
+                let origin = Origin { tls, target: target.clone() };
+                let uri =
+                    Uri::builder().scheme(origin.scheme()).authority(origin.to_string()).path_and_query("/");
+                let uri = uri.build().unwrap();
+                let key = uri.authority().unwrap().as_str();
+                assert_eq!(Origin::parse(key, origin.tls.is_some()), Some(origin));
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_address_that_somebody_wrote_into_a_url_is_judged_as_one_that_dns_says() {
+        let pool = pool();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let host = plain(host(&address.ip().to_string(), address.port()));
+        let error = pool.send(&[host], Reuse::Yes, &request()).await.unwrap_err();
+        assert!(format!("{error:?}").contains("loopback"), "{error:?}");
+    }
+
+    /// Answers `count` requests on each connection, then closes it without a word when the next one comes.
+    async fn fickle(listener: TcpListener, count: usize) {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut bytes = [0; 1024];
+                for _ in 0..count {
+                    let read = stream.read(&mut bytes).await.unwrap_or(0);
+                    if read == 0 {
+                        return;
+                    }
+                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+                }
+                let _ = stream.read(&mut bytes).await;
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ends_when_it_is_used_again_costs_no_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = plain(Target::Endpoint(listener.local_addr().unwrap()));
+        let _service = tokio::spawn(fickle(listener, 1));
+        let pool = pool();
+        for _ in 0..20 {
+            let head = pool.send(std::slice::from_ref(&origin), Reuse::Yes, &request()).await.unwrap();
+            assert_eq!(head.status, 204);
+        }
+        for _ in 0..20 {
+            let head = pool.send(std::slice::from_ref(&origin), Reuse::No, &request()).await.unwrap();
+            assert_eq!(head.status, 204);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_that_is_gone_is_passed_over() {
+        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origins = [gone, listener.local_addr().unwrap()].map(|address| plain(Target::Endpoint(address)));
+        let _service = tokio::spawn(fickle(listener, usize::MAX));
+        let pool = pool();
+        assert_eq!(pool.send(&origins, Reuse::Yes, &request()).await.unwrap().status, 204);
+        assert!(pool.send(&origins[..1], Reuse::Yes, &request()).await.is_err());
+    }
+
+    #[test]
+    fn turns_of_origins_that_nobody_asks_are_forgotten() {
+        let pool = pool();
+        let kept = pool.turns_of("kept".to_owned());
+        for n in 0..10_000 {
+            pool.turns_of(n.to_string());
+        }
+        assert!(Arc::ptr_eq(&kept, &pool.turns_of("kept".to_owned())));
+        assert!(pool.turns.lock().unwrap().len() < 100);
+    }
+}

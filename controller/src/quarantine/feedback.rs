@@ -1,0 +1,116 @@
+//! What data planes say of what they were given.
+
+use std::future::pending;
+use std::time::Duration;
+
+use sluice_xds::{Decided, Generation, Refusal, ResourceType, Revision, Store};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep_until};
+
+use super::Refused;
+use crate::nginx;
+
+/// When nobody could be asked, it is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// An answer to what was given last.
+#[derive(Debug)]
+pub(crate) struct Decision {
+    /// Of the routes; nothing: they are served.
+    pub(crate) routes: Refused,
+    /// Of the listener with the filter chains of hosts with TLS.
+    pub(crate) tls: Option<String>,
+    /// Everything else.
+    pub(crate) others: Vec<Refusal>,
+}
+
+/// Where answers come from.
+#[derive(Debug)]
+pub(crate) struct Feedback {
+    from: From,
+    not_before: Instant,
+}
+
+#[derive(Debug)]
+enum From {
+    Envoys { store: Store, given: Option<Generation>, seen: Option<Revision> },
+    Nginx { verdicts: UnboundedReceiver<nginx::Verdict>, given: Option<u128>, last: Option<nginx::Verdict> },
+}
+
+impl Feedback {
+    pub(crate) fn of_envoys(store: Store) -> Self {
+        Feedback { from: From::Envoys { store, given: None, seen: None }, not_before: Instant::now() }
+    }
+
+    pub(crate) fn of_nginx(verdicts: UnboundedReceiver<nginx::Verdict>) -> Self {
+        Feedback { from: From::Nginx { verdicts, given: None, last: None }, not_before: Instant::now() }
+    }
+
+    /// Envoys were given something: this generation has it.
+    pub(crate) fn await_generation(&mut self, generation: Generation) {
+        if let From::Envoys { given, seen, .. } = &mut self.from {
+            (*given, *seen) = (Some(generation), None);
+        }
+    }
+
+    /// nginx was given something with this hash.
+    pub(crate) fn await_content(&mut self, content: u128) {
+        if let From::Nginx { given, .. } = &mut self.from {
+            *given = Some(content);
+        }
+    }
+
+    /// The answer could not be made use of: it is given again a little later.
+    pub(crate) fn ask_again(&mut self) {
+        self.not_before = Instant::now() + AGAIN;
+        match &mut self.from {
+            From::Envoys { seen, .. } => *seen = None,
+            From::Nginx { given, last, .. } => *given = last.as_ref().map(|verdict| verdict.content),
+        }
+    }
+
+    /// Waits for an answer to what was given last, or another answer than before.
+    pub(crate) async fn next(&mut self) -> Decision {
+        sleep_until(self.not_before).await;
+        match &mut self.from {
+            From::Envoys { store, given: Some(generation), seen } => {
+                let Decided { revision, refusals } = store.decided(*generation, *seen).await;
+                *seen = Some(revision);
+                decision(refusals)
+            }
+            From::Envoys { given: None, .. } => pending().await,
+            From::Nginx { verdicts, given, last } => loop {
+                if let Some(verdict) = last.as_ref().filter(|verdict| *given == Some(verdict.content)) {
+                    *given = None;
+                    let all = verdict.refused.clone();
+                    break Decision {
+                        routes: Refused { all, ..Refused::default() },
+                        tls: None,
+                        others: Vec::new(),
+                    };
+                }
+                match verdicts.recv().await {
+                    Some(verdict) => *last = Some(verdict),
+                    // The supervisor is gone, and we go soon.
+                    None => pending().await,
+                }
+            },
+        }
+    }
+}
+
+fn decision(refusals: Vec<Refusal>) -> Decision {
+    let (mut routes, mut tls, mut others) = (Refused::default(), None, Vec::new());
+    for refusal in refusals {
+        match refusal.kind {
+            ResourceType::Route => routes.all = Some(refusal.message),
+            ResourceType::Scope if &*refusal.name == sluice_xds::OTHER_HOSTS => {
+                routes.inexact = Some(refusal.message);
+            }
+            ResourceType::Listener if &*refusal.name == sluice_xds::HTTPS => tls = Some(refusal.message),
+            ResourceType::Scope => drop(routes.hosts.insert(refusal.name.to_string(), refusal.message)),
+            _ => others.push(refusal),
+        }
+    }
+    Decision { routes, tls, others }
+}

@@ -1,0 +1,214 @@
+//! Who is at fault in a configuration that was refused: first among what is new, then among everything, then whole hosts.
+//!
+//! Each round ends with a configuration that goes to the data planes; only when they refuse that, too, the next one begins.
+//!
+//! Pure: it says which configuration to try, and is told what came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_ir::{Config, Server, ServerName, changed};
+
+use super::search::Search;
+use super::{Given, Part};
+
+/// What was refused, as far as the data plane says so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// Hosts of these names were refused, each by itself, with these words.
+    pub(crate) hosts: BTreeMap<String, String>,
+    /// All hosts that are not exact were refused together.
+    pub(crate) inexact: Option<String>,
+    /// All hosts were refused together.
+    pub(crate) all: Option<String>,
+}
+
+impl Refused {
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Refused::default()
+    }
+}
+
+/// How far is looked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Round {
+    #[default]
+    New,
+    All,
+    WholeHosts,
+}
+
+impl Round {
+    /// The one after it; `None` when everything was looked at.
+    pub(crate) fn next(self) -> Option<Self> {
+        match self {
+            Round::New => Some(Round::All),
+            Round::All => Some(Round::WholeHosts),
+            Round::WholeHosts => None,
+        }
+    }
+}
+
+/// What a data plane refuses as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aspect {
+    /// The routes; of nginx everything.
+    Routes,
+    /// The listener with the filter chains of hosts with TLS.
+    Tls,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Ask the data planes what they think of this, and [`Inquiry::answer`].
+    Try(Box<Config>),
+    /// It is known.
+    Done(Verdict),
+}
+
+/// Who is at fault.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// These, each with what was said.
+    Parts(Vec<(Part, String)>),
+    /// No host.
+    Edge(String),
+}
+
+/// A search for who is at fault.
+#[derive(Debug)]
+pub(crate) struct Inquiry {
+    given: Given,
+    /// What was refused as one, each looked through by itself.
+    groups: Vec<Search<Part>>,
+    found: Vec<(Part, String)>,
+    base: Base,
+}
+
+/// What there is without any host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Base {
+    Unknown,
+    Tried,
+    Good,
+    Bad(String),
+}
+
+impl Inquiry {
+    /// `taken` is what the data planes took before.
+    pub(crate) fn about(given: Given, taken: Option<&Given>, refused: &Refused, round: Round) -> Self {
+        let mut groups: Vec<Search<Part>> = Vec::new();
+        let host_groups = refused.hosts.iter().filter_map(|(name, said)| {
+            let host = given.host_called(name)?;
+            let server = given.config.servers.get(host)?;
+            Some((Vec::from_iter(parts(&given, host, server, round != Round::New)), said))
+        });
+        let inexact =
+            refused.inexact.iter().map(|said| (given.suspects(taken, round, |name| !name.is_exact()), said));
+        let all = refused.all.iter().map(|said| (given.suspects(taken, round, |_| true), said));
+        groups.extend(host_groups.chain(inexact).chain(all).map(|(parts, said)| Search::among(parts, said)));
+        Inquiry::among(groups, given, taken)
+    }
+
+    /// The same for the listener with the filter chains of hosts with TLS, whose settings are a host's as a whole.
+    pub(crate) fn about_tls(given: Given, taken: Option<&Given>, said: &str, round: Round) -> Self {
+        let groups = vec![Search::among(given.tls_suspects(taken, round), said)];
+        Inquiry::among(groups, given, taken)
+    }
+
+    fn among(groups: Vec<Search<Part>>, given: Given, taken: Option<&Given>) -> Self {
+        let base =
+            if taken.is_some_and(|taken| has_base_of(&given, taken)) { Base::Good } else { Base::Unknown };
+        Inquiry { given, groups, found: Vec::new(), base }
+    }
+
+    /// What to do next.
+    pub(crate) fn next(&mut self) -> Step {
+        match &self.base {
+            Base::Unknown => {
+                self.base = Base::Tried;
+                return Step::Try(Box::new(self.given.only(&[])));
+            }
+            Base::Bad(said) => return Step::Done(Verdict::Edge(said.clone())),
+            Base::Tried | Base::Good => {}
+        }
+        while let Some(mut search) = self.groups.pop() {
+            if let Some(candidate) = search.candidate() {
+                self.groups.push(search);
+                return Step::Try(Box::new(self.given.only(&candidate)));
+            }
+            self.found.extend(search.refused());
+        }
+        Step::Done(Verdict::Parts(std::mem::take(&mut self.found)))
+    }
+
+    /// What came of the last step.
+    pub(crate) fn answer(&mut self, answer: Result<(), String>) {
+        if self.base == Base::Tried {
+            self.base = answer.map_or_else(Base::Bad, |()| Base::Good);
+        } else if let Some(search) = self.groups.last_mut() {
+            search.answer(answer);
+        }
+    }
+}
+
+/// What does not depend on hosts is as before.
+fn has_base_of(given: &Given, taken: &Given) -> bool {
+    let (now, before) = (&given.config, &taken.config);
+    now.edge == before.edge && now.streams == before.streams
+}
+
+impl Given {
+    /// The parts that may be at fault; those that were taken before come first.
+    fn suspects(&self, taken: Option<&Given>, round: Round, which: fn(&ServerName) -> bool) -> Vec<Part> {
+        let new = taken.map(|taken| self.new_since(taken)).unwrap_or_default();
+        let is_new = |name: &ServerName| new.contains(name);
+        let is_base_new = !taken.is_some_and(|taken| has_base_of(self, taken));
+        let hosts = || self.config.servers.iter().filter(|(name, _)| which(name));
+        let (is_wide, whole) = (round != Round::New || is_base_new, round == Round::WholeHosts);
+        let old = hosts().filter(|(name, _)| is_wide && !is_new(name));
+        let suspects = old.chain(hosts().filter(|(name, _)| is_new(name)));
+        let suspects: Vec<Part> =
+            suspects.flat_map(|(name, server)| parts(self, name, server, whole)).collect();
+        if suspects.is_empty() && !is_wide { self.suspects(taken, Round::All, which) } else { suspects }
+    }
+
+    /// The hosts that have a filter chain; those that were taken before come first.
+    fn tls_suspects(&self, taken: Option<&Given>, round: Round) -> Vec<Part> {
+        let new = taken.map(|taken| self.new_since(taken)).unwrap_or_default();
+        let is_base_new = !taken.is_some_and(|taken| has_base_of(self, taken));
+        let asked_for = self.config.tls.keys().cloned();
+        let passed = self.config.passthrough.keys().cloned().map(ServerName::Exact);
+        let names: BTreeSet<ServerName> = asked_for.chain(passed).collect();
+        let is_new = |name: &ServerName| new.contains(name) || new.contains(&self.host_named(name));
+        let (new, old): (Vec<ServerName>, Vec<ServerName>) = names.into_iter().partition(is_new);
+        let is_wide = round != Round::New || is_base_new || new.is_empty();
+        let hosts = old.iter().filter(|_| is_wide).chain(&new).map(|name| self.host_named(name));
+        let mut seen = BTreeSet::new();
+        let hosts = hosts.filter(|host| seen.insert(host.clone()));
+        hosts.map(|host| Part { host, owner: None }).collect()
+    }
+
+    /// Hosts that are not as they were.
+    fn new_since(&self, taken: &Given) -> BTreeSet<ServerName> {
+        let (now, before) = (&self.config, &taken.config);
+        let servers = changed(&before.servers, &now.servers).map(|host| host.name.clone());
+        let tls = changed(&before.tls, &now.tls).map(|host| host.name.clone());
+        let passed =
+            changed(&before.passthrough, &now.passthrough).map(|host| ServerName::Exact(host.name.clone()));
+        let mut new: BTreeSet<ServerName> = servers.chain(tls).chain(passed).collect();
+        if new.contains(&ServerName::CatchAll) {
+            // Wildcard hosts have its routes, too.
+            new.extend(now.servers.keys().filter(|name| !name.is_exact()).cloned());
+        }
+        new
+    }
+}
+
+fn parts(given: &Given, host: &ServerName, server: &Arc<Server>, whole: bool) -> Vec<Part> {
+    match whole {
+        true => vec![Part { host: host.clone(), owner: None }],
+        false => given.parts(host, server).collect(),
+    }
+}

@@ -1,0 +1,174 @@
+//! What is served in the place of what was refused: what was accepted last, else nothing, and closed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sluice_ir::{Action, BackendId, Config, HostTls, Location, PathMatch, PathRegex, Server, ServerName};
+use sluice_translate::ObjectKey;
+
+use super::part::Given;
+
+/// One Ingress of a host, whose locations were refused.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refused<'a> {
+    pub(super) owner: &'a ObjectKey,
+    /// What all data planes had taken before.
+    pub(super) before: Option<&'a Given>,
+}
+
+/// A host of which nothing is served; its other names are closed with it.
+pub(super) fn closed_host(host: &ServerName, server: &Server) -> Server {
+    let root = PathMatch::Prefix("/".to_owned());
+    let location = Location::new(host, root, Action::Denied, Arc::default());
+    Server { aliases: server.aliases.clone(), locations: vec![location], ..Server::default() }
+}
+
+/// What a host as a whole is like in a handshake: as it was, else with the default certificate, which no data plane refuses.
+pub(super) fn handshakes(host: &ServerName, now: &Given, before: Option<&Given>, config: &mut Config) {
+    let names = before.map(|before| before.names(host)).unwrap_or_default();
+    for name in names.into_iter().chain(now.names(host)) {
+        let was = before.and_then(|before| before.config.tls.get(&name));
+        match was {
+            Some(was) => drop(config.tls.insert(name.clone(), was.clone())),
+            // Not the certificate of a wildcard, which may be somebody else's.
+            None if config.tls.contains_key(&name) => {
+                config.tls.insert(name.clone(), HostTls { apart: true, ..HostTls::default() });
+            }
+            None => {}
+        }
+        let trusted = was.and_then(|was| was.clients.as_ref()).map(|clients| &clients.authorities);
+        for id in was.and_then(|was| was.certificate.as_ref()).into_iter().chain(trusted) {
+            let secret = before.and_then(|before| before.config.secrets.get(id));
+            if let Some(secret) = secret.filter(|_| !config.secrets.contains_key(id)) {
+                config.secrets.insert(id.clone(), secret.clone());
+            }
+        }
+        if let ServerName::Exact(name) = &name {
+            match before.and_then(|before| before.config.passthrough.get(name)) {
+                Some(was) => drop(config.passthrough.insert(name.clone(), was.clone())),
+                None => drop(config.passthrough.remove(name)),
+            }
+        }
+    }
+}
+
+/// A host without what some of its Ingresses say of it now. Others have what they say now.
+pub(super) fn replaced(host: &ServerName, now: &Given, refused: &[Refused<'_>]) -> Option<Arc<Server>> {
+    let server = now.config.servers.get(host)?;
+    if let [Refused { owner, before: Some(before) }] = refused
+        && let Some(was) = before.config.servers.get(host)
+        && all_but(owner, now, server) == all_but(owner, before, was)
+    {
+        return Some(Arc::clone(was));
+    }
+    let mut kept: Vec<Location> = Vec::new();
+    // Names of locations are unique. What would come second would never be reached.
+    let mut closing: Vec<Location> = Vec::new();
+    for location in &server.locations {
+        let culprit = now.owner(&location.id).and_then(|owner| refused.iter().find(|it| it.owner == owner));
+        match culprit.map(|culprit| last(host, location, culprit)) {
+            None => kept.push(location.clone()),
+            Some(Some(last)) => kept.push(last.clone()),
+            Some(None) if guards(location) || !matches!(location.path, PathMatch::Regex(_)) => {
+                kept.push(closed(host, location));
+            }
+            // Nobody is kept out here, and a beginning is more than the pattern: others keep what is theirs below it.
+            Some(None) => {
+                let closed = closed(host, location);
+                closing.retain(|other| other.id != closed.id);
+                closing.push(closed);
+                continue;
+            }
+        }
+        place(&mut kept, &mut closing);
+    }
+    kept.append(&mut closing);
+    let mut seen = BTreeSet::new();
+    kept.retain(|location| seen.insert(location.id.clone()));
+    Some(Arc::new(Server { locations: kept, ..Server::clone(server) }))
+}
+
+/// The location of the same path that was accepted.
+fn last<'a>(host: &ServerName, location: &Location, refused: &Refused<'a>) -> Option<&'a Location> {
+    let before = refused.before?;
+    let was = before.config.servers.get(host)?;
+    let same = was.locations.iter().find(|was| was.id == location.id)?;
+    (before.owner(&same.id) == Some(refused.owner)).then_some(same)
+}
+
+/// The last one that was kept comes before what is closed only if it is about the same paths or fewer of them.
+fn place(kept: &mut Vec<Location>, closing: &mut Vec<Location>) {
+    let Some(last) = kept.pop() else { return };
+    let (behind, before): (Vec<_>, Vec<_>) =
+        std::mem::take(closing).into_iter().partition(|closed| is_within(&last.path, &closed.path));
+    kept.extend(before);
+    kept.push(last);
+    *closing = behind;
+}
+
+/// Whether every path that the first takes begins as those do that the second takes, as far as that can be seen.
+fn is_within(inner: &PathMatch, outer: &PathMatch) -> bool {
+    let (inner, outer) = (beginning(inner), beginning(outer));
+    inner.to_ascii_lowercase().starts_with(&outer.to_ascii_lowercase())
+}
+
+fn beginning(path: &PathMatch) -> String {
+    match path {
+        PathMatch::Exact(path) | PathMatch::Prefix(path) => path.clone(),
+        PathMatch::Regex(regex) => sluice_pattern::literal_prefix(&regex.pattern),
+    }
+}
+
+/// All that a location may take, without a pattern that an engine could refuse.
+fn closed(host: &ServerName, location: &Location) -> Location {
+    let path = match &location.path {
+        PathMatch::Exact(_) | PathMatch::Prefix(_) => location.path.clone(),
+        PathMatch::Regex(_) => {
+            let mut beginning = beginning(&location.path);
+            if beginning.is_empty() {
+                beginning.push('/');
+            }
+            let pattern = sluice_pattern::escape(&beginning);
+            PathMatch::Regex(PathRegex { pattern, groups: 0, alternatives: false })
+        }
+    };
+    Location::new(host, path, Action::Denied, Arc::default())
+}
+
+/// Somebody is kept out, so what is behind it must not take its requests.
+fn guards(location: &Location) -> bool {
+    let policy = &location.policy;
+    location.action == Action::Denied || policy.guard.is_some() || policy.access != Default::default()
+}
+
+/// What a host has of others, in order.
+fn all_but(owner: &ObjectKey, given: &Given, server: &Server) -> Server {
+    let mut rest = server.clone();
+    rest.locations.retain(|location| given.owner(&location.id) != Some(owner));
+    rest
+}
+
+/// Lets a host lead where it led before: backends that only `before` has come along.
+pub(super) fn with_backends_of(before: &Given, server: &Server, config: &mut Config) {
+    for id in server.locations.iter().flat_map(backends_of) {
+        if !config.backends.contains_key(id)
+            && let Some(backend) = before.config.backends.get(id)
+        {
+            config.backends.insert(id.clone(), Arc::clone(backend));
+        }
+    }
+}
+
+fn backends_of(location: &Location) -> impl Iterator<Item = &BackendId> {
+    let main = match &location.action {
+        Action::Forward(id) => Some(id),
+        Action::Denied | Action::Redirect(_) => None,
+    };
+    let errors = location.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
+    let mirror = location.policy.mirror.as_ref().map(|mirror| &mirror.backend);
+    let question = location.policy.guard.as_ref().and_then(|guard| guard.question.as_ref());
+    let question = question.and_then(|question| question.backend.as_ref());
+    let canaries = location.canaries.iter().map(|canary| &canary.backend);
+    let others = [main, location.for_https.as_ref(), errors, mirror, question];
+    others.into_iter().flatten().chain(canaries)
+}

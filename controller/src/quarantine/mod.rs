@@ -1,0 +1,192 @@
+//! What a data plane refuses all the same costs only its culprit.
+//!
+//! ```text
+//!   snapshot --serve--> what is given to data planes --> they take it: it is what a culprit can go back to
+//!      ^                                            \--> they refuse it: inquiry.rs tries candidates, beside all traffic
+//!      |                                                    \--> parts that are refused are held: --serve--> given again
+//!      +-- an object changes: what was held of it is given again
+//! ```
+//!
+//! - [`part`]: what an Ingress says of a host, the smallest thing that is held.
+//! - [`search`]: which parts of a configuration are at fault.
+//! - [`instead`]: what is served in the place of a part: what was accepted last, else 503.
+//! - [`feedback`]: what data planes say of what they were given.
+//! - [`inquiry`]: what to look for after a refusal, step by step.
+//! - [`report`]: what owners are told.
+
+mod feedback;
+mod inquiry;
+mod instead;
+mod part;
+mod report;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_ir::{BackendId, Config, Edge, HostTls, Location, Server, ServerName};
+use sluice_translate::Snapshot;
+
+pub(crate) use feedback::{Decision, Feedback};
+pub(crate) use inquiry::{Aspect, Inquiry, Refused, Round, Step, Verdict};
+pub(crate) use part::{Given, Part};
+pub(crate) use report::of_resources;
+
+/// What is held back, and what was taken.
+#[derive(Debug, Default)]
+pub(crate) struct Quarantine {
+    held: BTreeMap<Part, Held>,
+    /// What every host depends on, at the time when the first part was held.
+    edge: Edge,
+    /// The edge that was refused, if no host was at fault.
+    refused_edge: Option<Edge>,
+    /// What data planes took last.
+    taken: Option<Arc<Given>>,
+}
+
+/// A part that was refused.
+#[derive(Debug)]
+struct Held {
+    content: Content,
+    /// What to go back to.
+    before: Option<Arc<Given>>,
+    said: String,
+}
+
+/// Until it is something else, it is refused.
+#[derive(Debug, PartialEq)]
+enum Content {
+    Locations(Vec<Location>),
+    Host(Whole),
+}
+
+/// All that there is of a host.
+#[derive(Debug, PartialEq)]
+struct Whole {
+    server: Option<Arc<Server>>,
+    tls: BTreeMap<ServerName, HostTls>,
+    passthrough: BTreeMap<ServerName, BackendId>,
+}
+
+impl Quarantine {
+    /// What is given to data planes: everything but what they refused. What is not what it was when it was refused is given
+    /// again.
+    pub(crate) fn serve(&mut self, snapshot: &Arc<Snapshot>) -> Config {
+        let mut config = snapshot.config().clone();
+        if self.is_empty() {
+            return config;
+        }
+        if self.edge != config.edge {
+            self.held.clear();
+        }
+        if self.refused_edge.as_ref().is_some_and(|refused| *refused != config.edge) {
+            self.refused_edge = None;
+        }
+        if let (Some(_), Some(taken)) = (&self.refused_edge, &self.taken) {
+            config.edge = taken.config.edge.clone();
+        }
+        let now = Given { config, snapshot: Arc::clone(snapshot) };
+        self.held.retain(|part, held| content(&now, part).as_ref() == Some(&held.content));
+        self.without_held(now)
+    }
+
+    fn without_held(&self, now: Given) -> Config {
+        let mut config = now.config.clone();
+        let mut hosts: BTreeMap<&ServerName, Vec<(&Part, &Held)>> = BTreeMap::new();
+        for (part, held) in &self.held {
+            hosts.entry(&part.host).or_default().push((part, held));
+        }
+        for (host, held) in hosts {
+            if let Some((_, whole)) = held.iter().find(|(part, _)| part.owner.is_none()) {
+                instead::handshakes(host, &now, whole.before.as_deref(), &mut config);
+            }
+            let Some(server) = replacement(host, &now, &held) else { continue };
+            for before in held.iter().filter_map(|(_, held)| held.before.as_ref()) {
+                instead::with_backends_of(before, &server, &mut config);
+            }
+            config.servers.insert(host.clone(), server);
+        }
+        config
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty() && self.refused_edge.is_none()
+    }
+
+    /// Data planes serve this.
+    pub(crate) fn taken(&mut self, given: Given) {
+        self.taken = Some(Arc::new(given));
+    }
+
+    /// What data planes took last.
+    pub(crate) fn last(&self) -> Option<&Arc<Given>> {
+        self.taken.as_ref()
+    }
+
+    /// These are at fault, each with what was said.
+    pub(crate) fn hold(&mut self, given: &Given, parts: impl IntoIterator<Item = (Part, String)>) {
+        self.edge = given.snapshot.config().edge.clone();
+        let now = Given { config: given.snapshot.config().clone(), snapshot: Arc::clone(&given.snapshot) };
+        for (part, said) in parts {
+            let Some(content) = content(&now, &part) else { continue };
+            let before = self.taken.clone().filter(|taken| taken.has(&part));
+            if part.owner.is_none() {
+                // Of a host as a whole no part is held besides, which would stay when the host is mended.
+                self.held.retain(|other, _| other.host != part.host);
+            }
+            self.held.insert(part, Held { content, before, said });
+        }
+    }
+
+    /// These were not at fault.
+    pub(crate) fn release(&mut self, parts: &[Part]) {
+        parts.iter().for_each(|part| drop(self.held.remove(part)));
+    }
+
+    /// No host is at fault, but what all have in common. Without one that was taken before there is nothing to go back to.
+    pub(crate) fn hold_edge(&mut self, given: &Given) -> bool {
+        let edge = &given.snapshot.config().edge;
+        let other = self.taken.as_ref().is_some_and(|taken| taken.config.edge != *edge);
+        if other {
+            self.refused_edge = Some(edge.clone());
+        }
+        other
+    }
+}
+
+fn content(now: &Given, part: &Part) -> Option<Content> {
+    let server = now.config.servers.get(&part.host);
+    let Some(owner) = &part.owner else { return whole(now, &part.host).map(Content::Host) };
+    let server = server?;
+    let own = server.locations.iter().filter(|location| now.owner(&location.id) == Some(owner));
+    let own: Vec<Location> = own.cloned().collect();
+    (!own.is_empty()).then_some(Content::Locations(own))
+}
+
+fn whole(now: &Given, host: &ServerName) -> Option<Whole> {
+    let (names, all) = (now.names(host), &now.config);
+    let passed = |name: &ServerName| match name {
+        ServerName::Exact(own) => Some((name.clone(), all.passthrough.get(own)?.clone())),
+        ServerName::Wildcard(_) | ServerName::CatchAll => None,
+    };
+    let tls: BTreeMap<_, _> =
+        names.iter().filter_map(|name| Some((name.clone(), all.tls.get(name)?.clone()))).collect();
+    let passthrough: BTreeMap<_, _> = names.iter().filter_map(passed).collect();
+    let server = all.servers.get(host).cloned();
+    let is_there = server.is_some() || !tls.is_empty() || !passthrough.is_empty();
+    is_there.then_some(Whole { server, tls, passthrough })
+}
+
+fn replacement(host: &ServerName, now: &Given, held: &[(&Part, &Held)]) -> Option<Arc<Server>> {
+    if let Some((_, whole)) = held.iter().find(|(part, _)| part.owner.is_none()) {
+        let before = whole.before.as_ref().and_then(|before| before.config.servers.get(host));
+        let closed = || Some(Arc::new(instead::closed_host(host, now.config.servers.get(host)?)));
+        return before.cloned().or_else(closed);
+    }
+    let refused = held.iter().filter_map(|(part, held)| {
+        Some(instead::Refused { owner: part.owner.as_ref()?, before: held.before.as_deref() })
+    });
+    instead::replaced(host, now, &refused.collect::<Vec<_>>())
+}

@@ -1,0 +1,119 @@
+//! What a configuration is made of, as far as one of it can be refused and the others not: what an Ingress says of a host.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sluice_ir::{Config, LocationId, Server, ServerName, Shared, SharedMap};
+use sluice_translate::{ObjectKey, Snapshot};
+
+/// A configuration as data planes were given it, and whose its locations are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) config: Config,
+    pub(crate) snapshot: Arc<Snapshot>,
+}
+
+impl Given {
+    /// The Ingress that a location is from.
+    pub(super) fn owner(&self, location: &LocationId) -> Option<&ObjectKey> {
+        self.snapshot.owner(location)
+    }
+
+    /// Whether there is something of a part.
+    pub(super) fn has(&self, part: &Part) -> bool {
+        if part.owner.is_none() && self.config.tls.contains_key(&part.host) {
+            return true;
+        }
+        let of_owner = |server: &Arc<Server>| {
+            let mut owners = server.locations.iter().map(|location| self.owner(&location.id));
+            part.owner.as_ref().is_none_or(|owner| owners.any(|other| other == Some(owner)))
+        };
+        self.config.servers.get(&part.host).is_some_and(of_owner)
+    }
+
+    /// The parts of a host.
+    pub(super) fn parts<'a>(
+        &'a self,
+        host: &'a ServerName,
+        server: &'a Server,
+    ) -> impl Iterator<Item = Part> + use<'a> {
+        let owners: BTreeSet<&ObjectKey> =
+            server.locations.iter().filter_map(|location| self.owner(&location.id)).collect();
+        let whole = owners.is_empty().then_some(None);
+        let owners = owners.into_iter().map(|owner| Some(owner.clone()));
+        whole.into_iter().chain(owners).map(|owner| Part { host: host.clone(), owner })
+    }
+
+    /// The host that has a name, as its own or as another one.
+    pub(super) fn host_called(&self, name: &str) -> Option<&ServerName> {
+        self.host_with(&ServerName::parse(name).ok()?)
+    }
+
+    /// The same; a name that no server has is a host of its own.
+    pub(super) fn host_named(&self, name: &ServerName) -> ServerName {
+        self.host_with(name).unwrap_or(name).clone()
+    }
+
+    fn host_with(&self, name: &ServerName) -> Option<&ServerName> {
+        let own = self.config.servers.get_key_value(name).map(|(host, _)| host);
+        own.or_else(|| {
+            let has_it = |(_, server): &(&ServerName, &Arc<Server>)| server.aliases.contains(name);
+            self.config.servers.iter().find(has_it).map(|(host, _)| host)
+        })
+    }
+
+    /// The names of a host, with which clients ask for it.
+    pub(super) fn names(&self, host: &ServerName) -> BTreeSet<ServerName> {
+        let aliases = self.config.servers.get(host).into_iter().flat_map(|server| &server.aliases);
+        aliases.chain([host]).cloned().collect()
+    }
+
+    /// These parts and nothing else of any host.
+    pub(super) fn only(&self, parts: &[Part]) -> Config {
+        let mut owners: BTreeMap<&ServerName, BTreeSet<Option<&ObjectKey>>> = BTreeMap::new();
+        for part in parts {
+            owners.entry(&part.host).or_default().insert(part.owner.as_ref());
+        }
+        let all = &self.config;
+        let mut servers = Shared::default();
+        let (mut tls, mut passthrough) = (SharedMap::default(), SharedMap::default());
+        for (host, owners) in owners {
+            for name in self.names(host) {
+                copy(&name, &all.tls, &mut tls);
+                if let ServerName::Exact(name) = &name {
+                    copy(name, &all.passthrough, &mut passthrough);
+                }
+            }
+            let Some(server) = all.servers.get(host) else { continue };
+            servers.insert(host.clone(), self.only_of(server, &owners));
+        }
+        Config { servers, tls, passthrough, ..all.clone() }
+    }
+
+    /// What is nobody's comes along.
+    fn only_of(&self, server: &Arc<Server>, owners: &BTreeSet<Option<&ObjectKey>>) -> Arc<Server> {
+        if owners.contains(&None) {
+            return Arc::clone(server);
+        }
+        let mut server = Server::clone(server);
+        server.locations.retain(|location| {
+            let owner = self.owner(&location.id);
+            owner.is_none() || owners.contains(&owner)
+        });
+        Arc::new(server)
+    }
+}
+
+fn copy<K: Ord + Clone, V: Clone>(name: &K, from: &SharedMap<K, V>, to: &mut SharedMap<K, V>) {
+    if let Some(value) = from.get(name) {
+        to.insert(name.clone(), value.clone());
+    }
+}
+
+/// What one Ingress says of one host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Part {
+    pub(crate) host: ServerName,
+    /// `None`: the host as a whole.
+    pub(crate) owner: Option<ObjectKey>,
+}

@@ -1,0 +1,109 @@
+//! What owners are told of what was refused.
+
+use std::collections::BTreeSet;
+
+use sluice_ir::{Action, BackendId, LocationId, ServerName};
+use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
+use sluice_xds::{Refusal, ResourceType};
+
+use super::{Held, Part, Quarantine};
+
+/// Of what a data plane says.
+const LONGEST: usize = 600;
+
+impl Quarantine {
+    /// Of everything that is held.
+    pub(crate) fn reports(&self, snapshot: &Snapshot) -> Vec<Report> {
+        self.held.iter().flat_map(|(part, held)| reports(part, held, snapshot)).collect()
+    }
+
+    /// The Ingresses of which something is held.
+    pub(crate) fn culprits(&self, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+        self.held.keys().flat_map(|part| owners(part, snapshot)).collect()
+    }
+}
+
+fn reports(part: &Part, held: &Held, snapshot: &Snapshot) -> Vec<Report> {
+    let what = match &part.owner {
+        Some(_) => "its paths on this host",
+        None => "all paths of this host",
+    };
+    let consequence = match &held.before {
+        Some(_) => format!("what was accepted before is served, new paths answer 503; {AGAIN}"),
+        None => format!("{what} answer 503; {AGAIN}"),
+    };
+    let reason = refused(&held.said);
+    let report = |owner| {
+        let field = format!("spec.rules of host {}", name(&part.host));
+        Report::new(ingress(owner), Severity::Error, field, reason.clone(), consequence.clone())
+    };
+    owners(part, snapshot).into_iter().map(report).collect()
+}
+
+const AGAIN: &str = "change what is refused, and it is tried again";
+
+fn refused(said: &str) -> String {
+    let end = said.floor_char_boundary(LONGEST);
+    let words: Vec<&str> = said.get(..end).unwrap_or_default().split_whitespace().collect();
+    format!("refused by the data plane: {}", words.join(" "))
+}
+
+fn name(host: &ServerName) -> String {
+    match host {
+        ServerName::CatchAll => "\"\"".to_owned(),
+        host => host.to_string(),
+    }
+}
+
+fn ingress(key: ObjectKey) -> ObjectRef {
+    ObjectRef { kind: Kind::Ingress, key }
+}
+
+fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+    match &part.owner {
+        Some(owner) => [owner.clone()].into(),
+        None => {
+            let server = snapshot.config().servers.get(&part.host);
+            let ids = server.into_iter().flat_map(|server| &server.locations).map(|location| &location.id);
+            ids.filter_map(|id| snapshot.owner(id)).cloned().collect()
+        }
+    }
+}
+
+/// Of resources that Envoy refuses one by one: it keeps what it has of them, and everything else is as new as can be.
+pub(crate) fn of_resources(refusals: &[Refusal], snapshot: &Snapshot) -> Vec<Report> {
+    refusals.iter().flat_map(|refusal| of_resource(refusal, snapshot)).collect()
+}
+
+fn of_resource(refusal: &Refusal, snapshot: &Snapshot) -> Vec<Report> {
+    let name = &*refusal.name;
+    let (objects, field) = match refusal.kind {
+        ResourceType::Cluster | ResourceType::Endpoints => (users(name, snapshot), format!("backend {name}")),
+        ResourceType::Secret => (secret(name), "data".to_owned()),
+        // The operator's; the log has them.
+        ResourceType::Listener | ResourceType::Extension | ResourceType::Route | ResourceType::Scope => {
+            return Vec::new();
+        }
+    };
+    let consequence = format!("what was accepted before is served, if there is something; {AGAIN}");
+    let report = |object| {
+        Report::new(object, Severity::Error, field.clone(), refused(&refusal.message), consequence.clone())
+    };
+    objects.into_iter().map(report).collect()
+}
+
+fn secret(name: &str) -> Vec<ObjectRef> {
+    let mut parts = name.splitn(3, '/');
+    let key = parts.next().zip(parts.next()).map(|(namespace, name)| ObjectKey::new(namespace, name));
+    key.map(|key| ObjectRef { kind: Kind::Secret, key }).into_iter().collect()
+}
+
+/// The Ingresses that lead to a backend.
+fn users(backend: &str, snapshot: &Snapshot) -> Vec<ObjectRef> {
+    let leads_there =
+        |action: &Action| matches!(action, Action::Forward(id) if BackendId::as_str(id) == backend);
+    let locations = snapshot.config().servers.values().flat_map(|server| &server.locations);
+    let ids = locations.filter(|location| leads_there(&location.action)).map(|location| &location.id);
+    let owners: BTreeSet<&ObjectKey> = ids.filter_map(|id: &LocationId| snapshot.owner(id)).collect();
+    owners.into_iter().cloned().map(ingress).collect()
+}

@@ -1,0 +1,14 @@
+//! Random bytes.
+
+use std::fs::File;
+use std::io::Read as _;
+
+use anyhow::Context as _;
+
+/// A key that nobody else knows.
+pub(crate) fn random_key() -> anyhow::Result<[u8; 32]> {
+    let mut key = [0; 32];
+    let mut random = File::open("/dev/urandom").context("/dev/urandom")?;
+    random.read_exact(&mut key).context("/dev/urandom")?;
+    Ok(key)
+}

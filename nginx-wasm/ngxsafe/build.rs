@@ -1,4 +1,4 @@
-//! What differs between versions of nginx, as `cfg`s.
+//! Differences between versions of nginx, as `cfg`s.
 
 use std::env;
 

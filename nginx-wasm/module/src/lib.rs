@@ -29,7 +29,7 @@ mod nginx;
 mod ticks;
 mod worker;
 
-use sluice_ngxsafe::{Arguments, Directive, Module, Request, Set, Step, module};
+use sluice_ngxsafe::{Arguments, Directive, Module, Peers, Request, Set, Step, module};
 
 use configuration::{Location, Main};
 use exchange::Exchange;
@@ -40,6 +40,10 @@ const ENDPOINT: &str = "sluice_endpoint";
 const LOCATION: &str = "sluice_location";
 /// The variable that the filter leaves the backend in, where the location leaves that open: a canary's.
 const BACKEND: &str = "sluice_backend";
+
+/// The variable that says that a request has come back; the configuration may map it.
+const RETURNS: &str = "sluice_returns";
+const PEERS: Peers = Peers { candidates: ENDPOINT, once: RETURNS };
 
 /// The module.
 pub struct Sluice;
@@ -58,9 +62,10 @@ impl Module for Sluice {
             arguments: Arguments::Some,
             set: Set::Location(configuration::filter),
         },
-        Directive { name: c"sluice_peer", arguments: Arguments::None, set: Set::Peer(ENDPOINT) },
+        Directive { name: c"sluice_peer", arguments: Arguments::None, set: Set::Peer(PEERS) },
     ];
-    const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, LOCATION];
+    const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, LOCATION, RETURNS];
+    const HEADERS: &'static [(&'static str, &'static str)] = &[("sluice_all_cdn_loop", "cdn-loop")];
 
     fn inherit(outer: &Location, location: &mut Location) {
         location.inherit(outer);

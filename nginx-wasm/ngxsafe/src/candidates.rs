@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-/// How far a request's tries have got.
+/// Progress of a request's tries.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     current: Option<Range<usize>>,
-    /// How many tries nginx should have left at the next call.
+    /// Tries that nginx should have left at the next call.
     expected: usize,
 }
 
 impl Candidates {
-    /// How many candidates a list has.
+    /// Number of candidates in a list.
     pub(crate) fn count(list: &[u8]) -> usize {
         list.split(|byte| *byte == b',').count()
     }

@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use std::ptr::{NonNull, null_mut};
 
 use nginx_sys::{
-    NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_LOG_EMERG, NGX_OK, ngx_command_t, ngx_conf_full_name,
-    ngx_conf_log_error, ngx_conf_t, ngx_http_add_variable, ngx_http_conf_ctx_t, ngx_http_core_main_conf_t,
-    ngx_http_core_module, ngx_http_request_t, ngx_http_variable_value_t, ngx_int_t, ngx_str_t, ngx_uint_t,
+    NGX_LOG_EMERG, NGX_OK, ngx_command_t, ngx_conf_full_name, ngx_conf_log_error, ngx_conf_t,
+    ngx_http_conf_ctx_t, ngx_http_core_main_conf_t, ngx_http_core_module, ngx_int_t, ngx_str_t, ngx_uint_t,
 };
 
 use crate::module::{Directive, Registered, Set};
@@ -85,37 +84,6 @@ pub(crate) unsafe extern "C" fn merge_location<M: Registered>(
     null_mut()
 }
 
-/// `preconfiguration`: the variables.
-///
-/// # Safety
-///
-/// By nginx, with a live `cf`.
-pub(crate) unsafe extern "C" fn preconfiguration<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
-    for name in M::VARIABLES {
-        // SAFETY: `cf` is live, the name is constant (nginx copies it and does not write to it), and what is returned
-        // is null or a variable of this configuration.
-        unsafe {
-            let mut name = ngx_str_t { len: name.len(), data: name.as_ptr().cast_mut() };
-            let variable = ngx_http_add_variable(cf, &mut name, NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t);
-            if variable.is_null() {
-                return NGX_ERROR as ngx_int_t;
-            }
-            (*variable).get_handler = Some(no_value);
-        }
-    }
-    NGX_OK as ngx_int_t
-}
-
-unsafe extern "C" fn no_value(
-    _r: *mut ngx_http_request_t,
-    value: *mut ngx_http_variable_value_t,
-    _data: usize,
-) -> ngx_int_t {
-    // SAFETY: nginx passes the value to be filled.
-    unsafe { (*value).set_not_found(1) };
-    NGX_OK as ngx_int_t
-}
-
 /// `ngx_command_t::set`.
 ///
 /// # Safety
@@ -136,7 +104,7 @@ pub(crate) unsafe extern "C" fn set<M: Registered>(
         match directive.set {
             Set::Main(set) => set(&conf, &mut *target.cast()),
             Set::Location(set) => set(&conf, &mut *main::<M>(cf), &mut *target.cast()),
-            Set::Peer(variable) => peer::configure::<M>(cf, &mut *target.cast(), variable),
+            Set::Peer(peers) => peer::configure::<M>(cf, &mut *target.cast(), peers),
         }
     };
     match done {

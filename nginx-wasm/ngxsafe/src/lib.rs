@@ -1,4 +1,4 @@
-//! What the nginx module needs of nginx, so that its own code has no `unsafe`.
+//! Safe wrapper around nginx for the nginx module, whose own code has no `unsafe`.
 //!
 //! ```text
 //!   nginx ---------> extern "C" functions (config, phases, peer, stream, timer, call)
@@ -15,7 +15,7 @@
 //! 1. **One thread.** nginx calls a module from one thread of a process. No handle is `Send`, and the one thread that
 //!    a module may start ([`process::spawn`]) is given nothing of nginx.
 //! 2. **A handle outlives its request.** [`Request`] is counted, and the request's pool tells it when the request
-//!    is gone; from then on it answers [`Gone`]. References into a request never leave [`Request::with`].
+//!    is gone; from then on it answers [`Finished`]. References into a request never leave [`Request::with`].
 //! 3. **Nothing here re-enters.** What could end a request or call the module again (a reply, a resume) is recorded
 //!    and done by nginx's event loop, or by the phase handler when the module has returned. So a request cannot end
 //!    under a reference to it.
@@ -42,6 +42,7 @@ mod reply;
 mod request;
 pub mod stream;
 mod timer;
+mod variables;
 mod view;
 mod worker;
 
@@ -50,13 +51,13 @@ pub use config::Conf;
 pub use headers::Refused;
 pub use log::{Level, log};
 pub use module::{
-    Arguments, Commands, Directive, HttpContext, Module, Pointers, Registered, Set, Step, Table,
+    Arguments, Commands, Directive, HttpContext, Module, Peers, Pointers, Registered, Set, Step, Table,
 };
 #[doc(hidden)]
 pub use nginx_sys;
 pub use pool::OutOfMemory;
 pub use precompiled::load as load_precompiled;
 pub use reply::Reply;
-pub use request::{Gone, Request};
+pub use request::{Finished, Request};
 pub use timer::Timer;
 pub use view::{NotSet, View};

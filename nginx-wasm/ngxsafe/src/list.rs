@@ -4,7 +4,7 @@ use nginx_sys::{ngx_list_part_t, ngx_list_t, ngx_palloc, ngx_table_elt_t};
 
 use crate::pool::OutOfMemory;
 
-/// How many elements an empty list gets room for.
+/// Capacity of an empty list.
 const ROOM: usize = 8;
 
 /// The elements of a list, those too that others have marked as removed (a hash of 0).

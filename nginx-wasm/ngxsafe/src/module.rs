@@ -1,4 +1,4 @@
-//! What an nginx module is, and the tables that nginx finds it by.
+//! The `Module` trait, and the tables that nginx finds a module by.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -12,21 +12,24 @@ use nginx_sys::{
     ngx_uint_t,
 };
 
-use crate::{Conf, Request, config, phases, request, stream, worker};
+use crate::{Conf, Request, config, phases, request, stream, variables, worker};
 
 /// An HTTP module of nginx. All functions are called on nginx's one thread, and never inside one another.
 pub trait Module: Sized + 'static {
-    /// What is configured once, for `http {}`.
+    /// Configuration of `http {}`.
     type Main: Default;
-    /// What is configured for each location.
+    /// Configuration of a location.
     type Location: Default;
-    /// What the module keeps of each request.
+    /// Per-request state.
     type Request: Default;
 
     /// The directives.
     const DIRECTIVES: &'static [Directive<Self>];
     /// Variables that exist without a `set`, and that have no value until they are given one.
     const VARIABLES: &'static [&'static str];
+    /// Variables with all lines of a header of requests, joined with `, `: its name and the header's in lower case. nginx's
+    /// own `$http_NAME` has the first line alone before version 1.23.
+    const HEADERS: &'static [(&'static str, &'static str)];
 
     /// Fills what a location does not say from what surrounds it.
     fn inherit(outer: &Self::Location, location: &mut Self::Location);
@@ -44,7 +47,7 @@ pub trait Module: Sized + 'static {
     /// A worker process is about to end.
     fn stop_worker();
 
-    /// Whether this location wants [`Module::on_request`].
+    /// True if this location wants [`Module::on_request`].
     fn wants(location: &Self::Location) -> bool;
 
     /// A request is about to be served: access is granted, nothing is sent yet.
@@ -60,7 +63,7 @@ pub trait Module: Sized + 'static {
     fn on_end(request: &Request<Self>);
 }
 
-/// What nginx does after a callback.
+/// Next step of nginx after a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Goes on, or does what was recorded in the request.
@@ -75,13 +78,13 @@ pub enum Step {
 pub struct Directive<M: Module> {
     /// Its name.
     pub name: &'static CStr,
-    /// How many arguments it has.
+    /// Number of arguments.
     pub arguments: Arguments,
-    /// What it does.
+    /// Its effect.
     pub set: Set<M>,
 }
 
-/// How many arguments a directive has.
+/// Number of arguments of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arguments {
     /// None.
@@ -92,19 +95,28 @@ pub enum Arguments {
     Some,
 }
 
-/// Where a directive stands and what it does. An error is a text without the directive's name, which the log has.
+/// Context and effect of a directive. An error is a text without the directive's name, which the log has.
 pub enum Set<M: Module> {
     /// In `http {}`.
     Main(SetMain<M>),
     /// In `http {}`, `server {}` and `location {}`.
     Location(SetLocation<M>),
-    /// In `upstream {}`: the candidates are the value of this variable (see `peer`).
-    Peer(&'static str),
+    /// In `upstream {}`: where its peers come from (see `peer`).
+    Peer(Peers),
 }
 
-/// What a directive of `http {}` does.
+/// Sources of an upstream's peers: names of variables.
+#[derive(Clone, Copy, Debug)]
+pub struct Peers {
+    /// The candidates.
+    pub candidates: &'static str,
+    /// `1`: the request gets one try.
+    pub once: &'static str,
+}
+
+/// Effect of a directive of `http {}`.
 pub type SetMain<M> = fn(&Conf<'_>, &mut <M as Module>::Main) -> Result<(), String>;
-/// What a directive of a location does.
+/// Effect of a directive of a location.
 pub type SetLocation<M> =
     fn(&Conf<'_>, &mut <M as Module>::Main, &mut <M as Module>::Location) -> Result<(), String>;
 
@@ -140,7 +152,7 @@ impl Table {
         table.type_ = NGX_HTTP_MODULE as ngx_uint_t;
         table.init_process = Some(worker::init_process::<M>);
         table.exit_process = Some(worker::exit_process::<M>);
-        Self { nginx: UnsafeCell::new(table), end_of_request: request::gone::<M> }
+        Self { nginx: UnsafeCell::new(table), end_of_request: request::finished::<M> }
     }
 
     /// The index of the module's configurations and contexts among those of all HTTP modules.
@@ -169,7 +181,7 @@ impl HttpContext {
     /// The functions of a module.
     pub const fn of<M: Registered>() -> Self {
         Self(ngx_http_module_t {
-            preconfiguration: Some(config::preconfiguration::<M>),
+            preconfiguration: Some(variables::add::<M>),
             postconfiguration: Some(phases::postconfiguration::<M>),
             create_main_conf: Some(config::create::<M::Main>),
             init_main_conf: None,

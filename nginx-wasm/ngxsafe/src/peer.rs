@@ -19,12 +19,13 @@ use nginx_sys::{
 use crate::address;
 use crate::candidates::Candidates;
 use crate::log::{self, Level};
-use crate::module::Registered;
+use crate::module::{Peers, Registered};
 
-/// What is configured for an upstream.
+/// Configuration of an upstream.
 #[derive(Default)]
 pub(crate) struct Upstream {
-    variable: ngx_int_t,
+    candidates: ngx_int_t,
+    once: ngx_int_t,
     /// The balancer that this one stands before: another directive's, or round robin.
     init: ngx_http_upstream_init_pt,
     init_peer: ngx_http_upstream_init_peer_pt,
@@ -45,19 +46,21 @@ struct Peer {
 pub(crate) unsafe fn configure<M: Registered>(
     cf: *mut ngx_conf_t,
     upstream: &mut Upstream,
-    variable: &'static str,
+    peers: Peers,
 ) -> Result<(), String> {
     if upstream.init.is_some() {
         return Err("is duplicate".to_owned());
     }
-    let mut name = ngx_str_t { len: variable.len(), data: variable.as_ptr().cast_mut() };
     // SAFETY: `cf` is live by contract and in an upstream block, whose context has the upstream module's configuration
-    // at its index. nginx does not write to the name.
+    // at its index. nginx does not write to the names.
     unsafe {
-        upstream.variable = ngx_http_get_variable_index(cf, &mut name);
-        if upstream.variable == NGX_ERROR as ngx_int_t {
-            return Err("out of memory".to_owned());
-        }
+        let index = |name: &'static str| {
+            let mut name = ngx_str_t { len: name.len(), data: name.as_ptr().cast_mut() };
+            let index = ngx_http_get_variable_index(cf, &mut name);
+            (index != NGX_ERROR as ngx_int_t).then_some(index).ok_or("out of memory")
+        };
+        upstream.candidates = index(peers.candidates)?;
+        upstream.once = index(peers.once)?;
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
         let index = ngx_http_upstream_module.ctx_index;
         let conf: *mut ngx_http_upstream_srv_conf_t = (*(*context).srv_conf.add(index)).cast();
@@ -97,7 +100,9 @@ unsafe extern "C" fn init_peer<M: Registered>(
     // pool or constant, and so outlive the peer, which is in the same pool; they are never written again.
     unsafe {
         let upstream = upstream::<M>(conf);
-        let value = ngx_http_get_indexed_variable(r, (*upstream).variable.cast_unsigned());
+        let once = ngx_http_get_indexed_variable(r, (*upstream).once.cast_unsigned());
+        let once = !once.is_null() && (*once).not_found() == 0 && (*once).as_bytes() == b"1";
+        let value = ngx_http_get_indexed_variable(r, (*upstream).candidates.cast_unsigned());
         if value.is_null() {
             return NGX_ERROR as ngx_int_t;
         }
@@ -115,7 +120,7 @@ unsafe extern "C" fn init_peer<M: Registered>(
         (*connection).data = peer.cast();
         (*connection).get = Some(get);
         (*connection).free = Some(free);
-        (*connection).tries = Candidates::count(list.as_ref());
+        (*connection).tries = if once { 1 } else { Candidates::count(list.as_ref()) };
         // Called for every TLS upstream, so they must be there.
         (*connection).set_session = Some(set_session);
         (*connection).save_session = Some(save_session);

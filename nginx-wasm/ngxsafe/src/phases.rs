@@ -12,7 +12,7 @@ use nginx_sys::{
 
 use crate::config;
 use crate::module::{Registered, Step};
-use crate::request::{Act, Request, State};
+use crate::request::{PhaseResult, Request, State};
 
 const OK: ngx_int_t = NGX_OK as ngx_int_t;
 const ERROR: ngx_int_t = NGX_ERROR as ngx_int_t;
@@ -92,10 +92,10 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
         };
         request.set_current(r);
         match ask(&request, r, location) {
-            Act::Decline => DECLINED,
-            Act::Wait => NGX_AGAIN as ngx_int_t,
-            Act::Done => NGX_DONE as ngx_int_t,
-            Act::Fail(status) => status,
+            PhaseResult::Decline => DECLINED,
+            PhaseResult::Wait => NGX_AGAIN as ngx_int_t,
+            PhaseResult::Done => NGX_DONE as ngx_int_t,
+            PhaseResult::Fail(status) => status,
         }
     }
 }
@@ -104,7 +104,7 @@ unsafe fn ask<M: Registered>(
     request: &Request<M>,
     r: *mut ngx_http_request_t,
     location: &M::Location,
-) -> Act {
+) -> PhaseResult {
     let live = request.live();
     live.open.set(true);
     live.logged.set(false);
@@ -116,7 +116,7 @@ unsafe fn ask<M: Registered>(
             Step::Pause(deadline) => request.pause(r, deadline),
             Step::Fail(status) => {
                 live.state.set(State::Answered);
-                Act::Fail(status as ngx_int_t)
+                PhaseResult::Fail(status as ngx_int_t)
             }
         }
     }

@@ -33,7 +33,7 @@ pub(crate) struct Row {
     tried: usize,
 }
 
-/// What differs when a file is another one.
+/// Identity of a file: differs when the file is replaced.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -91,7 +91,7 @@ fn pod(line: &str) -> Option<(&str, i64)> {
 }
 
 impl Row {
-    /// How many there are.
+    /// Number of entries.
     pub(crate) fn len(&self) -> usize {
         self.addresses.len()
     }

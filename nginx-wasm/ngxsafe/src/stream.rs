@@ -18,7 +18,7 @@ use crate::log::{self, Level};
 use crate::pods::{Pods, Row};
 use crate::{address, pool};
 
-/// What nginx calls its own module for upstreams.
+/// Name of nginx's own module for upstreams.
 const UPSTREAMS: &CStr = c"ngx_stream_upstream_module";
 const NAME: &CStr = c"sluice_pods";
 

@@ -1,4 +1,4 @@
-//! What is in a request.
+//! View of a live request.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;

@@ -66,6 +66,11 @@ impl<E: Env> Vm<E> {
         &mut self.store.data_mut().env
     }
 
+    /// The instructions that the guest has executed so far, where the engine counts them (`Config::consume_fuel`).
+    pub fn instructions(&self) -> Option<u64> {
+        self.store.get_fuel().ok().map(|left| u64::MAX - left)
+    }
+
     /// The host, without the instance.
     pub fn into_env(self) -> E {
         self.store.into_data().env
@@ -172,6 +177,8 @@ impl<E: Env> Vm<E> {
 fn store<E: Env>(plugin: &Plugin<E>, state: State<E>) -> Store<State<E>> {
     let mut store = Store::new(plugin.linked.module().engine(), state);
     store.limiter(|state| &mut state.limits);
+    // An engine that counts starts with none; one that does not, refuses.
+    store.set_fuel(u64::MAX).ok();
     store
 }
 

@@ -26,7 +26,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// How much of an answer there is.
+/// Completeness of a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     Incomplete,

@@ -33,13 +33,13 @@ impl View<'_> {
         }
     }
 
-    /// How many headers the request has.
+    /// Number of headers of the request.
     pub fn request_header_count(&self) -> u32 {
         // SAFETY: as in `each_request_header`.
         unsafe { Elements::of(self.request_list()) }.count().try_into().unwrap_or(u32::MAX)
     }
 
-    /// Whether a body follows.
+    /// True if a body follows.
     pub fn has_body(&self) -> bool {
         // SAFETY: the request is live.
         unsafe {
@@ -48,7 +48,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether the request asks for the head of the response only.
+    /// True if the request asks for the head of the response only.
     pub fn is_head(&self) -> bool {
         // SAFETY: the request is live.
         unsafe { (*self.raw()).method == NGX_HTTP_HEAD as usize }

@@ -20,7 +20,7 @@ impl View<'_> {
         unsafe { (*self.raw()).headers_out.status }.try_into().unwrap_or(0)
     }
 
-    /// How many headers the response has by now.
+    /// Number of headers that the response has by now.
     pub fn response_header_count(&self) -> u32 {
         let mut count = 0;
         self.each_response_header(|_, _| count += 1);

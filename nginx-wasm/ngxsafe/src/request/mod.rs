@@ -1,6 +1,6 @@
 //! A request, as a handle that outlives it.
 
-mod life;
+mod lifecycle;
 mod pause;
 
 use std::cell::{Cell, RefCell, UnsafeCell};
@@ -10,17 +10,17 @@ use std::rc::Rc;
 use nginx_sys::{ngx_event_t, ngx_http_request_t, ngx_post_event, ngx_posted_events};
 
 use crate::{Module, Reply, View};
-pub(crate) use life::gone;
-pub(crate) use pause::Act;
+pub(crate) use lifecycle::finished;
+pub(crate) use pause::PhaseResult;
 
 /// A request, or what is left of it.
 pub struct Request<M: Module>(Rc<Live<M>>);
 
 /// The request has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gone;
+pub struct Finished;
 
-/// How a request goes on.
+/// Outcome of a pause.
 #[derive(Debug)]
 enum Outcome {
     Resume,
@@ -29,7 +29,7 @@ enum Outcome {
     Fail(u16),
 }
 
-/// Where a request is in this module.
+/// State of a request in this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// `on_request` has not been called, or is to be called again.
@@ -48,7 +48,7 @@ pub(crate) struct Live<M: Module> {
     /// `None` once the request's pool is destroyed.
     raw: Cell<Option<NonNull<ngx_http_request_t>>>,
     pub(crate) state: Cell<State>,
-    /// Whether `on_log` and `on_end` are still to be called.
+    /// True if `on_log` and `on_end` are still to be called.
     pub(crate) open: Cell<bool>,
     pub(crate) logged: Cell<bool>,
     outcome: RefCell<Option<Outcome>>,
@@ -64,7 +64,7 @@ impl<M: Module> Clone for Request<M> {
 }
 
 impl<M: Module> Request<M> {
-    /// What the module keeps of this request.
+    /// Per-request state of the module.
     pub fn data(&self) -> &M::Request {
         &self.0.data
     }
@@ -74,8 +74,8 @@ impl<M: Module> Request<M> {
     /// # Errors
     ///
     /// The request has ended.
-    pub fn with<R>(&self, look: impl FnOnce(&mut View<'_>) -> R) -> Result<R, Gone> {
-        let raw = self.0.raw.get().ok_or(Gone)?;
+    pub fn with<R>(&self, look: impl FnOnce(&mut View<'_>) -> R) -> Result<R, Finished> {
+        let raw = self.0.raw.get().ok_or(Finished)?;
         // SAFETY: the request is live, its pool has not told us otherwise; and it stays so for the call, because
         // nothing of this crate that `look` can call ends a request (rule 3).
         Ok(look(&mut unsafe { View::new(raw) }))
@@ -86,7 +86,7 @@ impl<M: Module> Request<M> {
     /// # Errors
     ///
     /// As of [`Request::reply`].
-    pub fn resume(&self) -> Result<(), Gone> {
+    pub fn resume(&self) -> Result<(), Finished> {
         self.record(Outcome::Resume)
     }
 
@@ -95,8 +95,8 @@ impl<M: Module> Request<M> {
     /// # Errors
     ///
     /// The request has ended, or is not paused.
-    pub fn restart(&self) -> Result<(), Gone> {
-        if self.0.state.get() == State::Paused { self.record(Outcome::Restart) } else { Err(Gone) }
+    pub fn restart(&self) -> Result<(), Finished> {
+        if self.0.state.get() == State::Paused { self.record(Outcome::Restart) } else { Err(Finished) }
     }
 
     /// Answers the request.
@@ -104,15 +104,15 @@ impl<M: Module> Request<M> {
     /// # Errors
     ///
     /// The request has ended, or went on already.
-    pub fn reply(&self, reply: Reply) -> Result<(), Gone> {
+    pub fn reply(&self, reply: Reply) -> Result<(), Finished> {
         self.record(Outcome::Reply(reply))
     }
 
     /// A reply or a failure is not replaced by a resume, and the first of them counts.
-    fn record(&self, outcome: Outcome) -> Result<(), Gone> {
+    fn record(&self, outcome: Outcome) -> Result<(), Finished> {
         let live = &*self.0;
         if live.raw.get().is_none() || !matches!(live.state.get(), State::Asking | State::Paused) {
-            return Err(Gone);
+            return Err(Finished);
         }
         let mut recorded = live.outcome.borrow_mut();
         if !matches!(*recorded, Some(Outcome::Reply(_) | Outcome::Fail(_))) {

@@ -13,9 +13,9 @@ use super::{Outcome, Request, State};
 use crate::module::Registered;
 use crate::reply;
 
-/// What the phase handler does with a request: nginx's return codes are there.
+/// Result of a phase handler: nginx's return codes are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum PhaseResult {
     /// Let nginx go on to the next handler.
     Decline,
     /// Leave the request to its events.
@@ -32,7 +32,7 @@ impl<M: Registered> Request<M> {
     /// # Safety
     ///
     /// `r` is the live request of this handle, in a phase handler that returns at once.
-    pub(crate) unsafe fn pause(&self, r: *mut ngx_http_request_t, deadline: Duration) -> Act {
+    pub(crate) unsafe fn pause(&self, r: *mut ngx_http_request_t, deadline: Duration) -> PhaseResult {
         if self.0.outcome.borrow().is_some() {
             // SAFETY: by contract.
             return unsafe { self.settle(r) };
@@ -43,40 +43,40 @@ impl<M: Registered> Request<M> {
             // So that a client that goes away is noticed: nginx then ends the request.
             (*r).read_event_handler = Some(ngx_http_test_reading);
             if ngx_handle_read_event((*(*r).connection).read, 0) != NGX_OK as ngx_int_t {
-                return Act::Fail(NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t);
+                return PhaseResult::Fail(NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t);
             }
             ngx_add_timer(
                 self.0.event.get(),
                 ngx_msec_t::try_from(deadline.as_millis()).unwrap_or(ngx_msec_t::MAX / 2),
             );
         }
-        Act::Wait
+        PhaseResult::Wait
     }
 
     /// Does what was recorded.
     ///
     /// # Safety
     ///
-    /// As of [`Request::pause`]. After [`Act::Done`] the request may have ended.
-    pub(crate) unsafe fn settle(&self, r: *mut ngx_http_request_t) -> Act {
+    /// As of [`Request::pause`]. After [`PhaseResult::Done`] the request may have ended.
+    pub(crate) unsafe fn settle(&self, r: *mut ngx_http_request_t) -> PhaseResult {
         match self.0.outcome.take() {
             None | Some(Outcome::Resume) => {
                 self.0.state.set(State::Passed);
-                Act::Decline
+                PhaseResult::Decline
             }
             Some(Outcome::Restart) => {
                 self.0.state.set(State::Fresh);
-                Act::Wait
+                PhaseResult::Wait
             }
             Some(Outcome::Fail(status)) => {
                 self.0.state.set(State::Answered);
-                Act::Fail(status as ngx_int_t)
+                PhaseResult::Fail(status as ngx_int_t)
             }
             Some(Outcome::Reply(reply)) => {
                 self.0.state.set(State::Answered);
                 // SAFETY: by contract.
                 unsafe { reply::send(r, &reply) };
-                Act::Done
+                PhaseResult::Done
             }
         }
     }
@@ -101,7 +101,7 @@ impl<M: Registered> Request<M> {
 ///
 /// By nginx, for an event that `Request::create` made.
 pub(super) unsafe extern "C" fn ended<M: Registered>(event: *mut ngx_event_t) {
-    // SAFETY: the event is in a queue only while its request lives (`gone`), so its data is a live pointer.
+    // SAFETY: the event is in a queue only while its request lives (`finished`), so its data is a live pointer.
     let request = unsafe { Request::<M>::borrowed((*event).data.cast()) };
     let Some(r) = request.0.raw.get() else { return };
     let r = r.as_ptr();
@@ -122,9 +122,9 @@ pub(super) unsafe extern "C" fn ended<M: Registered>(event: *mut ngx_event_t) {
         }
         match request.settle(r) {
             // The phase handler is asked again, and sees the state.
-            Act::Decline | Act::Wait => ngx_http_core_run_phases(r),
-            Act::Fail(status) => ngx_http_finalize_request(r, status),
-            Act::Done => {}
+            PhaseResult::Decline | PhaseResult::Wait => ngx_http_core_run_phases(r),
+            PhaseResult::Fail(status) => ngx_http_finalize_request(r, status),
+            PhaseResult::Done => {}
         }
         ngx_http_run_posted_requests(connection);
     }

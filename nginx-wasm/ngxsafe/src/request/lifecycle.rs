@@ -1,4 +1,4 @@
-//! How a handle comes to a request, and learns of its end.
+//! Lifecycle of a request's handle: from its creation to the end of the request.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ffi::c_void;
@@ -128,7 +128,7 @@ impl<M: Registered> Request<M> {
 /// # Safety
 ///
 /// By nginx, once, with the pointer that `Request::create` gave it.
-pub(crate) unsafe extern "C" fn gone<M: Registered>(data: *mut c_void) {
+pub(crate) unsafe extern "C" fn finished<M: Registered>(data: *mut c_void) {
     // SAFETY: `Request::create` gave it a counted pointer, which is taken back here, once.
     let request = Request::<M>(unsafe { Rc::from_raw(data.cast::<Live<M>>()) });
     request.disarm();

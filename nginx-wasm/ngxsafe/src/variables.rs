@@ -1,0 +1,95 @@
+//! Variables of a module: those that are given values, and those that have all lines of a header.
+
+use nginx_sys::{
+    NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_OK, ngx_conf_t, ngx_http_add_variable, ngx_http_get_variable_pt,
+    ngx_http_request_t, ngx_http_variable_value_t, ngx_int_t, ngx_str_t, ngx_uint_t,
+};
+
+use crate::list::Elements;
+use crate::module::Registered;
+use crate::pool;
+
+/// A variable and its header.
+type Header = (&'static str, &'static str);
+
+/// `preconfiguration`.
+///
+/// # Safety
+///
+/// By nginx, with a live `cf`.
+pub(crate) unsafe extern "C" fn add<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
+    let given = M::VARIABLES.iter().map(|name| (*name, no_value as unsafe extern "C" fn(_, _, _) -> _, 0));
+    let headers = M::HEADERS.iter().map(|header| {
+        let all_lines: unsafe extern "C" fn(_, _, _) -> _ = all_lines;
+        (header.0, all_lines, (&raw const *header).expose_provenance())
+    });
+    // SAFETY: `cf` is live, and what `all_lines` gets is a constant.
+    let is_added = |(name, get, data)| unsafe { add_one(cf, name, Some(get), data) };
+    if given.chain(headers).all(is_added) { NGX_OK as ngx_int_t } else { NGX_ERROR as ngx_int_t }
+}
+
+/// # Safety
+///
+/// `cf` is live, and `get` may be called with this data.
+unsafe fn add_one(
+    cf: *mut ngx_conf_t,
+    name: &'static str,
+    get: ngx_http_get_variable_pt,
+    data: usize,
+) -> bool {
+    let mut name = ngx_str_t { len: name.len(), data: name.as_ptr().cast_mut() };
+    // SAFETY: `cf` is live by contract, the name is constant (nginx copies it and does not write to it), and what is
+    // returned is null or a variable of this configuration.
+    unsafe {
+        let variable = ngx_http_add_variable(cf, &mut name, NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t);
+        if variable.is_null() {
+            return false;
+        }
+        (*variable).get_handler = get;
+        (*variable).data = data;
+    }
+    true
+}
+
+unsafe extern "C" fn no_value(
+    _r: *mut ngx_http_request_t,
+    value: *mut ngx_http_variable_value_t,
+    _data: usize,
+) -> ngx_int_t {
+    // SAFETY: nginx passes the value to be filled.
+    unsafe { (*value).set_not_found(1) };
+    NGX_OK as ngx_int_t
+}
+
+unsafe extern "C" fn all_lines(
+    r: *mut ngx_http_request_t,
+    value: *mut ngx_http_variable_value_t,
+    data: usize,
+) -> ngx_int_t {
+    // SAFETY: nginx passes a live request and the value to be filled, and `add` has put a constant there. Lines are not
+    // changed while nginx looks at a variable, and a single one lives as long as its request.
+    unsafe {
+        let (_, name) = &*std::ptr::with_exposed_provenance::<Header>(data);
+        let is_wanted = |line: &[u8]| line.eq_ignore_ascii_case(name.as_bytes());
+        let mut lines = Elements::of(&raw const (*r).headers_in.headers)
+            .filter(|line| (**line).hash != 0 && is_wanted(pool::bytes((**line).key)))
+            .map(|line| (*line).value);
+        let Some(mut all) = lines.next() else {
+            (*value).set_not_found(1);
+            return NGX_OK as ngx_int_t;
+        };
+        let mut more = lines.peekable();
+        if more.peek().is_some() {
+            let joined = std::iter::once(all).chain(more).map(|line| pool::bytes(line)).collect::<Vec<_>>();
+            match pool::copy((*r).pool, &joined.join(&b", "[..])) {
+                Ok(copy) => all = copy,
+                Err(pool::OutOfMemory) => return NGX_ERROR as ngx_int_t,
+            }
+        }
+        // nginx reads no header that does not fit these 28 bits.
+        (*value).set_len(u32::try_from(all.len).unwrap_or_default());
+        (*value).set_valid(1);
+        (*value).data = all.data;
+    }
+    NGX_OK as ngx_int_t
+}

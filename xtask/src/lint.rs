@@ -1,4 +1,4 @@
-//! Format and clippy, for the host and for the filter's target.
+//! Format, clippy (for the host and for the filter's target), and links of the documentation.
 
 use anyhow::Result;
 
@@ -10,9 +10,24 @@ use crate::step::Step;
 pub(crate) fn all() -> Result<()> {
     let mut step = Step::start("cargo fmt --check");
     step.run(cargo().args(["fmt", "--all", "--check"]))?;
+    step.run(cargo().args(["fmt", "--check", "--manifest-path", "tests/libfuzzer/Cargo.toml"]))?;
     step.done();
     clippy("clippy", &["--workspace", "--all-targets"])?;
-    clippy("clippy of the filter", &["-p", "sluice-filter", "--target", WASM_TARGET])
+    clippy("clippy of the filter", &["-p", "sluice-filter", "--target", WASM_TARGET])?;
+    documentation()
+}
+
+/// Every link in a comment leads somewhere.
+fn documentation() -> Result<()> {
+    let mut step = Step::start("cargo doc");
+    let mut command = cargo();
+    command
+        .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+        // Readers see private items, so a link to one leads somewhere.
+        .env("RUSTDOCFLAGS", "-Dwarnings -Arustdoc::private_intra_doc_links");
+    step.run(&mut command)?;
+    step.done();
+    Ok(())
 }
 
 fn clippy(title: &str, scope: &[&str]) -> Result<()> {

@@ -3,7 +3,10 @@
 //! Every task prepares what it needs on a machine that has nothing but Rust, and is quick when all is there. The
 //! tasks have no logic of their own: what they run lives in `tests/`.
 
+mod asan;
 mod build;
+mod deny;
+mod fuzz;
 mod lint;
 mod run;
 mod setup;
@@ -22,12 +25,16 @@ cargo xtask <task>
                                    Envoy (or nginx), the controller and a few pods on this machine; watch traffic
                                    follow a change. --check: once, without waiting for Ctrl-C
   test [--lint] [ARGS]             all tests; ARGS go to the test runner (a name to filter by).
-                                   --lint, or CI=true: format and clippy first
+                                   --lint, or CI=true: format, clippy, documentation and dependencies first
   cases FILE [--only ID] [--area AREA] [--data-plane nginx]
                                    plays a file of acceptance cases; fails when one of them does
   bench [NAME...] [--write]        measurements: all, or the rows that are called or begin so.
                                    --write: also the table in docs/benchmarks.md. More: bench --help
   picture                          draw how requests spread, from real runs, into docs/pictures
+  deny                             licences and sources of dependencies (.ci/deny.toml), and advisories where their
+                                   database can be fetched
+  fuzz [TARGET...] [--seconds N]   libFuzzer on parsers of outside bytes (tests/libfuzzer), 40 s each
+  asan [ARGS]                      the tests of the nginx module with AddressSanitizer in it; ARGS go to the test runner
   docs                             write the pages of docs/ that come from the code
   setup                            only fetch what the other tasks need
 ";
@@ -52,6 +59,9 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
         "bench" => run::bench(arguments),
         "picture" => run::picture(),
         "docs" => run::docs(),
+        "deny" => deny::all(),
+        "fuzz" => fuzz::fuzz(arguments),
+        "asan" => run::asan(arguments),
         "setup" => setup::all(),
         "help" | "--help" | "-h" => {
             step::say(HELP);

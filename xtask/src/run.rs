@@ -5,11 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::build::{self, Profile, cargo};
 use crate::step::say;
-use crate::{lint, repository, setup};
+use crate::{asan, deny, fuzz, lint, repository, setup};
 
 /// Where the prepared things are; the parts in `tests/` read these variables.
 struct Prepared {
@@ -123,6 +123,8 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     let nginx = Nginx::new(nginx, &prepared)?;
     if !lint.is_empty() || env::var("CI").is_ok_and(|ci| ci == "true") {
         lint::all()?;
+        deny::all()?;
+        fuzz::run(&fuzz::Plan::of_ci()?)?;
     }
     match env::var("SLUICE_NGX_WASM") {
         Ok(binary) => say(&format!("  managed nginx: Kong's ngx_wasm_module ({binary})")),
@@ -133,6 +135,26 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     nginx.export(&mut runner);
     runner.env("SLUICE_FAULT_FILTER_CWASM", build::compiled(&prepared.programs, &faults)?);
     become_program(runner.env("SLUICE_FAULT_FILTER_WASM", faults).args(arguments))
+}
+
+/// `cargo xtask asan`: the tests that run the module in an nginx.
+pub(crate) fn asan(arguments: &[String]) -> Result<()> {
+    let binary = setup::nginx()?;
+    let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
+    let faults = build::compiled(&prepared.programs, &build::filter_with_faults()?)?;
+    let filter = build::compiled(&prepared.programs, &prepared.filter)?;
+    let nginx = Nginx { binary: asan::nginx(&binary)?, module: asan::module()?, filter };
+    let mut runner = runner();
+    prepared.export(&mut runner);
+    nginx.export(&mut runner);
+    runner
+        .env("SLUICE_FAULT_FILTER_CWASM", &faults)
+        .env("SLUICE_FAULT_FILTER_WASM", faults.with_extension("wasm"));
+    runner.args(["--test", "nginx"]).args(arguments);
+    let status = runner.status().context("start the test runner")?;
+    asan::found_nothing()?;
+    ensure!(status.success(), "AddressSanitizer found nothing, but tests failed");
+    Ok(())
 }
 
 /// cargo-nextest where it is installed: it runs the end-to-end tests of all modules side by side.

@@ -9,13 +9,14 @@ use sluice_filter_config::Plain;
 use sluice_tests::artifacts;
 use sluice_translate::annotations::{Annotation, GROUPS, Role};
 use sluice_translate::global::KEYS;
-use sluice_translate::{Support, Supports};
+use sluice_translate::{LIMITS, Limit, Support, Supports};
 
 #[test]
 fn the_pages_say_what_the_code_does() -> Result<()> {
     compare("docs/annotations.md", &annotations()?)?;
     compare("docs/configmap.md", &config_map()?)?;
-    compare("docs/hash-variables.md", &hash_variables()?)
+    compare("docs/hash-variables.md", &hash_variables()?)?;
+    compare("docs/snippets.md", &snippets()?)
 }
 
 /// Nobody looks for these where the tests are.
@@ -70,13 +71,29 @@ fn annotations() -> Result<String> {
             writeln!(page, "| {} | {value} | {risk} | {envoy} | {nginx} |", name(annotation))?;
         }
     }
+    page += LIMITS_HEAD;
+    for Limit { what, most, beyond } in LIMITS {
+        writeln!(page, "| {what} | {most} | {beyond} |")?;
+    }
     Ok(page)
 }
 
+const LIMITS_HEAD: &str = "
+## Limits of an Ingress
+
+What is beyond one of these is reported with the field that it stands in and with the limit. It costs nobody else anything.
+
+| of | at most | beyond |
+|---|---|---|
+";
+
 fn name(annotation: &Annotation) -> String {
     let mut name = format!("`{}`", annotation.name);
-    if annotation.role == Role::Guard {
-        name += " **guard**";
+    match annotation.role {
+        Role::Guard => name += " **guard**",
+        Role::Snippet => name += " **guard**, unless it holds nothing but what docs/snippets.md lists",
+        Role::Narrows(strictest) => name += &format!(" (a value that cannot be read: {strictest})"),
+        Role::Plain | Role::Paths => {}
     }
     if let Some(other) = annotation.alias_of {
         name += &format!(" (older name of `{other}`)");
@@ -92,9 +109,38 @@ fn support(support: &Support) -> String {
     match support {
         Support::Full => "supported".to_owned(),
         Support::Partly(difference) | Support::Differs(difference) => format!("partly: {difference}"),
-        Support::Needless(reason) => format!("nothing to do: {reason}"),
-        Support::Reported(advice) => format!("reported: {advice}"),
+        Support::NotNeeded(reason) => format!("nothing to do: {reason}"),
+        Support::Unsupported(advice) => format!("reported: {advice}"),
     }
+}
+
+const SNIPPETS: &str = "\
+# Snippets
+
+<!-- Written by `cargo xtask docs`. -->
+
+Snippets are never served. One that may be access control closes its paths (503); `sluice lint` names the directive, its line and
+what takes its place. These directives close nothing, because nobody comes in without them who was kept out, no pod hears in a
+header what a client made up, and no client sees what was hidden. Every other directive closes, also one that nobody knows:
+
+- a snippet of a location (`configuration-snippet`, `auth-snippet`): the paths of its Ingress;
+- `server-snippet`: all paths that its namespace has on its hosts;
+- `stream-snippet`, `modsecurity-snippet` (which closes when it may switch the engine on): the paths of its Ingress;
+- a snippet of the ConfigMap: the paths of all Ingresses.
+";
+
+fn snippets() -> Result<String> {
+    let mut page = SNIPPETS.to_owned();
+    for (title, directives) in sluice_translate::harmless_directives() {
+        write!(page, "\n## {title}\n\n")?;
+        for (directive, condition) in directives {
+            match condition {
+                None => writeln!(page, "- `{directive}`")?,
+                Some(condition) => writeln!(page, "- `{directive}`, {condition}")?,
+            }
+        }
+    }
+    Ok(page)
 }
 
 const CONFIG_MAP: &str = "\
@@ -105,6 +151,9 @@ const CONFIG_MAP: &str = "\
 Every key of ingress-nginx's ConfigMap (`--configmap NAMESPACE/NAME`), and what becomes of it. A key that is not
 supported is reported by name when it says something other than its default; so is a value that cannot be read, and a
 name that does not exist.
+
+Deleted while the controller runs, it goes on holding as it was last, as in ingress-nginx, and that is reported. A controller that
+starts without it serves with the defaults, as ingress-nginx does, and reports an error: what the ConfigMap closed is open then.
 
 | key | default | Envoy | nginx |
 |---|---|---|---|
@@ -151,7 +200,7 @@ fn source(variable: Plain) -> &'static str {
         Plain::BinaryRemoteAddr => "`source.address`, 4 or 16 bytes",
         Plain::ContentLength => "the header `content-length`",
         Plain::ContentType => "the header `content-type`",
-        Plain::DocumentUri | Plain::Uri => "`:path` before the `?`, decoded",
+        Plain::DocumentUri | Plain::Uri => "`:path` before the `?`, decoded, without dots and double slashes",
         Plain::Host => "`:authority` in lower case, without its port",
         Plain::Https => "`on` when there is a `connection.tls_version`",
         Plain::IsArgs => "`?` when `:path` has a query",

@@ -4,20 +4,21 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use sluice_tests::artifacts::repository;
 use sluice_tests::cases::balancers::play;
-use sluice_tests::cases::expected::ExpectedFailures;
+use sluice_tests::cases::expected::Expected;
 use sluice_tests::cases::file::CaseFile;
 use sluice_tests::cases::{self, Outcome, Selection};
 
-fn file() -> Result<CaseFile> {
+use crate::lists;
+
+pub(crate) fn file() -> Result<CaseFile> {
     CaseFile::read(&repository().join("tests/cases/balancers.json"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_case_passes_or_is_listed_with_the_reason_why_it_does_not_apply() -> Result<()> {
-    let list = std::fs::read_to_string(repository().join("tests/cases/not-applicable.txt"))?;
-    let listed = ExpectedFailures::parse(&list)?;
+    let expected = Expected { not_applicable: lists::not_applicable()?, ..Expected::default() };
     let summary = cases::play(&file()?, &Selection::default(), |_| {}).await?;
-    let surprises = listed.not_applicable(&summary);
+    let surprises = expected.surprises(&summary);
     ensure!(surprises.is_empty(), "{summary}; not as listed:\n{}", surprises.join("\n"));
     Ok(())
 }

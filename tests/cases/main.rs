@@ -2,4 +2,5 @@
 
 mod balancers;
 mod ingress;
+mod lists;
 mod words;

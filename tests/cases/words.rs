@@ -83,6 +83,22 @@ async fn what_cannot_be_done_is_named() -> Result<()> {
     Ok(())
 }
 
+/// The second of these checks cannot be played, in each place where that shows while a case is played.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_failed_before_something_cannot_be_done_is_a_failure() -> Result<()> {
+    let request = json!({ "path": "/", "host": HOST });
+    let painted = json!({ "path": "/", "host": HOST, "after": "paint echo blue" });
+    for (when, then) in [(painted, json!({ "status": 200 })), (request.clone(), json!({ "total": "few" }))] {
+        for (status, fails) in [(404, true), (200, false)] {
+            let first = json!({ "when": request, "then": { "status": status } });
+            let outcome = outcome(given(), vec![first, json!({ "when": when, "then": then })]).await?;
+            ensure!(matches!(outcome, Outcome::Failed(_)) == fails, "{when}: {outcome:?}");
+            ensure!(matches!(outcome, Outcome::NotApplicable(_)) != fails, "{when}: {outcome:?}");
+        }
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_feature_that_is_missing_is_a_failure() -> Result<()> {
     let mut with_flag = given();

@@ -11,7 +11,7 @@ use crate::site::Site;
 
 fn dbg(sluice: &Sluice, words: &[&str]) -> Result<Output> {
     let mut command = Command::new(artifacts::sluice()?);
-    command.arg("dbg").args(words).arg("--status-port").arg(sluice.status().port().to_string());
+    command.arg("dbg").args(words).arg("--admin-socket").arg(sluice.admin_socket());
     Ok(command.output()?)
 }
 
@@ -46,8 +46,8 @@ async fn dbg_shows_what_is_published() -> Result<()> {
 async fn the_status_counts_connections_and_says_when_it_is_initialized() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
-    ensure!(http::get(sluice.status(), "status", "/is-dynamic-lb-initialized").await?.text() == "OK");
-    let status = http::get(sluice.status(), "status", "/nginx_status").await?.text();
+    ensure!(http::get_unix(&sluice.admin_socket(), "/is-dynamic-lb-initialized").await?.text() == "OK");
+    let status = http::get_unix(&sluice.admin_socket(), "/nginx_status").await?.text();
     let lines: Vec<&str> = status.lines().collect();
     ensure!(lines.len() == 4 && lines[0].starts_with("Active connections: "), "{status}");
     ensure!(lines[3].starts_with("Reading: 0 Writing: "), "{status}");

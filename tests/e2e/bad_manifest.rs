@@ -50,7 +50,7 @@ async fn ten_megabytes_of_annotations_are_refused_and_the_others_serve() -> Resu
     site.manifests.ingress(&ingress.annotation("nginx.ingress.kubernetes.io/proxy-body-size", &huge))?;
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
-    ensure!(sluice.get("huge.test", "/").await?.status == 404);
+    ensure!(sluice.get("huge.test", "/").await?.status == 503);
     sluice
         .log()
         .wait_for("Ingress default/huge: metadata.annotations: expected at most 262144 bytes")

@@ -13,11 +13,11 @@ use crate::site::{HOST, Site, page, spreads_evenly};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn traffic_goes_on_while_the_controller_is_gone_and_follows_it_afterwards() -> Result<()> {
     let site = Site::start(3, 2).await?;
-    let (http, xds) = (Port::reserve()?, Port::reserve()?);
-    let options =
-        || Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(xds.addr()).start();
+    let (http, folder) = (Port::reserve()?, tempfile::tempdir()?);
+    let xds = format!("unix:{}", folder.path().join("xds.sock").display());
+    let options = || Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(&xds).start();
     let controller = options().await?;
-    let mut envoy = Envoy::start(&sluice::bootstrap(xds.addr(), "restart")?).await?;
+    let mut envoy = Envoy::start(&sluice::bootstrap(&xds, "restart")?).await?;
     envoy.ready().await?;
     sluice::wait_for_status(http.addr(), HOST, "/", 200).await?;
 

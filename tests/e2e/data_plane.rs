@@ -21,26 +21,27 @@ struct Cluster {
     authority: Authority,
     identity: Identity,
     http: Port,
+    _xds: Port,
     controller: Sluice,
 }
 
 impl Cluster {
     async fn start(pods: u16) -> Result<Cluster> {
-        let (site, authority, http) =
-            (Site::start(pods, pods.into()).await?, Authority::new()?, Port::reserve()?);
+        let (site, authority) = (Site::start(pods, pods.into()).await?, Authority::new()?);
+        let (http, xds) = (Port::reserve()?, Port::reserve()?);
         let identity = authority.identity(CONTROLLER)?;
-        let controller = controller(&site, &identity, &http).await?;
-        Ok(Cluster { site, authority, identity, http, controller })
+        let controller = controller(&site, &identity, &http, &xds).await?;
+        Ok(Cluster { site, authority, identity, http, _xds: xds, controller })
     }
 
     async fn data_plane(&self, identity: &Identity) -> Result<DataPlane> {
-        DataPlane::start(self.controller.xds(), identity).await
+        DataPlane::start(self.controller.xds().parse()?, identity).await
     }
 }
 
-async fn controller(site: &Site, identity: &Identity, http: &Port) -> Result<Sluice> {
+async fn controller(site: &Site, identity: &Identity, http: &Port, xds: &Port) -> Result<Sluice> {
     let options = Options::new(&site.manifests).without_data_plane().http(http.addr());
-    options.arguments(certificates(identity)).start().await
+    options.xds(xds.addr().to_string()).arguments(certificates(identity)).start().await
 }
 
 fn certificates(identity: &Identity) -> Vec<String> {
@@ -128,9 +129,9 @@ async fn strangers_get_no_configuration_and_give_none() -> Result<()> {
 
 #[tokio::test]
 async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
-    let Cluster { site, authority, identity, http, controller: first } = Cluster::start(1).await?;
+    let Cluster { site, authority, identity, http, _xds, controller: first } = Cluster::start(1).await?;
     let of_one = authority.identity("data-plane")?;
-    let one = DataPlane::start(first.xds(), &of_one).await?;
+    let one = DataPlane::start(first.xds().parse()?, &of_one).await?;
     one.ready().await?;
 
     // Everything new, the CA too: what still works then works with what is new.
@@ -139,13 +140,13 @@ async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
     let taken = async || first.log().tail().contains("new certificates").then_some(());
     wait::until("the controller to take the new certificate", taken).await?;
     let of_two = authority.identity("data-plane")?;
-    let two = DataPlane::start(first.xds(), &of_two).await?;
+    let two = DataPlane::start(first.xds().parse()?, &of_two).await?;
     two.ready().await?;
 
     // Envoy's turn: its connections end with the controller, and the next one knows only the new CA.
     authority.renew(&of_one, "data-plane")?;
     two.stop()?;
-    let xds = first.xds();
+    let xds = first.xds().to_owned();
     first.stop()?;
     let options = Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(xds);
     let _second = options.arguments(certificates(&identity)).start().await?;
@@ -180,9 +181,13 @@ async fn a_data_plane_that_is_told_to_go_says_so_first_and_finishes_what_is_open
 #[tokio::test]
 async fn keys_are_not_served_to_everybody() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let everywhere = "0.0.0.0:1".parse()?;
-    let refused = Options::new(&site.manifests).without_data_plane().xds(everywhere).start().await;
-    let error = format!("{:#}", refused.err().context("it started")?);
-    ensure!(error.contains("--xds-certificates"), "{error}");
+    // A proxy on this machine reaches loopback as well.
+    for address in ["0.0.0.0:1", "127.0.0.1:1", "[::1]:1"] {
+        let refused = Options::new(&site.manifests).without_data_plane().xds(address).start().await;
+        let error = format!("{:#}", refused.err().context("it started")?);
+        for way in ["--xds-certificates", "unix:PATH", "--xds-plaintext"] {
+            ensure!(error.contains(way), "{address}: {error}");
+        }
+    }
     Ok(())
 }

@@ -167,11 +167,11 @@ fn manifests(addresses: &[SocketAddr]) -> Result<Manifests> {
     Ok(manifests)
 }
 
-fn bootstrap(edge: &Port, xds: SocketAddr, eds: &Path) -> Result<String> {
+fn bootstrap(edge: &Port, xds: &str, eds: &Path) -> Result<String> {
     let text = read(CONFIG)?;
     let text =
         replace(&text, "0.0.0.0, port_value: 10000", &format!("127.0.0.1, port_value: {}", edge.number()))?;
-    let text = replace(&text, "port_value: 18000", &format!("port_value: {}", xds.port()))?;
+    let text = replace(&text, "target/controller.sock", xds.trim_start_matches("unix:"))?;
     let text =
         replace(&text, "target/wasm32-wasip1/filter/sluice_filter.wasm", &path(&artifacts::filter()?))?;
     replace(&text, "envoy/drop-in/eds.yaml", &path(eds))

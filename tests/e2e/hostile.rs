@@ -24,7 +24,7 @@ fn write_hostile(manifests: &Manifests) -> Result<usize> {
 /// Envoy took everything that it was sent.
 fn refused_nothing(sluice: &Sluice) -> Result<()> {
     let refusals: Vec<String> =
-        sluice.log().lines().into_iter().filter(|line| line.contains("refused it and keeps")).collect();
+        sluice.log().lines().into_iter().filter(|line| line.contains("NACK")).collect();
     ensure!(refusals.is_empty(), "{}", refusals.join("\n"));
     Ok(())
 }

@@ -6,6 +6,7 @@ mod admin;
 mod admission;
 mod algorithm;
 mod bad_manifest;
+mod bursts;
 mod canary;
 mod care;
 mod certificates;
@@ -35,10 +36,15 @@ mod rewritten;
 mod rotation;
 mod routing;
 mod scopes;
+#[allow(dead_code, reason = "the planes and tenants of the security rules")]
+#[path = "../security/setup.rs"]
+mod setup;
 mod shutdown;
 mod site;
+mod started_again;
 mod sticky;
 mod streams;
+mod successor;
 mod tasks;
 mod tracing;
 mod two_envoys;

@@ -19,18 +19,18 @@ use crate::site::Site;
 /// Commands without an output of their own, beside their help.
 const SILENT: [&str; 5] = ["run", "render", "envoy", "wait-shutdown", "help"];
 
-/// What each other command prints something for; `{status}` and `{manifests}` are filled in.
+/// What each other command prints something for; `{socket}` and `{manifests}` are filled in.
 const PRINT: [&str; 18] = [
     "bootstrap --admin-socket /run/envoy.sock",
     "lint --manifests {manifests}",
     "lint --manifests {manifests} --output json",
     "lint --manifests {manifests} --output markdown",
-    "dbg --status-port {status} backends list",
-    "dbg --status-port {status} backends all",
-    "dbg --status-port {status} backends get default-web-80",
-    "dbg --status-port {status} certs get _",
-    "dbg --status-port {status} conf",
-    "dbg --status-port {status} general",
+    "dbg --admin-socket {socket} backends list",
+    "dbg --admin-socket {socket} backends all",
+    "dbg --admin-socket {socket} backends get default-web-80",
+    "dbg --admin-socket {socket} certs get _",
+    "dbg --admin-socket {socket} conf",
+    "dbg --admin-socket {socket} general",
     "certgen version",
     "completions bash",
     "completions elvish",
@@ -63,11 +63,11 @@ fn subcommands() -> Result<Vec<String>> {
 }
 
 /// Everything that prints.
-fn lines(status: SocketAddr, manifests: &Manifests) -> Result<Vec<String>> {
-    let (status, manifests) = (status.port().to_string(), manifests.dir().display().to_string());
+fn lines(socket: &Path, manifests: &Manifests) -> Result<Vec<String>> {
+    let (socket, manifests) = (socket.display().to_string(), manifests.dir().display().to_string());
     let mut lines: Vec<String> = PRINT
         .iter()
-        .map(|line| line.replace("{status}", &status).replace("{manifests}", &manifests))
+        .map(|line| line.replace("{socket}", &socket).replace("{manifests}", &manifests))
         .collect();
     for name in subcommands()? {
         let is_known = SILENT.contains(&name.as_str()) || lines.iter().any(|line| line.starts_with(&name));
@@ -82,7 +82,7 @@ async fn output_that_nobody_takes_is_an_error_and_a_reader_who_is_gone_is_none()
     let site = Site::start(1, 1).await?;
     let controller = Options::new(&site.manifests).without_data_plane().start().await?;
     controller.log().wait_for("published").await?;
-    for line in lines(controller.status(), &site.manifests)? {
+    for line in lines(&controller.admin_socket(), &site.manifests)? {
         let full = output(&line, File::options().write(true).open("/dev/full")?)?;
         let said = String::from_utf8_lossy(&full.stderr).into_owned();
         let expected = "sluice: write error: No space left on device (os error 28)\n";
@@ -110,7 +110,7 @@ fn errors_that_nobody_reads_still_have_their_exit_code() -> Result<()> {
     for (line, code) in [
         ("lint --manifests /nowhere", 1),
         ("render --manifests /nowhere --out /nowhere", 1),
-        ("dbg --status-port 1 general", 1),
+        ("dbg --admin-socket /nowhere general", 1),
         ("run --manifests /nowhere", 1),
         ("no-such-command", 2),
         ("run --no-such-flag", 2),
@@ -147,9 +147,9 @@ fn a_full_disk_is_named_with_the_file() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_controller_whose_log_nobody_takes_serves_on() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let run = |health: SocketAddr, xds: SocketAddr, folder: &Path| {
+    let run = |health: SocketAddr, folder: &Path| {
         let flags = format!(
-            "run --manifests {} --data-plane none --status-port 0 --xds-address {xds} --run-dir {} \
+            "run --manifests {} --data-plane none --run-dir {} \
              --healthz-host {} --healthz-port {}",
             site.manifests.dir().display(),
             folder.display(),
@@ -161,8 +161,8 @@ async fn a_controller_whose_log_nobody_takes_serves_on() -> Result<()> {
     let (reader, writer) = io::pipe()?;
     drop(reader);
     for stderr in [Stdio::from(writer), File::options().write(true).open("/dev/full")?.into()] {
-        let (health, xds, folder) = (Port::reserve()?, Port::reserve()?, TempDir::new()?);
-        let mut command = run(health.addr(), xds.addr(), folder.path())?;
+        let (health, folder) = (Port::reserve()?, TempDir::new()?);
+        let mut command = run(health.addr(), folder.path())?;
         let filter = artifacts::filter()?;
         let mut child = command.arg("--filter-wasm").arg(filter).stderr(stderr).spawn()?;
         let healthy = async || {

@@ -108,10 +108,11 @@ async fn an_address_is_enough_where_one_thing_is() -> Result<()> {
 #[tokio::test]
 async fn without_the_controller_nobody_comes_in_and_the_other_hosts_go_on() -> Result<()> {
     let site = site(&[]).await?;
-    let (http, xds) = (Port::reserve()?, Port::reserve()?);
-    let options = Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(xds.addr());
+    let (http, folder) = (Port::reserve()?, tempfile::tempdir()?);
+    let xds = format!("unix:{}", folder.path().join("xds.sock").display());
+    let options = Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(&xds);
     let controller = options.start().await?;
-    let mut envoy = Envoy::start(&sluice::bootstrap(xds.addr(), "guarded")?).await?;
+    let mut envoy = Envoy::start(&sluice::bootstrap(&xds, "guarded")?).await?;
     envoy.ready().await?;
     answers(http.addr(), "foo:bar", 200).await?;
     controller.stop()?;

@@ -15,7 +15,7 @@ use crate::site::{HOST, Site};
 
 const GUARDED: &str = "guarded.test";
 
-/// The site again, and a service that decides about a part of it.
+/// The site again, and external authentication for a part of it.
 struct Asked {
     site: Site,
     service: Echo,

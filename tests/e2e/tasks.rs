@@ -1,42 +1,21 @@
 //! Whatever task of a controller dies, the process says which one, and ends: what would be left looks healthy and is not.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use sluice_tests::apiserver::Cluster;
 use sluice_tests::data_plane::{Authority, CONTROLLER, DataPlane};
+use sluice_tests::faults::Faults;
 use sluice_tests::http;
 use sluice_tests::ports::Port;
 use sluice_tests::sluice::{Options, Sluice};
 use sluice_tests::wait;
-use tempfile::TempDir;
 
 use crate::admission::Certificate;
 use crate::site::Site;
 
 /// What a task is called in the log when it starts.
 const STARTS: (&str, &str) = ("task ", " starts");
-
-/// The file from which a controller takes its faults.
-struct Faults(TempDir);
-
-impl Faults {
-    fn new() -> Result<Self> {
-        Ok(Faults(TempDir::new()?))
-    }
-
-    fn file(&self) -> PathBuf {
-        self.0.path().join("faults")
-    }
-
-    /// A controller that takes them, and names its tasks.
-    fn for_(&self, options: Options) -> Options {
-        let file = self.file().display().to_string();
-        options.environment("SLUICE_FAULTS", &file).environment("RUST_LOG", "info,sluice::tasks=debug")
-    }
-}
 
 /// The tasks that a controller has started.
 fn names(sluice: &Sluice) -> BTreeSet<String> {
@@ -64,7 +43,7 @@ async fn each_ends_the_process(start: impl AsyncFn(&Faults) -> Result<Sluice>) -
             sluice.stop()?;
             return Ok(killed);
         };
-        fs::write(faults.file(), format!("kill {name}\n"))?;
+        faults.kill(&name)?;
         let log = sluice.log().clone();
         let status = sluice.exit_status().await.with_context(|| format!("it lives without {name:?}"))?;
         let said = format!("sluice: task {name:?} panicked: injected fault");
@@ -82,14 +61,15 @@ fn all_of(names: &[&str], killed: &BTreeSet<String>) -> Result<()> {
 }
 
 const OF_ALL: [&str; 6] =
-    ["admin socket", "data plane server", "healthz-port", "manifests", "publisher", "status-port"];
+    ["admin socket", "data plane server", "healthz-port", "manifests", "names", "publisher"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_an_envoy() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let killed =
-        each_ends_the_process(async |faults| faults.for_(Options::new(&site.manifests)).start().await)
-            .await?;
+    let killed = each_ends_the_process(async |faults| {
+        faults.for_controller(Options::new(&site.manifests)).start().await
+    })
+    .await?;
     all_of(&OF_ALL, &killed)?;
     all_of(&["envoy supervisor", "envoy log", "xds session"], &killed)
 }
@@ -100,7 +80,7 @@ async fn with_an_nginx() -> Result<()> {
     let logs = ["--access-log", "--enable-metrics"].map(str::to_owned);
     let killed = each_ends_the_process(async |faults| {
         let options = Options::new(&site.manifests).data_plane("nginx").arguments(logs.to_vec());
-        faults.for_(options).start().await
+        faults.for_controller(options).start().await
     });
     let killed = killed.await?;
     all_of(&OF_ALL, &killed)?;
@@ -115,8 +95,8 @@ async fn with_data_planes_elsewhere() -> Result<()> {
     let data_plane = DataPlane::start(xds.addr(), &of_data_plane).await?;
     let killed = each_ends_the_process(async |faults| {
         let certificates = ["--xds-certificates".to_owned(), identity.folder().display().to_string()];
-        let options = Options::new(&site.manifests).without_data_plane().xds(xds.addr());
-        let sluice = faults.for_(options.arguments(certificates.into())).start().await?;
+        let options = Options::new(&site.manifests).without_data_plane().xds(xds.addr().to_string());
+        let sluice = faults.for_controller(options.arguments(certificates.into())).start().await?;
         let session = sluice.log().wait_for("task xds session starts").await;
         session.with_context(|| data_plane.log().tail())?;
         Ok(sluice)
@@ -131,7 +111,7 @@ async fn with_a_webhook() -> Result<()> {
     let (site, port, certificate) = (Site::start(1, 1).await?, Port::reserve()?, Certificate::new()?);
     let killed = each_ends_the_process(async |faults| {
         let options = Options::new(&site.manifests).arguments(certificate.arguments(&port));
-        faults.for_(options.without_data_plane()).start().await
+        faults.for_controller(options.without_data_plane()).start().await
     });
     all_of(&["admission server", "admission certificate"], &killed.await?)
 }
@@ -142,7 +122,7 @@ async fn in_a_cluster() -> Result<()> {
     let arguments = ["--publish-status-address=192.0.2.1", "--pod-weights"].map(str::to_owned);
     let killed = each_ends_the_process(async |faults| {
         let options = Options::in_cluster(&cluster).arguments(arguments.to_vec());
-        faults.for_(options.without_data_plane()).start().await
+        faults.for_controller(options.without_data_plane()).start().await
     });
     let killed = killed.await?;
     all_of(&["cluster objects", "event recorder", "leader election", "status writer"], &killed)?;

@@ -4,7 +4,7 @@ use sluice_filter_config::{Host, PluginConfig, Snapshot, Tables, Version};
 use sluice_pwhost::ContextId;
 use sluice_tests::fake::{self, Filter, LOCATION, Outcome, Personality, Request};
 
-const NAMES_SCOPES: &str = "sluice.scope";
+const LOOKS_UP: &str = "sluice.lookup";
 
 fn tables() -> Tables {
     let hosts = ["shop.example".to_owned()].into();
@@ -56,7 +56,7 @@ fn a_host_is_found_whatever_case_its_letters_have_and_the_others_have_one_scope(
         ("Other.Example", "_"),
         ("other.example", "_"),
     ] {
-        assert_eq!(scope(&mut filter, NAMES_SCOPES, asked), found, "{asked}");
+        assert_eq!(scope(&mut filter, LOOKS_UP, asked), found, "{asked}");
     }
 }
 
@@ -72,12 +72,46 @@ fn the_filter_that_chooses_pods_names_no_scope() {
 #[test]
 fn only_who_has_to_look_into_the_tables_waits_for_them() {
     let mut filter = managed(None);
-    assert_eq!(scope(&mut filter, NAMES_SCOPES, "other.example"), "_");
-    let (id, outcome) = filter.open_request(None, ask(NAMES_SCOPES, "Shop.Example"));
+    assert_eq!(scope(&mut filter, LOOKS_UP, "other.example"), "_");
+    let (id, outcome) = filter.open_request(None, ask(LOOKS_UP, "Shop.Example"));
     assert_eq!(outcome, Outcome::Paused);
     filter.answer_tables(tables());
     assert_eq!(filter.fate(id), Outcome::LeftAlone);
     assert_eq!(header(&filter, id), "shop.example");
+}
+
+/// The path that the filter makes of one, and the one that it keeps.
+fn path(
+    filter: &mut Filter,
+    plugin: &str,
+    route: Option<&str>,
+    path: &str,
+) -> (Outcome, String, Option<String>) {
+    let mut request = ask(plugin, "other.example");
+    request.headers.push((b":path".to_vec(), path.into()));
+    let (id, outcome) = filter.open_request(route, request);
+    let headers = &filter.host().requests[&id].headers;
+    let of =
+        |name: &str| headers.iter().find(|(key, _)| key == name.as_bytes()).map(|(_, value)| value.clone());
+    let of = |name: &str| of(name).map(|value| String::from_utf8(value).unwrap());
+    (outcome, of(":path").unwrap(), of("x-sluice-path"))
+}
+
+#[test]
+fn an_encoded_path_is_decoded_before_its_route_is_looked_for_and_is_kept() {
+    let mut filter = managed(Some(tables()));
+    // With a scope there is a route of such paths; without one there is none.
+    for route in [Some("sluice.encoded"), None] {
+        let mut path = |sent: &str| path(&mut filter, LOOKS_UP, route, sent);
+        let kept = |path: &str, sent: &str| (Outcome::LeftAlone, path.to_owned(), Some(sent.to_owned()));
+        assert_eq!(path("/a%2fb?c=%2f"), kept("/a/b?c=%2f", "/a%2fb?c=%2f"));
+        assert_eq!(path("/x/..%2fa"), kept("/a", "/a"), "dots are sent to nobody");
+        assert_eq!(path("/..%2fa").0, Outcome::Replied(400));
+        assert_eq!(path("/a?%2f"), (Outcome::LeftAlone, "/a?%2f".to_owned(), None));
+    }
+    // Who comes later than the policies changes no path.
+    let late = path(&mut filter, "sluice", Some("sluice.encoded"), "/a%2fb");
+    assert_eq!(late, (Outcome::LeftAlone, "/a%2fb".to_owned(), None));
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Example {
         let sluice = Options::new(&site.manifests).without_data_plane().start().await?;
         let text = std::fs::read_to_string(repository().join("nginx-wasm/drop-in").join(file))?;
         let text = replace(&text, "listen 8080", &format!("listen {}", port.addr()))?;
-        let text = replace(&text, "127.0.0.1:18000", &sluice.xds().to_string())?;
+        let text = replace(&text, "\"unix:/run/sluice/controller.sock\"", &format!("\"{}\"", sluice.xds()))?;
         let text = replace(&text, "shop.example", HOST)?;
         let kongs = artifacts::ngx_wasm().filter(|_| file == "kong.conf");
         let text = match &kongs {

@@ -43,7 +43,7 @@ impl Gateway {
         let http = format!(
             "sluice_wasm {};\n{}\n{}",
             filter.display(),
-            follow(&controller.xds().to_string()),
+            follow(controller.xds()),
             server(port.addr(), &format!("set $sluice_location {HOST}/;\n{PROXY}"))
         );
         let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;

@@ -40,6 +40,7 @@ mod shutdown;
 #[path = "../e2e/site.rs"]
 mod site;
 mod streams;
+mod variables;
 mod weak_certificate;
 mod websockets;
 #[path = "../e2e/written.rs"]

@@ -184,12 +184,17 @@ async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_nginx_does_not_serve_is_said_of_the_ingress() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let target = "http://web.default.svc.cluster.local";
-    let ingress = Ingress::new("default", "web").annotation("mirror-target", target);
-    site.manifests.ingress(&ingress.host(HOST).path("/", "web", 80))?;
+    for service in ["main", "other"] {
+        site.manifests.service("default", service, 80, &[site.pods[0].addr()])?;
+    }
+    let mixed =
+        |name: &str, service: &str| Ingress::new("default", name).host("mixed.test").path("/", service, 80);
+    site.manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
+    site.manifests.ingress(&mixed("mixed", "main"))?;
+    let canary = mixed("canary", "other").annotation("canary", "true").annotation("canary-weight", "10");
+    site.manifests.ingress(&canary.annotation("backend-protocol", "HTTPS"))?;
     let sluice = start(&site).await?;
-    let said =
-        "Ingress default/web: location web.test/: mirror-target: a Service without an address of its own";
+    let said = "location mixed.test/: backend-protocol: another one for a part of the requests";
     ensure!(sluice.log().lines().iter().any(|line| line.contains(said)), "{}", sluice.log().tail());
     sluice.stop()
 }

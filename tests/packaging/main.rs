@@ -7,6 +7,7 @@
 mod admission;
 mod base;
 mod chart;
+mod egress;
 mod flags;
 mod functions;
 mod images;

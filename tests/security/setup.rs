@@ -22,7 +22,11 @@ pub(crate) enum Plane {
 impl Plane {
     /// A controller with a data plane of this kind as its child.
     pub(crate) fn options(self, manifests: &Manifests) -> Options {
-        let options = Options::new(manifests);
+        self.on(Options::new(manifests))
+    }
+
+    /// The same for a controller that is described already.
+    pub(crate) fn on(self, options: Options) -> Options {
         match self {
             Plane::EnvoyTable => options,
             Plane::EnvoyScopes => options.arguments(vec!["--scopes-from".to_owned(), "0".to_owned()]),

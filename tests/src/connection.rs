@@ -1,9 +1,11 @@
 //! One HTTP/1.1 connection of the client: bytes out, one answer in, again.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
 
 use crate::dial::{Dial, Dialled, Stream};
 use crate::http::{Request, Response};
@@ -45,6 +47,12 @@ impl Connection {
         let dial = Dial::tls(addr, sni);
         let tls = dial.tls.map(|tls| ClientTls { authority: Some(authority.to_owned()), ..tls });
         Connection::dial(&Dial { tls, ..dial }).await
+    }
+
+    /// Connects to a unix socket.
+    pub async fn open_unix(socket: &Path) -> Result<Connection> {
+        let stream = UnixStream::connect(socket).await.context("connect")?;
+        Ok(Connection { stream: Box::new(stream), certificate: None, input: Vec::new(), reusable: true })
     }
 
     /// Connects as it is told.

@@ -3,6 +3,7 @@
 //! HTTP libraries mend what they send; a test of a proxy must be able to send `/a/../b`, two Host headers or none.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -114,6 +115,13 @@ impl Response {
 pub async fn send(addr: SocketAddr, request: &Request) -> Result<Response> {
     let exchange = async { Connection::open(addr).await?.send(request).await };
     let what = || format!("{} {} to {addr}", request.method, request.target);
+    tokio::time::timeout(TIMEOUT, exchange).await.with_context(what)?.with_context(what)
+}
+
+/// GETs one page from a unix socket.
+pub async fn get_unix(socket: &Path, target: &str) -> Result<Response> {
+    let exchange = async { Connection::open_unix(socket).await?.send(&Request::get("unix", target)).await };
+    let what = || format!("GET {target} from {}", socket.display());
     tokio::time::timeout(TIMEOUT, exchange).await.with_context(what)?.with_context(what)
 }
 

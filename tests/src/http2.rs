@@ -58,14 +58,15 @@ pub async fn send(stream: Box<dyn Stream>, request: &Request, secure: bool, grpc
     Connection::open(stream).await?.send(request, secure, grpc).await
 }
 
+/// The first `Host` is the `:authority`; others go out as they are.
 fn to_hyper(request: &Request, secure: bool, grpc: bool) -> Result<hyper::Request<Full<Bytes>>> {
-    let host = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host"));
-    let host = host.map_or("localhost", |(_, host)| host.as_str());
+    let authority = request.headers.iter().position(|(name, _)| name.eq_ignore_ascii_case(HOST.as_str()));
+    let host = authority.map_or("localhost", |place| request.headers[place].1.as_str());
     let scheme = if secure { "https" } else { "http" };
     let uri = format!("{scheme}://{host}{}", request.target);
     let mut builder = hyper::Request::builder().method(request.method.as_str()).uri(uri);
-    let headers = request.headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(HOST.as_str()));
-    for (name, value) in headers {
+    let headers = request.headers.iter().enumerate().filter(|(place, _)| Some(*place) != authority);
+    for (_, (name, value)) in headers {
         builder = builder.header(name, value);
     }
     let mut body = Bytes::from(request.body.clone());

@@ -71,6 +71,11 @@ impl Manifests {
         self.write(&file_of(object), &serde_json::to_string_pretty(object)?)
     }
 
+    /// Removes the file of an object.
+    pub fn remove_object(&self, object: &Value) -> Result<()> {
+        self.remove(&file_of(object))
+    }
+
     /// Writes an IngressClass.
     pub fn ingress_class(&self, name: &str, controller: &str) -> Result<()> {
         self.object(&json!({

@@ -6,10 +6,11 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use tokio::net::TcpSocket;
 
 const PORTS: std::ops::Range<u16> = 15_000..32_000;
 /// Second octets: 127.0 is for ports, and the examples have their fixed addresses below 127.20.
@@ -83,8 +84,12 @@ impl Network {
 }
 
 /// Whether nothing listens there.
+///
+/// Does not listen itself: a process that another thread starts at this moment would keep a listener open until it becomes
+/// another program, and whoever asked could not bind.
 pub fn is_free(addr: SocketAddr) -> bool {
-    TcpListener::bind(addr).is_ok()
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+    socket.and_then(|socket| socket.set_reuseaddr(true).and_then(|()| socket.bind(addr))).is_ok()
 }
 
 /// All of `0..len`, from a start that differs between processes and calls.
@@ -126,6 +131,18 @@ mod tests {
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), 50);
+    }
+
+    #[test]
+    fn who_listens_is_seen_and_who_only_looks_is_in_nobodys_way() {
+        let port = Port::reserve().unwrap();
+        let looking = TcpSocket::new_v4().unwrap();
+        looking.set_reuseaddr(true).unwrap();
+        looking.bind(port.addr()).unwrap();
+        let listening = std::net::TcpListener::bind(port.addr()).unwrap();
+        assert!(!is_free(port.addr()));
+        drop(listening);
+        assert!(is_free(port.addr()));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The controller, run as a user runs it.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, ensure};
-use tempfile::TempDir;
-use tokio::net::TcpStream;
+use serde_json::Value;
+use tokio::net::{TcpStream, UnixStream};
 
 use crate::apiserver::Cluster;
 use crate::http::{self, Response};
@@ -14,6 +15,7 @@ use crate::log::Log;
 use crate::manifests::Manifests;
 use crate::ports::Port;
 use crate::process::{self, Process};
+use crate::run_dir::RunDir;
 use crate::{artifacts, proc, wait};
 
 /// How to start a controller.
@@ -26,7 +28,10 @@ pub struct Options {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
     http: Option<SocketAddr>,
-    xds: Option<SocketAddr>,
+    https: Option<SocketAddr>,
+    run_dir: Option<PathBuf>,
+    envoy: Option<PathBuf>,
+    xds: Option<String>,
     filter: Option<PathBuf>,
     nginx: Option<PathBuf>,
 }
@@ -60,6 +65,9 @@ impl Options {
             arguments: Vec::new(),
             environment: Vec::new(),
             http: None,
+            https: None,
+            run_dir: None,
+            envoy: None,
             xds: None,
             filter: None,
             nginx: None,
@@ -108,10 +116,31 @@ impl Options {
         self
     }
 
-    /// Serves xDS here.
+    /// In the place of that one: the same ports and the same folder.
     #[must_use]
-    pub fn xds(mut self, addr: SocketAddr) -> Options {
-        self.xds = Some(addr);
+    pub fn after(mut self, predecessor: &Sluice) -> Options {
+        (self.http, self.https) = (Some(predecessor.http), Some(predecessor.https));
+        self.run_in_folder(predecessor.run_dir())
+    }
+
+    /// With this folder for sockets.
+    #[must_use]
+    pub fn run_in_folder(mut self, folder: &Path) -> Options {
+        self.run_dir = Some(folder.to_owned());
+        self
+    }
+
+    /// Serves xDS here: `unix:PATH` or an address.
+    #[must_use]
+    pub fn xds(mut self, address: impl Into<String>) -> Options {
+        self.xds = Some(address.into());
+        self
+    }
+
+    /// Runs this in the place of Envoy.
+    #[must_use]
+    pub fn envoy(mut self, binary: &Path) -> Options {
+        self.envoy = Some(binary.to_owned());
         self
     }
 
@@ -136,35 +165,27 @@ impl Options {
 
     /// Starts the controller and waits for nothing.
     pub fn spawn(self) -> Result<Sluice> {
-        let ports: Vec<Port> = (0..5).map(|_| Port::reserve()).collect::<Result<_>>()?;
+        let ports: Vec<Port> = (0..3).map(|_| Port::reserve()).collect::<Result<_>>()?;
         let http = self.http.unwrap_or(ports[0].addr());
-        let xds = self.xds.unwrap_or(ports[1].addr());
-        let run_dir = tempfile::Builder::new().prefix("sluice-run-").tempdir()?;
-        let https = SocketAddr::new(http.ip(), ports[2].number());
-        let mut command = self.command(http, https, xds, run_dir.path())?;
-        let health = ports[3].addr();
+        let run_dir = RunDir::new(self.run_dir.as_deref())?;
+        let in_run_dir = || format!("unix:{}", run_dir.path().join("controller.sock").display());
+        let xds = self.xds.clone().unwrap_or_else(in_run_dir);
+        let https = self.https.unwrap_or(SocketAddr::new(http.ip(), ports[1].number()));
+        let mut command = self.command(http, https, &xds, run_dir.path())?;
+        let health = ports[2].addr();
         command.arg("--healthz-host").arg(health.ip().to_string());
         command.arg("--healthz-port").arg(health.port().to_string());
-        let status = ports[4].addr();
-        command.arg("--status-port").arg(status.port().to_string());
         let process = Process::spawn(command)?;
         let own_envoy = self.own_envoy;
-        Ok(Sluice { process, http, https, xds, own_envoy, health, status, _ports: ports, run_dir })
+        Ok(Sluice { process, http, https, xds, own_envoy, health, _ports: ports, run_dir })
     }
 
-    fn command(
-        &self,
-        http: SocketAddr,
-        https: SocketAddr,
-        xds: SocketAddr,
-        run_dir: &Path,
-    ) -> Result<Command> {
+    fn command(&self, http: SocketAddr, https: SocketAddr, xds: &str, run_dir: &Path) -> Result<Command> {
         let mut command = Command::new(artifacts::sluice()?);
         command.arg("run").args(&self.source);
         command.arg("--bind-address").arg(http.ip().to_string());
         command.arg("--http-port").arg(http.port().to_string());
         command.arg("--https-port").arg(https.port().to_string());
-        command.arg("--xds-address").arg(xds.to_string());
         command.arg("--run-dir").arg(run_dir);
         if !self.arguments.iter().any(|argument| argument == "--drain-timeout") {
             command.args(["--drain-timeout", "2"]);
@@ -175,7 +196,7 @@ impl Options {
             command.args(["--data-plane", &self.data_plane]);
             self.programs(&mut command)?;
         } else {
-            command.args(["--data-plane", "none"]);
+            command.args(["--data-plane", "none", "--xds-address", xds]);
         }
         command.args(&self.arguments).envs(self.environment.iter().cloned());
         Ok(command)
@@ -195,7 +216,7 @@ impl Options {
             command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
         } else {
             command.arg("--envoy-concurrency").arg(self.workers.to_string());
-            command.arg("--envoy-binary").arg(artifacts::envoy()?);
+            command.arg("--envoy-binary").arg(self.envoy.clone().map_or_else(artifacts::envoy, Ok)?);
         }
         Ok(())
     }
@@ -206,12 +227,11 @@ pub struct Sluice {
     process: Process,
     http: SocketAddr,
     https: SocketAddr,
-    xds: SocketAddr,
+    xds: String,
     own_envoy: bool,
     health: SocketAddr,
-    status: SocketAddr,
     _ports: Vec<Port>,
-    run_dir: TempDir,
+    run_dir: RunDir,
 }
 
 impl Sluice {
@@ -222,12 +242,12 @@ impl Sluice {
 
     /// Waits until it serves, and its Envoy when it has one.
     pub async fn ready(mut self) -> Result<Sluice> {
-        let (log, xds, own_envoy) = (self.process.log().clone(), self.xds, self.own_envoy);
+        let (log, xds, own_envoy) = (self.process.log().clone(), self.xds.clone(), self.own_envoy);
         let line = format!("serving http on {}", self.http);
         let process = &mut self.process;
         let serves = async || match process.check() {
             Ok(()) if own_envoy => log.lines().iter().any(|text| text.contains(&line)).then_some(Ok(())),
-            Ok(()) => TcpStream::connect(xds).await.is_ok().then_some(Ok(())),
+            Ok(()) => is_listening(&xds).await.then_some(Ok(())),
             Err(error) => Some(Err(error)),
         };
         let waited = wait::until("the controller to serve", serves).await;
@@ -246,9 +266,9 @@ impl Sluice {
         self.https
     }
 
-    /// Where it serves xDS.
-    pub fn xds(&self) -> SocketAddr {
-        self.xds
+    /// Where it serves xDS: `unix:PATH` or an address.
+    pub fn xds(&self) -> &str {
+        &self.xds
     }
 
     /// Where it serves health and metrics.
@@ -256,17 +276,12 @@ impl Sluice {
         self.health
     }
 
-    /// Where it answers `sluice dbg`.
-    pub fn status(&self) -> SocketAddr {
-        self.status
-    }
-
     /// Its folder for sockets.
     pub fn run_dir(&self) -> &Path {
         self.run_dir.path()
     }
 
-    /// The socket of what changes something.
+    /// The socket that it answers `sluice dbg` on.
     pub fn admin_socket(&self) -> PathBuf {
         self.run_dir.path().join("admin.sock")
     }
@@ -280,6 +295,21 @@ impl Sluice {
     pub fn envoy_pid(&self) -> Option<u32> {
         let mut children = proc::children(self.pid()).into_iter();
         children.find(|pid| proc::name(*pid).is_some_and(|name| name.contains("envoy")))
+    }
+
+    /// The process id of its data plane, an Envoy or an nginx, whoever has started that.
+    pub fn data_plane_pid(&self) -> Option<u32> {
+        let records = ["envoy.json", "nginx/nginx.json"].map(|file| self.run_dir().join(file));
+        let record = records.iter().find_map(|file| fs::read(file).ok())?;
+        let record: Value = serde_json::from_slice(&record).ok()?;
+        let pid = u32::try_from(record["pid"].as_u64()?).ok()?;
+        proc::is_running(pid).then_some(pid)
+    }
+
+    /// Kills it, and nobody else: SIGKILL, as the kernel does where memory is short.
+    pub fn kill(&mut self) -> Result<()> {
+        self.process.remember_children();
+        self.process.kill().map(drop)
     }
 
     /// What it wrote, its Envoy's lines among them.
@@ -333,6 +363,13 @@ impl Sluice {
     }
 }
 
+async fn is_listening(address: &str) -> bool {
+    match address.strip_prefix("unix:") {
+        Some(path) => UnixStream::connect(path).await.is_ok(),
+        None => TcpStream::connect(address).await.is_ok(),
+    }
+}
+
 /// Waits until a page has this status.
 pub async fn wait_for_status(addr: SocketAddr, host: &str, target: &str, status: u16) -> Result<Response> {
     let page = async || http::get(addr, host, target).await.ok().filter(|page| page.status == status);
@@ -340,9 +377,9 @@ pub async fn wait_for_status(addr: SocketAddr, host: &str, target: &str, status:
 }
 
 /// The bootstrap that the controller gives to an Envoy which somebody else runs; `node` tells one from another.
-pub fn bootstrap(xds: SocketAddr, node: &str) -> Result<String> {
+pub fn bootstrap(xds: &str, node: &str) -> Result<String> {
     let mut command = Command::new(artifacts::sluice()?);
-    command.args(["bootstrap", "--node-id", node, "--xds-address", &xds.to_string()]);
+    command.args(["bootstrap", "--node-id", node, "--xds-address", xds]);
     // `envoy::Envoy` puts the admin interface elsewhere.
     let output = command.args(["--admin-socket", "/nonexistent"]).output()?;
     ensure!(output.status.success(), "sluice bootstrap: {}", String::from_utf8_lossy(&output.stderr));

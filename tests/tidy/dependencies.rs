@@ -20,11 +20,13 @@ const CLOSED: &[(&str, &[&str])] = &[
     ("sluice-pwhost", &["wasmtime"]),
     // D4: our words know nobody else's.
     ("sluice-ir", &["imbl", "serde"]),
+    // A pattern is a text, and what it costs is the same for everybody.
+    ("sluice-pattern", &["regex-syntax"]),
     // Passwords are values, and seen by nobody else.
     ("sluice-auth", &["base64", "bcrypt", "crypt3_rs", "sha1", "sha2", "subtle"]),
     // D5: a renderer sees the IR and its target.
     ("sluice-plugin", &["serde", "serde_json", "sha2", "sluice-filter-config", "sluice-ir"]),
-    ("sluice-nginx", &["askama", "serde_json", "sha2", "sluice-ir", "thiserror"]),
+    ("sluice-nginx", &["askama", "serde_json", "sha2", "sluice-ir", "sluice-pattern", "thiserror"]),
 ];
 
 /// Dependencies that only these packages may have.

@@ -2,6 +2,8 @@
 
 mod dependencies;
 mod golden;
+mod pages;
+mod security;
 mod size;
 mod source;
 mod tree;

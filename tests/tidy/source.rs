@@ -1,6 +1,6 @@
 //! D2, D3 and D6 where the compiler does not keep them, and no unfinished code.
 
-use crate::tree::{Source, sources};
+use crate::tree::{Source, files, sources};
 
 /// D2: decisions are values of values. Time and randomness come as arguments, and an order never depends on a hasher.
 #[test]
@@ -70,6 +70,31 @@ fn unsafe_code_is_where_a_foreign_interface_is() {
         &words,
         "talk to nginx in nginx-wasm/ngxsafe, to the filter's host in filter/src/host.rs",
     );
+}
+
+/// Elsewhere the compiler denies it, so whoever allows it for himself would be one more home.
+#[test]
+fn nobody_else_allows_unsafe_code() {
+    const HOMES: [&str; 3] = ["filter/src/host.rs", "filter/src/exports.rs", "nginx-wasm/ngxsafe/src/lib.rs"];
+    // In pieces, because this file is searched too.
+    let words = [concat!("allow(unsafe", "_code"), concat!("expect(unsafe", "_code")];
+    let allowing =
+        sources("").into_iter().filter(|source| words.iter().any(|word| source.text.contains(word)));
+    let allowing: Vec<String> = allowing.map(|source| source.path).collect();
+    assert!(allowing.iter().all(|path| HOMES.contains(&path.as_str())), "unsafe code in {allowing:?}");
+    let manifests = files("", "toml").into_iter().filter(|manifest| manifest.path.ends_with("/Cargo.toml"));
+    let without = manifests.filter(|manifest| {
+        !manifest.path.starts_with("tests/libfuzzer/") && !manifest.text.contains("[lints]\nworkspace = true")
+    });
+    let without: Vec<String> = without.map(|manifest| manifest.path).collect();
+    assert!(without.is_empty(), "without the lints of the workspace: {without:?}");
+}
+
+#[test]
+fn what_only_tests_see_does_not_end_a_file() {
+    let text = "struct A {\n    #[cfg(test)]\n    b: u8,\n}\nbad();\n#[cfg(test)]\nmod tests {\nbad();\n}\n";
+    let source = Source { path: "x.rs".to_owned(), text: text.to_owned() };
+    assert_eq!(source.uses(&["bad("]), ["x.rs:5: bad();"]);
 }
 
 /// D6: a runtime and a cluster are the business of the controller and of the xDS server alone.

@@ -18,9 +18,17 @@ impl Source {
         lines.map(|(n, line)| (n + 1, line.split("//").next().unwrap_or_default()))
     }
 
+    /// The line of the tests at the end of the file. What is marked as theirs before that is a part of the code.
+    fn tests_begin(&self) -> usize {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let begin = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod tests");
+        lines.windows(2).position(begin).map_or(usize::MAX, |before| before + 1)
+    }
+
     /// `path:line` of each code line with one of these words, up to the tests at the end of the file.
     pub(crate) fn uses(&self, words: &[&str]) -> Vec<String> {
-        let code = self.code().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+        let end = self.tests_begin();
+        let code = self.code().take_while(|(n, _)| *n < end);
         let found = code.filter(|(_, line)| words.iter().any(|word| line.contains(word)));
         found.map(|(n, line)| format!("{}:{n}: {}", self.path, line.trim())).collect()
     }
@@ -28,9 +36,14 @@ impl Source {
 
 /// All Rust files below a folder, sorted.
 pub(crate) fn sources(folder: &str) -> Vec<Source> {
+    files(folder, "rs")
+}
+
+/// All files below a folder with this ending, sorted.
+pub(crate) fn files(folder: &str, ending: &str) -> Vec<Source> {
     let mut sources = Vec::new();
     visit(&repository().join(folder), &mut |path| {
-        if path.extension().is_some_and(|extension| extension == "rs") {
+        if path.extension().is_some_and(|extension| extension == ending) {
             let text = fs::read_to_string(path).unwrap();
             sources.push(Source { path: relative(path), text });
         }

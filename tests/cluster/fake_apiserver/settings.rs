@@ -41,6 +41,9 @@ async fn the_settings_and_what_they_name_are_followed() -> Result<()> {
         config_map(cluster, own, "settings", json!({ "force-ssl-redirect": "true" })).await?;
         wait_for(&sluice, "a redirect", |page| page.status == 308).await?;
         cluster.delete("v1", "ConfigMap", "settings").await?;
+        sluice.log().wait_for("what it said last holds").await?;
+        wait_for(&sluice, "the redirect still", |page| page.status == 308).await?;
+        config_map(cluster, own, "settings", json!({})).await?;
         wait_for(&sluice, "the defaults", |page| page.status == 200 && page.header("x-answer").is_none())
             .await?;
         sluice.stop()

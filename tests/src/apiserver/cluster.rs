@@ -104,10 +104,11 @@ impl Cluster {
         format!("example.org/{}", self.namespace)
     }
 
-    /// The arguments of a controller that follows this cluster.
+    /// The arguments of a controller that follows this cluster, whose pods are processes of this machine.
     pub fn access(&self) -> Vec<String> {
         let kubeconfig = self.kubeconfig().display().to_string();
-        ["--source", "kube", "--kubeconfig", &kubeconfig].map(str::to_owned).to_vec()
+        let pods = ["--allow-upstream-cidr", "127.0.0.0/8"];
+        ["--source", "kube", "--kubeconfig", &kubeconfig].into_iter().chain(pods).map(str::to_owned).collect()
     }
 
     /// The arguments of a controller that serves this test and nothing else.

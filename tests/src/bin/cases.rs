@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use sluice_tests::artifacts;
-use sluice_tests::cases::expected::ExpectedFailures;
+use sluice_tests::cases::expected::Reasons;
 use sluice_tests::cases::file::CaseFile;
 use sluice_tests::cases::{self, Selection};
 use tokio::signal::unix::{SignalKind, signal};
@@ -52,7 +52,7 @@ async fn run() -> Result<bool> {
     say(&format!("\n{summary}"));
     if let Some(list) = list {
         let before = std::fs::read_to_string(&list).unwrap_or_default();
-        let updated = ExpectedFailures::parse(&before)?.updated(&summary);
+        let updated = Reasons::parse(&before)?.updated(&summary);
         std::fs::write(&list, updated).with_context(|| list.display().to_string())?;
     }
     Ok(summary.failed() == 0)

@@ -1,22 +1,22 @@
-//! The cases that are known to fail, each with the reason: a list that only gets shorter.
+//! The cases that are known not to pass, each with the reason: lists that only get shorter.
 //!
-//! One line is an id and a reason. A case that fails and is not listed is a fault; so is one that is listed and passes,
-//! because then the list is stale and would hide it the next time.
+//! One line is an id and a reason. A case that fails, or that does not apply, and is not listed as such is a fault; so is
+//! one that is listed and passes, because then the list is stale and would hide it the next time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Outcome, Summary};
+use super::{Outcome, Played, Summary};
 
 /// Reasons by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExpectedFailures(BTreeMap<String, String>);
+pub struct Reasons(BTreeMap<String, String>);
 
-impl ExpectedFailures {
-    /// Reads the list; lines that begin with `#` are for readers.
-    pub fn parse(text: &str) -> Result<ExpectedFailures> {
+impl Reasons {
+    /// Reads a list; lines that begin with `#` are for readers.
+    pub fn parse(text: &str) -> Result<Reasons> {
         let mut reasons = BTreeMap::new();
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         for line in lines {
@@ -24,34 +24,7 @@ impl ExpectedFailures {
             let before = reasons.insert(id.to_owned(), reason.trim().to_owned());
             ensure!(before.is_none(), "{id} is listed twice");
         }
-        Ok(ExpectedFailures(reasons))
-    }
-
-    /// What is not as listed, among the cases that were played.
-    pub fn surprises(&self, summary: &Summary) -> Vec<String> {
-        let surprise = |played: &super::Played| match (&played.outcome, self.0.get(&played.id)) {
-            (Outcome::Failed(_), None) => Some(played.to_string()),
-            (Outcome::Passed, Some(_)) => {
-                Some(format!("{} passes: take it off the list of expected failures", played.id))
-            }
-            (Outcome::NotApplicable(_), Some(_)) => {
-                Some(format!("{} is not applicable: take it off the list of expected failures", played.id))
-            }
-            _ => None,
-        };
-        summary.played.iter().filter_map(surprise).collect()
-    }
-
-    /// The same for a list of the cases that do not apply: whatever else does not pass is a surprise.
-    pub fn not_applicable(&self, summary: &Summary) -> Vec<String> {
-        let surprise = |played: &super::Played| match (&played.outcome, self.0.contains_key(&played.id)) {
-            (Outcome::Failed(_), _) | (Outcome::NotApplicable(_), false) => Some(played.to_string()),
-            (Outcome::Passed, true) => Some(format!("{} passes: take it off the list", played.id)),
-            _ => None,
-        };
-        let ids: Vec<String> = summary.played.iter().map(|played| played.id.clone()).collect();
-        let unknown = self.unknown(&ids).into_iter().map(|id| format!("{id} is listed, but no case"));
-        summary.played.iter().filter_map(surprise).chain(unknown).collect()
+        Ok(Reasons(reasons))
     }
 
     /// Listed ids that no case has.
@@ -59,7 +32,7 @@ impl ExpectedFailures {
         self.0.keys().map(String::as_str).filter(|id| !ids.iter().any(|known| known == id)).collect()
     }
 
-    /// The list that these outcomes make; what was listed before keeps its words.
+    /// The list of failures that these outcomes make; what was listed before keeps its words.
     pub fn updated(&self, summary: &Summary) -> String {
         let mut text =
             "# Cases of ingress.json that fail today: id and reason. Written by `cargo xtask cases FILE \
@@ -74,11 +47,37 @@ impl ExpectedFailures {
         }
         text
     }
+
+    fn has(&self, played: &Played) -> bool {
+        self.0.contains_key(&played.id)
+    }
+}
+
+/// Both lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// Cases that fail.
+    pub failures: Reasons,
+    /// Cases that cannot be played.
+    pub not_applicable: Reasons,
+}
+
+impl Expected {
+    /// What is not as listed, among the cases that were played.
+    pub fn surprises(&self, summary: &Summary) -> Vec<String> {
+        let (failures, not_applicable) = (&self.failures, &self.not_applicable);
+        let surprise = |played: &Played| match &played.outcome {
+            Outcome::Failed(_) => (!failures.has(played)).then(|| played.to_string()),
+            Outcome::NotApplicable(_) => (!not_applicable.has(played)).then(|| played.to_string()),
+            Outcome::Passed => (failures.has(played) || not_applicable.has(played))
+                .then(|| format!("{} passes: take it off the list", played.id)),
+        };
+        summary.played.iter().filter_map(surprise).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Played;
     use super::*;
 
     fn summary(outcomes: &[(&str, Outcome)]) -> Summary {
@@ -92,24 +91,29 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_listed_is_a_surprise_and_so_is_what_passes() {
-        let listed = ExpectedFailures::parse("# for readers\n\na broken\nb broken too\n").unwrap();
-        let failed = || Outcome::failed("status");
-        let as_listed = summary(&[("a", failed()), ("b", failed()), ("c", Outcome::Passed)]);
-        assert_eq!(listed.surprises(&as_listed), [""; 0]);
-        let other =
-            summary(&[("a", Outcome::Passed), ("c", failed()), ("b", Outcome::NotApplicable(String::new()))]);
-        assert_eq!(listed.surprises(&other).len(), 3);
-        assert_eq!(listed.unknown(&["a".to_owned()]), ["b"]);
-        assert!(ExpectedFailures::parse("a\n").is_err() && ExpectedFailures::parse("a x\na y\n").is_err());
+    fn every_outcome_but_a_pass_is_a_surprise_unless_it_is_listed_as_such() {
+        let list = |text| Reasons::parse(text).unwrap();
+        let expected = Expected {
+            failures: list("# for readers\n\nfails broken\n"),
+            not_applicable: list("cannot nobody does\n"),
+        };
+        let outcomes = || [Outcome::Passed, Outcome::failed("status"), Outcome::NotApplicable(String::new())];
+        for (id, as_listed) in [("other", 0), ("fails", 1), ("cannot", 2)] {
+            for (n, outcome) in outcomes().into_iter().enumerate() {
+                let surprises = expected.surprises(&summary(&[(id, outcome)]));
+                assert_eq!(surprises.is_empty(), n == as_listed, "{id}: {surprises:?}");
+            }
+        }
+        assert_eq!(expected.failures.unknown(&["cannot".to_owned()]), ["fails"]);
+        assert!(Reasons::parse("a\n").is_err() && Reasons::parse("a x\na y\n").is_err());
     }
 
     #[test]
     fn an_update_keeps_the_words_of_before() {
-        let listed = ExpectedFailures::parse("a by hand\nb gone\n").unwrap();
+        let listed = Reasons::parse("a by hand\nb gone\n").unwrap();
         let now =
             summary(&[("a", Outcome::failed("x")), ("b", Outcome::Passed), ("c", Outcome::failed("y\nz"))]);
-        let updated = ExpectedFailures::parse(&listed.updated(&now)).unwrap();
-        assert_eq!(updated, ExpectedFailures::parse("a by hand\nc y").unwrap());
+        let updated = Reasons::parse(&listed.updated(&now)).unwrap();
+        assert_eq!(updated, Reasons::parse("a by hand\nc y").unwrap());
     }
 }

@@ -19,6 +19,15 @@ impl Outcome {
         if reasons.is_empty() { Outcome::Passed } else { Outcome::Failed(reasons) }
     }
 
+    /// What came of a case that cannot be played any further, after these reasons: what has failed stays failed.
+    pub fn cut_short(mut reasons: Vec<String>, cannot: String) -> Outcome {
+        if reasons.is_empty() {
+            return Outcome::NotApplicable(cannot);
+        }
+        reasons.push(format!("the rest cannot be played: {cannot}"));
+        Outcome::Failed(reasons)
+    }
+
     /// A failure with one reason.
     pub fn failed(reason: impl Into<String>) -> Outcome {
         Outcome::Failed(vec![reason.into()])
@@ -84,5 +93,22 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (passed, failed) = (self.passed(), self.failed());
         write!(f, "passed {passed} / failed {failed} / not applicable {}", self.not_applicable())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_failed_is_never_not_applicable() {
+        let cannot = || "check 2: paint echo blue".to_owned();
+        assert_eq!(Outcome::cut_short(Vec::new(), cannot()), Outcome::NotApplicable(cannot()));
+        let Outcome::Failed(reasons) = Outcome::cut_short(vec!["check 1: status".to_owned()], cannot())
+        else {
+            panic!("it has failed");
+        };
+        assert_eq!(reasons[0], "check 1: status");
+        assert!(reasons[1].contains(&cannot()), "{reasons:?}");
     }
 }

@@ -85,6 +85,7 @@ struct Pod {
     identity: EchoIdentity,
     setup: Setup,
     hits: AtomicU64,
+    connections: AtomicU64,
     behaviour: Mutex<Arc<Behaviour>>,
 }
 
@@ -103,7 +104,8 @@ impl Echo {
 
     /// The same, with more.
     pub async fn start_with(addr: SocketAddr, identity: EchoIdentity, setup: Setup) -> Result<Echo> {
-        let pod = Arc::new(Pod { identity, setup, hits: AtomicU64::new(0), behaviour: Mutex::default() });
+        let (hits, connections) = (AtomicU64::new(0), AtomicU64::new(0));
+        let pod = Arc::new(Pod { identity, setup, hits, connections, behaviour: Mutex::default() });
         let mut echo = Echo { addr, pod, serving: None };
         echo.start_again().await?;
         Ok(echo)
@@ -134,6 +136,11 @@ impl Echo {
         self.pod.hits.load(Ordering::Relaxed)
     }
 
+    /// Connections so far.
+    pub fn connections(&self) -> u64 {
+        self.pod.connections.load(Ordering::Relaxed)
+    }
+
     /// Changes the behaviour for the requests from now on.
     pub fn script(&self, script: Script) {
         *self.pod.behaviour() = Arc::new(Behaviour { script, requests: AtomicU64::new(0) });
@@ -142,7 +149,9 @@ impl Echo {
     /// Closes the listener and every connection, as a pod that is killed does.
     pub async fn stop(&mut self) {
         if let Some(Serving { stop, task }) = self.serving.take() {
-            drop(stop);
+            // Nobody listens, or everybody hears it and goes.
+            let _ = stop.send(());
+            stop.closed().await;
             // The task has nothing to return; what matters is that the listener is closed.
             let _ = task.await;
         }

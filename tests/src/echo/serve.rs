@@ -40,6 +40,7 @@ pub(super) async fn accept(listener: TcpListener, pod: Arc<Pod>, mut stopped: wa
             _ = stopped.changed() => return,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
+                    pod.connections.fetch_add(1, Ordering::Relaxed);
                     tokio::spawn(serve(stream, Arc::clone(&pod), stopped.clone()));
                 }
                 // Out of file descriptors; the clients see it, and it may pass.

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Control, Host, PluginConfig, Tables, Version};
-use sluice_pwhost::{Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, wasmtime};
+use sluice_pwhost::{
+    Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, engine_config, wasmtime,
+};
 
 use super::host::{Call, FakeHost, Personality, Request};
 
@@ -39,7 +41,33 @@ fn module() -> &'static wasmtime::Module {
     })
 }
 
+/// The same, in an engine that counts instructions.
+fn metered() -> &'static wasmtime::Module {
+    static MODULE: OnceLock<wasmtime::Module> = OnceLock::new();
+    MODULE.get_or_init(|| {
+        let mut config = engine_config();
+        config.consume_fuel(true);
+        let engine = wasmtime::Engine::new(&config).unwrap();
+        wasmtime::Module::new(&engine, std::fs::read(crate::artifacts::filter().unwrap()).unwrap()).unwrap()
+    })
+}
+
 impl Filter {
+    /// A filter with these tables whose instructions are counted, and which has no more than this much memory.
+    pub fn metered(personality: Personality, tables: Tables, memory_bytes: usize) -> Self {
+        let options = Options { memory_bytes, ..Options::default() };
+        let mut filter = Self::start_with(metered(), options, FakeHost::new(personality), true);
+        assert!(filter.configure(&PluginConfig { tables: Some(tables), ..filter.checkpoint(false) }));
+        filter
+    }
+
+    /// The instructions that something takes.
+    pub fn instructions(&mut self, work: impl FnOnce(&mut Self)) -> u64 {
+        let before = self.vm.instructions().expect("a metered filter");
+        work(self);
+        self.vm.instructions().unwrap_or_default() - before
+    }
+
     /// A filter that has started, and was told nothing yet.
     pub fn new(personality: Personality) -> Self {
         Self::on(FakeHost::new(personality))
@@ -60,7 +88,11 @@ impl Filter {
             Personality::Envoy => Unimplemented::Answers,
             Personality::Nginx => Unimplemented::Traps,
         };
-        let plugin = Plugin::new(module(), Options { unimplemented, ..Options::default() }).unwrap();
+        Self::start_with(module(), Options { unimplemented, ..Options::default() }, host, is_told)
+    }
+
+    fn start_with(module: &wasmtime::Module, options: Options, host: FakeHost, is_told: bool) -> Self {
+        let plugin = Plugin::new(module, options).unwrap();
         let mut vm = Vm::new(&plugin, host).unwrap();
         let root = vm.create_root().unwrap();
         assert!(!is_told || vm.on_vm_start(&root, 0).unwrap());

@@ -9,11 +9,13 @@
 
 mod admission;
 mod applications;
+mod comeback;
 mod compile;
 mod cpu;
 mod docs;
 mod endpoint_change;
 mod envoy_cpu;
+mod external_auth;
 mod machine;
 mod native;
 mod nginx_change;

@@ -9,9 +9,11 @@ use anyhow::{Result, ensure};
 
 use crate::Effort;
 use crate::admission::Admission;
+use crate::comeback::Comeback;
 use crate::compile::Compile;
 use crate::cpu::{Cpu, DataPlane, Policy};
 use crate::endpoint_change::EndpointChange;
+use crate::external_auth::ExternalAuth;
 use crate::nginx_change::NginxChange;
 use crate::nginx_start::{NginxReloadStall, NginxWorkerStart};
 use crate::pick::{Algorithm, Pick};
@@ -59,6 +61,9 @@ fn all() -> Vec<Bench> {
         Bench::Admission(Admission { ingresses: 10_000 }),
         Bench::Scale(Scale { source: SourceKind::Folder, ingresses: 10_000 }),
         Bench::Scale(Scale { source: SourceKind::Cluster, ingresses: 10_000 }),
+        Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
+        Bench::Comeback(Comeback { data_plane: "envoy", hosts: 100 }),
+        Bench::Comeback(Comeback { data_plane: "nginx", hosts: 100 }),
     ];
     all.extend(picks);
     all
@@ -79,6 +84,8 @@ pub(crate) enum Bench {
     Compile(Compile),
     Translate(Translate),
     Scale(Scale),
+    ExternalAuth(ExternalAuth),
+    Comeback(Comeback),
     Admission(Admission),
 }
 
@@ -95,6 +102,8 @@ impl Bench {
             Bench::Compile(bench) => bench.rows(),
             Bench::Translate(bench) => bench.rows(),
             Bench::Scale(bench) => bench.rows().into(),
+            Bench::ExternalAuth(bench) => bench.rows().into(),
+            Bench::Comeback(bench) => bench.rows().into(),
             Bench::Admission(bench) => bench.rows(),
         }
     }
@@ -111,6 +120,8 @@ impl Bench {
             Bench::Compile(bench) => bench.run(effort),
             Bench::Translate(bench) => bench.run(effort),
             Bench::Scale(bench) => bench.run(effort).await,
+            Bench::ExternalAuth(bench) => bench.run(effort).await,
+            Bench::Comeback(bench) => bench.run(effort).await,
             Bench::Admission(bench) => bench.run(effort),
         }
     }

@@ -22,7 +22,7 @@ pub const TCP_CONFIGMAP: &str = "tcp-services";
 /// What a case has when it names no IngressClass.
 const CLASS: (&str, &str) = ("nginx", "k8s.io/ingress-nginx");
 /// Where an ExternalName leads that can be resolved, and one that cannot.
-const OUTSIDE: [&str; 2] = ["localhost", "sluice-cases.invalid"];
+pub const OUTSIDE: [&str; 2] = ["outside.sluice-cases.test", "sluice-cases.invalid"];
 
 /// Where a service's pods are.
 #[derive(Clone, Debug, Default)]

@@ -46,7 +46,7 @@ pub async fn play(words: &Value, selection: &Selection) -> Outcome {
     for (n, check) in case.checks.iter().enumerate() {
         match world.check(check).await {
             Ok(found) => reasons.extend(found.into_iter().map(|reason| format!("check {}: {reason}", n + 1))),
-            Err(reason) => return Outcome::NotApplicable(format!("check {}: {reason}", n + 1)),
+            Err(reason) => return Outcome::cut_short(reasons, format!("check {}: {reason}", n + 1)),
         }
     }
     if let Err(error) = world.end() {

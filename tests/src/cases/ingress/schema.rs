@@ -82,9 +82,30 @@ pub struct Given {
     /// Labels by namespace.
     pub namespaces: BTreeMap<String, BTreeMap<String, String>>,
     /// What the controller may not do.
-    pub rbac: Option<Value>,
+    pub rbac: Option<Withheld>,
     /// The TCP services: `NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]` by port.
     pub tcp: BTreeMap<String, String>,
+}
+
+/// A right that the controller does not have: `no ingressclasses`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Withheld {
+    /// The resource that it may not read.
+    pub resource: String,
+}
+
+impl TryFrom<String> for Withheld {
+    type Error = String;
+
+    fn try_from(words: String) -> Result<Withheld, String> {
+        match words.strip_prefix("no ") {
+            Some(resource) if resource.bytes().all(|byte| byte.is_ascii_lowercase()) => {
+                Ok(Withheld { resource: resource.to_owned() })
+            }
+            _ => Err(format!("expected `no RESOURCE`, got {words:?}")),
+        }
+    }
 }
 
 /// An Ingress in few words.

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::asked::{Asked, Under};
 use super::model::CONTROLLER_NAMESPACE;
-use super::schema::Case;
+use super::schema::{Case, Withheld};
 use crate::apiserver::Cluster;
+use crate::apiserver::gate::{Fault, Lasting};
 use crate::manifests::Manifests;
 use crate::sluice::Options;
 
@@ -28,6 +29,8 @@ pub enum Stage {
         cluster: Box<Cluster>,
         /// What was put there.
         stored: Vec<Value>,
+        /// What the controller may not read.
+        _withheld: Option<Lasting>,
     },
 }
 
@@ -35,7 +38,12 @@ impl Stage {
     /// The one that the case needs.
     pub async fn for_case(case: &Case) -> Result<Stage> {
         if needs_cluster(case) {
-            return Ok(Stage::Cluster { cluster: Box::new(Cluster::fake().await?), stored: Vec::new() });
+            let cluster = Box::new(Cluster::fake().await?);
+            let withhold = |right: &Withheld| {
+                cluster.gate().fail("GET", &format!("/{}", right.resource), Fault::Status(403))
+            };
+            let withheld = case.given.rbac.as_ref().map(withhold);
+            return Ok(Stage::Cluster { cluster, stored: Vec::new(), _withheld: withheld });
         }
         Ok(Stage::Folder(Manifests::folder()?))
     }
@@ -52,7 +60,7 @@ impl Stage {
     pub fn put(&mut self, objects: &[Value]) -> Result<()> {
         match self {
             Stage::Folder(manifests) => manifests.write(FILE, &documents(objects)),
-            Stage::Cluster { cluster, stored } => {
+            Stage::Cluster { cluster, stored, .. } => {
                 let fake = cluster.as_fake().context("a fake cluster")?;
                 let namespaces = namespaces(objects);
                 for object in namespaces.iter().chain(objects).filter(|object| !stored.contains(object)) {
@@ -78,7 +86,7 @@ impl Stage {
 
 /// What is asked of the controller itself is asked of one that runs as it does for users: in a cluster.
 fn needs_cluster(case: &Case) -> bool {
-    case.checks.iter().any(|check| {
+    let of_controller = case.checks.iter().any(|check| {
         let of_controller = matches!(
             Asked::of(check),
             Asked::Read(_)
@@ -88,7 +96,8 @@ fn needs_cluster(case: &Case) -> bool {
                 | Asked::Signal(Under::Nothing, _)
         );
         of_controller || check.then.checksum_changed.is_some()
-    })
+    });
+    of_controller || case.given.rbac.is_some()
 }
 
 /// JSON is YAML, and no line of it begins a new document.

@@ -23,15 +23,17 @@ impl Observed<'_> {
         };
         count("total", &then.total, total, sent)?;
         count("distinct_pods", &then.distinct_pods, by_pod.len(), sent)?;
-        if then.per_pod.is_some() {
-            self.pods_in_use(&by_pod).iter().try_for_each(|pod| {
-                count("per_pod", &then.per_pod, by_pod.get(pod.as_str()).copied().unwrap_or(0), sent)
-            })?;
+        for pod in self.pods_in_use(&by_pod) {
+            count("per_pod", &then.per_pod, by_pod.get(pod.as_str()).copied().unwrap_or(0), sent)?;
         }
         for (name, expected) in &then.distribution {
             let of_service = by_pod.iter().filter(|(pod, _)| *pod == name || self.service_of(pod) == *name);
             let times: usize = of_service.map(|(_, times)| times).sum();
             count(&format!("distribution {name}"), &Some(expected.clone()), times, sent)?;
+        }
+        // What is expected of every pod holds of none, too.
+        if then.per_pod.is_some() && by_pod.is_empty() {
+            push_once(reasons, "per_pod: no pod answered".to_owned());
         }
         if let Some(expected) = &then.endpoints_are {
             let name = |value: &Value| plain(value).split(':').next().unwrap_or_default().to_owned();

@@ -25,10 +25,10 @@ impl World {
         let name = words.first().context("no command")?;
         let help = run(&[name, "--help"]);
         let help = help.with_context(|| format!("the controller has no command {name:?}"))?;
-        let port = self.sluice.status().port().to_string();
+        let socket = self.sluice.admin_socket().display().to_string();
         let mut arguments = words;
-        if help.contains("--status-port") {
-            arguments.extend(["--status-port", &port]);
+        if help.contains("--admin-socket") {
+            arguments.extend(["--admin-socket", &socket]);
         }
         run(&arguments)
     }

@@ -10,7 +10,7 @@ use super::super::check::texts;
 use super::super::then::Then;
 use super::super::world::World;
 use crate::sluice::Sluice;
-use crate::{proc, unix};
+use crate::{proc, unix, wait};
 
 /// What the data plane is at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl State {
         let mut tables: Value = serde_json::from_str(&tables)?;
         forget_versions(&mut tables);
         let (config, generation) =
-            if nginx_conf(sluice).is_file() { of_nginx(sluice)? } else { of_envoy(sluice).await? };
+            if nginx_conf(sluice).is_file() { of_nginx(sluice).await? } else { of_envoy(sluice).await? };
         Ok(State { config: format!("{config}\n{tables}"), generation })
     }
 }
@@ -37,10 +37,14 @@ fn nginx_conf(sluice: &Sluice) -> PathBuf {
     sluice.run_dir().join("nginx/nginx.conf")
 }
 
-/// nginx.conf as it is in use, and the processes: each reload makes new workers.
-fn of_nginx(sluice: &Sluice) -> Result<(String, String)> {
+/// nginx.conf as it is in use, and the processes: each reload makes new workers. It listens before it has the first.
+async fn of_nginx(sluice: &Sluice) -> Result<(String, String)> {
     let masters = proc::children(sluice.pid());
-    let workers: BTreeSet<u32> = masters.iter().flat_map(|master| proc::children(*master)).collect();
+    let workers = async || {
+        let workers: BTreeSet<u32> = masters.iter().flat_map(|master| proc::children(*master)).collect();
+        (!workers.is_empty()).then_some(workers)
+    };
+    let (workers, _) = wait::until("nginx to have workers", workers).await?;
     let config = std::fs::read_to_string(nginx_conf(sluice))?;
     Ok((config, format!("{masters:?} {workers:?}")))
 }

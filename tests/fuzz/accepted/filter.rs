@@ -1,0 +1,25 @@
+//! The tables of the filter: a document that cannot be compiled is refused whole.
+
+use sluice_filter_config::{PluginConfig, Tables as Update};
+use sluice_filter_core::{Rng, Tables, Timestamp};
+use sluice_ir::Config;
+
+struct Never;
+
+impl Rng for Never {
+    fn next_u64(&mut self) -> u64 {
+        0
+    }
+}
+
+/// Whether the filter compiles all of a configuration, as it reads it from the controller.
+pub(crate) fn takes(config: &Config) -> Result<(), String> {
+    let mut log = sluice_plugin::Log::default();
+    log.name_hosts(true);
+    log.replace(config);
+    let document = PluginConfig::of(Update::Snapshot(log.snapshot())).to_json();
+    let read = PluginConfig::parse(&document).map_err(|error| format!("the filter's document: {error}"))?;
+    let tables = read.tables.ok_or("a document without tables")?;
+    let applied = Tables::default().apply(tables, Timestamp::from_nanos(1), &mut Never);
+    applied.map(drop).map_err(|refused| format!("the filter: {refused}"))
+}

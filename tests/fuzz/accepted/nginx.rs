@@ -1,0 +1,103 @@
+//! A real nginx that reads a configuration and all files of it, and serves nothing.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sluice_filter_config::Host;
+use sluice_ir::Config;
+use sluice_nginx::{AccessLog, Engine, Files, OpenSsl, Settings, Streams, render};
+use sluice_tests::artifacts;
+use sluice_tests::certificate::Pair;
+use sluice_tests::ports::Port;
+use tempfile::TempDir;
+
+pub(crate) struct Tried {
+    binary: PathBuf,
+    settings: Settings,
+    default: Pair,
+    folder: TempDir,
+    _ports: [Port; 2],
+}
+
+impl Tried {
+    /// With our module, and where there is one, an nginx with Kong's.
+    pub(crate) fn all() -> Vec<Tried> {
+        let ours = Engine::Sluice {
+            module: artifacts::nginx_module().unwrap(),
+            filter: artifacts::compiled_filter().unwrap(),
+        };
+        let kongs = artifacts::ngx_wasm().map(|binary| {
+            let filter = artifacts::filter().unwrap();
+            Tried::new(binary, |folder| {
+                let cache = folder.join("cache.toml");
+                fs::write(&cache, "[cache]\n").unwrap();
+                Engine::Kong { module: None, filter, cache }
+            })
+        });
+        [Tried::new(artifacts::nginx().unwrap(), |_| ours)].into_iter().chain(kongs).collect()
+    }
+
+    fn new(binary: PathBuf, engine: impl FnOnce(&Path) -> Engine) -> Tried {
+        let ports = [Port::reserve().unwrap(), Port::reserve().unwrap()];
+        let folder = tempfile::Builder::new().prefix("sluice-nginx-").tempdir().unwrap();
+        let said = Command::new(&binary).arg("-V").output().unwrap().stderr;
+        let said = String::from_utf8_lossy(&said);
+        let at = |name: &str| folder.path().join(name);
+        let engine = engine(folder.path());
+        let host = if engine.is_kongs() { Host::NgxWasm } else { Host::Nginx };
+        let upstream = format!("unix:{}", at("controller.sock").display());
+        let checkpoint = sluice_plugin::checkpoint(host, &upstream, "sluice").to_json();
+        let settings = Settings {
+            checkpoint: String::from_utf8(checkpoint).unwrap(),
+            controller: at("controller.sock"),
+            folder: folder.path().to_owned(),
+            workers: Some(1),
+            requests: Some(at("requests")),
+            access_log: Some(AccessLog { output: at("output"), errors: at("errors") }),
+            streams: Streams::of_nginx(&said, &binary, Path::is_file),
+            openssl: OpenSsl::of_nginx(&said),
+            ..Settings::new(engine, ports[0].addr(), ports[1].addr())
+        };
+        let default = Pair::of(&["default.test"]).unwrap();
+        Tried { binary, settings, default, folder, _ports: ports }
+    }
+
+    /// Whether nginx accepts it.
+    pub(crate) fn takes(&self, config: &Config) -> Result<(), String> {
+        let rendered = render(config, &self.settings);
+        self.write(&rendered.files).map_err(|error| error.to_string())?;
+        let file = self.folder.path().join("nginx.conf");
+        fs::write(&file, &rendered.text).map_err(|error| error.to_string())?;
+        let mut command = Command::new(&self.binary);
+        command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(self.folder.path()).arg("-c").arg(&file);
+        let output = command.output().map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(format!("nginx refused\n{said}{}", line(&said, &rendered.text)))
+        }
+    }
+
+    /// As the controller does.
+    fn write(&self, files: &Files) -> std::io::Result<()> {
+        let folder = self.settings.certificates();
+        fs::remove_dir_all(&folder).ok();
+        fs::create_dir(&folder)?;
+        fs::create_dir_all(self.settings.pods())?;
+        fs::write(folder.join("default.pem"), format!("{}{}", self.default.pem, self.default.key))?;
+        for (name, text) in files.pinned.iter().chain(&files.presented) {
+            fs::write(folder.join(name), text.reveal())?;
+        }
+        files.cert_links.iter().try_for_each(|(name, target)| symlink(target, folder.join(name)))
+    }
+}
+
+/// The line that nginx complains of.
+fn line(said: &str, conf: &str) -> String {
+    let number = said.rsplit_once("nginx.conf:").and_then(|(_, number)| number.trim().parse::<usize>().ok());
+    let line = number.and_then(|number| conf.lines().nth(number.checked_sub(1)?));
+    line.map(str::to_owned).unwrap_or_default()
+}

@@ -1,0 +1,38 @@
+//! Manifests: YAML and JSON to objects, and objects to a translation, which is the same for the same objects.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sluice_translate::{Options, Resources, translate};
+
+#[allow(dead_code, reason = "the file of the controller, without its cluster")]
+#[path = "../../../controller/src/source/documents.rs"]
+mod documents;
+
+/// As `controller/src/source` has it.
+pub struct Problem {
+    pub place: String,
+    pub reason: String,
+    pub harmless: bool,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} ({})", self.place, self.reason, self.harmless)
+    }
+}
+
+fuzz_target!(|text: &str| {
+    let (objects, problems) = documents::parse("fuzz.yaml", text);
+    for problem in &problems {
+        assert!(problem.to_string().starts_with("fuzz.yaml"));
+        assert!(!problem.reason.contains('\n'), "a report is a line: {:?}", problem.reason);
+    }
+    let options = Options { class_is_implied: true, ..Options::default() };
+    let (mut one, mut other) = (Resources::default(), Resources::default());
+    for object in objects {
+        drop(one.apply(object.clone()));
+        drop(other.apply(object));
+    }
+    let (one, other) = (translate(&one, &options), translate(&other, &options));
+    assert!(one.config() == other.config() && one.reports() == other.reports());
+});

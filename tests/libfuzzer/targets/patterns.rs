@@ -1,0 +1,28 @@
+//! Regular expressions of tenants. What is let through is a regular expression in the way that it is written for either engine.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use sluice_pattern::{Subject, check, literal, literal_prefix, matches_empty, pcre, re2};
+
+/// Without what tells PCRE how to compare.
+fn without_verbs(mut written: &str) -> &str {
+    while let Some((_, rest)) = written.strip_prefix("(*").and_then(|rest| rest.split_once(')')) {
+        written = rest;
+    }
+    written
+}
+
+fuzz_target!(|pattern: &str| {
+    for subject in [Subject::Path, Subject::Text, Subject::TextInAnyCase] {
+        let Ok(shape) = check(pattern, subject) else { continue };
+        for written in [re2(pattern, subject, shape.alternatives), pcre(pattern, subject, shape.alternatives)]
+        {
+            let parsed = regex_syntax::ast::parse::Parser::new().parse(without_verbs(&written));
+            assert!(parsed.is_ok(), "{pattern:?} is written as {written:?}: {parsed:?}");
+            assert!(written.len() < 4 * pattern.len() + 128, "{written:?}");
+        }
+    }
+    assert!(literal_prefix(pattern).len() <= pattern.len() + 1);
+    assert!(literal(pattern).is_none_or(|text| text.len() <= pattern.len()));
+    let _ = matches_empty(pattern);
+});

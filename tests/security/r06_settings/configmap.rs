@@ -1,0 +1,206 @@
+//! Keys of the ConfigMap. They hold for all Ingresses, so what a bad value comes to is looked at in what is translated.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use sluice_translate::global::KEYS;
+use sluice_translate::{Object, ObjectKey, Options, Resources, translate};
+
+/// A guard: every path is closed with each of these values. A blank one is the default of a key, and means none.
+#[rustfmt::skip]
+const GUARDS: &[(&str, &[&str])] = &[
+    ("whitelist-source-range", &["10.0.0.0/8,nonsense", "nonsense", ",", "10.0.0.0/33", "[]"]),
+    ("denylist-source-range", &["10.0.0.0/8,nonsense", "nonsense", ",", "10.0.0.0/33", "[]"]),
+    ("block-cidrs", &["10.0.0.0/8,nonsense", "nonsense", ",", "{}"]),
+    ("block-user-agents", &["~*(?!x)y", "good,~("]),
+    ("block-referers", &["~*(?!x)y", "good,~("]),
+    ("global-auth-url", &["nonsense", "ftp://a", "http://$arg_a/", "http://127.0.0.1/"]),
+    ("global-auth-method", &["get", "GETS"]),
+    ("global-auth-signin", &["javascript:a", "/a?$nonsense"]),
+    ("global-auth-signin-redirect-param", &["a b", "a&b"]),
+    ("global-auth-response-headers", &["X-User,X Y", "Host"]),
+    ("global-auth-request-redirect", &["$nonsense"]),
+    ("global-auth-always-set-cookie", &["yes", ""]),
+    ("global-auth-cache-key", &["$nonsense", "${a"]),
+    ("global-auth-cache-duration", &["", "200 5x", "x 5m"]),
+    ("proxy-set-headers", &["absent", "absent/absent", "a/b/c", "sluice/unreadable-name"]),
+    ("global-auth-snippet", &["proxy_set_header X-User $remote_user;"]),
+    ("http-snippet", &["server { listen 80; }"]),
+    ("location-snippet", &["deny all;"]),
+    ("main-snippet", &["include a;"]),
+    ("modsecurity-snippet", &["SecRuleEngine On"]),
+    ("server-snippet", &["deny all;"]),
+    ("stream-snippet", &["deny all;"]),
+];
+
+/// What each of these values comes to: a place in what is translated, and what stands there.
+type Narrowing = (
+    &'static str,
+    &'static [&'static str],
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    fn() -> Value,
+);
+
+const REDIRECTED: &str = "/servers/a.example/locations/0/https/status";
+const CLIENT: &str = "/edge/forwarded/client";
+const BELIEVING: &[(&str, &str)] = &[("use-forwarded-headers", "true"), ("enable-real-ip", "true")];
+
+/// The strictest value takes the place of a bad one.
+#[rustfmt::skip]
+const NARROWING: &[Narrowing] = &[
+    ("ssl-redirect", &["yes", ""], &[], REDIRECTED, || json!(308)),
+    ("force-ssl-redirect", &["yes", ""], &[("ssl-redirect", "false")], REDIRECTED, || json!(308)),
+    ("proxy-real-ip-cidr", &["", " ", ",", "nonsense", "10.0.0.0/33", "0.0.0.0/0/0"], BELIEVING, CLIENT, || Value::Null),
+    ("proxy-real-ip-cidr", &["nonsense", ""], BELIEVING, "/edge/forwarded/origin", || Value::Null),
+    ("proxy-real-ip-cidr", &["10.0.0.0/8,nonsense", "nonsense,10.0.0.0/8,::/129"], BELIEVING, "/edge/forwarded/trusted", || json!(["10.0.0.0/8"])),
+    ("forwarded-for-header", &["", "X Y", "\u{e9}"], BELIEVING, CLIENT, || Value::Null),
+    ("use-forwarded-headers", &["yes", ""], &[], CLIENT, || Value::Null),
+    ("enable-real-ip", &["yes", ""], &[], CLIENT, || Value::Null),
+    ("compute-full-forwarded-for", &["true", "yes", ""], &[], "/edge/forwarded/keep_chain", || Value::Null),
+    ("compute-full-forwarded-for", &["true"], &[("enable-real-ip", "true")], "/edge/forwarded/keep_chain", || Value::Null),
+    ("hide-headers", &["X-Secret,X Y", "X Y,X-Secret"], &[], "/edge/hidden_headers", || json!(["server", "x-secret"])),
+    ("ssl-protocols", &["TLSv1.3 TLSv9", "nonsense", ""], &[], "/edge/tls/versions", || json!({"v1_2": false, "v1_3": true})),
+    ("ssl-reject-handshake", &["yes", ""], &[], "/edge/tls/rejects_unknown", || json!(true)),
+    ("proxy-set-headers", &["sluice/unreadable-value"], &[], "/edge/request_headers", || json!([{"name": "X-User", "value": ""}])),
+    ("enable-underscores-in-headers", &["yes", ""], &[], "/edge/underscores", || Value::Null),
+    ("allow-backend-server-header", &["yes", ""], &[], "/edge/hidden_headers", || Value::Null),
+    ("hsts", &["yes", ""], &[], "/edge/hsts", || Value::Null),
+    ("hsts-max-age", &["a year", "", "-1"], &[], "/edge/hsts", || Value::Null),
+    ("hsts-include-subdomains", &["yes", ""], &[], "/edge/hsts", || Value::Null),
+];
+
+/// Their defaults are the strictest values, and are what a bad value comes to. They are seen elsewhere: what may be named, what
+/// may be written, who is asked where.
+#[rustfmt::skip]
+const STRICT_BY_DEFAULT: &[&str] = &[
+    "allow-cross-namespace-resources", "allow-snippet-annotations", "annotation-value-word-blocklist",
+    "annotations-risk-level", "global-allowed-response-headers", "hsts-preload", "no-auth-locations",
+    "no-tls-redirect-locations", "strict-validate-path-type", "use-proxy-protocol",
+];
+
+/// What keeps nobody out: how long somebody waits, what answers look like, what is written down, what is not honoured at all.
+#[rustfmt::skip]
+const NO_GUARDS: &[&str] = &[
+    "access-log-params", "access-log-path", "add-headers", "app-root", "bind-address", "brotli-level",
+    "brotli-min-length", "brotli-types", "client-body-buffer-size", "client-body-timeout",
+    "client-header-buffer-size", "client-header-timeout", "custom-http-errors", "debug-connections", "default-type",
+    "disable-access-log", "disable-http-access-log", "disable-ipv6", "disable-ipv6-dns",
+    "disable-proxy-intercept-errors", "disable-stream-access-log", "enable-access-log-for-default-backend",
+    "enable-aio-write", "enable-auth-access-log", "enable-brotli", "enable-modsecurity", "enable-multi-accept",
+    "enable-ocsp", "enable-opentelemetry", "enable-owasp-modsecurity-crs", "enable-serial-reloads", "enable-syslog",
+    "error-log-level", "error-log-path", "forwarded-for-proxy-protocol-header", "forwarded-host-header",
+    "generate-request-id", "geoip2-autoreload-in-minutes", "grpc-buffer-size-kb", "gzip-disable", "gzip-level",
+    "gzip-min-length", "gzip-types", "http-access-log-path", "http-redirect-code", "http2-max-concurrent-streams",
+    "http2-max-field-size", "http2-max-header-size", "http2-max-requests", "ignore-invalid-headers", "keep-alive",
+    "keep-alive-requests", "large-client-header-buffers", "limit-conn-status-code", "limit-conn-zone-variable",
+    "limit-rate", "limit-rate-after", "limit-req-status-code", "load-balance", "log-format-escape-json",
+    "log-format-escape-none", "log-format-stream", "log-format-upstream", "lua-shared-dicts", "map-hash-bucket-size",
+    "max-worker-connections", "max-worker-open-files", "nginx-status-ipv4-whitelist", "nginx-status-ipv6-whitelist",
+    "opentelemetry-config", "opentelemetry-operation-name", "opentelemetry-trust-incoming-span",
+    "otel-max-export-batch-size", "otel-max-queuesize", "otel-sampler", "otel-sampler-parent-based",
+    "otel-sampler-ratio", "otel-schedule-delay-millis", "otel-service-name", "otlp-collector-host",
+    "otlp-collector-port", "preserve-trailing-slash", "proxy-add-original-uri-header", "proxy-body-size",
+    "proxy-buffer-size", "proxy-buffering", "proxy-buffers-number", "proxy-busy-buffers-size",
+    "proxy-connect-timeout", "proxy-cookie-domain", "proxy-cookie-path", "proxy-headers-hash-bucket-size",
+    "proxy-headers-hash-max-size", "proxy-http-version", "proxy-max-temp-file-size", "proxy-next-upstream",
+    "proxy-next-upstream-timeout", "proxy-next-upstream-tries", "proxy-protocol-header-timeout", "proxy-read-timeout",
+    "proxy-redirect-from", "proxy-redirect-to", "proxy-request-buffering", "proxy-send-timeout",
+    "proxy-ssl-location-only", "proxy-stream-next-upstream", "proxy-stream-next-upstream-timeout",
+    "proxy-stream-next-upstream-tries", "proxy-stream-responses", "proxy-stream-timeout", "relative-redirects",
+    "retry-non-idempotent", "reuse-port", "server-name-hash-bucket-size", "server-name-hash-max-size",
+    "server-tokens", "service-upstream", "skip-access-log-urls", "ssl-buffer-size", "ssl-ciphers", "ssl-dh-param",
+    "ssl-early-data", "ssl-ecdh-curve", "ssl-session-cache", "ssl-session-cache-size", "ssl-session-ticket-key",
+    "ssl-session-tickets", "ssl-session-timeout", "stream-access-log-path", "syslog-host", "syslog-port",
+    "upstream-hash-by", "upstream-hash-by-subset", "upstream-hash-by-subset-size", "upstream-keepalive-connections",
+    "upstream-keepalive-requests", "upstream-keepalive-time", "upstream-keepalive-timeout", "use-geoip2", "use-gzip",
+    "use-http2", "use-port-in-redirects", "variables-hash-bucket-size", "variables-hash-max-size",
+    "worker-cpu-affinity", "worker-processes", "worker-shutdown-timeout",
+];
+
+fn object(kind: &str, name: &str, data: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": "sluice", "name": name}, "data": data})
+}
+
+/// What is served with these keys, by default and with all that differs from it.
+fn served(data: &Value) -> Value {
+    let mut resources = Resources::default();
+    let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
+    let ingress = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"namespace": "default", "name": "a"},
+        "spec": {
+            "ingressClassName": "nginx", "tls": [{"hosts": ["a.example"]}],
+            "rules": [{"host": "a.example", "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}],
+        },
+    });
+    let class = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "nginx"},
+        "spec": {"controller": "k8s.io/ingress-nginx"},
+    });
+    let objects = [
+        ingress,
+        class,
+        object("ConfigMap", "sluice", data),
+        object("ConfigMap", "unreadable-value", &json!({"X-User": "$nonsense"})),
+        object("ConfigMap", "unreadable-name", &json!({"X User": "a", "X.User": "a"})),
+    ];
+    for object in objects {
+        resources.apply(Object::from_value(object).expect("an object"));
+    }
+    let options = Options { configmap: Some(ObjectKey::new("sluice", "sluice")), ..Options::default() };
+    serde_json::to_value(translate(&resources, &options).config()).expect("JSON")
+}
+
+fn data(beside: &[(&str, &str)], key: &str, value: &str) -> Value {
+    let mut data: serde_json::Map<String, Value> =
+        beside.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    data.insert(key.to_owned(), json!(value));
+    Value::Object(data)
+}
+
+fn action(served: &Value) -> &Value {
+    &served["servers"]["a.example"]["locations"][0]["action"]
+}
+
+#[test]
+fn every_key_that_guards_has_a_class() {
+    let classes: BTreeSet<&str> = GUARDS
+        .iter()
+        .map(|(key, _)| *key)
+        .chain(NARROWING.iter().map(|(key, ..)| *key))
+        .chain(STRICT_BY_DEFAULT.iter().copied())
+        .chain(NO_GUARDS.iter().copied())
+        .collect();
+    let without: Vec<&str> = KEYS.iter().map(|key| key.name).filter(|name| !classes.contains(name)).collect();
+    assert!(without.is_empty(), "keys without a class: {without:?}");
+    let unknown: Vec<_> = classes.iter().filter(|name| !KEYS.iter().any(|key| key.name == **name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
+    let guards = |name: &&str| {
+        GUARDS.iter().any(|(key, _)| key == name) || NARROWING.iter().any(|(key, ..)| key == name)
+    };
+    assert!(!NO_GUARDS.iter().chain(STRICT_BY_DEFAULT).any(guards));
+}
+
+#[test]
+fn a_bad_value_of_a_guard_closes_every_path() {
+    assert_ne!(*action(&served(&json!({}))), json!("denied"));
+    for (key, values) in GUARDS {
+        for value in *values {
+            let served = served(&data(&[], key, value));
+            assert_eq!(*action(&served), json!("denied"), "{key}: {value:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_value_of_what_narrows_is_the_strictest() {
+    for (key, values, beside, place, expected) in NARROWING {
+        for value in *values {
+            let served = served(&data(beside, key, value));
+            // What is as by default is left out.
+            let found = served.pointer(place).cloned().unwrap_or_default();
+            assert_eq!(found, expected(), "{key}: {value:?}");
+            assert_ne!(*action(&served), json!("denied"), "{key}: {value:?}");
+        }
+    }
+}

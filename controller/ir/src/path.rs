@@ -38,6 +38,14 @@ pub struct PathRegex {
     pub alternatives: bool,
 }
 
+impl PathRegex {
+    /// A pattern that has neither groups nor alternatives.
+    #[must_use]
+    pub fn plain(pattern: String) -> Self {
+        PathRegex { pattern, groups: 0, alternatives: false }
+    }
+}
+
 /// A text with captured groups in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Template(pub Vec<Piece>);

@@ -180,6 +180,21 @@ impl Location {
             policy,
         }
     }
+
+    /// All backends that its requests, copies of them, or questions about them may be sent to.
+    pub fn backends(&self) -> impl Iterator<Item = &BackendId> {
+        let own = match &self.action {
+            Action::Forward(id) => Some(id),
+            Action::Denied | Action::Redirect(_) => None,
+        };
+        let errors = self.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
+        let mirror = self.policy.mirror.as_ref().map(|mirror| &mirror.backend);
+        let question = self.policy.guard.as_ref().and_then(|guard| guard.question.as_ref());
+        let question = question.and_then(|question| question.backend.as_ref());
+        let canaries = self.canaries.iter().map(|canary| &canary.backend);
+        let others = [own, self.for_https.as_ref(), errors, mirror, question];
+        others.into_iter().flatten().chain(canaries)
+    }
 }
 
 /// A second backend of a location.

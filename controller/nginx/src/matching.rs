@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn regex(pattern: &str) -> PathMatch {
-        PathMatch::Regex(PathRegex { pattern: pattern.to_owned(), groups: 0, alternatives: false })
+        PathMatch::Regex(PathRegex::plain(pattern.to_owned()))
     }
 
     fn exact(path: &str) -> PathMatch {

@@ -20,7 +20,7 @@ mod write;
 use regex_syntax::ast::Ast;
 use regex_syntax::ast::parse::ParserBuilder;
 
-pub use literal_prefix::literal_prefix;
+pub use literal_prefix::{covering_prefix, literal_prefix};
 pub use write::{Subject, escape, literal, pcre, re2};
 
 /// Bytes of a pattern.

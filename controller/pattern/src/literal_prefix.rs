@@ -33,6 +33,14 @@ pub fn literal_prefix(pattern: &str) -> String {
     text
 }
 
+/// The text that all paths begin with that a pattern may take, `/` where unsure: closing those closes the pattern, whatever
+/// engines think of it.
+#[must_use]
+pub fn covering_prefix(pattern: &str) -> String {
+    let prefix = literal_prefix(pattern);
+    if prefix.is_empty() { "/".to_owned() } else { prefix }
+}
+
 /// Outside of all groups; yes where nobody can tell.
 fn has_alternatives(pattern: &str) -> bool {
     crate::parse(pattern, DEEPEST).map_or(true, |ast| matches!(ast, Ast::Alternation(_)))

@@ -123,8 +123,7 @@ fn targets(namespace: &str, place: &Place, backend: Option<&Backend>) -> Vec<Tar
 /// A connection is kept for what is asked often: a place that the owner has named.
 fn reuse(question: &Question) -> Reuse {
     let is_named = question.backend.is_some() || names_authority(&question.url);
-    let is_idempotent = question.method.as_deref().is_none_or(|method| matches!(method, "GET" | "HEAD"));
-    if is_named && is_idempotent { Reuse::Yes } else { Reuse::No }
+    if is_named && question.is_idempotent() { Reuse::Yes } else { Reuse::No }
 }
 
 /// Whether everything up to the path is text, and none of it a variable.

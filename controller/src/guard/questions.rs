@@ -51,8 +51,7 @@ async fn answer(
     check: &AuthzRequest,
 ) -> anyhow::Result<Arc<Answer>> {
     let tenant = watched.guard.tenant.as_str();
-    let idempotent = question.method.as_deref().is_none_or(|method| matches!(method, "GET" | "HEAD"));
-    let terms = question.memory.as_ref().filter(|_| idempotent);
+    let terms = question.memory.as_ref().filter(|_| question.is_idempotent());
     let key = terms.and_then(|terms| Some((terms, cache.key(question, terms, &watched.question, check)?)));
     let Some((terms, key)) = key else {
         return ask::ask(pool, tenant, question, backend, check).await.map(Arc::new);

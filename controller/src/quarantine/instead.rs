@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Action, BackendId, Config, HostTls, Location, PathMatch, PathRegex, Server, ServerName};
+use sluice_ir::{Action, Config, HostTls, Location, PathMatch, PathRegex, Server, ServerName};
 use sluice_translate::ObjectKey;
 
 use super::part::Given;
@@ -123,13 +123,9 @@ fn beginning(path: &PathMatch) -> String {
 fn closed(host: &ServerName, location: &Location) -> Location {
     let path = match &location.path {
         PathMatch::Exact(_) | PathMatch::Prefix(_) => location.path.clone(),
-        PathMatch::Regex(_) => {
-            let mut beginning = beginning(&location.path);
-            if beginning.is_empty() {
-                beginning.push('/');
-            }
-            let pattern = sluice_pattern::escape(&beginning);
-            PathMatch::Regex(PathRegex { pattern, groups: 0, alternatives: false })
+        PathMatch::Regex(regex) => {
+            let beginning = sluice_pattern::covering_prefix(&regex.pattern);
+            PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)))
         }
     };
     Location::new(host, path, Action::Denied, Arc::default())
@@ -150,25 +146,11 @@ fn all_but(owner: &ObjectKey, given: &Given, server: &Server) -> Server {
 
 /// Lets a host lead where it led before: backends that only `before` has come along.
 pub(super) fn with_backends_of(before: &Given, server: &Server, config: &mut Config) {
-    for id in server.locations.iter().flat_map(backends_of) {
+    for id in server.locations.iter().flat_map(Location::backends) {
         if !config.backends.contains_key(id)
             && let Some(backend) = before.config.backends.get(id)
         {
             config.backends.insert(id.clone(), Arc::clone(backend));
         }
     }
-}
-
-fn backends_of(location: &Location) -> impl Iterator<Item = &BackendId> {
-    let main = match &location.action {
-        Action::Forward(id) => Some(id),
-        Action::Denied | Action::Redirect(_) => None,
-    };
-    let errors = location.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
-    let mirror = location.policy.mirror.as_ref().map(|mirror| &mirror.backend);
-    let question = location.policy.guard.as_ref().and_then(|guard| guard.question.as_ref());
-    let question = question.and_then(|question| question.backend.as_ref());
-    let canaries = location.canaries.iter().map(|canary| &canary.backend);
-    let others = [main, location.for_https.as_ref(), errors, mirror, question];
-    others.into_iter().flatten().chain(canaries)
 }

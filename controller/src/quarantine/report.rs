@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{Action, BackendId, LocationId, ServerName};
+use sluice_ir::ServerName;
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
 use sluice_xds::{Refusal, ResourceType};
 
@@ -98,12 +98,11 @@ fn secret(name: &str) -> Vec<ObjectRef> {
     key.map(|key| ObjectRef { kind: Kind::Secret, key }).into_iter().collect()
 }
 
-/// The Ingresses that lead to a backend.
+/// The Ingresses that lead to a backend, whatever for.
 fn users(backend: &str, snapshot: &Snapshot) -> Vec<ObjectRef> {
-    let leads_there =
-        |action: &Action| matches!(action, Action::Forward(id) if BackendId::as_str(id) == backend);
     let locations = snapshot.config().servers.values().flat_map(|server| &server.locations);
-    let ids = locations.filter(|location| leads_there(&location.action)).map(|location| &location.id);
-    let owners: BTreeSet<&ObjectKey> = ids.filter_map(|id: &LocationId| snapshot.owner(id)).collect();
+    let leading_there = locations.filter(|location| location.backends().any(|id| id.as_str() == backend));
+    let owners: BTreeSet<&ObjectKey> =
+        leading_there.filter_map(|location| snapshot.owner(&location.id)).collect();
     owners.into_iter().cloned().map(ingress).collect()
 }

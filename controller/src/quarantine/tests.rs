@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use sluice_ir::Action;
 use sluice_translate::{Object, Options, Resources, translate};
+use sluice_xds::{Refusal, ResourceType};
 
 use super::*;
 
@@ -188,4 +189,51 @@ fn a_host_as_a_whole_is_closed_with_all_its_names() {
     let closed = instead::closed_host(&ServerName::parse("a.test").unwrap(), &server);
     assert_eq!(closed.aliases, server.aliases);
     assert_eq!(closed.locations[0].action, Action::Denied);
+}
+
+#[test]
+fn whoever_leads_to_a_refused_cluster_is_told_whatever_it_is_for() {
+    let mut main = ingress(("shop", "main"), "a.test", &["/"]);
+    main["metadata"]["annotations"] = json!({
+        "nginx.ingress.kubernetes.io/mirror-target": "http://copies.shop.svc.cluster.local",
+        "nginx.ingress.kubernetes.io/auth-url": "http://who.shop.svc.cluster.local/",
+        "nginx.ingress.kubernetes.io/custom-http-errors": "500",
+        "nginx.ingress.kubernetes.io/default-backend": "pages",
+    });
+    let mut canary = ingress(("shop", "canary"), "a.test", &["/"]);
+    canary["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"] = "next".into();
+    canary["metadata"]["annotations"] = json!({
+        "nginx.ingress.kubernetes.io/canary": "true",
+        "nginx.ingress.kubernetes.io/canary-weight": "10",
+    });
+    let objects = |name: &str| {
+        let metadata = json!({
+            "namespace": "shop", "name": name, "labels": { "kubernetes.io/service-name": name },
+        });
+        let ports = json!([{ "port": 80 }]);
+        [
+            json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": { "ports": ports } }),
+            json!({
+                "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata,
+                "addressType": "IPv4", "ports": ports, "endpoints": [{ "addresses": ["192.0.2.1"] }],
+            }),
+        ]
+    };
+    let names = ["web", "next", "copies", "who", "pages"];
+    let services = names.map(objects).concat();
+    let snapshot = snapshot(&[&services[..], &[main, canary]].concat());
+    let backends: Vec<_> = snapshot.config().backends.keys().collect();
+    assert_eq!(backends.len(), names.len(), "{backends:?}");
+    for id in backends {
+        let refusal = Refusal {
+            kind: ResourceType::Cluster,
+            name: id.as_str().into(),
+            version: "1".to_owned(),
+            node: "envoy".to_owned(),
+            message: "no".to_owned(),
+        };
+        let reports = report::of_resources(&[refusal], &snapshot);
+        let told: Vec<_> = reports.iter().map(|report| report.object.key.to_string()).collect();
+        assert_eq!(told, ["shop/main"], "{id:?}");
+    }
 }

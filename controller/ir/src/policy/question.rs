@@ -40,6 +40,14 @@ pub struct Question {
     pub memory: Option<Memory>,
 }
 
+impl Question {
+    /// Whether asking twice is like asking once: answers may be remembered, and connections may be kept.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.method.as_deref().is_none_or(|method| matches!(method, "GET" | "HEAD"))
+    }
+}
+
 /// How long answers are remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {

@@ -17,7 +17,7 @@ use crate::{Report, Severity};
 
 /// The root of such a host.
 pub(super) fn everything() -> PathMatch {
-    PathMatch::Regex(PathRegex { pattern: "/".to_owned(), groups: 0, alternatives: false })
+    PathMatch::Regex(PathRegex::plain("/".to_owned()))
 }
 
 pub(super) fn locations<'a>(
@@ -58,12 +58,8 @@ pub(super) fn locations<'a>(
 
 /// In the place of a path that guards access and cannot be served: all that it may take, so that nothing behind it does.
 fn closed(rule: &PathRule, name: &ServerName) -> (String, Location) {
-    let mut beginning = sluice_pattern::literal_prefix(&rule.path);
-    if beginning.is_empty() {
-        beginning.push('/');
-    }
-    let pattern = sluice_pattern::escape(&beginning);
-    let path = PathMatch::Regex(PathRegex { pattern, groups: 0, alternatives: false });
+    let beginning = sluice_pattern::covering_prefix(&rule.path);
+    let path = PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)));
     (beginning, Location::new(name, path, Action::Denied, Arc::default()))
 }
 
@@ -111,7 +107,7 @@ fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
         Ok(shape) => Ok(PathRegex { pattern, groups: shape.groups, alternatives: shape.alternatives }),
         // It was not meant to be a pattern, and another Ingress has made it one.
         Err(_) if !is_pattern && path::literal(&rule.path).is_ok() => {
-            Ok(PathRegex { pattern: sluice_pattern::escape(&pattern), groups: 0, alternatives: false })
+            Ok(PathRegex::plain(sluice_pattern::escape(&pattern)))
         }
         Err(reason) => Err(reason),
     }

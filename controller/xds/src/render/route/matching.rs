@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_pattern_of_characters_alone_needs_no_program() {
         let of = |pattern: &str| {
-            let regex = PathRegex { pattern: pattern.to_owned(), groups: 0, alternatives: false };
+            let regex = PathRegex::plain(pattern.to_owned());
             match_of(&PathMatch::Regex(regex))
         };
         let literal = of(r"/a\.b");

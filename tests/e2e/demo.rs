@@ -1,6 +1,7 @@
 //! The first thing that a user runs.
 
 use anyhow::{Result, ensure};
+use futures::future::try_join_all;
 use tokio::process::Command;
 
 #[tokio::test]
@@ -11,6 +12,14 @@ async fn the_demo_shows_traffic_that_follows_without_a_failed_request() -> Resul
 #[tokio::test]
 async fn the_demo_shows_the_same_through_nginx() -> Result<()> {
     check(&["--data-plane", "nginx"]).await
+}
+
+/// Whoever tries both at once sees both.
+#[tokio::test]
+async fn demos_are_in_nobodys_way() -> Result<()> {
+    let nginx = ["--data-plane", "nginx"];
+    let all: [&[&str]; 3] = [&[], &nginx, &[]];
+    try_join_all(all.map(check)).await.map(drop)
 }
 
 async fn check(arguments: &[&str]) -> Result<()> {

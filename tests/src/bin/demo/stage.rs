@@ -9,6 +9,7 @@ use sluice_tests::apiserver::Cluster;
 use sluice_tests::artifacts;
 use sluice_tests::echo::{Echo, EchoIdentity};
 use sluice_tests::manifests::{Manifests, endpoint_slice};
+use sluice_tests::ports::Network;
 use sluice_tests::sluice::Options;
 
 const EXAMPLE: &str = "examples/hello/manifests";
@@ -20,13 +21,17 @@ const POD_PORT: u16 = 9001;
 /// The objects of examples/hello.
 pub(crate) enum Stage {
     /// A copy, for the user to edit.
-    Folder(Manifests),
+    Folder {
+        manifests: Manifests,
+        spare: Network,
+    },
     Cluster(Box<Cluster>),
 }
 
 impl Stage {
     pub(crate) fn folder() -> Result<Stage> {
-        Ok(Stage::Folder(Manifests::copy_of(&artifacts::repository().join(EXAMPLE))?))
+        let manifests = Manifests::copy_of(&artifacts::repository().join(EXAMPLE))?;
+        Ok(Stage::Folder { manifests, spare: Network::reserve()? })
     }
 
     pub(crate) async fn cluster() -> Result<Stage> {
@@ -35,25 +40,20 @@ impl Stage {
         Ok(Stage::Cluster(Box::new(cluster)))
     }
 
-    /// Starts the pods.
+    /// Starts the pods: where the example has them, or elsewhere when another demo is there.
     pub(crate) async fn pods(&self) -> Result<Vec<Echo>> {
-        if let Stage::Cluster(cluster) = self {
-            return cluster.pods(SERVICE, u16::try_from(PODS.len())?).await;
+        match self {
+            Stage::Cluster(cluster) => cluster.pods(SERVICE, u16::try_from(PODS.len())?).await,
+            Stage::Folder { spare, .. } => match start(example_address).await {
+                Ok(pods) => Ok(pods),
+                Err(_) => start(|n| spare.pod(n)).await,
+            },
         }
-        let mut pods = Vec::new();
-        for (n, name) in PODS.iter().enumerate() {
-            let address = SocketAddr::from((Ipv4Addr::new(127, 10, 0, u8::try_from(n + 1)?), POD_PORT));
-            let pod = Echo::start(address, EchoIdentity::of(SERVICE, name)).await;
-            pods.push(pod.with_context(|| {
-                format!("{address} is taken; another demo may be running, end that one first")
-            })?);
-        }
-        Ok(pods)
     }
 
-    /// Puts the example there. In the folder it is already, with addresses of pods that are known before.
+    /// Puts the example there. In the folder it is already, but for the addresses of pods.
     pub(crate) async fn set(&self, pods: &[SocketAddr]) -> Result<()> {
-        let Stage::Cluster(cluster) = self else { return Ok(()) };
+        let Stage::Cluster(cluster) = self else { return self.endpoints(pods).await };
         for mut object in example()? {
             object["metadata"]["namespace"] = cluster.namespace().into();
             match object["kind"].as_str() {
@@ -71,7 +71,7 @@ impl Stage {
     /// Says which pods there are, as a rolling update does.
     pub(crate) async fn endpoints(&self, pods: &[SocketAddr]) -> Result<()> {
         match self {
-            Stage::Folder(manifests) => {
+            Stage::Folder { manifests, .. } => {
                 let slice = endpoint_slice("default", SERVICE, pods);
                 manifests.write("endpointslice.yaml", &serde_json::to_string_pretty(&slice)?)
             }
@@ -82,7 +82,7 @@ impl Stage {
     /// How to start a controller on it.
     pub(crate) fn options(&self) -> Options {
         match self {
-            Stage::Folder(manifests) => Options::new(manifests),
+            Stage::Folder { manifests, .. } => Options::new(manifests),
             Stage::Cluster(cluster) => Options::in_cluster(cluster),
         }
     }
@@ -90,7 +90,9 @@ impl Stage {
     /// What the user may change.
     pub(crate) fn invitation(&self) -> String {
         match self {
-            Stage::Folder(manifests) => format!("edit  {}/endpointslice.yaml", manifests.dir().display()),
+            Stage::Folder { manifests, .. } => {
+                format!("edit  {}/endpointslice.yaml", manifests.dir().display())
+            }
             Stage::Cluster(cluster) => format!("edit  kubectl -n {} edit ingress hello", cluster.namespace()),
         }
     }
@@ -98,7 +100,7 @@ impl Stage {
     /// What the endpoints are called.
     pub(crate) fn endpoints_name(&self) -> String {
         match self {
-            Stage::Folder(_) => "endpointslice.yaml".to_owned(),
+            Stage::Folder { .. } => "endpointslice.yaml".to_owned(),
             Stage::Cluster(cluster) => format!("EndpointSlices of {}/{SERVICE}", cluster.namespace()),
         }
     }
@@ -106,10 +108,24 @@ impl Stage {
     /// Leaves nothing behind in the cluster.
     pub(crate) async fn clear(&self) -> Result<()> {
         match self {
-            Stage::Folder(_) => Ok(()),
+            Stage::Folder { .. } => Ok(()),
             Stage::Cluster(cluster) => cluster.remove().await,
         }
     }
+}
+
+/// The address that the example has for a pod.
+fn example_address(n: u16) -> SocketAddr {
+    let [high, low] = (n + 1).to_be_bytes();
+    SocketAddr::from((Ipv4Addr::new(127, 10, high, low), POD_PORT))
+}
+
+async fn start(address: impl Fn(u16) -> SocketAddr) -> Result<Vec<Echo>> {
+    let mut pods = Vec::new();
+    for (n, name) in (0..).zip(PODS) {
+        pods.push(Echo::start(address(n), EchoIdentity::of(SERVICE, name)).await?);
+    }
+    Ok(pods)
 }
 
 /// The objects of the example.

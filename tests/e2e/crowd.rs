@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use sluice_tests::http;
 use sluice_tests::manifests::Ingress;
 use sluice_tests::script::{Answer, Script};
 use sluice_tests::sluice::Sluice;
 use sluice_tests::wait;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use crate::site::{HOST, Site};
 
@@ -44,12 +43,10 @@ pub(crate) async fn holds_the_limit(site: &Site, sluice: &Sluice) -> Result<()> 
         let serves = async || (status(sluice, host, "/").await.ok()? == 200).then_some(());
         wait::until(&format!("{host} to be served"), serves).await?;
     }
-    for round in 0..2 {
-        let before = site.pods[0].hits();
-        let mut crowd = crowd(sluice);
-        refused(&mut crowd, ALL - MOST).await.with_context(|| format!("round {round}"))?;
-        let hang = async || (site.pods[0].hits() - before == MOST as u64).then_some(());
-        wait::until("as many as may be to hang in the pod", hang).await?;
+    let limited = async || Some(full(site, sluice).await.transpose()?);
+    for _ in 0..2 {
+        // Those that went away count no more, as soon as all workers have seen it.
+        let mut crowd = wait::until("as many as may be to hang in the pod", limited).await?.0?;
         ensure!(status(sluice, HOST, "/more").await? == 503, "the paths of an Ingress are counted together");
         for host in [OPEN_HOST, EXEMPT_HOST] {
             ensure!(status(sluice, host, "/").await? == 200, "{host} is another Ingress");
@@ -68,18 +65,26 @@ async fn status(sluice: &Sluice, host: &str, path: &str) -> Result<u16> {
     Ok(sluice.get(host, path).await?.status)
 }
 
-fn crowd(sluice: &Sluice) -> JoinSet<Result<u16>> {
-    let addr = sluice.http();
-    (0..ALL).map(|_| async move { Ok(http::get(addr, HOST, HANGS).await?.status) }).collect()
-}
-
-/// So many of a crowd are refused, and the others get no answer.
-async fn refused(crowd: &mut JoinSet<Result<u16>>, many: usize) -> Result<()> {
-    for _ in 0..many {
-        let answer = timeout(wait::LIMIT, crowd.join_next()).await.context("too few were refused")?;
-        let status = answer.context("nobody is left")???;
-        ensure!(status == 503, "expected 503, got {status}");
+/// A crowd of which as many hang in the pod as may be; `None` when more than that were refused.
+async fn full(site: &Site, sluice: &Sluice) -> Result<Option<JoinSet<Result<u16>>>> {
+    let (addr, before) = (sluice.http(), site.pods[0].hits());
+    let mut crowd: JoinSet<Result<u16>> =
+        (0..ALL).map(|_| async move { Ok(http::get(addr, HOST, HANGS).await?.status) }).collect();
+    let all_settled = async || {
+        let hanging = usize::try_from(site.pods[0].hits() - before).unwrap_or(usize::MAX);
+        while let Some(answer) = crowd.try_join_next() {
+            match answer.map_err(anyhow::Error::from).flatten() {
+                Ok(503) => {}
+                Ok(status) => return Some(Err(anyhow!("expected 503, got {status}"))),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        (crowd.len() == hanging).then_some(Ok(hanging))
+    };
+    let hanging = wait::until("each one to hang or to be refused", all_settled).await?.0?;
+    ensure!(hanging <= MOST, "{hanging} are in the pod at a time");
+    if hanging < MOST {
+        crowd.shutdown().await;
     }
-    ensure!(crowd.try_join_next().is_none() && crowd.len() == ALL - many);
-    Ok(())
+    Ok((hanging == MOST).then_some(crowd))
 }

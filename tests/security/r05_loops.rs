@@ -1,7 +1,7 @@
 //! R5: what leads back to Sluice ends, whatever of a request it is that comes back: what is asked of an authentication service, a
 //! copy, or the request itself.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use sluice_tests::http::{self, Request};
 use sluice_tests::manifests::Ingress;
 use sluice_tests::script::Script;
@@ -68,8 +68,10 @@ async fn what_comes_back_ends(plane: Plane) -> Result<()> {
         let hits = tenants.owner.hits();
         let answer = http::get(sluice.http(), host, "/").await?;
         ensure!(statuses.contains(&answer.status), "{host}: {answer:?}");
-        let passed = async || (tenants.owner.hits() - hits >= PASSES).then_some(());
-        wait::until("all copies to come", passed).await?;
+        // nginx may give a copy the very connection that waits for it: more passes come when one of the two gives up.
+        let passed = async || (tenants.owner.hits() - hits >= 2).then_some(());
+        let came = wait::until("what was sent to come back", passed).await;
+        came.with_context(|| host)?;
         sluice.wait_for_status("open.test", "/", 200).await?;
         let all = tenants.owner.hits() - hits;
         ensure!(all <= PASSES * TRIES, "{host}: {all} passes");

@@ -18,6 +18,7 @@
 
 mod contain;
 mod farewell;
+mod lag;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,6 +47,7 @@ use crate::tasks::fault;
 use crate::view::View;
 use contain::Incident;
 use farewell::Farewell;
+use lag::Lag;
 
 /// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
@@ -92,6 +94,7 @@ pub(crate) struct Publisher {
     refused_resources: Vec<Report>,
     ready: bool,
     farewell: Option<Farewell>,
+    lag: Lag,
     names: Names,
 }
 
@@ -108,7 +111,7 @@ impl Publisher {
         let (routes, nginx) = (RouteCache::default(), None);
         let (unserved, refused_resources, ready, farewell) = (Vec::new(), Vec::new(), false, None);
         let (translation, snapshot, effective) = Default::default();
-        let (quarantine, incident) = Default::default();
+        let (quarantine, incident, lag) = Default::default();
         let feedback = Feedback::of_envoys(served.store.clone());
         if let Some(configmap) = &options.configmap {
             view.resources_mut().hold_config_map(configmap.clone());
@@ -134,6 +137,7 @@ impl Publisher {
             refused_resources,
             ready,
             farewell,
+            lag,
             names,
         }
     }
@@ -166,6 +170,10 @@ impl Publisher {
                         let _busy = self.view.progress().begin();
                         block_in_place(|| self.say_farewell());
                     }
+                    continue;
+                }
+                () = until(self.lag.look_at()) => {
+                    self.lag.look(&self.served.store);
                     continue;
                 }
             };
@@ -338,6 +346,7 @@ impl Publisher {
             });
             let generation = self.served.store.apply(routing);
             self.feedback.await_generation(generation);
+            self.lag.published(generation);
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }

@@ -1,6 +1,7 @@
 //! The controller looks after the Envoy that it started.
 
 use anyhow::{Context, Result, ensure};
+use sluice_tests::manifests::Ingress;
 use sluice_tests::sluice::Sluice;
 use sluice_tests::{proc, process, wait};
 
@@ -19,4 +20,24 @@ async fn an_envoy_that_is_killed_is_started_again_and_serves() -> Result<()> {
     sluice.stop()?;
     ensure!(!proc::is_running(second), "envoy outlives the controller");
     Ok(())
+}
+
+/// Whoever waits for a new host is told what for.
+#[tokio::test]
+async fn an_envoy_that_does_not_take_what_is_published_is_named_until_it_does() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let sluice = Sluice::start(&site.manifests).await?;
+    sluice.wait_for_status(HOST, "/", 200).await?;
+    let says = async |words: &str| {
+        let is_said = async || sluice.log().lines().iter().any(|line| line.contains(words)).then_some(());
+        wait::until(words, is_said).await.map(drop)
+    };
+    let envoy = sluice.envoy_pid().context("no envoy")?;
+    process::signal_by_name(envoy, "SIGSTOP")?;
+    site.manifests.ingress(&Ingress::new("default", "new").host("new.test").path("/", "web", 80))?;
+    says("Envoy has not taken what was published").await?;
+    process::signal_by_name(envoy, "SIGCONT")?;
+    says("Envoy has taken what was published").await?;
+    sluice.wait_for_status("new.test", "/", 200).await?;
+    sluice.stop()
 }

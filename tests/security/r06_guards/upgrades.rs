@@ -59,6 +59,7 @@ async fn a_body_that_is_too_long_is_refused_whatever_is_asked_for_beside(plane: 
                 ("upgrade", upgraded(&long)),
                 ("h2c", long.clone().header("connection", "Upgrade").header("upgrade", "h2c")),
                 ("without connection", long.clone().header("upgrade", "websocket")),
+                ("chunked without connection", chunked(request.clone().header("upgrade", "websocket"))),
             ];
             for (name, request) in variants {
                 let answer = http::send(sluice.http(), &request)

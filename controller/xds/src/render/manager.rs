@@ -51,13 +51,6 @@ impl Scheme {
     }
 }
 
-/// Protocol upgrade that a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
-    Http,
-    WebSocket,
-}
-
 /// Settings that the connection managers of a listener share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Front<'a> {
@@ -84,9 +77,9 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
         stat_prefix: name.to_owned(),
         codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
         route_specifier: Some(route_discovery::specifier(discovery)),
-        http_filters: filters(front, Protocol::Http),
+        http_filters: filters(front),
         access_log: access_logs(edge, settings),
-        upgrade_configs: vec![websockets(front)],
+        upgrade_configs: vec![websockets()],
         early_header_mutation_extensions: vec![extension(
             "envoy.http.early_header_mutation.header_mutation",
             early,
@@ -105,12 +98,13 @@ pub(super) fn told(trust: &Trust) -> String {
     format!("{} {}", trust.authorities.as_str(), trust.depth)
 }
 
-fn websockets(front: &Front<'_>) -> UpgradeConfig {
-    let filters = filters(front, Protocol::WebSocket);
-    UpgradeConfig { upgrade_type: "websocket".to_owned(), filters, ..UpgradeConfig::default() }
+/// They have the filters of all requests: each of ours costs Envoy milliseconds for every listener and every host with TLS of its
+/// own, so there is one chain of them and not two.
+fn websockets() -> UpgradeConfig {
+    UpgradeConfig { upgrade_type: "websocket".to_owned(), ..UpgradeConfig::default() }
 }
 
-fn filters(front: &Front<'_>, protocol: Protocol) -> Vec<HttpFilter> {
+fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     let Front { scheme, edge, settings, discovery } = *front;
     // A route switches it on where routes are known from the beginning.
     let unless_known = |filter| HttpFilter { disabled: discovery == Discovery::Table, ..filter };
@@ -131,7 +125,7 @@ fn filters(front: &Front<'_>, protocol: Protocol) -> Vec<HttpFilter> {
         filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
     }
     filters.extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
-    filters.extend(policies(discovery, protocol, edge.largest_body));
+    filters.extend(policies(discovery, edge.largest_body));
     filters.push(ours(FILTER));
     filters.push(filter(
         "envoy.filters.http.router",
@@ -145,20 +139,15 @@ fn loops(edge: &Edge) -> CdnLoopConfig {
     CdnLoopConfig { cdn_id: edge.cdn_id.clone(), max_allowed_occurrences: MAX_LOOPS }
 }
 
-/// The same for all that is asked, whatever protocol it is to go on in. Where routes are known from the beginning, those that
-/// are found late have a filter of their own.
-fn policies(discovery: Discovery, protocol: Protocol, largest_body: Option<u64>) -> Vec<HttpFilter> {
-    let (early, composite) = match protocol {
-        Protocol::Http => (policy::usual(largest_body), policy::composite(largest_body)),
-        Protocol::WebSocket => {
-            (policy::of_upgrades(largest_body), policy::composite_for_upgrades(largest_body))
-        }
-    };
+/// Where routes are known from the beginning, those that are found late have a filter of their own.
+fn policies(discovery: Discovery, largest_body: Option<u64>) -> Vec<HttpFilter> {
+    let composite = policy::composite(largest_body);
     match discovery {
         Discovery::Table => {
             // Not by its own name: Envoy switches a filter on for whatever route has something to say to it.
             let composite = filter(LOOKUP_FILTER, policy::composite_chain(composite));
-            vec![filter(policy::POLICY, early), HttpFilter { disabled: true, ..composite }]
+            let usual = filter(policy::POLICY, policy::usual(largest_body));
+            vec![usual, HttpFilter { disabled: true, ..composite }]
         }
         Discovery::Scopes => vec![filter(policy::POLICY, composite)],
     }
@@ -269,24 +258,10 @@ mod tests {
     use super::*;
     use crate::FilterCode;
 
-    #[test]
-    fn requests_that_are_upgraded_go_through_what_all_others_go_through() {
-        let settings = Settings::new(FilterCode::Inline(vec![]), vec![]);
-        for discovery in [Discovery::Table, Discovery::Scopes] {
-            let edge = &Edge::default();
-            let front = Front { scheme: Scheme::Https, edge, settings: &settings, discovery };
-            let names =
-                |filters: Vec<HttpFilter>| filters.into_iter().map(|filter| filter.name).collect::<Vec<_>>();
-            let manager = manager("http", None, &front);
-            let upgraded = manager.upgrade_configs.into_iter().map(|upgrade| names(upgrade.filters));
-            assert_eq!(upgraded.collect::<Vec<_>>(), [names(manager.http_filters)]);
-        }
-    }
-
     fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
         let front = Front { scheme, edge, settings: &quiet, discovery: Discovery::Table };
-        filters(&front, Protocol::Http).into_iter().map(|filter| filter.name).collect()
+        filters(&front).into_iter().map(|filter| filter.name).collect()
     }
 
     #[test]

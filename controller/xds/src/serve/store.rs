@@ -104,6 +104,12 @@ impl Store {
         matches!(tokio::time::timeout(timeout, all).await, Ok(Ok(_)))
     }
 
+    /// True if every stream that is open has answered everything up to a generation.
+    #[must_use]
+    pub fn is_answered(&self, generation: Generation) -> bool {
+        self.0.streams.borrow().are_settled(generation)
+    }
+
     /// Waits until some data plane is there and all have answered everything up to a generation, and what they refuse is not
     /// what it was at a revision.
     pub async fn decided(&self, generation: Generation, seen: Option<Revision>) -> Decided {

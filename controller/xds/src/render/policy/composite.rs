@@ -2,7 +2,6 @@
 //!
 //! Envoy's `filter_chain` takes the chain of the route that there is when the stream begins. Where hosts have scopes that may
 //! be none yet; there the `composite` filter takes it when the request comes by.
-
 //!
 //! A route's own matcher takes the place of the listener's, filters and all, so what holds for all is in both.
 
@@ -25,13 +24,8 @@ use crate::render::proto::{any, extension};
 
 /// For the listener.
 pub(in crate::render) fn composite(largest_body: Option<u64>) -> Composite {
-    let always = Some(Box::new(running(vec![limit(largest_body)])));
-    Composite { matcher: Some(Matcher { on_no_match: always, ..Matcher::default() }), ..Composite::default() }
-}
-
-/// The same for requests that ask for another protocol.
-pub(in crate::render) fn composite_for_upgrades(largest_body: Option<u64>) -> Composite {
-    unless_handshake(limit(largest_body))
+    let usual = running(vec![limit(largest_body)]);
+    Composite { matcher: Some(upgrades::unless_handshake(usual)), ..Composite::default() }
 }
 
 /// For a route, from what it says where it is known from the beginning.
@@ -57,11 +51,6 @@ pub(in crate::render) fn composite_chain(composite: Composite) -> FilterChainCon
     FilterChainConfig {
         default_filter_chain: Some(FilterChain { filters: vec![extension(COMPOSITE, composite)] }),
     }
-}
-
-/// A filter that takes everything but handshakes.
-pub(super) fn unless_handshake(filter: TypedExtensionConfig) -> Composite {
-    Composite { matcher: Some(upgrades::unless_handshake(running(vec![filter]))), ..Composite::default() }
 }
 
 fn is_limit(filter: &TypedExtensionConfig) -> bool {

@@ -22,8 +22,7 @@ use envoy_types::pb::google::protobuf::{Any, UInt64Value};
 use sluice_ir::{Guard, Location, Policy};
 
 use super::proto::{any, extension};
-use composite::unless_handshake;
-pub(super) use composite::{composite, composite_chain, composite_for_upgrades, composite_per_route};
+pub(super) use composite::{composite, composite_chain, composite_per_route};
 
 /// The filter with the policies of a route.
 pub(super) const POLICY: &str = "sluice.policy";
@@ -34,16 +33,8 @@ const LIMIT: &str = "limit";
 
 /// For the listener: what holds where no route says something.
 pub(super) fn usual(largest_body: Option<u64>) -> FilterChainConfig {
-    chain(limit(largest_body))
-}
-
-/// The same for requests that ask for another protocol.
-pub(super) fn of_upgrades(largest_body: Option<u64>) -> FilterChainConfig {
-    chain(extension(LIMIT, unless_handshake(limit(largest_body))))
-}
-
-fn chain(filter: TypedExtensionConfig) -> FilterChainConfig {
-    FilterChainConfig { default_filter_chain: Some(FilterChain { filters: vec![filter] }) }
+    let limit = extension(LIMIT, upgrades::skipped_by_handshake(limit(largest_body)));
+    FilterChainConfig { default_filter_chain: Some(FilterChain { filters: vec![limit] }) }
 }
 
 /// For a route whose request goes on to another: that one's limit holds.
@@ -144,11 +135,6 @@ mod tests {
         let (usual, spared) = (names(&all(), false), names(&all(), true));
         assert_eq!(usual, ["errors", LIMIT, "rate", "limits", "deny", "allow", "guard"]);
         assert_eq!(spared, usual.into_iter().filter(|name| name != LIMIT).collect::<Vec<_>>());
-        let of_listener = |chain: FilterChainConfig| {
-            let filters = chain.default_filter_chain.unwrap().filters;
-            filters.into_iter().map(|filter| filter.name).collect::<Vec<_>>()
-        };
-        assert_eq!(of_listener(of_upgrades(None)), of_listener(super::usual(None)));
     }
 
     #[test]

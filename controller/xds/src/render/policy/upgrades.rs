@@ -2,7 +2,12 @@
 //!
 //! An `Upgrade` header takes no policy away: upgraded requests have the chain of all others. What is said on a WebSocket is no
 //! body, though, so a limit of bodies spares a handshake, which announces none. To Envoy both are the same bytes.
+//!
+//! Envoy takes `Upgrade` away from requests whose `Connection` does not name it, so whoever has it here is upgraded.
 
+use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
+use envoy_types::pb::envoy::extensions::common::matching::v3::ExtensionWithMatcher;
+use envoy_types::pb::envoy::extensions::filters::common::matcher::action::v3::SkipFilter;
 use envoy_types::pb::envoy::r#type::matcher::v3::HttpRequestHeaderMatchInput;
 use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate::single_predicate::Matcher as Matched;
@@ -10,6 +15,7 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::predicate:
     MatchType, PredicateList, SinglePredicate,
 };
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::matcher_list::{FieldMatcher, Predicate};
+use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherType, OnMatch};
 use envoy_types::pb::xds::r#type::matcher::v3::regex_matcher::{EngineType, GoogleRe2};
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
@@ -19,6 +25,17 @@ use crate::render::proto::any;
 
 /// A length of zero is none.
 const SOME_LENGTH: &str = ".*[1-9].*";
+
+/// A filter that a handshake goes by.
+pub(super) fn skipped_by_handshake(filter: TypedExtensionConfig) -> ExtensionWithMatcher {
+    let skip = XdsExtension { name: "skip".to_owned(), typed_config: any(SkipFilter {}) };
+    let skip = OnMatch { on_match: Some(Then::Action(skip)), ..OnMatch::default() };
+    ExtensionWithMatcher {
+        xds_matcher: Some(only(handshake(), skip)),
+        extension_config: Some(filter),
+        ..ExtensionWithMatcher::default()
+    }
+}
 
 /// For everything but a handshake.
 pub(super) fn unless_handshake(then: OnMatch) -> Matcher {

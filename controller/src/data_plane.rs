@@ -22,8 +22,8 @@ use crate::nginx::{
 };
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
-use crate::tasks::Tasks;
 use crate::{binary, options};
+use sluice_tasks::Tasks;
 
 /// Where a data plane of our own finds us, in the run folder.
 pub(crate) const SOCKET: &str = "controller.sock";

@@ -27,8 +27,8 @@ use crate::private;
 use crate::run::Signals;
 use crate::run_dir::RunDir;
 use crate::supervise::Envoy;
-use crate::tasks::Tasks;
 use crate::{envoy_admin, log, serve};
+use sluice_tasks::Tasks;
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());

@@ -26,13 +26,14 @@ mod dbg;
 mod envoy;
 mod envoy_admin;
 mod exchange;
+#[cfg(debug_assertions)]
+mod fault;
 mod files;
 mod guard;
 mod lint;
 mod log;
 mod machines;
 mod metrics;
-mod names;
 mod nginx;
 mod observers;
 mod options;
@@ -54,7 +55,6 @@ mod serve;
 mod source;
 mod supervise;
 mod tail;
-mod tasks;
 mod tls;
 mod view;
 

@@ -12,8 +12,8 @@ use crate::args::Run;
 use crate::metrics::{self, Identity, Metrics};
 use crate::publish::Served;
 use crate::supervise::Envoy;
-use crate::tasks::Tasks;
 use crate::view::View;
+use sluice_tasks::Tasks;
 
 /// Our own socket for what changes something, in the run folder.
 const ADMIN: &str = "admin.sock";

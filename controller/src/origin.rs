@@ -8,7 +8,7 @@ use crate::cluster::{self, Cluster, Inbox};
 use crate::metrics::Election;
 use crate::reports::News;
 use crate::source::{Event, Files, kube};
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// What must stay for the source to be followed, and who wants to hear of reports.
 pub(crate) struct Source {

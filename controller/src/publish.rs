@@ -34,20 +34,20 @@ use tokio::task::block_in_place;
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
+#[cfg(debug_assertions)]
+use crate::fault;
 use crate::guard::Guards;
 use crate::metrics::Controller;
-use crate::names::Names;
 use crate::nginx::{self, Configurations};
 use crate::poll::SharedLog;
 use crate::quarantine::{Feedback, Quarantine};
 use crate::reports::Told;
 use crate::source::{Event, Problem};
-#[cfg(debug_assertions)]
-use crate::tasks::fault;
 use crate::view::View;
 use contain::Incident;
 use farewell::Farewell;
 use lag::Lag;
+use sluice_resolver::Names;
 
 /// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
@@ -278,7 +278,7 @@ impl Publisher {
     /// Brings the translation up to date.
     fn translate(&mut self, changes: &Changes) -> Updated {
         #[cfg(debug_assertions)]
-        fault::hold("translation");
+        sluice_tasks::fault::hold("translation");
         let updated = self.translation.update(changes, &self.view.resources(), &self.options);
         self.served.guards.judge_by(self.translation.addresses());
         self.snapshot = Arc::new(self.translation.snapshot());

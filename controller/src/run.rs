@@ -18,7 +18,6 @@ use tracing::info;
 use crate::args::{DataPlane, ListenAddress, Origin, Run};
 use crate::data_plane::Child;
 use crate::guard::Guards;
-use crate::names::{Dns, Names};
 use crate::nginx::Outcome;
 use crate::observers::{LookedAt, Observers};
 use crate::origin::{self, Source};
@@ -27,10 +26,11 @@ use crate::publish::{Publisher, Served};
 use crate::reports::Told;
 use crate::run_dir::RunDir;
 use crate::serve::{self, Address};
-use crate::tasks::Tasks;
 use crate::tls::ServerTls;
 use crate::view::View;
 use crate::{certificate, cluster, data_plane, files, log, options, process};
+use sluice_resolver::{Dns, Names};
+use sluice_tasks::Tasks;
 
 /// A data plane that has just died gives its ports back within this time.
 const DYING: Duration = Duration::from_secs(1);

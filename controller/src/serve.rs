@@ -15,9 +15,9 @@ use tracing::{error, info, warn};
 
 use crate::machines::{Noting, Peers};
 use crate::publish::Served;
-use crate::tasks::Tasks;
 use crate::tls::ServerTls;
 use crate::{guard, poll};
+use sluice_tasks::Tasks;
 
 /// Where data planes find the controller.
 #[derive(Clone, Debug)]

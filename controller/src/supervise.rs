@@ -32,8 +32,8 @@ use crate::child_log::ChildLog;
 use crate::content::content;
 use crate::process::Process;
 use crate::restarts::Restarts;
-use crate::tasks::Tasks;
 use crate::{binary, envoy_admin, private};
+use sluice_tasks::Tasks;
 
 use drain::{Ports, drain, end};
 

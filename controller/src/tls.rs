@@ -26,7 +26,7 @@ use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 use tracing::{debug, info, warn};
 
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// How often the files are looked at. A rotated certificate is valid long before the old one ends.
 const LOOK: Duration = Duration::from_secs(5);

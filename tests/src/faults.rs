@@ -1,4 +1,4 @@
-//! Faults of a controller that was built with debug assertions (`controller/src/tasks/fault.rs`).
+//! Faults of a controller that was built with debug assertions (`controller/tasks/src/fault.rs`).
 
 use std::fs;
 use std::path::PathBuf;

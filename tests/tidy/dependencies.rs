@@ -23,7 +23,10 @@ const CLOSED: &[(&str, &[&str])] = &[
     // A pattern is a text, and what it costs is the same for everybody.
     ("sluice-pattern", &["regex-syntax"]),
     // Passwords are values, and seen by nobody else.
-    ("sluice-auth", &["base64", "bcrypt", "crypt3_rs", "sha1", "sha2", "subtle"]),
+    ("sluice-auth", &["base64", "bcrypt", "crypt3_rs", "sha1", "sha2", "sluice-fair", "subtle"]),
+    // Shares are numbers.
+    ("sluice-fair", &[]),
+    ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),
     // D5: a renderer sees the IR and its target.
     ("sluice-plugin", &["serde", "serde_json", "sha2", "sluice-filter-config", "sluice-ir"]),
     ("sluice-nginx", &["askama", "serde_json", "sha2", "sluice-ir", "sluice-pattern", "thiserror"]),
@@ -38,12 +41,12 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("askama", &["sluice-nginx"]),
     // D6
     ("kube", &["sluice"]),
-    ("tokio", &["sluice", "sluice-xds", "sluice-tests"]),
+    ("tokio", &["sluice", "sluice-resolver", "sluice-tasks", "sluice-xds", "sluice-tests"]),
     // D3
     ("proxy-wasm", &["sluice-filter"]),
     ("wasmtime", &["sluice-ngxsafe", "sluice-pwhost", "sluice-tests"]),
     ("nginx-sys", &["sluice-ngxsafe"]),
-    ("anyhow", &["sluice", "sluice-compile", "sluice-tests", "xtask"]),
+    ("anyhow", &["sluice", "sluice-compile", "sluice-resolver", "sluice-tasks", "sluice-tests", "xtask"]),
 ];
 
 #[test]

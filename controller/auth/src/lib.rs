@@ -6,20 +6,16 @@
 //!   htpasswd text ------Users----+             \--> Remembered (fast)           the answer of last time
 //! ```
 //!
-//! Pure: what is slow is run by the caller, where it may be slow, in the order that [`Turns`] says; random bytes are an
-//! argument. [`fair`] has the memory that tenants share.
+//! Pure: what is slow is run by the caller, where it may be slow; random bytes are an argument.
 //!
 //! Absent on purpose: sockets, clocks, and any way to see a password or a hash.
 
 mod credentials;
-pub mod fair;
 mod hash;
 mod remembered;
-mod turns;
 mod users;
 
 pub use credentials::Credentials;
 pub use hash::{Hash, LONGEST_BCRYPT, MOST_ROUNDS, Unreadable};
 pub use remembered::{Proof, Remembered};
-pub use turns::{Full, Limits, Turns};
 pub use users::{Users, Version};

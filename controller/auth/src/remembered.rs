@@ -6,8 +6,8 @@
 use std::fmt;
 
 use sha2::{Digest, Sha256};
+use sluice_fair::{FairCache, Key};
 
-use crate::fair::{FairCache, Key};
 use crate::{Credentials, Version};
 
 /// That somebody has given the right password for a file.

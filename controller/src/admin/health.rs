@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 
 use crate::envoy_admin;
 use crate::progress::Progress;
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug)]

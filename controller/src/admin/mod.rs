@@ -32,7 +32,7 @@ use tracing::warn;
 use crate::args::AdminFlags;
 use crate::metrics::Metrics;
 use crate::serve;
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// Binds what the flags ask for, and serves in the background for as long as the runtime lives.
 pub(crate) async fn serve(

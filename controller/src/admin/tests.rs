@@ -7,8 +7,8 @@ use tower::ServiceExt;
 
 use super::*;
 use crate::metrics::DataPlane;
-use crate::tasks::Tasks;
 use crate::view::View;
+use sluice_tasks::Tasks;
 
 fn local(view: &View) -> Router {
     let progress = view.progress().clone();

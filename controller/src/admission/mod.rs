@@ -28,9 +28,9 @@ use tracing::info;
 
 use crate::args::WebhookFlags;
 use crate::metrics;
-use crate::tasks::Tasks;
 use crate::view::View;
 use review::{Answer, Request, Review};
+use sluice_tasks::Tasks;
 use tls::Certificate;
 
 /// ingress-nginx' limit, 9 MiB less one byte. Two Ingresses of the largest size that is stored fit.

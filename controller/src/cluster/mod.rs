@@ -29,7 +29,7 @@ use crate::args::ClusterArgs;
 use crate::metrics::Election;
 use crate::reports::News;
 use crate::source::kube::Sighting;
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 pub(crate) use connect::{connect, is_in_cluster, read as read_kubeconfig};
 pub(crate) use identity::{Identity, own_namespace};

@@ -229,7 +229,7 @@ mod tests {
 
     use super::super::Ways;
     use super::*;
-    use crate::names::Dns;
+    use sluice_resolver::Dns;
 
     fn check() -> AuthzRequest {
         let header = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use sluice_auth::fair::{FairCache, Key};
+use sluice_fair::{FairCache, Key};
 use sluice_ir::{Memory as Terms, Part, Question, Variable};
 use sluice_xds::AuthzRequest;
 use tokio::time::Instant;

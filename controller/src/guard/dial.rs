@@ -16,7 +16,7 @@ use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature,
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
-use crate::names::Dns;
+use sluice_resolver::Dns;
 
 /// ingress-nginx: `proxy-connect-timeout`.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -9,11 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sluice_auth::{Hash, Limits, Turns};
+use sluice_auth::Hash;
+use sluice_fair::{Limits, Turns};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// Jobs that wait; a tenant's are dropped for another's where there is no room.
 const WAITING: usize = 1024;

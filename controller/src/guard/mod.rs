@@ -38,10 +38,10 @@ use passwords::Passwords;
 use pool::Pool;
 use table::{Table, Watched};
 
-use crate::names::Dns;
 use crate::random::random_key;
-use crate::tasks::Tasks;
 use crate::view::View;
+use sluice_resolver::Dns;
+use sluice_tasks::Tasks;
 
 /// What is asked of clients, for all locations.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use super::hashing::{Busy, Hashing};
 use super::refuse;
 use super::table::{Table, Watched};
 use crate::random::random_key;
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// Bytes for right answers: some 64,000 of them.
 const BUDGET: usize = 8 << 20;

@@ -235,7 +235,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::names::Dns;
+    use sluice_resolver::Dns;
 
     /// As for a folder of manifests: pods may be on loopback.
     fn pool() -> Pool {

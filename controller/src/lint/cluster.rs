@@ -10,7 +10,7 @@ use crate::args::SourceArgs;
 use crate::cluster;
 use crate::reports::News;
 use crate::source::{Event, Problem, kube};
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// Everything that the controller would hear of, until it has heard all.
 pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {

@@ -12,7 +12,7 @@ use sluice_nginx::AccessLog as Files;
 use tracing::warn;
 
 use crate::tail::Tail;
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// How often it is looked for more. Workers write once a second.
 const PERIOD: Duration = Duration::from_millis(250);

@@ -19,9 +19,9 @@ use super::Left;
 use super::certificates::Certificates;
 use super::pods::PodFiles;
 use crate::content::content;
-use crate::private;
 #[cfg(debug_assertions)]
-use crate::tasks::fault;
+use crate::fault;
+use crate::private;
 
 /// A configuration for nginx, with the names of the files that it names.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use super::{ASK, LAST_WORDS, tell};
 use crate::exchange::exchange;
 use crate::process::{self, Process};
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// An nginx whose controller was killed right after it had started it answers within this time.
 const YOUNG: Duration = Duration::from_secs(5);

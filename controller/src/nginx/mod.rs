@@ -44,7 +44,7 @@ use crate::content::content;
 use crate::private;
 use crate::process::Process;
 use crate::restarts::Restarts;
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// Changes that come so close together are one reload: each makes new worker processes.
 const DEBOUNCE: Duration = Duration::from_millis(100);

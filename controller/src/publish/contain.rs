@@ -9,9 +9,9 @@ use tokio::task::block_in_place;
 use tracing::{error, info, warn};
 
 use super::Publisher;
-use crate::quarantine::{self, Aspect, Decision, Given, Inquiry, Part, Refused, Round, Step, Verdict};
 #[cfg(debug_assertions)]
-use crate::tasks::fault;
+use crate::fault;
+use crate::quarantine::{self, Aspect, Decision, Given, Inquiry, Part, Refused, Round, Step, Verdict};
 
 /// Longest wait for what all Envoys think of a candidate.
 const PROBED: Duration = Duration::from_secs(10);

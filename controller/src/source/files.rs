@@ -22,7 +22,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::folder::{self, Fingerprint, Manifests};
 use super::{Event, Problem, documents};
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// A file that is written in place is read when nothing has been written for this long.
 const SETTLE: Duration = Duration::from_millis(20);

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use message::{Family, Reply, answer, question};
 
 #[allow(dead_code, reason = "the file of the controller, without its sockets")]
-#[path = "../../../controller/src/names/message.rs"]
+#[path = "../../../controller/resolver/src/message.rs"]
 mod message;
 
 /// The id and the flags of a reply, and its four counts.

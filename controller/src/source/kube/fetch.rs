@@ -11,7 +11,7 @@ use super::patience::TIMEOUT;
 use super::raw::{Whole, resource};
 use super::references::Name;
 use super::scopes::Heard;
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// Reads at the same time. The API server's priority and fairness would queue more.
 const AT_ONCE: usize = 16;

@@ -34,11 +34,11 @@ use tracing::warn;
 
 use super::Event;
 use crate::reports::News;
-use crate::tasks::Tasks;
 use collector::Collector;
 use fetch::Fetcher;
 use patience::patiently;
 use scopes::Scopes;
+use sluice_tasks::Tasks;
 
 pub(crate) use ingresses::{Sighting, Standing};
 pub(crate) use raw::{Head, resource};

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::watch::{News, Scope, watch};
-use crate::tasks::Tasks;
+use sluice_tasks::Tasks;
 
 /// What is read whole, and what is read only when it is named.
 const WHOLE: [Kind; 3] = [Kind::EndpointSlice, Kind::Ingress, Kind::Service];

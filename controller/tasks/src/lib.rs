@@ -10,7 +10,7 @@
 //! one connection.
 
 #[cfg(debug_assertions)]
-pub(crate) mod fault;
+pub mod fault;
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -34,7 +34,7 @@ type Name = Cow<'static, str>;
 
 /// The tasks. A handle, cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tasks(Arc<Shared>);
+pub struct Tasks(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -44,7 +44,7 @@ struct Shared {
 
 /// A task that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub struct Failure {
     task: Name,
     /// The message of its panic; `None` when it ended without one.
     panic: Option<String>,
@@ -59,7 +59,7 @@ enum Ends {
 
 impl Tasks {
     /// Starts a task that lives as long as the process.
-    pub(crate) fn spawn(
+    pub fn spawn(
         &self,
         name: impl Into<Name>,
         task: impl Future<Output = ()> + Send + 'static,
@@ -68,7 +68,7 @@ impl Tasks {
     }
 
     /// Starts a task that ends when it is done.
-    pub(crate) fn spawn_finite(
+    pub fn spawn_finite(
         &self,
         name: impl Into<Name>,
         task: impl Future<Output = ()> + Send + 'static,
@@ -77,7 +77,7 @@ impl Tasks {
     }
 
     /// Starts a thread that lives as long as the process.
-    pub(crate) fn spawn_thread(
+    pub fn spawn_thread(
         &self,
         name: &'static str,
         work: impl FnOnce() + Send + 'static,
@@ -94,17 +94,17 @@ impl Tasks {
     }
 
     /// From here on tasks may end; they still may not panic.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.0.stopping.store(true, Ordering::Relaxed);
     }
 
     /// The first panic, or the first end where there was none.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self) -> Option<Failure> {
         self.0.failure.borrow().clone()
     }
 
     /// Waits for a failure.
-    pub(crate) async fn failed(&self) -> Failure {
+    pub async fn failed(&self) -> Failure {
         let mut failures = self.0.failure.subscribe();
         // The sender is `self`: the channel does not end while this waits.
         failures.wait_for(Option::is_some).await.ok();

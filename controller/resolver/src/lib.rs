@@ -29,7 +29,7 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-pub(crate) use dns::Dns;
+pub use dns::Dns;
 
 use follow::{Followed, Standing};
 use gate::Gate;
@@ -49,7 +49,7 @@ const REFRESH: Duration = Duration::from_secs(10);
 
 /// What the publisher has of it.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub struct Names {
     commands: UnboundedSender<Command>,
     answers: UnboundedReceiver<(DnsName, Resolution)>,
 }
@@ -61,7 +61,7 @@ enum Command {
 }
 
 /// Who asks.
-pub(crate) struct Follower {
+pub struct Follower {
     dns: Dns,
     commands: UnboundedReceiver<Command>,
     answers: UnboundedSender<(DnsName, Resolution)>,
@@ -103,7 +103,7 @@ impl Turns {
 
 impl Names {
     /// Both ends.
-    pub(crate) fn new(dns: Dns) -> (Names, Follower) {
+    pub fn new(dns: Dns) -> (Names, Follower) {
         let (commands, heard) = mpsc::unbounded_channel();
         let (answers, told) = mpsc::unbounded_channel();
         let follower = Follower {
@@ -120,13 +120,13 @@ impl Names {
 
     /// From now on its addresses are told, and told again when they change, because these namespaces need it. For none it is
     /// forgotten.
-    pub(crate) fn follow(&self, name: DnsName, namespaces: BTreeSet<String>) {
+    pub fn follow(&self, name: DnsName, namespaces: BTreeSet<String>) {
         // The other end is gone only when the program ends.
         self.commands.send(Command::Follow(name, namespaces)).ok();
     }
 
     /// The next change. Waits for ever when nobody asks any more.
-    pub(crate) async fn next(&mut self) -> (DnsName, Resolution) {
+    pub async fn next(&mut self) -> (DnsName, Resolution) {
         match self.answers.recv().await {
             Some(answer) => answer,
             None => std::future::pending().await,
@@ -134,14 +134,14 @@ impl Names {
     }
 
     /// A change that is there already.
-    pub(crate) fn try_next(&mut self) -> Option<(DnsName, Resolution)> {
+    pub fn try_next(&mut self) -> Option<(DnsName, Resolution)> {
         self.answers.try_recv().ok()
     }
 }
 
 impl Follower {
     /// Runs until nobody asks for names any more.
-    pub(crate) async fn run(mut self) {
+    pub async fn run(mut self) {
         let mut refresh = interval(REFRESH);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

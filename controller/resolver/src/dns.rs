@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use sha2::{Digest, Sha256};
-use sluice_auth::fair::{self, FairCache};
+use sluice_fair::{self as fair, FairCache};
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -22,9 +22,9 @@ use super::message::{Family, Reply};
 use super::query::Servers;
 
 /// An answer holds for at least this long, whatever its TTL: nobody makes us ask without pause.
-pub(crate) const FLOOR: Duration = Duration::from_secs(2);
+pub const FLOOR: Duration = Duration::from_secs(2);
 /// And for no longer than this, so that a name with a TTL of days can move.
-pub(crate) const CAP: Duration = Duration::from_secs(300);
+pub const CAP: Duration = Duration::from_secs(300);
 /// Timeout of one lookup in all: both families, every server.
 const LONGEST: Duration = Duration::from_secs(5);
 /// Bytes of names that clients ask for, which are remembered until their TTLs end: some 4,000 of them. A namespace fills it with
@@ -40,14 +40,14 @@ const HOSTS: &str = "/etc/hosts";
 
 /// The addresses of a name, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) addresses: BTreeSet<IpAddr>,
-    pub(crate) ttl: Duration,
+pub struct Answer {
+    pub addresses: BTreeSet<IpAddr>,
+    pub ttl: Duration,
 }
 
 /// Why there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// DNS says that the name does not exist, or that it has no address.
     NoAddress,
     /// Nobody says anything that can be used.
@@ -65,7 +65,7 @@ impl fmt::Display for Failure {
 
 /// A resolver, cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Dns(Arc<Inner>);
+pub struct Dns(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -92,7 +92,7 @@ struct System {
 
 impl Dns {
     /// Reads the system's files; `servers` take the place of its servers.
-    pub(crate) fn new(servers: &[SocketAddr]) -> Self {
+    pub fn new(servers: &[SocketAddr]) -> Self {
         let system = System::read(servers).unwrap_or_else(|error| {
             // What a flag names, and what /etc/hosts says, can be asked all the same.
             warn!("{error:#}: names are whole, and only --dns-server and {HOSTS} know them");
@@ -105,7 +105,7 @@ impl Dns {
     }
 
     /// Reads the system's files again when they are others. Those that cannot be read change nothing.
-    pub(crate) fn refresh(&self) {
+    pub fn refresh(&self) {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.written == written() {
             return;
@@ -117,7 +117,7 @@ impl Dns {
     }
 
     /// IPv4 addresses, or IPv6 addresses where there are none, as ingress-nginx asks.
-    pub(crate) async fn look_up(&self, name: &str) -> Result<Answer, Failure> {
+    pub async fn look_up(&self, name: &str) -> Result<Answer, Failure> {
         let system = Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner));
         let found = timeout(LONGEST, system.look_up(name)).await;
         found.unwrap_or_else(|_| Err(Failure::NoAnswer(format!("no answer in {LONGEST:?}"))))
@@ -125,11 +125,7 @@ impl Dns {
 
     /// The same for a name that a client has brought to a host of this namespace. There are many of those: some are remembered,
     /// and only so many are looked up at a time, in fair turns.
-    pub(crate) async fn look_up_for_client(
-        &self,
-        namespace: &str,
-        name: &str,
-    ) -> Result<BTreeSet<IpAddr>, Failure> {
+    pub async fn look_up_for_client(&self, namespace: &str, name: &str) -> Result<BTreeSet<IpAddr>, Failure> {
         let key: fair::Key = Sha256::digest(name).into();
         if let Some((addresses, until)) = self.remembered().get(namespace, &key)
             && Instant::now() < *until

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sluice_auth::{Limits, Turns};
+use sluice_fair::{Limits, Turns};
 use tokio::sync::oneshot;
 
 /// Lets so many in at a time, and of one namespace a quarter of them.

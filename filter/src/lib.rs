@@ -14,9 +14,11 @@
 
 mod answer;
 mod exports;
+mod fate;
 mod host;
 mod lookup;
 mod observation;
+mod open;
 mod pairs;
 mod request;
 mod rng;

@@ -4,8 +4,8 @@
 use sluice_filter_core::Reply;
 use sluice_filter_core::path::{self, Canonical, Malformed};
 
+use crate::fate::Fate;
 use crate::host;
-use crate::worker::Fate;
 
 /// Header by which Envoy finds the scope of a request.
 const SCOPE_HEADER: &str = "x-sluice-scope";

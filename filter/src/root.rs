@@ -1,12 +1,7 @@
 //! Root contexts: configuration in, polls out. Hosts make a new one for every configuration, and the [`Worker`] stays.
 
-use std::time::Duration;
-
 use crate::host;
-use crate::worker::Worker;
-
-/// Restarts a poll that failed; a healthy poll does not need it.
-pub(crate) const TICK: Duration = Duration::from_millis(50);
+use crate::worker::{TICK, Worker};
 
 /// The host has started this VM. ngx_wasm_module does not say so of one that takes the place of another that trapped.
 pub(crate) fn started() {

@@ -9,27 +9,18 @@ use sluice_filter_core::connections::Connections;
 use sluice_filter_core::scope::Asked;
 use sluice_filter_core::{Decision, Feed, Refused, Switch, Tables, Timestamp, Verdict};
 
-use crate::request::Open;
+use crate::fate::Fate;
+use crate::open::Open;
 use crate::rng::SplitMix64;
-use crate::root::TICK;
 use crate::view::View;
 use crate::{answer, host, lookup, observation, signals};
 
+/// Restarts a poll that failed; a healthy poll does not need it.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 /// How long a request waits for the first tables before the data plane's own balancing serves it.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Longer than the controller holds a poll, so that only a dead connection times out.
 const POLL_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// What becomes of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// The data plane goes on with it.
-    GoesOn,
-    /// It has been answered.
-    Answered,
-    /// It is paused until the first tables are there.
-    Waits,
-}
 
 /// One per VM, in a thread-local: it outlives root contexts, which are replaced with every plugin configuration.
 #[derive(Debug)]

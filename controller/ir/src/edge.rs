@@ -6,8 +6,6 @@ use crate::{
     AccessLog, Buffering, Cidr, Compression, Expression, Header, HeaderName, ServerTls, Tracing, is_default,
 };
 
-/// RFC 8586: who forwards a request appends its name here, and so knows one that comes back.
-pub const CDN_LOOP: &str = "cdn-loop";
 /// Number of times that one request may come back. A gateway behind us that leads here again has a reason; two are rare. On
 /// the way back a request is not retried, but mirrored, and its errors go to an error service: at most 3 to the power of this.
 pub const MAX_LOOPS: u32 = 4;

@@ -4,7 +4,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{CDN_LOOP, Expression};
+use crate::Expression;
+
+/// RFC 8586: who forwards a request appends its name here, and so knows one that comes back.
+pub const CDN_LOOP: &str = "cdn-loop";
 
 /// A header that may be set and taken away, in requests and in answers, by every data plane.
 ///

@@ -17,6 +17,7 @@ mod compression;
 mod edge;
 mod expression;
 mod header;
+mod host;
 mod log;
 mod path;
 mod policy;
@@ -41,9 +42,10 @@ pub use balance::{
 };
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compressed, Compression};
-pub use edge::{Blocked, CDN_LOOP, Edge, Forwarded, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch};
+pub use edge::{Blocked, Edge, Forwarded, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch};
 pub use expression::{Expression, Part, Variable};
-pub use header::{Header, HeaderName, InvalidHeaderName};
+pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
+pub use host::{Hostname, InvalidHostname, ServerName};
 pub use log::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
@@ -51,10 +53,7 @@ pub use policy::{
     Passwords, Place, Policy, Question, Rate, Replaced, Retries, RetryOn, Rewritten, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
-pub use server::{
-    Action, Canary, ErrorRequest, Hostname, InvalidHostname, Location, LocationId, Server, ServerName,
-};
-
+pub use server::{Action, Canary, ErrorRequest, Location, LocationId, Server};
 pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};

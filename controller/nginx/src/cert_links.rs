@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sluice_ir::{Config, SecretId, ServerName};
 
-use crate::files;
+use crate::file_names;
 
 /// The link for every name that no host has.
 const ANY: &str = "any";
@@ -21,7 +21,7 @@ pub(crate) fn link_name(name: &ServerName) -> String {
     match name {
         ServerName::CatchAll => ANY.to_owned(),
         ServerName::Exact(_) | ServerName::Wildcard(_) => {
-            format!("host-{}", files::hash(&name.to_string()))
+            format!("host-{}", file_names::hash(&name.to_string()))
         }
     }
 }
@@ -30,7 +30,12 @@ pub(crate) fn link_name(name: &ServerName) -> String {
 pub(crate) fn targets(config: &Config) -> BTreeMap<String, String> {
     let names = hosts(config).into_iter().chain([&ServerName::CatchAll]);
     names
-        .map(|name| (files::of(&link_name(name)), files::of(&files::presented(certificate(name, config)))))
+        .map(|name| {
+            (
+                file_names::of(&link_name(name)),
+                file_names::of(&file_names::presented(certificate(name, config))),
+            )
+        })
         .collect()
 }
 
@@ -70,11 +75,11 @@ mod tests {
     }
 
     fn leads_to(host: &str, config: &Config) -> String {
-        targets(config)[&files::of(&link_name(&name(host)))].clone()
+        targets(config)[&file_names::of(&link_name(&name(host)))].clone()
     }
 
     fn file(secret: &str) -> String {
-        files::of(&files::presented(Some(&SecretId::certificate("default", secret))))
+        file_names::of(&file_names::presented(Some(&SecretId::certificate("default", secret))))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use sluice_ir::{
 };
 
 use crate::conf::{Text, Value, value};
-use crate::files::hash;
+use crate::file_names::hash;
 use crate::headers::{self, Line};
 use crate::server::RenderContext;
 use crate::upstream;

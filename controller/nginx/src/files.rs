@@ -8,15 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sha2::{Digest, Sha256};
 use sluice_ir::{Config, SecretId, SecretValue, Sensitive};
 
 use crate::cert_links;
 use crate::conf::{Text, Value, Word, word};
+use crate::file_names::{hash, of, presented};
 use crate::settings::Settings;
-
-/// Certificate of hosts without one of their own, when the operator did not choose one.
-const NO_SECRET: &str = "default";
 
 /// Files in [`Settings::certificates`], by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,11 +31,6 @@ pub(crate) struct Pinned {
     pub(crate) file: Word,
     /// Certificates that are not believed any more.
     pub(crate) revoked: Option<Word>,
-}
-
-/// The name of the file for what a host presents, without its end.
-pub(crate) fn presented(id: Option<&SecretId>) -> String {
-    id.map_or_else(|| NO_SECRET.to_owned(), |id| hash(id.as_str()))
 }
 
 /// Path of the file that this variable names.
@@ -88,11 +80,6 @@ pub(crate) fn all(config: &Config) -> Files {
     files
 }
 
-/// With the end that a certificate has.
-pub(crate) fn of(name: &str) -> String {
-    format!("{name}.pem")
-}
-
 /// Both in one file, so that they are of the same age.
 fn pair(chain: &str, key: &Sensitive) -> Sensitive {
     Sensitive::new(format!("{}\n{}", chain.trim_end(), key.reveal()))
@@ -111,12 +98,6 @@ fn revoked_name(id: &SecretId, value: &SecretValue) -> String {
         _ => "",
     };
     format!("{}-{}.crl", hash(id.as_str()), hash(list))
-}
-
-/// A name that no text of others can be found in.
-pub(crate) fn hash(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use sluice_ir::{Action, BackendId, Config, Keep, Location, Protocol};
 
 use crate::conf::{Word, word};
-use crate::files::hash;
+use crate::file_names::hash;
 use crate::server::{Host, RenderContext};
 use crate::settings::{Engine, Settings};
 use crate::upstream::transport;

@@ -22,6 +22,7 @@ mod conf;
 mod cors;
 mod errors;
 mod expression;
+mod file_names;
 mod files;
 mod forward;
 pub mod guard;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sluice_ir::{Cidr, Config, Limits, Rate};
 
-use crate::files::hash;
+use crate::file_names::hash;
 
 /// The limits of one Ingress, as `http {}` needs them.
 pub(crate) struct Zone {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sluice_ir::{Action, BackendId, Config, Location, Mirror, Policy, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
-use crate::files::hash;
+use crate::file_names::hash;
 use crate::guard;
 use crate::headers::{self, Line};
 use crate::settings::Settings;

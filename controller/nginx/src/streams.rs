@@ -11,7 +11,7 @@ use sluice_ir::{Backend, BackendId, Config, Layer4, Stream, StreamPort};
 
 use crate::access_log::Written;
 use crate::conf::{Value, Word, value, word};
-use crate::files::hash;
+use crate::file_names::hash;
 use crate::settings::Settings;
 use crate::unsupported::{Part, Unsupported};
 

@@ -361,7 +361,7 @@ fn external(name: &str, service: &Service, wanted: &Port, options: &Options) -> 
     if options.disable_external_name {
         return Err("of type ExternalName (--disable-svc-external-name is on)".to_owned());
     }
-    let invalid = |_| format!("which is called {:?}", crate::object::shortened(name));
+    let invalid = |_| format!("which is called {:?}", crate::report::shortened(name));
     let host = Hostname::parse(name.trim_end_matches('.')).map_err(invalid)?;
     let name = DnsName::parse(name).map_err(invalid)?;
     let listed = port_of(service, wanted).map(|port| port.port);

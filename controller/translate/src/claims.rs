@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use sluice_ir::{Hostname, ServerName};
 
 use crate::ObjectKey;
-use crate::object::key_of;
+use crate::object_ref::key_of;
 use crate::servers::names;
 
 /// The order in which Ingresses are read: the oldest first; of the same age by name, the last first.

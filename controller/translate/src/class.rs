@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::networking::v1::Ingress;
 
-use crate::object::shortened;
+use crate::report::shortened;
 use crate::{Options, Resources};
 
 /// The annotation that named a class before `spec.ingressClassName` did.

@@ -108,7 +108,7 @@ fn protocol(written: &Option<String>) -> &str {
 
 fn address(text: &str, port: u16, judge: &Judge<'_>, reporter: &mut Reporter<'_>) -> Option<SocketAddr> {
     let Ok(ip) = text.parse::<IpAddr>() else {
-        let reason = format!("expected an IP address, got {:?}", crate::object::shortened(text));
+        let reason = format!("expected an IP address, got {:?}", crate::report::shortened(text));
         reporter.say(Severity::Error, "endpoints.addresses", reason, "endpoint not used");
         return None;
     };

@@ -1,4 +1,4 @@
-//! The kinds that Sluice reads, and their names.
+//! The objects that Sluice reads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,141 +8,11 @@ use k8s_openapi::api::discovery::v1 as discovery;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::object_ref::{Kind, ObjectKey, ObjectRef, is_dns_name, key_of};
+use crate::report::shortened;
 use crate::{EndpointSlice, Pod};
-
-/// Namespace and name. Cluster-scoped objects have an empty namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectKey {
-    /// The namespace, or nothing.
-    pub namespace: String,
-    /// The name.
-    pub name: String,
-}
-
-impl ObjectKey {
-    /// From its parts.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        ObjectKey { namespace: namespace.into(), name: name.into() }
-    }
-
-    /// Parses `namespace/name`, as flags write it.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let (namespace, name) = text.split_once('/')?;
-        let plain = |s: &str| !s.is_empty() && !s.contains('/');
-        (plain(namespace) && plain(name)).then(|| ObjectKey::new(namespace, name))
-    }
-}
-
-impl fmt::Display for ObjectKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace.as_str() {
-            "" => f.write_str(&self.name),
-            namespace => write!(f, "{namespace}/{}", self.name),
-        }
-    }
-}
-
-/// The kinds of [`Object`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum Kind {
-    /// core/v1
-    ConfigMap,
-    /// discovery.k8s.io/v1
-    EndpointSlice,
-    /// networking.k8s.io/v1
-    Ingress,
-    /// networking.k8s.io/v1
-    IngressClass,
-    /// core/v1
-    Namespace,
-    /// core/v1, of which only the metadata is read
-    Pod,
-    /// core/v1
-    Secret,
-    /// core/v1
-    Service,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 8] = [
-        Kind::ConfigMap,
-        Kind::EndpointSlice,
-        Kind::Ingress,
-        Kind::IngressClass,
-        Kind::Namespace,
-        Kind::Pod,
-        Kind::Secret,
-        Kind::Service,
-    ];
-
-    /// The kind as manifests name it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::ConfigMap => "ConfigMap",
-            Kind::EndpointSlice => "EndpointSlice",
-            Kind::Ingress => "Ingress",
-            Kind::IngressClass => "IngressClass",
-            Kind::Namespace => "Namespace",
-            Kind::Pod => "Pod",
-            Kind::Secret => "Secret",
-            Kind::Service => "Service",
-        }
-    }
-
-    /// Its group and version, as manifests write them.
-    #[must_use]
-    pub fn api_version(self) -> &'static str {
-        match self {
-            Kind::ConfigMap | Kind::Namespace | Kind::Pod | Kind::Secret | Kind::Service => "v1",
-            Kind::EndpointSlice => "discovery.k8s.io/v1",
-            Kind::Ingress | Kind::IngressClass => "networking.k8s.io/v1",
-        }
-    }
-
-    fn is_namespaced(self) -> bool {
-        !matches!(self, Kind::IngressClass | Kind::Namespace)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Names one object in a report.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ObjectRef {
-    /// Its kind.
-    pub kind: Kind,
-    /// Its name.
-    pub key: ObjectKey,
-}
-
-impl ObjectRef {
-    /// Reason in a report for an object that is named and is not there.
-    pub(crate) fn absence(&self) -> String {
-        format!("expected a {}, got {:?}, which does not exist", self.kind, self.key.to_string())
-    }
-}
-
-impl fmt::Display for ObjectRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, self.key)
-    }
-}
-
-impl Serialize for ObjectRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 /// One object of a kind that Sluice reads. Shared: a source remembers what it read.
 #[derive(Clone, Debug, PartialEq)]
@@ -274,10 +144,6 @@ impl Object {
     }
 }
 
-pub(crate) fn key_of(metadata: &ObjectMeta) -> ObjectKey {
-    ObjectKey::new(metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
-}
-
 fn typed<T: DeserializeOwned>(kind: Kind, value: Value) -> Result<T, InvalidObject> {
     let object = described(kind.as_str(), &value);
     serde_path_to_error::deserialize(value).map_err(|error| InvalidObject::Malformed {
@@ -305,14 +171,6 @@ fn check_names(kind: Kind, metadata: &ObjectMeta) -> Result<(), InvalidObject> {
     Ok(())
 }
 
-pub(crate) fn is_dns_name(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    let label = |label: &str| {
-        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
-    };
-    text.len() <= 253 && text.split('.').all(label)
-}
-
 fn unknown(api_version: &str, kind: &str) -> InvalidObject {
     match (api_version, kind) {
         ("", _) | (_, "") => InvalidObject::Malformed {
@@ -335,14 +193,6 @@ fn described(kind: &str, value: &Value) -> String {
 
 fn text(value: &Value, field: &str) -> String {
     value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// A value of unknown size and content, shortened for a message.
-pub(crate) fn shortened(text: &str) -> String {
-    const LONGEST: usize = 100;
-    let clean: String =
-        text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().count() > LONGEST { clean + "..." } else { clean }
 }
 
 #[cfg(test)]

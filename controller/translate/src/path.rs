@@ -2,7 +2,7 @@
 
 use sluice_pattern::{Shape, Subject};
 
-use crate::object::shortened;
+use crate::report::shortened;
 
 /// Longer ones are no paths but attacks on the matcher.
 pub(crate) const LONGEST: usize = 4096;

@@ -111,7 +111,7 @@ impl<'a> References<'a> {
 
     fn key(self, namespace: &str, text: &str) -> Result<ObjectKey, String> {
         let (named, name) = value::reference(text)
-            .map_err(|expected| format!("expected {expected}, got {:?}", crate::object::shortened(text)))?;
+            .map_err(|expected| format!("expected {expected}, got {:?}", crate::report::shortened(text)))?;
         match named {
             Some(other) if other != namespace && !self.across_namespaces => Err(format!(
                 "expected an object of namespace {namespace}, got one of {other} (allow-cross-namespace-resources is off)"
@@ -123,7 +123,7 @@ impl<'a> References<'a> {
 
 /// Some references ingress-nginx takes with a namespace in front, and no others.
 pub(crate) fn with_namespace(text: &str) -> Result<&str, String> {
-    let got = || crate::object::shortened(text);
+    let got = || crate::report::shortened(text);
     let wrong = || format!("expected a namespace, a slash and a name, got {:?}", got());
     if text.contains('/') { Ok(text) } else { Err(wrong()) }
 }

@@ -6,7 +6,7 @@ use sluice_ir::{BackendId, Edge};
 use crate::backends::{BackendRef, Precedence, PrecedenceTier, Uses};
 use crate::class::{ClassDecision, Classes};
 use crate::global::Globals;
-use crate::object::key_of;
+use crate::object_ref::key_of;
 use crate::servers::default_backend;
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 

@@ -14,8 +14,8 @@ use sluice_ir::{Layer4, Stream, StreamPort, Transport};
 use crate::annotations::{Balance, Parsed, value};
 use crate::backends::{Origin, Port, Terms, Use, Uses};
 use crate::global::Globals;
-use crate::object::shortened;
 use crate::report::Reporter;
+use crate::report::shortened;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity};
 
 const SKIPPED: &str = "port not served";

@@ -20,7 +20,7 @@ use crate::annotations::Context;
 use crate::backends::{PrecedenceTier, Resolved, Uses, resolve};
 use crate::claims::{Seniority, age};
 use crate::components::{RouteGroup, RouteGroupId};
-use crate::object::key_of;
+use crate::object_ref::key_of;
 use crate::overlay_canaries::{is_dead, overlay_canaries};
 use crate::own::{self, Judge};
 use crate::references::DependencyTracker;

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::object::shortened;
+use crate::report::shortened;
 
 const V1: &str = "networking.k8s.io/v1";
 

@@ -11,6 +11,7 @@ mod bootstrap;
 mod debug_json;
 mod mutual_tls;
 mod probe;
+mod publication;
 pub mod render;
 mod resource;
 mod serve;

@@ -5,12 +5,8 @@ use prost::Message;
 use sluice_ir::Config;
 
 use crate::render::{self, Discovery};
+pub(crate) use crate::render::{PROBE, TLS_PROBE};
 use crate::{ResourceType, Settings, Update};
-
-/// The name of the listener and of its routes.
-pub(crate) const PROBE: &str = "sluice_probe";
-/// The name of the listener with TLS.
-pub(crate) const TLS_PROBE: &str = "sluice_probe_tls";
 
 /// True if a resource is a probe.
 pub(crate) fn is_probe(name: &str) -> bool {

@@ -1,20 +1,11 @@
-//! Updates: resources to set and to remove, in an order that is safe (make before break).
-//!
-//! ```text
-//!   additions   clusters and endpoints that are new       ... before a route or the filter names them
-//!   routing     listener, routes, filter
-//!   removals    clusters and endpoints that are gone      ... after nothing names them any more
-//! ```
+//! An update of resources: what is set, and what is removed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 use prost::Message;
-use sluice_ir::{Backend, BackendId, Changed, Config, changed};
+use sluice_ir::{BackendId, Config};
 
-use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, LOOKUP_FILTER, RouteCache};
-use crate::settings::TRACES_CLUSTER;
-use crate::{Name, ResourceType, Settings};
+use crate::{Name, ResourceType};
 
 /// A step of a publication.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,108 +24,6 @@ pub(crate) enum Change {
 }
 
 impl Update {
-    /// Resources that must exist before the routes of `now` do: its new clusters, and for the changed ones the endpoints of
-    /// both configurations, because the filter goes on choosing the old ones for a while.
-    #[must_use]
-    pub fn additions(before: &Config, now: &Config) -> Self {
-        let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
-        for Changed { name: id, now, .. } in changed(&before.secrets, &now.secrets) {
-            let Some(value) = now else { continue };
-            update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id.as_str(), value));
-        }
-        if let Some(tracing) =
-            now.edge.tracing.as_ref().filter(|now| Some(*now) != before.edge.tracing.as_ref())
-        {
-            update.put(ResourceType::Cluster, TRACES_CLUSTER, &render::collector(&tracing.collector));
-        }
-        for Changed { name: id, before: old, now } in changed(&before.backends, &now.backends) {
-            let Some(backend) = now else { continue };
-            let cluster = render::cluster(id, backend);
-            update.put(ResourceType::Cluster, id.as_str(), &cluster);
-            let both = old.map(|old| old.with_endpoints_of(backend));
-            update.endpoints(id, both.as_ref().unwrap_or(backend));
-        }
-        update
-    }
-
-    /// The listeners with their certificates, all routes and the filter.
-    #[must_use]
-    pub fn routing(config: &Config, settings: &Settings) -> Self {
-        Update::routing_with(&mut RouteCache::default(), config, settings, Instant::now())
-    }
-
-    /// The same, with what is remembered of the hosts that have not changed.
-    #[must_use]
-    pub fn routing_with(routes: &mut RouteCache, config: &Config, settings: &Settings, now: Instant) -> Self {
-        let mut update = Update::complete_for([
-            ResourceType::Listener,
-            ResourceType::Route,
-            ResourceType::Scope,
-            ResourceType::Secret,
-            ResourceType::Extension,
-        ]);
-        let discovery = routes.publish(config, settings, now, &mut update);
-        match render::listener(&config.edge, settings, discovery) {
-            Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
-            None => update.remove(ResourceType::Listener, HTTP),
-        }
-        match render::tls_listener(config, settings, discovery) {
-            Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
-            None => update.remove(ResourceType::Listener, HTTPS),
-        }
-        for (port, stream) in &config.streams {
-            match render::stream(*port, stream, &config.edge, settings) {
-                Some(listener) => update.put(ResourceType::Listener, &port.to_string(), &listener),
-                None => update.remove(ResourceType::Listener, &port.to_string()),
-            }
-        }
-        if let Some(https) = &settings.https {
-            let chosen = config.default_certificate.as_ref().and_then(|id| config.secrets.get(id));
-            let chosen = chosen.map(|value| render::named_secret(DEFAULT_CERTIFICATE, value));
-            let generated = || render::secret(DEFAULT_CERTIFICATE, &https.default_certificate);
-            let secret = chosen.unwrap_or_else(generated);
-            update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
-        }
-        update.put(ResourceType::Extension, FILTER, &render::filter(settings));
-        update.put(ResourceType::Extension, LOOKUP_FILTER, &render::lookup_filter(settings));
-        update
-    }
-
-    /// Resources that nothing in `now` names: clusters that are gone, endpoints that left those that stay.
-    #[must_use]
-    pub fn removals(before: &Config, now: &Config) -> Self {
-        let mut update = Update::default();
-        for port in before.streams.keys().filter(|port| !now.streams.contains_key(port)) {
-            update.remove(ResourceType::Listener, &port.to_string());
-        }
-        for port in now.streams.keys().filter(|port| !before.streams.contains_key(port)) {
-            update.change(ResourceType::Listener, &port.to_string(), Change::Keep);
-        }
-        for Changed { name: id, before, now } in changed(&before.secrets, &now.secrets) {
-            match (before, now) {
-                (_, None) => update.remove(ResourceType::Secret, id.as_str()),
-                (None, Some(_)) => update.change(ResourceType::Secret, id.as_str(), Change::Keep),
-                (Some(_), Some(_)) => {}
-            }
-        }
-        match (&before.edge.tracing, &now.edge.tracing) {
-            (Some(_), None) => update.remove(ResourceType::Cluster, TRACES_CLUSTER),
-            (None, Some(_)) => update.change(ResourceType::Cluster, TRACES_CLUSTER, Change::Keep),
-            _ => {}
-        }
-        for Changed { name: id, now, .. } in changed(&before.backends, &now.backends) {
-            let Some(backend) = now else {
-                update.remove(ResourceType::Cluster, id.as_str());
-                update.remove(ResourceType::Endpoints, id.as_str());
-                continue;
-            };
-            // It may have been gone, and an older removal may still wait to be sent.
-            update.change(ResourceType::Cluster, id.as_str(), Change::Keep);
-            update.endpoints(id, backend);
-        }
-        update
-    }
-
     /// Takes out the removals of what a configuration leads to: its clusters and their endpoints.
     pub fn take_removals_of(&mut self, config: &Config) -> Self {
         let backends: BTreeSet<&str> = config.backends.keys().map(BackendId::as_str).collect();
@@ -152,11 +41,6 @@ impl Update {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.complete.is_empty()
-    }
-
-    /// Sets the endpoints of one backend; its cluster is there already.
-    pub fn endpoints(&mut self, id: &BackendId, backend: &Backend) {
-        self.put(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &backend.endpoints));
     }
 
     /// Sets one resource to an encoded message, whatever it is.
@@ -196,103 +80,15 @@ impl Update {
     /// Once an update that is complete for a type was applied, what the store does not have does not exist. Before,
     /// nobody is told anything about that type: a controller that has just started must not take an Envoy's
     /// configuration away.
-    fn complete_for(types: impl IntoIterator<Item = ResourceType>) -> Self {
+    pub(crate) fn complete_for(types: impl IntoIterator<Item = ResourceType>) -> Self {
         Update { complete: types.into_iter().collect(), ..Update::default() }
     }
 
-    fn put(&mut self, kind: ResourceType, name: &str, message: &impl Message) {
+    pub(crate) fn put(&mut self, kind: ResourceType, name: &str, message: &impl Message) {
         self.set(kind, name, message.encode_to_vec());
     }
 
-    fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
+    pub(crate) fn change(&mut self, kind: ResourceType, name: &str, change: Change) {
         self.changes.insert((kind, name.into()), change);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use sluice_ir::{Collector, Endpoint, Tracing};
-
-    use super::*;
-
-    fn config(backends: &[(&str, &[&str])]) -> Config {
-        let backend = |endpoints: &[&str]| Backend {
-            endpoints: endpoints.iter().map(|text| Endpoint::at(text.parse().unwrap())).collect(),
-            ..Backend::default()
-        };
-        let backends = backends.iter().map(|(name, endpoints)| {
-            (BackendId::new("d", name, 80), std::sync::Arc::new(backend(endpoints)))
-        });
-        Config { backends: backends.collect(), ..Config::default() }
-    }
-
-    fn additions(before: &Config, now: &Config) -> Update {
-        Update::additions(before, now)
-    }
-
-    fn names(update: &Update) -> Vec<String> {
-        update.changes.keys().map(|(kind, name)| format!("{kind} {name}")).collect()
-    }
-
-    fn endpoints(update: &Update, name: &str) -> Option<Change> {
-        update.changes.get(&(ResourceType::Endpoints, name.into())).cloned()
-    }
-
-    const POD: &str = "10.0.0.1:80";
-    const OTHER: &str = "10.0.0.2:80";
-
-    #[test]
-    fn one_changed_backend_renders_that_backend_only() {
-        let before = config(&[("a", &[POD]), ("b", &[POD])]);
-        let now = config(&[("a", &[POD]), ("b", &[OTHER])]);
-        assert_eq!(names(&additions(&before, &now)), ["cluster d/b/80", "endpoints d/b/80"]);
-        assert_eq!(additions(&now, &now).changes.len(), 0);
-    }
-
-    #[test]
-    fn endpoints_that_leave_stay_until_the_removal() {
-        let (before, now) = (config(&[("a", &[POD])]), config(&[("a", &[OTHER])]));
-        let both = additions(&Config::default(), &config(&[("a", &[POD, OTHER])]));
-        assert_eq!(endpoints(&additions(&before, &now), "d/a/80"), endpoints(&both, "d/a/80"));
-        let last = additions(&Config::default(), &now);
-        assert_eq!(endpoints(&Update::removals(&before, &now), "d/a/80"), endpoints(&last, "d/a/80"));
-    }
-
-    #[test]
-    fn a_backend_that_comes_back_takes_its_removal_back() {
-        let (with, without) = (config(&[("a", &[POD])]), config(&[]));
-        let mut removals = Update::removals(&with, &without);
-        assert_eq!(endpoints(&removals, "d/a/80"), Some(Change::Remove));
-        removals.merge(Update::removals(&without, &with));
-        assert!(!removals.changes.values().any(|change| *change == Change::Remove), "{removals:?}");
-    }
-
-    #[test]
-    fn what_is_still_led_to_stays_and_all_else_goes() {
-        let (before, now) =
-            (config(&[("a", &[POD]), ("b", &[POD]), ("c", &[POD])]), config(&[("c", &[OTHER])]));
-        let mut removals = Update::removals(&before, &now);
-        let kept = removals.take_removals_of(&config(&[("a", &[POD]), ("c", &[POD])]));
-        assert_eq!(names(&kept), ["cluster d/a/80", "endpoints d/a/80"]);
-        assert_eq!(endpoints(&removals, "d/b/80"), Some(Change::Remove));
-        assert!(matches!(endpoints(&removals, "d/c/80"), Some(Change::Set(_))), "who left, leaves");
-    }
-
-    #[test]
-    fn the_cluster_of_a_collector_comes_before_its_spans_and_leaves_after_them() {
-        let traced = |host: &str| {
-            let collector = Collector { host: host.to_owned(), port: 4317 };
-            let mut config = Config::default();
-            config.edge.tracing = Some(Tracing::to(collector));
-            config
-        };
-        let (with, without) = (traced("a.test"), Config::default());
-        assert_eq!(names(&additions(&without, &with)), ["cluster sluice_otlp"]);
-        assert_eq!(names(&additions(&with, &traced("b.test"))), ["cluster sluice_otlp"]);
-        assert!(additions(&with, &with).changes.is_empty());
-        let mut removals = Update::removals(&with, &without);
-        assert!(removals.changes.values().all(|change| *change == Change::Remove), "{removals:?}");
-        removals.merge(Update::removals(&without, &with));
-        assert!(removals.changes.values().all(|change| *change == Change::Keep), "{removals:?}");
     }
 }

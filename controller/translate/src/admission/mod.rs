@@ -20,7 +20,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 
 use crate::claims::{Seniority, age, paths};
 use crate::global::Globals;
-use crate::object::key_of;
+use crate::object_ref::key_of;
 use crate::translation::translate_these;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Resources, Severity, is_ours};
 

@@ -4,7 +4,8 @@ use k8s_openapi::api::networking::v1::Ingress;
 
 use super::seniority;
 use crate::claims::paths;
-use crate::object::{key_of, shortened};
+use crate::object_ref::key_of;
+use crate::report::shortened;
 use crate::{Options, Resources, is_ours};
 
 const CANARY: &str = "nginx.ingress.kubernetes.io/canary";

@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 
 use super::Admission;
 use crate::global::Strictness;
-use crate::object::shortened;
+use crate::report::shortened;
 
 const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 /// Annotations that ingress-nginx warns of.

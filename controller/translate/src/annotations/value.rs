@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use sluice_ir::{Cidr, HeaderName, InvalidHeaderName};
 
-use crate::object::is_dns_name;
+use crate::object_ref::is_dns_name;
 
 /// The expected value, to be read after "expected".
 pub(crate) type Expected = Cow<'static, str>;

@@ -6,7 +6,7 @@ use sluice_pattern::Subject;
 use super::maybe_cidrs;
 use super::view::{CLOSES, View};
 use crate::annotations::value;
-use crate::object::shortened;
+use crate::report::shortened;
 
 /// `false` when something of it cannot be read.
 pub(super) fn take(blocked: &mut Blocked, view: &mut View<'_, '_>) -> bool {

@@ -6,8 +6,8 @@ use sluice_ir::{Cidr, Edge, Header, HeaderBuffers, HeaderName, InvalidHeaderName
 
 use super::view::{CLOSES, View};
 use crate::annotations::{Expected, Parsed, host_value, tls_versions, value};
-use crate::object::shortened;
 use crate::references::References;
+use crate::report::shortened;
 use crate::{Severity, expression};
 
 /// In OpenSSL's words.

@@ -12,7 +12,7 @@ use facts::{Difference, Told};
 use super::view::View;
 use crate::Severity;
 use crate::annotations::{Parsed, value};
-use crate::object::shortened;
+use crate::report::shortened;
 use crate::support::DataPlane;
 
 /// What ingress-nginx's image has for standard output, and what everybody knows it by.

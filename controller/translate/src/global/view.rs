@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::KEYS;
 use super::keys::Key;
 use crate::annotations::{Parsed, alike};
-use crate::object::shortened;
+use crate::report::shortened;
 use crate::report::{Reporter, closed_text};
 use crate::snippet::{self, Effective};
 use crate::support::{AppliesTo, DataPlane, Support};

@@ -8,8 +8,9 @@ use super::path_rule::{IngressContext, RouteTarget};
 use crate::backends::{Origin, Port, Terms, Use};
 use crate::dns_name::ExternalHost;
 use crate::external_host::Target;
-use crate::object::{is_dns_name, shortened};
+use crate::object_ref::is_dns_name;
 use crate::report::CLOSED;
+use crate::report::shortened;
 use crate::{DnsName, Kind, ObjectKey, ObjectRef, Severity};
 
 impl Assembly<'_> {

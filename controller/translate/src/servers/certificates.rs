@@ -12,9 +12,10 @@ use sluice_ir::{Action, Demand, HostTls, Redirect, RedirectTo, SecretId, Server,
 use super::Assembly;
 use super::path_rule::IngressContext;
 use crate::certificate::Pair;
-use crate::object::{is_dns_name, shortened};
+use crate::object_ref::is_dns_name;
 use crate::references::{DependencyTracker, ReferenceError};
 use crate::report::CLOSED;
+use crate::report::shortened;
 use crate::wildcards::{Wildcards, key};
 use crate::{DataPlane, Kind, ObjectKey, Severity};
 

@@ -40,9 +40,10 @@ use crate::backends::{
 };
 use crate::claims::Seniority;
 use crate::global::Globals;
-use crate::object::{key_of, shortened};
+use crate::object_ref::key_of;
 use crate::references::DependencyTracker;
 use crate::report::Reporter;
+use crate::report::shortened;
 use crate::secrets::Secrets;
 use crate::wildcards::Wildcards;
 use crate::{Kind, ObjectKey, ObjectRef, Options, Report, Severity};

@@ -10,8 +10,8 @@ use sluice_ir::{Action, Location, PathMatch, PathRegex, Redirect, RedirectTo, Se
 
 use super::path_rule::{HostFacts, PathRule};
 use super::server_builder::Claimed;
-use crate::object::shortened;
 use crate::path::{self, PathType};
+use crate::report::shortened;
 use crate::report::{self, Reporter};
 use crate::{Report, Severity};
 

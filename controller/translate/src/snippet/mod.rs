@@ -16,7 +16,7 @@ mod statements;
 pub use harmless::harmless_directives;
 pub(crate) use harmless::{Effective, Place};
 
-use crate::object::shortened;
+use crate::report::shortened;
 use crate::support::DataPlane;
 use harmless::Block;
 use statements::{Piece, Pieces, Statement, Unreadable};

@@ -38,7 +38,7 @@ pub use cluster::cluster;
 pub use endpoints::load_assignment;
 pub use filter::{CAPABILITIES, filter, lookup_filter};
 pub use listener::{listener, tls_listener};
-pub(crate) use probe::{listener as probe_listener, tls as probe_tls_listener};
+pub(crate) use probe::{PROBE, TLS_PROBE, listener as probe_listener, tls as probe_tls_listener};
 pub(crate) use route::probe_routes;
 pub use route::{Discovery, RouteCache, routes};
 pub use stream::stream;

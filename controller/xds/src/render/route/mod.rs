@@ -30,7 +30,7 @@ use super::header::set;
 use super::policy::{COMPOSITE, POLICY, composite_per_route};
 use super::proto::any;
 use super::{FILTER, HTTP, forwarded, request_headers};
-use crate::probe::PROBE;
+use crate::render::PROBE;
 use crate::settings::{ENCODED_ROUTE, PATH_HEADER, SUBJECT_HEADER, TRUST_HEADER};
 pub use cache::RouteCache;
 pub use discovery::Discovery;

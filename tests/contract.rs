@@ -7,7 +7,7 @@ use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use sluice_filter_config::{Backend, Location, PluginConfig, Snapshot, Tables as Update};
-use sluice_filter_core::{Decision, Fact, Forward, Reply, Request, Rng, Tables, Timestamp};
+use sluice_filter_core::{Decision, Exchange, Fact, Forward, Reply, Request, Rng, Tables, Timestamp};
 use sluice_tests::artifacts;
 
 const NOW: Timestamp = Timestamp::from_nanos(1);
@@ -33,6 +33,8 @@ impl Request for Silent {
         None
     }
 }
+
+impl Exchange for Silent {}
 
 #[test]
 fn every_golden_plugin_configuration_compiles_and_leads_to_its_backends() -> Result<()> {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use proxy_wasm::types::{LogLevel, MapType};
 use sluice_filter_config::{Host, Variable};
 use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections, Entry, Unavailable};
-use sluice_filter_core::{Fact, Request, Rewrites, Rewriting, Timestamp, variables};
+use sluice_filter_core::{Exchange, Fact, Request, Rewrites, Rewriting, Timestamp, variables};
 
 use crate::pairs::Pairs;
 use crate::{host, lookup, signals};
@@ -110,6 +110,19 @@ impl Request for View<'_> {
         self.expected.set(headers);
     }
 
+    /// nginx has the variables themselves.
+    fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
+        match self.host {
+            Host::Nginx | Host::NgxWasm => {
+                let path = format!("ngx.{variable}");
+                out.extend_from_slice(&host::property(path.as_bytes()).unwrap_or_default());
+            }
+            Host::Envoy | Host::ManagedEnvoy => variables::append(self, variable, out),
+        }
+    }
+}
+
+impl Exchange for View<'_> {
     /// nginx counts itself, by `limit_conn`.
     fn enters(&self, limit: &ConnectionLimit) -> bool {
         if self.host.is_nginx() || !signals::is_forwarded(self.host) {
@@ -138,17 +151,6 @@ impl Request for View<'_> {
     fn rewrites(&self, rewriting: &Rewriting) {
         if !self.host.is_nginx() {
             self.rewrites.replace(Some(rewriting.of(self)));
-        }
-    }
-
-    /// nginx has the variables themselves.
-    fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
-        match self.host {
-            Host::Nginx | Host::NgxWasm => {
-                let path = format!("ngx.{variable}");
-                out.extend_from_slice(&host::property(path.as_bytes()).unwrap_or_default());
-            }
-            Host::Envoy | Host::ManagedEnvoy => variables::append(self, variable, out),
         }
     }
 }

@@ -9,7 +9,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("controller/nginx", 10),
     ("controller", 5),
     ("controller/translate", 22),
-    ("filter/core", 12),
     ("nginx-wasm/module", 7),
     ("nginx-wasm/ngxsafe", 10),
     ("nginx-wasm/pwhost", 4),

@@ -5,10 +5,12 @@ use std::rc::Rc;
 use crate::affinity::{self, Affinity, CookieOf, Placement};
 use crate::balance::Candidates;
 use crate::canary;
+use crate::connections::ConnectionLimit;
 use crate::location::Location;
 use crate::outcome::{NewSession, Outcome, Ticket, Watch};
+use crate::rewriting::Rewriting;
 use crate::tables::ById;
-use crate::{Backend, Request, Rng, Tables, Timestamp};
+use crate::{Backend, Reply, Request, Rng, Tables, Timestamp};
 
 /// What to do with a request.
 #[derive(Debug)]
@@ -38,22 +40,16 @@ pub struct Forward<'a> {
     pub ticket: Option<Ticket>,
 }
 
-/// A response that the filter gives itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The HTTP status.
-    pub status: u16,
-    /// A short plain text.
-    pub body: &'static str,
-}
+/// A request that something comes of.
+pub trait Exchange: Request {
+    /// Whether its client may have one more request in process; then this one is counted. Asked once, where there is such a
+    /// limit.
+    fn enters(&self, _limit: &ConnectionLimit) -> bool {
+        true
+    }
 
-impl Reply {
-    /// The backend has no endpoint.
-    pub const NO_ENDPOINTS: Reply = Reply { status: 503, body: "503 no endpoints available\n" };
-    /// The path means nothing.
-    pub const BAD_PATH: Reply = Reply { status: 400, body: "400 bad path\n" };
-    /// The path is longer than what can be kept of it.
-    pub const LONG_PATH: Reply = Reply { status: 414, body: "414 URI too long\n" };
+    /// The answer of its pod is to be written anew. Said once, where there is such a rule.
+    fn rewrites(&self, _rewriting: &Rewriting) {}
 }
 
 /// The part of the tables that a request changes.
@@ -67,7 +63,7 @@ impl Tables {
     pub fn decide(
         &mut self,
         location: &str,
-        request: &impl Request,
+        request: &impl Exchange,
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Decision<'_> {

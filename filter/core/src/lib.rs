@@ -32,6 +32,7 @@ pub mod outlier;
 pub mod path;
 mod policy;
 pub mod pool;
+mod reply;
 mod request;
 mod rewriting;
 mod roster;
@@ -40,17 +41,17 @@ mod tables;
 #[cfg(test)]
 mod testing;
 mod time;
-pub mod variables;
 pub mod vitals;
 
 pub use backend::Backend;
-pub use decide::{Decision, Forward, Reply};
+pub use decide::{Decision, Exchange, Forward};
 pub use endpoints::{EndpointIdx, Endpoints, InvalidEndpoint};
 pub use feed::{Feed, Verdict};
 pub use hash_key::Key;
 pub use outcome::{Outcome, Ticket, Watch, attempts};
 pub use policy::InvalidBackend;
-pub use request::{Fact, Request};
+pub use reply::Reply;
+pub use request::{Fact, Request, variables};
 pub use rewriting::{Rewrites, Rewriting};
 pub use tables::{Refused, Switch, Tables};
 pub use time::Timestamp;

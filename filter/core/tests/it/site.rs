@@ -5,7 +5,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Version};
-use sluice_filter_core::{Decision, Fact, Outcome, Request, Rng, Tables, Ticket, Timestamp};
+use sluice_filter_core::{Decision, Exchange, Fact, Outcome, Request, Rng, Tables, Ticket, Timestamp};
 
 pub const LOCATION: &str = "shop.example/";
 pub const SHOP: &str = "ns/shop/80";
@@ -44,6 +44,8 @@ impl Request for Headers {
         None
     }
 }
+
+impl Exchange for Headers {}
 
 /// What became of a request, before it is over.
 #[derive(Debug)]

@@ -1,12 +1,10 @@
 //! A request, as far as decisions look at it.
 
+pub mod variables;
+
 use std::borrow::Cow;
 
 use sluice_filter_config::Variable;
-
-use crate::connections::ConnectionLimit;
-use crate::rewriting::Rewriting;
-use crate::variables;
 
 /// What the data plane knows of a request. Every question may cost a call to the host, so nothing is asked in vain.
 pub trait Request {
@@ -23,15 +21,6 @@ pub trait Request {
 
     /// About so many different headers will be asked for: reading all at once may be cheaper.
     fn expect(&self, _headers: usize) {}
-
-    /// Whether its client may have one more request in process; then this one is counted. Asked once, where there is such a
-    /// limit.
-    fn enters(&self, _limit: &ConnectionLimit) -> bool {
-        true
-    }
-
-    /// The answer of its pod is to be written anew. Said once, where there is such a rule.
-    fn rewrites(&self, _rewriting: &Rewriting) {}
 
     /// Appends the value of a variable; nothing when the request does not say it.
     fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 use serde_json::json;
+use sluice_tests::dial::openssl;
 use sluice_tests::manifests::Ingress;
-use sluice_tests::openssl;
 use sluice_tests::sluice::Options;
 use tempfile::TempDir;
 

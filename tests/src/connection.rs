@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use crate::dial::{Dial, Dialled, Stream};
-use crate::http::{Request, Response};
+use crate::message::{Request, Response};
 use crate::tls::ClientTls;
 
 const MAX_HEADERS: usize = 128;

@@ -1,5 +1,7 @@
 //! How a client's connection begins: TCP, then what the case wants before the first request.
 
+pub mod openssl;
+
 use std::fmt;
 use std::net::SocketAddr;
 
@@ -7,7 +9,6 @@ use anyhow::{Context, Result, ensure};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::openssl;
 use crate::tls::{self, ClientTls};
 
 /// How to connect.

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::certificates::Authorities;
 use super::when::When;
 use crate::dial::Dial;
+use crate::dial::openssl;
 use crate::http::Request;
-use crate::openssl;
 use crate::tls::ClientTls;
 
 /// What a request without a host says: the address, without the port that only tests have.

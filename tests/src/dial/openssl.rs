@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-use crate::dial::Dialled;
+use super::Dialled;
 
 /// Whether the program is there.
 pub fn is_installed() -> bool {
@@ -21,7 +21,7 @@ pub fn is_installed() -> bool {
 }
 
 /// Connects for HTTP/1.1. The certificate is looked at on a connection of its own.
-pub(crate) async fn connect(addr: SocketAddr, sni: &str) -> Result<Dialled> {
+pub(super) async fn connect(addr: SocketAddr, sni: &str) -> Result<Dialled> {
     let shown = command(addr, sni).stdin(Stdio::null()).output().await.context("start openssl")?;
     let certificate = CertificateDer::from_pem_slice(&shown.stdout);
     ensure!(certificate.is_ok(), "openssl: {}", String::from_utf8_lossy(&shown.stderr));

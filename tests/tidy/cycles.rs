@@ -11,7 +11,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("controller/translate", 22),
     ("nginx-wasm/module", 7),
     ("nginx-wasm/ngxsafe", 10),
-    ("nginx-wasm/pwhost", 4),
 ];
 
 /// Modules below the root of a crate, and which of the others each one names.

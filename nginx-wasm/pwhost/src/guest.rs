@@ -6,8 +6,7 @@ use std::sync::Arc;
 use wasmtime::{Caller, Memory, StoreLimits, StoreLimitsBuilder, TypedFunc};
 
 use crate::context::Contexts;
-use crate::plugin::Options;
-use crate::{ContextId, Env, PairsBuf, Status};
+use crate::{ContextId, Env, Options, PairsBuf, Status};
 
 /// What a store holds beside the instance.
 pub(crate) struct State<E> {

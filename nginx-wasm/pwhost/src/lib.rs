@@ -35,6 +35,7 @@ mod env;
 mod exports;
 mod guest;
 mod imports;
+mod options;
 mod pairs;
 mod plugin;
 mod trap;
@@ -47,8 +48,9 @@ pub use compile::compile;
 pub use context::{Context, ContextId};
 pub use engine::engine_config;
 pub use env::{Answer, Env, HttpCall, LocalResponse, PropertyPath};
+pub use options::{Options, Unimplemented};
 pub use pairs::{Pairs, PairsBuf};
-pub use plugin::{Options, Plugin, Unimplemented};
+pub use plugin::Plugin;
 pub use trap::{Cause, Trap};
 pub use vm::Vm;
 /// The version of wasmtime that this crate's types belong to.

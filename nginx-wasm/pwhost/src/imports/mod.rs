@@ -7,7 +7,7 @@ mod shared;
 use wasmtime::{ExternType, FuncType, Linker, Module, Result, Val, ValType, format_err};
 
 use crate::guest::{Fault, Guest, State};
-use crate::plugin::Unimplemented;
+use crate::options::Unimplemented;
 use crate::{Env, Status, wasi};
 
 /// Links one function of the ABI: `import!(linker, "proxy_name", |guest, argument, ..| { .. })`, where all arguments

@@ -249,7 +249,10 @@ async fn holds_what_is_acked(sluice: &Sluice) -> Result<()> {
             last = differences;
             last.is_empty().then_some(())
         }
-        Err(_) => None,
+        Err(error) => {
+            last = format!("{error:#}");
+            None
+        }
     };
     let held = wait::until("Envoy to hold what it has acknowledged", holds).await;
     held.map(drop).with_context(|| last)
@@ -259,7 +262,8 @@ async fn holds_what_is_acked(sluice: &Sluice) -> Result<()> {
 async fn answered(sluice: &Sluice) -> Result<Value> {
     let status: Value = serde_json::from_str(&unix::get(&sluice.admin_socket(), "/xds").await?)?;
     let streams = status["answered"].as_array().context("answered")?;
-    ensure!(streams.len() == 1 && streams[0] == status["generation"], "not answered yet");
+    let published = &status["generation"];
+    ensure!(streams.len() == 1 && streams[0] == *published, "published {published}, answered {streams:?}");
     Ok(status)
 }
 

@@ -1,9 +1,10 @@
 //! One idea per file, one thought per function (style.md).
 
-use crate::tree::{Source, sources};
+use crate::tree::{Source, files, sources};
 
 const FILE: usize = 400;
 const FUNCTION: usize = 60;
+const TEMPLATE: usize = 120;
 /// Files that may be longer, each with the reason why they cannot be split.
 const LONG_FILES: &[(&str, &str)] = &[];
 /// Functions that may be longer, as `path: name`, each with its reason.
@@ -30,6 +31,15 @@ fn no_function_is_longer_than_60_lines() {
         .map(|function| format!("{}: {} lines", function.name, function.lines))
         .collect();
     assert!(long.is_empty(), "split into steps that have names:\n{}", long.join("\n"));
+}
+
+#[test]
+fn no_template_is_longer_than_120_lines() {
+    let templates = files("controller/nginx/templates", "conf");
+    assert!(!templates.is_empty(), "adapt this test if they moved");
+    let long = templates.into_iter().filter(|template| template.text.lines().count() > TEMPLATE);
+    let long: Vec<String> = long.map(|template| template.path).collect();
+    assert!(long.is_empty(), "split by what nginx is told, and include: {long:?}");
 }
 
 struct Function {

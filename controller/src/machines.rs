@@ -16,11 +16,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::serve::Listener;
+use sluice_source::Event;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::WeakUnboundedSender;
-
-use crate::source::Event;
 
 /// Interval between two looks at the interfaces.
 const LOOK: Duration = Duration::from_secs(10);

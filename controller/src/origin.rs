@@ -7,7 +7,8 @@ use crate::args::{Origin, Run};
 use crate::cluster::{self, Cluster, Inbox};
 use crate::metrics::Election;
 use crate::reports::News;
-use crate::source::{Event, Files, kube};
+use crate::source::kube;
+use sluice_source::{Event, Files};
 use sluice_tasks::Tasks;
 
 /// What must stay for the source to be followed, and who wants to hear of reports.

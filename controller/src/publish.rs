@@ -42,12 +42,12 @@ use crate::nginx::{self, Configurations};
 use crate::poll::SharedLog;
 use crate::quarantine::{Feedback, Quarantine};
 use crate::reports::Told;
-use crate::source::{Event, Problem};
 use crate::view::View;
 use contain::Incident;
 use farewell::Farewell;
 use lag::Lag;
 use sluice_resolver::Names;
+use sluice_source::{Event, Problem};
 
 /// Longest wait for the Envoys to have new endpoints, before the filter may choose them.
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);

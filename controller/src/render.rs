@@ -11,8 +11,8 @@ use sluice_translate::{Report, Resources, Translation, translate};
 use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode, MutualTls};
 
 use crate::args::{Bootstrap, ConnectAddress, Render};
-use crate::source::{Event, Problem, read_once};
 use crate::{options, output};
+use sluice_source::{Event, Problem, read_once};
 
 /// Everything that a folder has to say about itself.
 #[derive(Serialize)]

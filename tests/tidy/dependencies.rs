@@ -41,12 +41,23 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("askama", &["sluice-nginx"]),
     // D6
     ("kube", &["sluice"]),
-    ("tokio", &["sluice", "sluice-resolver", "sluice-tasks", "sluice-xds", "sluice-tests"]),
+    ("tokio", &["sluice", "sluice-resolver", "sluice-source", "sluice-tasks", "sluice-xds", "sluice-tests"]),
     // D3
     ("proxy-wasm", &["sluice-filter"]),
     ("wasmtime", &["sluice-ngxsafe", "sluice-pwhost", "sluice-tests"]),
     ("nginx-sys", &["sluice-ngxsafe"]),
-    ("anyhow", &["sluice", "sluice-compile", "sluice-resolver", "sluice-tasks", "sluice-tests", "xtask"]),
+    (
+        "anyhow",
+        &[
+            "sluice",
+            "sluice-compile",
+            "sluice-resolver",
+            "sluice-source",
+            "sluice-tasks",
+            "sluice-tests",
+            "xtask",
+        ],
+    ),
 ];
 
 #[test]

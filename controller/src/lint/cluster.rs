@@ -9,7 +9,8 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use crate::args::SourceArgs;
 use crate::cluster;
 use crate::reports::News;
-use crate::source::{Event, Problem, kube};
+use crate::source::kube;
+use sluice_source::{Event, Problem};
 use sluice_tasks::Tasks;
 
 /// Everything that the controller would hear of, until it has heard all.

@@ -8,7 +8,7 @@ use sluice_ir::Action;
 use sluice_translate::{Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate};
 
 use super::{Extent, hints};
-use crate::source::Problem;
+use sluice_source::Problem;
 
 /// What becomes of an Ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -20,8 +20,8 @@ use sluice_translate::{AddressPolicy, Object, Options, Resources};
 use crate::args::{Lint, Origin};
 use crate::cluster::is_in_cluster;
 use crate::options;
-use crate::source::{Event, Problem, read_once};
 use finding::Findings;
+use sluice_source::{Event, Problem, read_once};
 
 /// Reads, judges, prints. The exit code is 1 when something does not work at all.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {

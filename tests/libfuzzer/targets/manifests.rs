@@ -4,11 +4,11 @@
 use libfuzzer_sys::fuzz_target;
 use sluice_translate::{Options, Resources, translate};
 
-#[allow(dead_code, reason = "the file of the controller, without its cluster")]
-#[path = "../../../controller/src/source/documents.rs"]
+#[allow(dead_code, reason = "the file of the crate, without what reads files")]
+#[path = "../../../controller/source/src/documents.rs"]
 mod documents;
 
-/// As `controller/src/source` has it.
+/// As `controller/source` has it.
 pub struct Problem {
     pub place: String,
     pub reason: String,

@@ -16,7 +16,7 @@ use super::scopes::{Heard, Scopes};
 use super::unreadable::Unreadable;
 use super::watch::News;
 use super::{Listeners, Settings, Sighting};
-use crate::source::{Event, Problem};
+use sluice_source::{Event, Problem};
 
 /// The first event of a quiet time goes on at once; the next ones wait together this long. A thousand objects applied
 /// at once are some dozens of publications, and an endpoint that moves alone does not wait at all.

@@ -32,12 +32,12 @@ use sluice_translate::{Kind, ObjectKey, Options};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tracing::warn;
 
-use super::Event;
 use crate::reports::News;
 use collector::Collector;
 use fetch::Fetcher;
 use patience::patiently;
 use scopes::Scopes;
+use sluice_source::Event;
 use sluice_tasks::Tasks;
 
 pub(crate) use ingresses::{Sighting, Standing};

@@ -20,8 +20,8 @@ use notify::{RecursiveMode, Watcher};
 use sluice_translate::{Kind, Object, ObjectKey};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::folder::{self, Fingerprint, Manifests};
-use super::{Event, Problem, documents};
+use crate::folder::{self, Fingerprint, Manifests};
+use crate::{Event, Problem, documents};
 use sluice_tasks::Tasks;
 
 /// A file that is written in place is read when nothing has been written for this long.
@@ -33,7 +33,8 @@ const LOOK_AROUND: Duration = Duration::from_secs(10);
 /// How often to see whether that look is done.
 const STILL_LOOKING: Duration = Duration::from_millis(5);
 
-/// Reads a folder, or one file, and returns what is in it.
+/// Reads a folder, or one file, and returns what is in it, [`Event::Ready`] last. Fails when the folder cannot be read; a file that
+/// cannot be is an [`Event::Problem`].
 pub fn read_once(folder: &Path) -> anyhow::Result<Vec<Event>> {
     let mut index = Index::new(folder);
     let manifests =
@@ -52,12 +53,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// Follows a folder on a thread of its own; fails when the folder cannot be read or watched now.
-    pub(crate) fn follow(
-        folder: &Path,
-        events: UnboundedSender<Vec<Event>>,
-        tasks: &Tasks,
-    ) -> anyhow::Result<Self> {
+    /// Follows a folder on a thread of its own, for as long as `events` are heard. What there is now is in the first batch, which ends
+    /// with [`Event::Ready`]. Fails when the folder cannot be read or watched now.
+    pub fn follow(folder: &Path, events: UnboundedSender<Vec<Event>>, tasks: &Tasks) -> anyhow::Result<Self> {
         // Changes are told with absolute paths: the same file must not have two.
         let folder = &std::path::absolute(folder)?;
         let (sender, paths) = mpsc::channel();

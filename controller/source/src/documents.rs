@@ -4,13 +4,13 @@
 
 use sluice_translate::{InvalidObject, Object, misplaced, upgrade};
 
-use super::Problem;
+use crate::Problem;
 
 /// A manifest larger than this is not read. The API server stores objects of up to 1.5 MB.
-pub(super) const LARGEST: u64 = 64 << 20;
+pub(crate) const LARGEST: u64 = 64 << 20;
 
 /// Reads every document of a manifest.
-pub(super) fn parse(place: &str, text: &str) -> (Vec<Object>, Vec<Problem>) {
+pub(crate) fn parse(place: &str, text: &str) -> (Vec<Object>, Vec<Problem>) {
     let (mut objects, mut problems) = (Vec::new(), Vec::new());
     let documents: Vec<&str> = split(text).filter(|document| !is_blank(document)).collect();
     for (position, document) in documents.iter().enumerate() {

@@ -7,11 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Manifests, each in its state.
-pub(super) type Manifests = BTreeMap<PathBuf, Fingerprint>;
+pub(crate) type Manifests = BTreeMap<PathBuf, Fingerprint>;
 
 /// Tells one state of a file from another. The inode is part of it, because editors replace files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fingerprint {
+pub(crate) struct Fingerprint {
     inode: u64,
     size: u64,
     modified: (i64, i64),
@@ -19,38 +19,38 @@ pub(super) struct Fingerprint {
 
 impl Fingerprint {
     /// `None` when there is no such file (any more).
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         // Follows links: a mounted ConfigMap is a farm of them.
         let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
         Some(Fingerprint { inode: metadata.ino(), size: metadata.size(), modified })
     }
 
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.size
     }
 }
 
 /// Whether a path is a manifest by its name. Hidden files are the business of editors and of the kubelet.
-pub(super) fn is_manifest(path: &Path) -> bool {
+pub(crate) fn is_manifest(path: &Path) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     matches!(extension, "yaml" | "yml" | "json") && !is_hidden(path)
 }
 
 /// Whether a change of this path, which is no manifest, can mean that manifests behind it changed: a folder (one that
 /// is gone cannot be asked, but has no extension), or the kubelet's `..data` link. Not the temporary files of editors.
-pub(super) fn may_hold_manifests(path: &Path) -> bool {
+pub(crate) fn may_hold_manifests(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.starts_with("..") || (!is_hidden(path) && (path.is_dir() || path.extension().is_none()))
 }
 
-pub(super) fn is_hidden(path: &Path) -> bool {
+pub(crate) fn is_hidden(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'))
 }
 
 /// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
 /// `rest` is called after each file: whoever is in no hurry leaves the machine to others.
-pub(super) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests> {
+pub(crate) fn manifests(folder: &Path, rest: impl Fn()) -> io::Result<Manifests> {
     if let Some(fingerprint) = Fingerprint::of(folder) {
         return Ok(BTreeMap::from([(folder.to_owned(), fingerprint)]));
     }

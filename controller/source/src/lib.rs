@@ -1,0 +1,54 @@
+//! Where objects come from: a folder of manifests, or a cluster (`sluice-kube`). Both end in the same events.
+//!
+//! ```text
+//!   folder --fingerprints--> files --text--> documents --objects--+--> Event
+//!                                              a cluster's objects -+
+//! ```
+//!
+//! What an object means is not decided here: whatever can be read is passed on.
+
+mod documents;
+mod files;
+mod folder;
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use serde::Serialize;
+use sluice_translate::{Kind, Object, ObjectKey};
+
+pub use files::{Files, read_once};
+
+/// What a source says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// This object is there now.
+    Apply(Object),
+    /// This one no longer is.
+    Delete(Kind, ObjectKey),
+    /// IngressClasses cannot be read at all.
+    IngressClassesForbidden,
+    /// The machines that run Sluice now, beside those that objects tell of.
+    Machines(BTreeSet<IpAddr>),
+    /// Something that is there cannot be read.
+    Problem(Problem),
+    /// Everything that was there at the start has been said.
+    Ready,
+}
+
+/// Something in a source that is not an object, said so that its owner can act on it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Problem {
+    /// The file, and the document in it when it has several; or the object.
+    pub place: String,
+    /// What was expected, what was found and what happens instead.
+    pub reason: String,
+    /// Whether something is not served because of it.
+    pub harmless: bool,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}

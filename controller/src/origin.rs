@@ -4,10 +4,7 @@ use sluice_translate::{Kind, Options};
 use tokio::sync::mpsc::{self, UnboundedSender};
 
 use crate::args::{Origin, Run};
-use crate::cluster::{self, Cluster, Inbox};
-use crate::metrics::Election;
-use crate::reports::News;
-use crate::source::kube;
+use sluice_kube::{Cluster, Election, Inbox, News, watch};
 use sluice_source::{Event, Files};
 use sluice_tasks::Tasks;
 
@@ -34,7 +31,7 @@ impl Source {
 
 /// A folder, or a cluster: as the flags say.
 pub(crate) fn of(args: &Run) -> anyhow::Result<Origin> {
-    args.source.origin(cluster::is_in_cluster())
+    args.source.origin(sluice_kube::is_in_cluster())
 }
 
 /// Begins to follow it.
@@ -57,18 +54,18 @@ async fn follow_cluster(
     events: UnboundedSender<Vec<Event>>,
     tasks: &Tasks,
 ) -> anyhow::Result<Source> {
-    let client = cluster::connect(&args.source).await?;
+    let client = sluice_kube::connect(&args.source.access()).await?;
     let (sightings, sighted) = mpsc::unbounded_channel();
     let (news, heard) = mpsc::unbounded_channel();
     let inbox = Inbox { sightings: sighted, news: heard };
-    let cluster = Cluster::start(&client, &args.cluster, inbox, tasks)?;
-    let settings = kube::Settings {
+    let cluster = Cluster::start(&client, args.cluster.duties(), inbox, tasks)?;
+    let settings = watch::Settings {
         options: options.clone(),
         pod_weights: args.source.pod_weights,
         namespace_selector: args.source.watch_namespace_selector.clone(),
         always: options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect(),
     };
-    let listeners = kube::Listeners { events, sightings, news: news.clone() };
-    kube::follow(client, settings, listeners, tasks).await?;
+    let listeners = watch::Listeners { events, sightings, news: news.clone() };
+    watch::follow(client, settings, listeners, tasks).await?;
     Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
 }

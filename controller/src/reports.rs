@@ -3,20 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use sluice_kube::News;
 use sluice_translate::{Report, Severity};
 use tokio::sync::mpsc::UnboundedSender;
 use tracing::{error, info, warn};
-
-/// A change in what is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum News {
-    /// It holds from now on.
-    Appeared(Report),
-    /// It holds no longer.
-    Gone(Report),
-    /// Our nginx serves another configuration.
-    Reloaded,
-}
 
 /// The reports that have been told and still hold.
 #[derive(Debug, Default)]

@@ -28,7 +28,7 @@ use crate::run_dir::RunDir;
 use crate::serve::{self, Address};
 use crate::tls::ServerTls;
 use crate::view::View;
-use crate::{certificate, cluster, data_plane, files, log, options, process};
+use crate::{certificate, data_plane, files, log, options, process};
 use sluice_resolver::{Dns, Names};
 use sluice_tasks::Tasks;
 
@@ -205,7 +205,7 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
     let addresses = AddressPolicy { written_loopback: is_folder, ..options.addresses };
     let data_plane = Some(args.data_plane.serving());
     let publish_service = args.cluster.publish_service.clone();
-    let own_namespace = cluster::own_namespace().filter(|_| !is_folder);
+    let own_namespace = sluice_kube::own_namespace().filter(|_| !is_folder);
     let class_is_implied = is_folder;
     // Of our own Envoy's connections, one Service has half at most; another one has other files.
     let most = files::connections(files::allow_all()) / 2;

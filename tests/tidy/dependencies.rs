@@ -35,13 +35,24 @@ const CLOSED: &[(&str, &[&str])] = &[
 /// Dependencies that only these packages may have.
 const RESERVED: &[(&str, &[&str])] = &[
     // D5
-    ("k8s-openapi", &["sluice-translate", "sluice"]),
+    ("k8s-openapi", &["sluice-translate", "sluice-kube", "sluice"]),
     ("envoy-types", &["sluice-xds"]),
     ("tonic", &["sluice-xds", "sluice"]),
     ("askama", &["sluice-nginx"]),
     // D6
-    ("kube", &["sluice"]),
-    ("tokio", &["sluice", "sluice-resolver", "sluice-source", "sluice-tasks", "sluice-xds", "sluice-tests"]),
+    ("kube", &["sluice-kube", "sluice"]),
+    (
+        "tokio",
+        &[
+            "sluice",
+            "sluice-kube",
+            "sluice-resolver",
+            "sluice-source",
+            "sluice-tasks",
+            "sluice-xds",
+            "sluice-tests",
+        ],
+    ),
     // D3
     ("proxy-wasm", &["sluice-filter"]),
     ("wasmtime", &["sluice-ngxsafe", "sluice-pwhost", "sluice-tests"]),
@@ -51,6 +62,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         &[
             "sluice",
             "sluice-compile",
+            "sluice-kube",
             "sluice-resolver",
             "sluice-source",
             "sluice-tasks",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{ArgAction, Args as ClapArgs, ValueEnum};
 use k8s_openapi::jiff::SignedDuration;
+use sluice_kube::{Access, Candidacy, Duties, status};
 use sluice_translate::ObjectKey;
 
 use super::object_key;
@@ -54,6 +55,15 @@ pub(crate) enum Origin {
 }
 
 impl SourceArgs {
+    /// The way to the API server.
+    pub(crate) fn access(&self) -> Access {
+        Access {
+            kubeconfig: self.kubeconfig.clone(),
+            apiserver_host: self.apiserver_host.clone(),
+            certificate_authority: self.certificate_authority.clone(),
+        }
+    }
+
     /// Decides; `in_cluster` says whether this runs in a pod.
     pub(crate) fn origin(&self, in_cluster: bool) -> anyhow::Result<Origin> {
         let names_a_cluster = self.kubeconfig.is_some() || self.apiserver_host.is_some();
@@ -110,9 +120,32 @@ pub(crate) struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// As ingress-nginx, not more often than every five seconds.
-    pub(crate) fn status_update_interval(&self) -> Duration {
-        Duration::from_secs(self.status_update_interval.max(5))
+    /// What there is to write.
+    pub(crate) fn duties(&self) -> Duties {
+        let candidacy = || Candidacy { lease: self.election_id.clone(), duration: self.election_ttl };
+        let status = || status::Settings {
+            publish: self.publish(),
+            // As ingress-nginx, not more often than every five seconds.
+            interval: Duration::from_secs(self.status_update_interval.max(5)),
+            clear_on_shutdown: self.update_status_on_shutdown,
+        };
+        Duties {
+            election: (!self.disable_leader_election).then(candidacy),
+            status: self.update_status.then(status),
+        }
+    }
+
+    fn publish(&self) -> status::Publish {
+        if !self.publish_status_address.is_empty() {
+            return status::Publish::Fixed(self.publish_status_address.clone());
+        }
+        match &self.publish_service {
+            Some(service) => status::Publish::Service(service.clone()),
+            None => status::Publish::Nodes {
+                selector: self.publish_pods.clone(),
+                internal: self.report_node_internal_ip_address,
+            },
+        }
     }
 }
 

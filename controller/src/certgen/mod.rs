@@ -18,9 +18,9 @@ use kube::{Client, Config};
 use tracing::info;
 
 use crate::args::{Certgen, CertgenCommand, Create, Patch, SecretPlace};
-use crate::cluster::read_kubeconfig;
 use crate::{log, output};
 use certificate::Made;
+use sluice_kube::read_kubeconfig;
 
 /// Key of the authority in the Secret. kube-webhook-certgen has no flag for it either.
 const AUTHORITY: &str = "ca";

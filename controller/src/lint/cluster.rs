@@ -7,9 +7,7 @@ use sluice_translate::{Kind, Options};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use crate::args::SourceArgs;
-use crate::cluster;
-use crate::reports::News;
-use crate::source::kube;
+use sluice_kube::{News, watch};
 use sluice_source::{Event, Problem};
 use sluice_tasks::Tasks;
 
@@ -17,22 +15,22 @@ use sluice_tasks::Tasks;
 pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;
     runtime.block_on(async {
-        let client = cluster::connect(source).await?;
+        let client = sluice_kube::connect(&source.access()).await?;
         let (events, heard) = mpsc::unbounded_channel();
         // Nobody writes status.
         let (sightings, _) = mpsc::unbounded_channel();
         let (news, reported) = mpsc::unbounded_channel();
         let always: BTreeSet<_> = options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect();
         let namespace_selector = source.watch_namespace_selector.clone();
-        let settings = kube::Settings {
+        let settings = watch::Settings {
             options: options.clone(),
             pod_weights: source.pod_weights,
             namespace_selector,
             always,
         };
-        let listeners = kube::Listeners { events, sightings, news };
+        let listeners = watch::Listeners { events, sightings, news };
         let tasks = Tasks::default();
-        kube::follow(client, settings, listeners, &tasks).await?;
+        watch::follow(client, settings, listeners, &tasks).await?;
         let mut events = tokio::select! {
             events = until_ready(heard) => events,
             failure = tasks.failed() => return Err(failure.into()),

@@ -18,9 +18,9 @@ use std::process::ExitCode;
 use sluice_translate::{AddressPolicy, Object, Options, Resources};
 
 use crate::args::{Lint, Origin};
-use crate::cluster::is_in_cluster;
 use crate::options;
 use finding::Findings;
+use sluice_kube::is_in_cluster;
 use sluice_source::{Event, Problem, read_once};
 
 /// Reads, judges, prints. The exit code is 1 when something does not work at all.

@@ -3,17 +3,9 @@
 use std::sync::OnceLock;
 
 use prometheus::{GaugeVec, Registry};
-use tokio::sync::watch;
+use sluice_kube::Election;
 
 use super::controller::{opts, register};
-
-/// An election that we take part in.
-#[derive(Clone, Debug)]
-pub(crate) struct Election {
-    /// Of the Lease.
-    pub(crate) name: String,
-    pub(crate) leads: watch::Receiver<bool>,
-}
 
 /// The handle is shared with the registry.
 pub(super) struct Leadership {

@@ -24,13 +24,13 @@ use std::sync::Arc;
 
 use prometheus::process_collector::ProcessCollector;
 use prometheus::{Registry, TextEncoder};
+use sluice_kube::Election;
 use sluice_xds::Store;
 use tracing::warn;
 
 pub(crate) use admission::Admission;
 pub(crate) use controller::Controller;
 pub(crate) use data_plane::DataPlane;
-pub(crate) use election::Election;
 pub(crate) use requests::Requests;
 
 use crate::args::MetricsFlags;

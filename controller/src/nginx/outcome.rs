@@ -6,7 +6,7 @@ use super::Configuration;
 use super::configurations::Refusal;
 use crate::content::content;
 use crate::metrics::Controller;
-use crate::reports::News;
+use sluice_kube::News;
 
 /// What nginx says of a configuration.
 #[derive(Clone, Debug)]

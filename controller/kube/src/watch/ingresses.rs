@@ -19,10 +19,11 @@ pub(crate) struct Standing {
     pub(crate) addresses: Vec<IngressLoadBalancerIngress>,
 }
 
-/// An Ingress of ours, or (`None`) one that is gone or somebody else's.
+/// An Ingress of ours, or one that is gone or somebody else's: for the writer of status, and for nobody else to look into.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sighting {
+pub struct Sighting {
     pub(crate) key: ObjectKey,
+    /// `None`: not ours, or not any more.
     pub(crate) standing: Option<Standing>,
 }
 

@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use super::fetch::{Fetched, Fetcher};
 use super::ingresses::{Consequences, Ingresses, Standing};
+use super::mirror::News;
 use super::named::{Named, Step, described};
 use super::raw::Raw;
 use super::references::{self, Name};
 use super::scopes::{Heard, Scopes};
 use super::unreadable::Unreadable;
-use super::watch::News;
 use super::{Listeners, Settings, Sighting};
 use sluice_source::{Event, Problem};
 

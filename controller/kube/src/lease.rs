@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::Identity;
+use crate::identity::Identity;
 
 /// How long a Lease holds, and how the rest follows from it (as `--election-ttl` of ingress-nginx).
 #[derive(Clone, Copy, Debug)]

@@ -21,9 +21,10 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use super::addresses::{Publish, own_labels, sorted};
-use super::{Identity, MANAGER};
-use crate::source::kube::{Sighting, Standing};
+pub use crate::addresses::Publish;
+use crate::addresses::{own_labels, sorted};
+use crate::identity::{Identity, MANAGER};
+use crate::watch::{Sighting, Standing};
 
 /// Writes at the same time, as ingress-nginx.
 const AT_ONCE: usize = 10;
@@ -34,11 +35,13 @@ const GATHER: Duration = Duration::from_millis(200);
 
 /// What the operator decides.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) publish: Publish,
-    pub(crate) interval: Duration,
+pub struct Settings {
+    /// Which addresses Ingresses get.
+    pub publish: Publish,
+    /// Between two looks at the addresses.
+    pub interval: Duration,
     /// Whether the last to leave takes the addresses away.
-    pub(crate) clear_on_shutdown: bool,
+    pub clear_on_shutdown: bool,
 }
 
 type Addresses = Vec<IngressLoadBalancerIngress>;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sluice_translate::{InvalidObject, Kind, ObjectKey, ObjectRef, Report, Severity};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::reports::News;
+use crate::News;
 
 /// What is reported of them, as long as it holds.
 #[derive(Debug, Default)]

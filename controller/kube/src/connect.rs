@@ -1,26 +1,36 @@
 //! How to reach the API server.
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::http::Uri;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-
-use crate::args::SourceArgs;
 
 /// A watch is told to end before this, so nothing that lives stays silent for longer.
 const SILENCE: Duration = Duration::from_secs(90);
 
+/// What is known of the way to the API server; without any of it, the pod's own account, or what kubectl would use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// A file in the format of kubectl.
+    pub kubeconfig: Option<PathBuf>,
+    /// URL of the API server, instead of the one that the file names.
+    pub apiserver_host: Option<String>,
+    /// Authorities of the API server's certificate, a PEM file.
+    pub certificate_authority: Option<PathBuf>,
+}
+
 /// Whether this runs in a pod.
-pub(crate) fn is_in_cluster() -> bool {
+pub fn is_in_cluster() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
 }
 
-/// A client for the cluster that the flags name. It does not connect yet.
-pub(crate) async fn connect(flags: &SourceArgs) -> anyhow::Result<Client> {
-    let mut config = config(flags).await?;
+/// A client for the cluster that is named. It does not connect yet; fails when a file cannot be read, or names no cluster.
+pub async fn connect(access: &Access) -> anyhow::Result<Client> {
+    let mut config = config(access).await?;
     config.read_timeout = Some(SILENCE);
     config.reset_reader_on_write = true;
     // kube would try the same request again for minutes, in silence and with ever longer waits. Whoever asks here has
@@ -31,14 +41,14 @@ pub(crate) async fn connect(flags: &SourceArgs) -> anyhow::Result<Client> {
 }
 
 /// As ingress-nginx: the flags, then the pod's own account; outside of a cluster also what kubectl would use.
-async fn config(flags: &SourceArgs) -> anyhow::Result<Config> {
-    let host = match &flags.apiserver_host {
-        Some(url) => Some(url.parse().with_context(|| format!("--apiserver-host {url}: expected a URL"))?),
+async fn config(access: &Access) -> anyhow::Result<Config> {
+    let host = match &access.apiserver_host {
+        Some(url) => Some(parsed(url).with_context(|| format!("--apiserver-host {url}: expected a URL"))?),
         None => None,
     };
-    let mut config = match (&flags.kubeconfig, &host) {
+    let mut config = match (&access.kubeconfig, &host) {
         (Some(path), _) => read(path).await?,
-        (None, Some(url)) => Config::new(Uri::clone(url)),
+        (None, Some(url)) => Config::new(Clone::clone(url)),
         (None, None) if is_in_cluster() => Config::incluster().context("the pod's account")?,
         (None, None) => Config::from_kubeconfig(&KubeConfigOptions::default())
             .await
@@ -47,15 +57,20 @@ async fn config(flags: &SourceArgs) -> anyhow::Result<Config> {
     if let Some(url) = host {
         config.cluster_url = url;
     }
-    if let Some(path) = &flags.certificate_authority {
+    if let Some(path) = &access.certificate_authority {
         std::fs::metadata(path).with_context(|| format!("--certificate-authority {}", path.display()))?;
         config.root_cert_file = Some(path.clone());
     }
     Ok(config)
 }
 
+/// A URL; kube says of which type.
+fn parsed<T: FromStr<Err: Display>>(text: &str) -> anyhow::Result<T> {
+    text.parse().map_err(|error| anyhow::anyhow!("{error}"))
+}
+
 /// A kubeconfig that a flag names.
-pub(crate) async fn read(path: &Path) -> anyhow::Result<Config> {
+pub async fn read(path: &Path) -> anyhow::Result<Config> {
     let describe = || format!("--kubeconfig {}", path.display());
     let file = Kubeconfig::read_from(path).with_context(describe)?;
     Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.with_context(describe)

@@ -7,7 +7,7 @@ use sluice_translate::{Kind, ObjectKey};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::watch::{News, Scope, watch};
+use super::mirror::{News, Scope, watch};
 use sluice_tasks::Tasks;
 
 /// What is read whole, and what is read only when it is named.

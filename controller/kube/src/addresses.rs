@@ -11,7 +11,7 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use sluice_translate::ObjectKey;
 
-use super::Identity;
+use crate::identity::Identity;
 
 /// Labels that differ between the pods of one controller.
 const OF_A_GENERATION: [&str; 3] =
@@ -19,9 +19,12 @@ const OF_A_GENERATION: [&str; 3] =
 
 /// Where addresses come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Publish {
+pub enum Publish {
+    /// IP addresses and names, as they are.
     Fixed(Vec<String>),
+    /// Those at which this Service can be reached.
     Service(ObjectKey),
+    /// Those of the nodes with ready pods that carry the traffic.
     Nodes {
         /// The pods that carry the traffic; without it, those with our own labels.
         selector: Option<String>,
@@ -125,7 +128,7 @@ impl Nodes<'_> {
 }
 
 /// The labels that all pods of this controller have, as a selector.
-pub(super) async fn own_labels(client: &Client, identity: &Identity) -> anyhow::Result<String> {
+pub(crate) async fn own_labels(client: &Client, identity: &Identity) -> anyhow::Result<String> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), &identity.namespace);
     let describe = || {
         let Identity { pod, namespace } = identity;

@@ -6,9 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{ApiResource, ListParams};
 use kube::{Api, Client};
 
-use super::events::{event_name, put};
-use super::{Identity, MANAGER};
-use crate::source::kube::Head;
+use super::put::{event_name, put};
+use crate::identity::{Identity, MANAGER};
+use crate::watch::Head;
 
 const REASON: &str = "RELOAD";
 const MESSAGE: &str = "NGINX reload triggered due to a change in configuration";

@@ -15,13 +15,13 @@
 mod collector;
 mod fetch;
 mod ingresses;
+mod mirror;
 mod named;
 mod patience;
 mod raw;
 mod references;
 mod scopes;
 mod unreadable;
-mod watch;
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ use sluice_translate::{Kind, ObjectKey, Options};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tracing::warn;
 
-use crate::reports::News;
+use crate::News;
 use collector::Collector;
 use fetch::Fetcher;
 use patience::patiently;
@@ -40,35 +40,38 @@ use scopes::Scopes;
 use sluice_source::Event;
 use sluice_tasks::Tasks;
 
-pub(crate) use ingresses::{Sighting, Standing};
+pub use ingresses::Sighting;
+pub(crate) use ingresses::Standing;
 pub(crate) use raw::{Head, resource};
 
 /// What is followed.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// For the class rules, which decide whose Secrets are read.
-    pub(crate) options: Options,
+    pub options: Options,
     /// Pods are followed, too, for the weights that they say.
-    pub(crate) pod_weights: bool,
+    pub pod_weights: bool,
     /// Only namespaces with these labels; excludes `Options::watch_namespace`.
-    pub(crate) namespace_selector: Option<String>,
+    pub namespace_selector: Option<String>,
     /// Secrets and ConfigMaps that flags name; they are watched one by one, wherever they are.
-    pub(crate) always: BTreeSet<(Kind, ObjectKey)>,
+    pub always: BTreeSet<(Kind, ObjectKey)>,
 }
 
 /// Where what is heard goes.
 #[derive(Clone, Debug)]
-pub(crate) struct Listeners {
+pub struct Listeners {
     /// The publisher.
-    pub(crate) events: UnboundedSender<Vec<Event>>,
+    pub events: UnboundedSender<Vec<Event>>,
     /// The writer of status.
-    pub(crate) sightings: UnboundedSender<Vec<Sighting>>,
+    pub sightings: UnboundedSender<Vec<Sighting>>,
     /// The writer of Events, for what cannot be read.
-    pub(crate) news: UnboundedSender<Vec<News>>,
+    pub news: UnboundedSender<Vec<News>>,
 }
 
-/// Follows a cluster until the runtime ends. Waits for an API server that is away; fails when it may not be asked.
-pub(crate) async fn follow(
+/// Follows a cluster until the runtime ends. Returns when the watches have begun; [`Event::Ready`] says that everything that was there
+/// at the start has been said. Waits for an API server that is away; fails when it may not be asked, and when the only namespace to
+/// watch does not exist.
+pub async fn follow(
     client: Client,
     settings: Settings,
     listeners: Listeners,

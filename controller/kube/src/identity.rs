@@ -3,6 +3,9 @@
 use anyhow::Context;
 use kube::Client;
 
+/// The name that our writes carry.
+pub(crate) const MANAGER: &str = "sluice";
+
 /// The name of our pod and its namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -23,7 +26,7 @@ impl Identity {
 }
 
 /// The namespace of our pod, where that can be known without asking: `POD_NAMESPACE`, or what the pod's own files say.
-pub(crate) fn own_namespace() -> Option<String> {
+pub fn own_namespace() -> Option<String> {
     const FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
     let variable = std::env::var("POD_NAMESPACE").ok();
     let known = variable.or_else(|| Some(std::fs::read_to_string(FILE).ok()?.trim().to_owned()));

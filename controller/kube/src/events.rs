@@ -4,24 +4,26 @@
 //! whoever leads, and it is counted instead of repeated. Events expire after an hour; what still holds is said again
 //! before that. (kube's Recorder takes two different messages with the same reason for one.)
 
+mod put;
+mod reloaded;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{ApiResource, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, ListParams};
 use kube::{Api, Client};
-use serde_json::json;
-use sha2::{Digest, Sha256};
 use sluice_translate::{Report, Severity};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, warn};
 
-use super::{Identity, MANAGER, reloaded};
-use crate::reports::News;
-use crate::source::kube::{Head, resource};
+use crate::News;
+use crate::identity::{Identity, MANAGER};
+use crate::watch::{Head, resource};
+use put::{event_name, put};
 
 /// Between two Events, once the burst is used up.
 const PACE: Duration = Duration::from_millis(200);
@@ -145,23 +147,6 @@ impl Recorder {
     }
 }
 
-/// Writes an Event, or counts it when it is there.
-pub(super) async fn put(client: &Client, event: &Event) -> kube::Result<()> {
-    let name = event.metadata.name.clone().unwrap_or_default();
-    let namespace = event.metadata.namespace.clone().unwrap_or_default();
-    let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
-    match events.create(&PostParams::default(), event).await {
-        Err(kube::Error::Api(status)) if status.code == 409 => {}
-        other => return other.map(drop),
-    }
-    // The answer to a patch says what was counted so far, without the right to read Events.
-    let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    let again = Patch::Merge(json!({ "lastTimestamp": event.last_timestamp }));
-    let known = events.patch(&name, &parameters, &again).await?;
-    let count = Patch::Merge(json!({ "count": known.count.unwrap_or(1).saturating_add(1) }));
-    events.patch(&name, &parameters, &count).await.map(drop)
-}
-
 async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
@@ -216,19 +201,6 @@ fn message(report: &Report) -> String {
     let end = text.floor_char_boundary(LONGEST_MESSAGE);
     text.truncate(end);
     text
-}
-
-/// A valid name for an Event of this object, the same for the same parts.
-pub(super) fn event_name(object: &str, parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    // 253 characters, 17 of them ours.
-    let end = object.floor_char_boundary(236);
-    format!("{}.{digest}", object.get(..end).unwrap_or_default())
 }
 
 /// A bucket that fills with time.

@@ -1,0 +1,121 @@
+//! What the controller has to do with a cluster besides reading it: who leads, what Ingresses have as their status, and
+//! Events for what is wrong.
+
+use std::time::Duration;
+
+use kube::Client;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use crate::identity::Identity;
+use crate::watch::Sighting;
+use crate::{News, events, lease, status};
+use sluice_tasks::Tasks;
+
+/// What is written, and by whom. Events always are.
+#[derive(Clone, Debug)]
+pub struct Duties {
+    /// The election to take part in; without one every replica writes Events, and none writes status.
+    pub election: Option<Candidacy>,
+    /// The status of Ingresses; `None`: it is left alone.
+    pub status: Option<status::Settings>,
+}
+
+/// An election, which is a Lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidacy {
+    /// Name of the Lease, in the namespace of our pod.
+    pub lease: String,
+    /// How long a leader that is silent goes on being the leader, at least a second.
+    pub duration: Duration,
+}
+
+/// An election that we take part in.
+#[derive(Clone, Debug)]
+pub struct Election {
+    /// Of the Lease.
+    pub name: String,
+    /// Whether we hold it now.
+    pub leads: watch::Receiver<bool>,
+}
+
+/// What is heard from the rest of the controller.
+pub struct Inbox {
+    /// What [`crate::watch::follow`] sees of Ingresses.
+    pub sightings: UnboundedReceiver<Vec<Sighting>>,
+    /// What is wrong, and what is right again.
+    pub news: UnboundedReceiver<Vec<News>>,
+}
+
+/// Everything that runs beside the traffic.
+pub struct Cluster {
+    election: Option<Task>,
+    writer: Option<Task>,
+    /// The Lease, and whether we hold it; `None` without an election.
+    pub leads: Option<Election>,
+    /// Without an election everybody leads; nobody may drop that.
+    _always: watch::Sender<bool>,
+}
+
+/// A task that ends in an orderly way when it is told to.
+struct Task {
+    stop: CancellationToken,
+    handle: JoinHandle<()>,
+}
+
+impl Task {
+    fn spawn<F>(tasks: &Tasks, name: &'static str, run: impl FnOnce(CancellationToken) -> F) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let stop = CancellationToken::new();
+        Task { handle: tasks.spawn(name, run(stop.clone())), stop }
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        // It ends by itself; if it panicked, that was said already.
+        self.handle.await.ok();
+    }
+}
+
+impl Cluster {
+    /// Starts the election and the writers. Fails when it cannot be known who we are.
+    pub fn start(client: &Client, duties: Duties, inbox: Inbox, tasks: &Tasks) -> anyhow::Result<Self> {
+        let identity = Identity::find(client)?;
+        info!("we are {}/{}", identity.namespace, identity.pod);
+        let (always, everybody) = watch::channel(true);
+        let (election, election_of_ours) =
+            duties.election.map(|candidacy| elect(client, candidacy, &identity, tasks)).unzip();
+        if election.is_none() {
+            info!("no leader election: no status is written, and every replica writes Events");
+        }
+        let leads = election_of_ours.as_ref().map_or(everybody, |election: &Election| election.leads.clone());
+        let recorder = events::Recorder::new(client.clone(), identity.clone(), leads.clone());
+        tasks.spawn("event recorder", recorder.run(inbox.news));
+        // As ingress-nginx: without an election nobody writes status, because everybody would.
+        let writer = duties.status.filter(|_| election.is_some()).map(|settings| {
+            let writer = status::Writer::new(client.clone(), identity, settings, leads);
+            Task::spawn(tasks, "status writer", |stop| writer.run(inbox.sightings, stop))
+        });
+        Ok(Cluster { election, writer, leads: election_of_ours, _always: always })
+    }
+
+    /// Takes our addresses out of the status if nobody else serves, then gives up the lead.
+    pub async fn leave(self) {
+        for task in [self.writer, self.election].into_iter().flatten() {
+            task.end().await;
+        }
+    }
+}
+
+fn elect(client: &Client, candidacy: Candidacy, identity: &Identity, tasks: &Tasks) -> (Task, Election) {
+    let Candidacy { lease: name, duration } = candidacy;
+    let times = lease::Times::new(duration);
+    let (candidate, leads) = lease::Candidate::new(client.clone(), &name, identity, times);
+    let task = Task::spawn(tasks, "leader election", |stop| candidate.run(stop));
+    (task, Election { name, leads })
+}

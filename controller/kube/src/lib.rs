@@ -1,0 +1,27 @@
+//! A cluster: as a source of objects, and what is written into it. The only crate that talks to an API server.
+//!
+//! ```text
+//!   connect --client--+--> watch --Event--> publisher
+//!                     |       \--Sighting--> status::Writer --+
+//!                     |      publisher --News--> Recorder ----+--> API server
+//!                     +--> Candidate --leads?--^---^          |
+//!                                \----------------------------+
+//! ```
+//!
+//! Nothing here is on the way of traffic: when the API server is gone, what was read stays, and all of this waits. What flags there
+//! are is the business of whoever calls.
+
+mod addresses;
+mod cluster;
+mod connect;
+mod events;
+mod identity;
+mod lease;
+mod news;
+pub mod status;
+pub mod watch;
+
+pub use cluster::{Candidacy, Cluster, Duties, Election, Inbox};
+pub use connect::{Access, connect, is_in_cluster, read as read_kubeconfig};
+pub use identity::own_namespace;
+pub use news::News;

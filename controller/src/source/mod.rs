@@ -1,3 +1,0 @@
-//! A cluster as a source.
-
-pub(crate) mod kube;

@@ -23,7 +23,7 @@ use sluice_translate::ObjectKey;
 use sluice_xds::SCOPES_FROM;
 
 pub(crate) use admin::AdminFlags;
-pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, Patch, SecretPlace, Trust};
+pub(crate) use certgen::{Certgen, CertgenCommand, Create, FailurePolicy, SecretPlace, Trust};
 pub(crate) use cluster::{ClusterArgs, Origin, SourceArgs};
 pub(crate) use dbg::{Backends, Certs, Dbg, DbgCommand};
 pub(crate) use envoy::{Child, RunEnvoy, Shutdown};

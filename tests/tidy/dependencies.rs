@@ -40,7 +40,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("tonic", &["sluice-xds", "sluice"]),
     ("askama", &["sluice-nginx"]),
     // D6
-    ("kube", &["sluice-kube", "sluice"]),
+    ("kube", &["sluice-kube"]),
     (
         "tokio",
         &[

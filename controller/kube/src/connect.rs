@@ -70,7 +70,7 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> anyhow::Result<T> {
 }
 
 /// A kubeconfig that a flag names.
-pub async fn read(path: &Path) -> anyhow::Result<Config> {
+pub(crate) async fn read(path: &Path) -> anyhow::Result<Config> {
     let describe = || format!("--kubeconfig {}", path.display());
     let file = Kubeconfig::read_from(path).with_context(describe)?;
     Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.with_context(describe)

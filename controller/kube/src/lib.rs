@@ -12,6 +12,7 @@
 //! are is the business of whoever calls.
 
 mod addresses;
+pub mod certgen;
 mod cluster;
 mod connect;
 mod events;
@@ -22,6 +23,6 @@ pub mod status;
 pub mod watch;
 
 pub use cluster::{Candidacy, Cluster, Duties, Election, Inbox};
-pub use connect::{Access, connect, is_in_cluster, read as read_kubeconfig};
+pub use connect::{Access, connect, is_in_cluster};
 pub use identity::own_namespace;
 pub use news::News;

@@ -14,7 +14,6 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName,
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use super::*;
-use crate::args::{FailurePolicy, Patch, Trust};
 
 type Objects = Arc<Mutex<BTreeMap<String, Value>>>;
 
@@ -71,28 +70,28 @@ const SECRET: &str = "/api/v1/namespaces/sluice/secrets/admission";
 const VALIDATING: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sluice-admission";
 
-fn place() -> SecretPlace {
-    SecretPlace { namespace: "sluice".to_owned(), secret_name: "admission".to_owned() }
+fn place() -> Place {
+    Place { namespace: "sluice".to_owned(), name: "admission".to_owned() }
 }
 
 fn trust(webhook: Option<&str>) -> Trust {
     Trust {
-        webhook_name: webhook.map(str::to_owned),
-        apiservice_name: None,
-        patch_validating: true,
-        patch_mutating: true,
-        patch_failure_policy: Some(FailurePolicy::Fail),
+        webhook: webhook.map(str::to_owned),
+        apiservice: None,
+        validating: true,
+        mutating: true,
+        failure_policy: Some(FailurePolicy::Fail),
     }
 }
 
-fn create(webhook: Option<&str>) -> CertgenCommand {
-    CertgenCommand::Create(Create {
+async fn make(objects: &Objects, webhook: Option<&str>) {
+    let wanted = Wanted {
         secret: place(),
-        host: vec!["sluice-admission".to_owned(), "sluice-admission.sluice.svc".to_owned()],
-        cert_name: "cert".to_owned(),
-        key_name: "key".to_owned(),
-        trust: trust(webhook),
-    })
+        hosts: vec!["sluice-admission".to_owned(), "sluice-admission.sluice.svc".to_owned()],
+        certificate_key: "cert".to_owned(),
+        private_key_key: "key".to_owned(),
+    };
+    create(&api(objects), &wanted, &trust(webhook)).await.unwrap();
 }
 
 fn with_webhook() -> Objects {
@@ -116,7 +115,7 @@ fn pem(objects: &Objects, key: &str) -> Vec<u8> {
 #[tokio::test]
 async fn one_job_makes_the_certificate_and_has_it_trusted() {
     let objects = with_webhook();
-    run(&api(&objects), &create(Some("sluice-admission"))).await.unwrap();
+    make(&objects, Some("sluice-admission")).await;
     let bundle = serde_json::to_value(ByteString(pem(&objects, "ca"))).unwrap();
     let configuration = objects.lock().unwrap()[VALIDATING].clone();
     for webhook in configuration["webhooks"].as_array().unwrap() {
@@ -131,28 +130,27 @@ async fn one_job_makes_the_certificate_and_has_it_trusted() {
 #[tokio::test]
 async fn a_certificate_that_is_there_is_kept() {
     let objects = with_webhook();
-    run(&api(&objects), &create(None)).await.unwrap();
+    make(&objects, None).await;
     let first = pem(&objects, "cert");
-    run(&api(&objects), &create(None)).await.unwrap();
+    make(&objects, None).await;
     assert_eq!(pem(&objects, "cert"), first);
 }
 
 #[tokio::test]
 async fn a_patch_without_a_secret_or_a_webhook_says_what_is_missing() {
-    let patch = |webhook| CertgenCommand::Patch(Patch { secret: place(), trust: trust(webhook) });
     let objects = with_webhook();
-    let error = run(&api(&objects), &patch(Some("sluice-admission"))).await.unwrap_err();
-    assert_eq!(error.to_string(), "Secret sluice/admission: not found");
-    run(&api(&objects), &create(None)).await.unwrap();
-    let error = run(&api(&objects), &patch(Some("nope"))).await.unwrap_err();
-    assert_eq!(error.to_string(), "ValidatingWebhookConfiguration nope: not found");
-    assert!(run(&api(&objects), &patch(None)).await.unwrap_err().to_string().starts_with("nothing to patch"));
+    let patch =
+        async |webhook| patch(&api(&objects), &place(), &trust(webhook)).await.unwrap_err().to_string();
+    assert_eq!(patch(Some("sluice-admission")).await, "Secret sluice/admission: not found");
+    make(&objects, None).await;
+    assert_eq!(patch(Some("nope")).await, "ValidatingWebhookConfiguration nope: not found");
+    assert!(patch(None).await.starts_with("nothing to patch"));
 }
 
 #[tokio::test]
 async fn the_certificate_is_valid_for_its_hosts_under_its_authority_for_a_century() {
     let objects = with_webhook();
-    run(&api(&objects), &create(None)).await.unwrap();
+    make(&objects, None).await;
     let provider = Arc::new(ring::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&pem(&objects, "ca")).unwrap()).unwrap();

@@ -12,34 +12,56 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::info;
 
-use crate::args::{FailurePolicy, Trust};
+/// Who is told to trust the certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    /// Name of the webhook configurations.
+    pub webhook: Option<String>,
+    /// Name of the APIService.
+    pub apiservice: Option<String>,
+    /// The ValidatingWebhookConfiguration of that name is told; it must exist.
+    pub validating: bool,
+    /// The MutatingWebhookConfiguration of that name is told, if there is one.
+    pub mutating: bool,
+    /// What happens to an object when the webhook does not answer; `None`: left as it is.
+    pub failure_policy: Option<FailurePolicy>,
+}
+
+/// As the API server names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailurePolicy {
+    /// It is stored all the same.
+    Ignore,
+    /// It is refused.
+    Fail,
+}
 
 /// Somebody else may write at the same time.
 const ATTEMPTS: usize = 5;
 
 /// Patches whatever the flags name.
 pub(super) async fn patch(client: &Client, trust: &Trust, authority: &ByteString) -> anyhow::Result<()> {
-    if let Some(name) = &trust.webhook_name {
-        if trust.patch_validating {
+    if let Some(name) = &trust.webhook {
+        if trust.validating {
             edit(client, name, |webhooks: &mut ValidatingWebhookConfiguration| {
                 for webhook in webhooks.webhooks.iter_mut().flatten() {
                     webhook.client_config.ca_bundle = Some(authority.clone());
-                    decide(&mut webhook.failure_policy, trust.patch_failure_policy);
+                    decide(&mut webhook.failure_policy, trust.failure_policy);
                 }
             })
             .await?;
         }
-        if trust.patch_mutating {
+        if trust.mutating {
             edit(client, name, |webhooks: &mut MutatingWebhookConfiguration| {
                 for webhook in webhooks.webhooks.iter_mut().flatten() {
                     webhook.client_config.ca_bundle = Some(authority.clone());
-                    decide(&mut webhook.failure_policy, trust.patch_failure_policy);
+                    decide(&mut webhook.failure_policy, trust.failure_policy);
                 }
             })
             .await?;
         }
     }
-    if let Some(name) = &trust.apiservice_name {
+    if let Some(name) = &trust.apiservice {
         edit(client, name, |service: &mut APIService| {
             if let Some(spec) = &mut service.spec {
                 spec.ca_bundle = Some(authority.clone());

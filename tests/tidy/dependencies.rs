@@ -23,7 +23,7 @@ const CLOSED: &[(&str, &[&str])] = &[
     // A pattern is a text, and what it costs is the same for everybody.
     ("sluice-pattern", &["regex-syntax"]),
     // Passwords are values, and seen by nobody else.
-    ("sluice-auth", &["base64", "bcrypt", "crypt3_rs", "sha1", "sha2", "sluice-fair", "subtle"]),
+    ("sluice-basic-auth", &["base64", "bcrypt", "crypt3_rs", "sha1", "sha2", "sluice-fair", "subtle"]),
     // Shares are numbers.
     ("sluice-fair", &[]),
     ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),

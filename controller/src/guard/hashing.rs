@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sluice_auth::Hash;
+use sluice_basic_auth::Hash;
 use sluice_fair::{Limits, Turns};
 use tokio::sync::oneshot;
 use tokio::time::timeout;

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
-use sluice_auth::{Credentials, Remembered};
+use sluice_basic_auth::{Credentials, Remembered};
 use sluice_ir::Passwords as Asked;
 use sluice_xds::{AuthzRequest, Verdict};
 

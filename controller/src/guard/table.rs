@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use sluice_auth::Users;
+use sluice_basic_auth::Users;
 use sluice_fair::Key;
 use sluice_ir::{
     Access, Config, Guard, HeaderName, Location, Question, SecretId, Sensitive, Server, changed,

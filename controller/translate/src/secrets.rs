@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::Secret;
-use sluice_auth::{Unreadable, Users};
+use sluice_basic_auth::{Unreadable, Users};
 use sluice_ir::{SecretId, SecretValue, Sensitive};
 
 use crate::ObjectKey;

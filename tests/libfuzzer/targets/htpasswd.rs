@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sluice_auth::{Hash, Users};
+use sluice_basic_auth::{Hash, Users};
 
 /// Cost of a hash that a fuzzer has time for, in microseconds.
 const QUICK: u64 = 400;

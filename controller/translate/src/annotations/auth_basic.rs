@@ -7,7 +7,7 @@ use super::value::Parsed;
 use super::view::View;
 use crate::Severity;
 
-/// [`sluice_auth::LONGEST_BCRYPT`] and [`sluice_auth::MOST_ROUNDS`].
+/// [`sluice_basic_auth::LONGEST_BCRYPT`] and [`sluice_basic_auth::MOST_ROUNDS`].
 const HASHES: &str = "bcrypt (up to cost 13), apr1, MD5, SHA (up to 656000 rounds) or DES";
 const SLOW: &str = "hashes of bcrypt up to cost 13, apr1, MD5, SHA-1, SHA-256 and SHA-512 up to 656000 rounds, and DES; \
                     slower ones are reported, and their users not let in";
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn what_is_said_about_slow_hashes_is_so() {
         for text in [HASHES, SLOW] {
-            assert!(text.contains(&format!("up to cost {}", sluice_auth::LONGEST_BCRYPT)), "{text}");
-            assert!(text.contains(&format!("up to {} rounds", sluice_auth::MOST_ROUNDS)), "{text}");
+            assert!(text.contains(&format!("up to cost {}", sluice_basic_auth::LONGEST_BCRYPT)), "{text}");
+            assert!(text.contains(&format!("up to {} rounds", sluice_basic_auth::MOST_ROUNDS)), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who may come in: passwords of a file, as nginx's `auth_basic_user_file` has them.
+//! Basic authentication: passwords of a file, as nginx's `auth_basic_user_file` has them.
 //!
 //! ```text
 //!   Authorization --Credentials--+

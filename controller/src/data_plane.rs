@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use rustix::process::Pid;
 use sluice_nginx::{Engine, Settings};
+use sluice_tasks::Tasks;
 use sluice_xds::{Certificate, ControllerAddress, FilterCode};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -23,7 +24,6 @@ use crate::nginx::{
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
 use crate::{binary, options};
-use sluice_tasks::Tasks;
 
 /// Where a data plane of our own finds us, in the run folder.
 pub(crate) const SOCKET: &str = "controller.sock";

@@ -17,6 +17,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use hyper::Method;
+use sluice_tasks::Tasks;
 use sluice_xds::{ControllerAddress, MutualTls};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -28,7 +29,6 @@ use crate::run::Signals;
 use crate::run_dir::RunDir;
 use crate::supervise::Envoy;
 use crate::{envoy_admin, log, serve};
-use sluice_tasks::Tasks;
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());

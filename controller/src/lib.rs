@@ -28,7 +28,6 @@ mod exchange;
 #[cfg(debug_assertions)]
 mod fault;
 mod files;
-mod guard;
 mod lint;
 mod log;
 mod machines;
@@ -44,7 +43,6 @@ mod process;
 mod progress;
 mod publish;
 mod quarantine;
-mod random;
 mod render;
 mod reports;
 mod restarts;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use sluice_tasks::Tasks;
 use sluice_translate::{Options, Rules};
 use sluice_xds::Requests;
 
@@ -13,7 +14,6 @@ use crate::metrics::{self, Identity, Metrics};
 use crate::publish::Served;
 use crate::supervise::Envoy;
 use crate::view::View;
-use sluice_tasks::Tasks;
 
 /// Our own socket for what changes something, in the run folder.
 const ADMIN: &str = "admin.sock";
@@ -68,7 +68,7 @@ impl Observers {
     pub(crate) fn routes(&self, served: &Served, tasks: &Tasks) -> tonic::service::Routes {
         let tasks = tasks.clone();
         let spawn = move |session| drop(tasks.spawn_finite("xds session", session));
-        let routes = served.guards.checks().merge_into(sluice_xds::routes(&served.store, spawn));
+        let routes = served.authorizer.service().merge_into(sluice_xds::routes(&served.store, spawn));
         match self.metrics.requests().cloned() {
             Some(requests) => Requests::told_to(move |served| requests.take(served)).merge_into(routes),
             None => routes,

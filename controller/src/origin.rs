@@ -1,12 +1,12 @@
 //! Where the objects come from: a folder of manifests or a cluster.
 
+use sluice_kube::{Cluster, Election, Inbox, News, watch};
+use sluice_source::{Event, Files};
+use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
 use tokio::sync::mpsc::{self, UnboundedSender};
 
 use crate::args::{Origin, Run};
-use sluice_kube::{Cluster, Election, Inbox, News, watch};
-use sluice_source::{Event, Files};
-use sluice_tasks::Tasks;
 
 /// What must stay for the source to be followed, and who wants to hear of reports.
 pub(crate) struct Source {

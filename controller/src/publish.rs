@@ -36,7 +36,6 @@ use tracing::{info, warn};
 
 #[cfg(debug_assertions)]
 use crate::fault;
-use crate::guard::Guards;
 use crate::metrics::Controller;
 use crate::nginx::{self, Configurations};
 use crate::poll::SharedLog;
@@ -46,6 +45,7 @@ use crate::view::View;
 use contain::Incident;
 use farewell::Farewell;
 use lag::Lag;
+use sluice_authz::Authorizer;
 use sluice_resolver::Names;
 use sluice_source::{Event, Problem};
 
@@ -62,7 +62,7 @@ pub(crate) struct Served {
     /// Envoy's configuration.
     pub(crate) store: Store,
     /// Envoy, for each request that is asked about.
-    pub(crate) guards: Guards,
+    pub(crate) authorizer: Authorizer,
 }
 
 /// Turns events into publications, one after the other.
@@ -280,7 +280,7 @@ impl Publisher {
         #[cfg(debug_assertions)]
         sluice_tasks::fault::hold("translation");
         let updated = self.translation.update(changes, &self.view.resources(), &self.options);
-        self.served.guards.judge_by(self.translation.addresses());
+        self.served.authorizer.set_address_policy(self.translation.addresses());
         self.snapshot = Arc::new(self.translation.snapshot());
         self.view.show(Arc::clone(&self.snapshot));
         self.metrics.translated(&updated);
@@ -323,7 +323,7 @@ impl Publisher {
         let lingering = self.still_served(before);
         let (config, before_and_taken) = (&self.effective, lingering.as_ref().unwrap_or(before));
         self.is_taken = false;
-        self.served.guards.publish(config, Some(before_and_taken));
+        self.served.authorizer.publish(config, Some(before_and_taken));
         if let Some(nginx) = &self.nginx {
             // Old workers go on for a while, and a change may follow the other before they are gone.
             let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_taken));

@@ -7,12 +7,12 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use sluice_filter_config::{PluginConfig, Tables};
 use sluice_plugin::Log;
+use sluice_source::{Event, Problem, read_once};
 use sluice_translate::{Report, Resources, Translation, translate};
 use sluice_xds::{BootstrapSettings, Certificate, ControllerAddress, FilterCode, MutualTls};
 
 use crate::args::{Bootstrap, ConnectAddress, Render};
 use crate::{options, output};
-use sluice_source::{Event, Problem, read_once};
 
 /// Everything that a folder has to say about itself.
 #[derive(Serialize)]

@@ -3,11 +3,15 @@
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use futures::future::OptionFuture;
 use rustix::process::Pid;
+use sluice_authz::Authorizer;
+use sluice_resolver::{Dns, Names};
+use sluice_tasks::Tasks;
 use sluice_translate::{AddressPolicy, Options, STREAM_CONNECTIONS};
 use sluice_xds::{Certificate, Settings, Store};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -17,7 +21,6 @@ use tracing::info;
 
 use crate::args::{DataPlane, ListenAddress, Origin, Run};
 use crate::data_plane::Child;
-use crate::guard::Guards;
 use crate::nginx::Outcome;
 use crate::observers::{LookedAt, Observers};
 use crate::origin::{self, Source};
@@ -29,8 +32,6 @@ use crate::serve::{self, Address};
 use crate::tls::ServerTls;
 use crate::view::View;
 use crate::{certificate, data_plane, files, log, options, process};
-use sluice_resolver::{Dns, Names};
-use sluice_tasks::Tasks;
 
 /// A data plane that has just died gives its ports back within this time.
 const DYING: Duration = Duration::from_secs(1);
@@ -166,9 +167,11 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
-    let guards = Guards::new(view.clone(), &options, dns.clone(), tasks)?;
+    let authz =
+        sluice_authz::Settings { addresses: options.addresses.clone(), cdn_id: options.cdn_id.clone() };
+    let authorizer = Authorizer::new(Arc::new(view.clone()), authz, dns.clone(), tasks)?;
     let (log, store) = (SharedLog::new(), Store::new());
-    let served = Served { log, store, guards };
+    let served = Served { log, store, authorizer };
     let (envoy, probe) = (child.envoy(), child.probe());
     let looked_at = LookedAt { view: &view, served: &served, tasks, envoy, probe, default_chain };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;

@@ -10,14 +10,14 @@ use axum::Router;
 use axum::routing::get;
 use axum::serve::Listener;
 use sluice_filter_config::LOG_PATH;
+use sluice_tasks::Tasks;
 use tokio::net::{TcpListener, UnixListener};
 use tracing::{error, info, warn};
 
 use crate::machines::{Noting, Peers};
+use crate::poll;
 use crate::publish::Served;
 use crate::tls::ServerTls;
-use crate::{guard, poll};
-use sluice_tasks::Tasks;
 
 /// Where data planes find the controller.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ pub(crate) enum Address {
 /// All services on one router.
 pub(crate) fn router(served: &Served, xds: tonic::service::Routes) -> Router {
     let log = get(poll::plugin_config).with_state(served.log.clone());
-    let guard = get(guard::guard).with_state(served.guards.clone());
-    xds.into_axum_router().route(LOG_PATH, log).route(sluice_nginx::guard::PATH, guard)
+    let authz = get(sluice_authz::auth_request).with_state(served.authorizer.clone());
+    xds.into_axum_router().route(LOG_PATH, log).route(sluice_nginx::guard::PATH, authz)
 }
 
 /// Binds, then serves in the background for as long as the runtime lives. Says who comes.

@@ -21,6 +21,7 @@ use anyhow::{Context, ensure};
 use futures::future::OptionFuture;
 use hyper::Method;
 use rustix::process::Pid;
+use sluice_tasks::Tasks;
 use sluice_xds::{BootstrapSettings, ControllerAddress};
 use tokio::process::Command;
 use tokio::sync::watch;
@@ -33,7 +34,6 @@ use crate::content::content;
 use crate::process::Process;
 use crate::restarts::Restarts;
 use crate::{binary, envoy_admin, private};
-use sluice_tasks::Tasks;
 
 use drain::{Ports, drain, end};
 

@@ -5,6 +5,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use sluice_authz::Backends;
+use sluice_ir::{Backend, BackendId};
 use sluice_translate::{Resources, Snapshot};
 use tokio::sync::watch;
 
@@ -45,5 +47,11 @@ impl View {
     /// Readers find this from now on.
     pub(crate) fn show(&self, snapshot: Arc<Snapshot>) {
         self.0.snapshot.send_replace(snapshot);
+    }
+}
+
+impl Backends for View {
+    fn backend(&self, id: &BackendId) -> Option<Arc<Backend>> {
+        self.snapshot().config().backends.get(id).cloned()
     }
 }

@@ -45,6 +45,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         "tokio",
         &[
             "sluice",
+            "sluice-authz",
             "sluice-kube",
             "sluice-resolver",
             "sluice-source",
@@ -61,6 +62,7 @@ const RESERVED: &[(&str, &[&str])] = &[
         "anyhow",
         &[
             "sluice",
+            "sluice-authz",
             "sluice-compile",
             "sluice-kube",
             "sluice-resolver",

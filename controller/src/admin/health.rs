@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use hyper::Method;
+use sluice_tasks::Tasks;
 use tokio::net::TcpStream;
 
 use crate::envoy_admin;
 use crate::progress::Progress;
-use sluice_tasks::Tasks;
 
 /// A handle, cheap to clone.
 #[derive(Clone, Debug)]

@@ -26,13 +26,13 @@ use std::path::Path;
 
 use anyhow::Context;
 use axum::Router;
+use sluice_tasks::Tasks;
 use tokio::net::TcpListener;
 use tracing::warn;
 
 use crate::args::AdminFlags;
 use crate::metrics::Metrics;
 use crate::serve;
-use sluice_tasks::Tasks;
 
 /// Binds what the flags ask for, and serves in the background for as long as the runtime lives.
 pub(crate) async fn serve(

@@ -6,9 +6,10 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use super::*;
+use sluice_tasks::Tasks;
+
 use crate::metrics::DataPlane;
 use crate::view::View;
-use sluice_tasks::Tasks;
 
 fn local(view: &View) -> Router {
     let progress = view.progress().clone();

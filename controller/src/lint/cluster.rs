@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context;
+use sluice_kube::{News, watch};
+use sluice_source::{Event, Problem};
+use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Options};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use crate::args::SourceArgs;
-use sluice_kube::{News, watch};
-use sluice_source::{Event, Problem};
-use sluice_tasks::Tasks;
 
 /// Everything that the controller would hear of, until it has heard all.
 pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sluice_nginx::AccessLog as Files;
+use sluice_tasks::Tasks;
 use tracing::warn;
 
 use crate::tail::Tail;
-use sluice_tasks::Tasks;
 
 /// How often it is looked for more. Workers write once a second.
 const PERIOD: Duration = Duration::from_millis(250);

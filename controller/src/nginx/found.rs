@@ -11,9 +11,10 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::{ASK, LAST_WORDS, tell};
+use sluice_tasks::Tasks;
+
 use crate::exchange::exchange;
 use crate::process::{self, Process};
-use sluice_tasks::Tasks;
 
 /// An nginx whose controller was killed right after it had started it answers within this time.
 const YOUNG: Duration = Duration::from_secs(5);

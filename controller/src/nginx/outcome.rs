@@ -4,9 +4,10 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::Configuration;
 use super::configurations::Refusal;
+use sluice_kube::News;
+
 use crate::content::content;
 use crate::metrics::Controller;
-use sluice_kube::News;
 
 /// What nginx says of a configuration.
 #[derive(Clone, Debug)]

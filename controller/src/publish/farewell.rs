@@ -53,7 +53,7 @@ impl Publisher {
         let taken = self.quarantine.last().filter(|_| !self.is_taken);
         let both = taken.map(|taken| self.effective.with_routes_of(&taken.config));
         let config = both.as_ref().unwrap_or(&self.effective);
-        self.served.guards.settle(config);
+        self.served.authorizer.forget_removed(config);
         if self.nginx.is_some() {
             self.served.log.publish(|log| log.replace(config));
             self.known = both;

@@ -6,7 +6,7 @@ use sluice_ir::{Access, Cidr};
 
 /// What an address is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(crate) enum Standing {
     /// It is on the list: nothing else is asked for.
     Allowed,
     /// It is on the other list, or on none where there is one.
@@ -17,7 +17,7 @@ pub(super) enum Standing {
 
 /// nginx: `deny` before `allow`; a list of those who are allowed denies all others. An address that is not known is on
 /// no list.
-pub(super) fn standing(access: &Access, client: Option<IpAddr>) -> Standing {
+pub(crate) fn standing(access: &Access, client: Option<IpAddr>) -> Standing {
     let is_on = |list: &[Cidr]| client.is_some_and(|client| list.iter().any(|cidr| cidr.contains(client)));
     if is_on(&access.deny) {
         Standing::Denied

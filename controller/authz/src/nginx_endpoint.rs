@@ -1,4 +1,4 @@
-//! The same questions from nginx, over plain HTTP: `auth_request` knows 2xx, 401 and 403, and the rest is in headers.
+//! Requests that nginx asks about, over plain HTTP: `auth_request` knows 2xx, 401 and 403, and the rest is in headers.
 
 use axum::extract::State;
 use axum::http::header::{HeaderName, HeaderValue, WWW_AUTHENTICATE};
@@ -9,12 +9,13 @@ use sluice_nginx::guard::{
 };
 use sluice_xds::{AuthzRequest, Verdict};
 
-use super::Guards;
+use crate::Authorizer;
 
-/// Answers one question.
-pub(crate) async fn guard(State(guards): State<Guards>, headers: HeaderMap) -> Response {
+/// Answers nginx's `auth_request` at [`sluice_nginx::guard::PATH`], which has the request in headers. 204: it is allowed, and
+/// headers say what the pod and the client get; 400: these are no headers of ours; anything else is the answer for the client.
+pub async fn auth_request(State(authorizer): State<Authorizer>, headers: HeaderMap) -> Response {
     let Some(check) = read(&headers) else { return StatusCode::BAD_REQUEST.into_response() };
-    answer(guards.judge(&check).await)
+    answer(authorizer.check(&check).await)
 }
 
 fn read(headers: &HeaderMap) -> Option<AuthzRequest> {

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use hyper_util::client::legacy::connect::{Connected, Connection};
+use sluice_resolver::Dns;
 use sluice_translate::{AddressPolicy, Provenance};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -16,21 +17,19 @@ use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature,
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
-use sluice_resolver::Dns;
-
 /// ingress-nginx: `proxy-connect-timeout`.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Where questions may go.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(super) struct Dialer {
     policy: RwLock<Arc<AddressPolicy>>,
     dns: Dns,
 }
 
-impl Ways {
+impl Dialer {
     pub(super) fn new(policy: AddressPolicy, dns: Dns) -> Self {
-        Ways { policy: RwLock::new(Arc::new(policy)), dns }
+        Dialer { policy: RwLock::new(Arc::new(policy)), dns }
     }
 
     /// The address policy that holds now.
@@ -38,8 +37,8 @@ impl Ways {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Others may be from now on.
-    pub(super) fn judge_by(&self, policy: &Arc<AddressPolicy>) {
+    /// Replaces the address policy.
+    pub(super) fn set_policy(&self, policy: &Arc<AddressPolicy>) {
         if !Arc::ptr_eq(&self.policy(), policy) {
             *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(policy);
         }

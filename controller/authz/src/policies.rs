@@ -1,4 +1,4 @@
-//! What each location asks for, and who is known.
+//! What each location asks for, and its users.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use sluice_ir::{
 
 /// What is asked of clients of a location.
 #[derive(Clone, Debug)]
-pub(super) struct Watched {
-    pub(super) guard: Guard,
-    pub(super) access: Access,
+pub(crate) struct LocationPolicy {
+    pub(crate) guard: Guard,
+    pub(crate) access: Access,
     /// What only an authentication service may say to pods.
-    pub(super) auth_headers: Vec<HeaderName>,
+    pub(crate) auth_headers: Vec<HeaderName>,
     /// Of its question: whoever asks something else gets another answer.
-    pub(super) question: Key,
+    pub(crate) question: Key,
 }
 
 /// Users of a Secret.
@@ -28,40 +28,41 @@ struct Known {
     users: Users,
 }
 
+/// What all locations ask for.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    locations: HashMap<String, Watched>,
+pub(crate) struct Policies {
+    locations: HashMap<String, LocationPolicy>,
     users: HashMap<SecretId, Arc<Known>>,
     /// Something in it is only for those who have not heard yet.
-    pub(super) lingers: bool,
+    pub(crate) lingers: bool,
 }
 
-impl Table {
+impl Policies {
     /// What did not change is taken from `last`.
-    pub(super) fn of(now: &Config, before: Option<&Config>, last: &Table) -> Self {
-        let mut table = Table::default();
+    pub(crate) fn from_configs(now: &Config, before: Option<&Config>, last: &Policies) -> Self {
+        let mut policies = Policies::default();
         let mut of_now = (0, 0);
         // Where both say something, what is said now holds.
         for config in [now].into_iter().chain(before) {
             for (id, text) in &config.users {
                 let same = last.users.get(id).filter(|known| known.text == *text);
                 let known = || same.cloned().unwrap_or_else(|| Arc::new(Known::of(text)));
-                table.users.entry(id.clone()).or_insert_with(known);
+                policies.users.entry(id.clone()).or_insert_with(known);
             }
             let locations = config.servers.values().flat_map(|server| &server.locations);
-            for (id, watched) in locations.filter_map(watched) {
-                table.locations.entry(id).or_insert(watched);
+            for (id, policy) in locations.filter_map(policy_of) {
+                policies.locations.entry(id).or_insert(policy);
             }
             if std::ptr::eq(config, now) {
-                of_now = (table.locations.len(), table.users.len());
+                of_now = (policies.locations.len(), policies.users.len());
             }
         }
-        table.lingers = of_now != (table.locations.len(), table.users.len());
-        table
+        policies.lingers = of_now != (policies.locations.len(), policies.users.len());
+        policies
     }
 
-    /// Whether nothing that a table is made from has changed.
-    pub(super) fn is_unmoved(before: &Config, now: &Config) -> bool {
+    /// Whether nothing that policies are made from has changed.
+    pub(crate) fn is_unmoved(before: &Config, now: &Config) -> bool {
         let watches =
             |server: &Arc<Server>| server.locations.iter().any(|location| location.policy.guard.is_some());
         let mut servers =
@@ -69,11 +70,11 @@ impl Table {
         before.users == now.users && !servers.any(watches)
     }
 
-    pub(super) fn location(&self, id: &str) -> Option<&Watched> {
+    pub(crate) fn location(&self, id: &str) -> Option<&LocationPolicy> {
         self.locations.get(id)
     }
 
-    pub(super) fn users(&self, id: &SecretId) -> Option<&Users> {
+    pub(crate) fn users(&self, id: &SecretId) -> Option<&Users> {
         self.users.get(id).map(|known| &known.users)
     }
 }
@@ -84,12 +85,12 @@ impl Known {
     }
 }
 
-fn watched(location: &Location) -> Option<(String, Watched)> {
+fn policy_of(location: &Location) -> Option<(String, LocationPolicy)> {
     let policy = &location.policy;
     let guard = policy.guard.clone()?;
     let question = guard.question.as_ref().map(digest).unwrap_or_default();
     let (access, auth_headers) = (policy.access.clone(), policy.auth_headers.clone());
-    Some((location.id.as_str().to_owned(), Watched { guard, access, auth_headers, question }))
+    Some((location.id.as_str().to_owned(), LocationPolicy { guard, access, auth_headers, question }))
 }
 
 /// A hash of its text is as different as two questions are. Where the service is now does not count: what it said holds when it

@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use sluice_basic_auth::Hash;
 use sluice_fair::{Limits, Turns};
+use sluice_tasks::Tasks;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-
-use sluice_tasks::Tasks;
 
 /// Jobs that wait; a tenant's are dropped for another's where there is no room.
 const WAITING: usize = 1024;

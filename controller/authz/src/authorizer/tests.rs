@@ -3,8 +3,8 @@ use std::sync::Arc as Shared;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sluice_ir::{
-    Access, Action, Cidr, Guard, Location, Passwords as Asked, PathMatch, Policy, SecretId, Sensitive,
-    Server, ServerName,
+    Access, Action, Backend, BackendId, Cidr, Guard, Location, Passwords as Asked, PathMatch, Policy,
+    SecretId, Sensitive, Server, ServerName,
 };
 
 use super::*;
@@ -38,13 +38,22 @@ fn check(credentials: Option<&str>) -> AuthzRequest {
     }
 }
 
-fn guards() -> Guards {
-    let dns = Dns::new(&[]);
-    Guards::new(View::default(), &Options::default(), dns, &Tasks::default()).unwrap()
+#[derive(Debug)]
+struct Nowhere;
+
+impl Backends for Nowhere {
+    fn backend(&self, _: &BackendId) -> Option<Shared<Backend>> {
+        None
+    }
 }
 
-async fn status(guards: &Guards, check: &AuthzRequest) -> u16 {
-    match guards.judge(check).await {
+fn authorizer() -> Authorizer {
+    let settings = Settings { addresses: AddressPolicy::default(), cdn_id: "sluice".to_owned() };
+    Authorizer::new(Shared::new(Nowhere), settings, Dns::new(&[]), &Tasks::default()).unwrap()
+}
+
+async fn status(authorizer: &Authorizer, check: &AuthzRequest) -> u16 {
+    match authorizer.check(check).await {
         Verdict::Allow(_) => 200,
         Verdict::Deny { status, .. } => status,
     }
@@ -52,13 +61,15 @@ async fn status(guards: &Guards, check: &AuthzRequest) -> u16 {
 
 #[tokio::test]
 async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
-    let guards = guards();
-    guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
+    let authorizer = authorizer();
+    authorizer.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
     for _ in 0..2 {
-        let Verdict::Allow(changes) = guards.judge(&check(Some("foo:bar"))).await else { panic!("refused") };
+        let Verdict::Allow(changes) = authorizer.check(&check(Some("foo:bar"))).await else {
+            panic!("refused")
+        };
         assert_eq!(changes.remove, ["authorization"]);
         for wrong in [None, Some("foo:baz"), Some("foo:"), Some("fo:bar"), Some("")] {
-            let Verdict::Deny { status, headers } = guards.judge(&check(wrong)).await else {
+            let Verdict::Deny { status, headers } = authorizer.check(&check(wrong)).await else {
                 panic!("{wrong:?} is let in")
             };
             let challenge = ("www-authenticate".to_owned(), "Basic realm=\"the shop\"".to_owned());
@@ -69,45 +80,45 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
 
 #[tokio::test]
 async fn what_nobody_has_published_is_closed() {
-    let guards = guards();
-    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
+    let authorizer = authorizer();
+    assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 503);
     let mut without_users = config(BCRYPT_OF_BAR, false, &[]);
     without_users.users.clear();
-    guards.publish(&without_users, None);
-    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
+    authorizer.publish(&without_users, None);
+    assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 503);
 }
 
 #[tokio::test]
 async fn a_password_that_was_changed_is_right_no_more() {
-    let guards = guards();
-    guards.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
-    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
-    guards.publish(&config("foo:{PLAIN}new", false, &[]), Some(&config(BCRYPT_OF_BAR, false, &[])));
-    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 401);
-    assert_eq!(status(&guards, &check(Some("foo:new"))).await, 200);
+    let authorizer = authorizer();
+    authorizer.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
+    assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 200);
+    authorizer.publish(&config("foo:{PLAIN}new", false, &[]), Some(&config(BCRYPT_OF_BAR, false, &[])));
+    assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 401);
+    assert_eq!(status(&authorizer, &check(Some("foo:new"))).await, 200);
 }
 
 #[tokio::test]
 async fn what_is_gone_is_known_until_nobody_asks_for_it() {
-    let guards = guards();
+    let authorizer = authorizer();
     let before = config(BCRYPT_OF_BAR, false, &[]);
-    guards.publish(&Config::default(), Some(&before));
-    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
-    guards.publish(&Config::default(), None);
-    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 503);
+    authorizer.publish(&Config::default(), Some(&before));
+    assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 200);
+    authorizer.publish(&Config::default(), None);
+    assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 503);
 }
 
 #[tokio::test]
 async fn where_one_thing_is_enough_an_address_or_a_password_is() {
-    let guards = guards();
+    let authorizer = authorizer();
     let network = |text: &str| Cidr::new(text.parse().unwrap(), 8).unwrap();
-    guards.publish(&config(BCRYPT_OF_BAR, true, &[network("10.0.0.0")]), None);
-    assert_eq!(status(&guards, &check(None)).await, 200);
-    guards.publish(&config(BCRYPT_OF_BAR, true, &[network("11.0.0.0")]), None);
-    assert_eq!(status(&guards, &check(None)).await, 401);
-    assert_eq!(status(&guards, &check(Some("foo:bar"))).await, 200);
-    guards.publish(&config(BCRYPT_OF_BAR, true, &[]), None);
-    assert_eq!(status(&guards, &check(None)).await, 401);
+    authorizer.publish(&config(BCRYPT_OF_BAR, true, &[network("10.0.0.0")]), None);
+    assert_eq!(status(&authorizer, &check(None)).await, 200);
+    authorizer.publish(&config(BCRYPT_OF_BAR, true, &[network("11.0.0.0")]), None);
+    assert_eq!(status(&authorizer, &check(None)).await, 401);
+    assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 200);
+    authorizer.publish(&config(BCRYPT_OF_BAR, true, &[]), None);
+    assert_eq!(status(&authorizer, &check(None)).await, 401);
 }
 
 #[test]

@@ -225,11 +225,11 @@ fn is_passed(name: &str) -> bool {
 mod tests {
     use std::sync::Arc;
 
+    use sluice_resolver::Dns;
     use sluice_translate::AddressPolicy;
 
-    use super::super::Ways;
+    use super::super::dial::Dialer;
     use super::*;
-    use sluice_resolver::Dns;
 
     fn check() -> AuthzRequest {
         let header = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
@@ -326,7 +326,7 @@ mod tests {
         check.headers.push((CDN_LOOP.to_owned(), b"another; v=1, sluice-question".to_vec()));
         assert!(
             ask(
-                &Pool::new(Arc::new(Ways::new(AddressPolicy::default(), Dns::new(&[]))), "sluice"),
+                &Pool::new(Arc::new(Dialer::new(AddressPolicy::default(), Dns::new(&[]))), "sluice"),
                 "shop",
                 &question(),
                 None,

@@ -26,7 +26,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tower::Service;
 
-use super::dial::{self, Stream, Ways};
+use super::dial::{self, Dialer, Stream};
 
 /// Requests to one origin at a time; further ones wait for their turn.
 const MOST: usize = 256;
@@ -64,7 +64,7 @@ pub(super) enum Reuse {
 
 /// What `hyper_util` connects with.
 #[derive(Clone)]
-struct Connector(Arc<Ways>);
+struct Connector(Arc<Dialer>);
 
 type Connected = std::io::Result<TokioIo<Box<dyn Stream>>>;
 type Connections = Client<Connector, Empty<Bytes>>;
@@ -79,9 +79,9 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Connects in these ways.
-    pub(super) fn new(ways: Arc<Ways>, cdn_id: &str) -> Self {
-        let connector = Connector(ways);
+    /// Connections are made by `dialer`.
+    pub(super) fn new(dialer: Arc<Dialer>, cdn_id: &str) -> Self {
+        let connector = Connector(dialer);
         let connections = |at_rest| {
             let mut builder = Client::builder(TokioExecutor::new());
             builder.pool_timer(TokioTimer::new()).pool_idle_timeout(REST).pool_max_idle_per_host(at_rest);
@@ -170,12 +170,12 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let ways = Arc::clone(&self.0);
-        Box::pin(async move { connect(&uri, &ways).await.map(TokioIo::new) })
+        let dialer = Arc::clone(&self.0);
+        Box::pin(async move { connect(&uri, &dialer).await.map(TokioIo::new) })
     }
 }
 
-async fn connect(uri: &Uri, ways: &Ways) -> std::io::Result<Box<dyn Stream>> {
+async fn connect(uri: &Uri, dialer: &Dialer) -> std::io::Result<Box<dyn Stream>> {
     let is_tls = uri.scheme_str() == Some("https");
     let unknown = || std::io::Error::other("no origin");
     let origin = uri.authority().and_then(|key| Origin::parse(key.as_str(), is_tls));
@@ -183,10 +183,10 @@ async fn connect(uri: &Uri, ways: &Ways) -> std::io::Result<Box<dyn Stream>> {
     let (addresses, from) = match target {
         Target::Endpoint(address) => (vec![address], Provenance::Written),
         Target::Host { namespace, host, port } => {
-            (ways.look_up(&namespace, &host, port).await?, Provenance::Resolved)
+            (dialer.look_up(&namespace, &host, port).await?, Provenance::Resolved)
         }
     };
-    dial::dial(&addresses, tls.as_deref(), &ways.policy(), from).await
+    dial::dial(&addresses, tls.as_deref(), &dialer.policy(), from).await
 }
 
 impl Origin {
@@ -230,17 +230,17 @@ impl fmt::Debug for Pool {
 
 #[cfg(test)]
 mod tests {
+    use sluice_resolver::Dns;
     use sluice_translate::AddressPolicy;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     use super::*;
-    use sluice_resolver::Dns;
 
     /// As for a folder of manifests: pods may be on loopback.
     fn pool() -> Pool {
         let policy = AddressPolicy { written_loopback: true, ..AddressPolicy::default() };
-        Pool::new(Arc::new(Ways::new(policy, Dns::new(&[]))), "sluice")
+        Pool::new(Arc::new(Dialer::new(policy, Dns::new(&[]))), "sluice")
     }
 
     fn host(host: &str, port: u16) -> Target {

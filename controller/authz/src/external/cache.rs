@@ -14,7 +14,7 @@ use sluice_ir::{Memory as Terms, Part, Question, Variable};
 use sluice_xds::AuthzRequest;
 use tokio::time::Instant;
 
-use super::ask::Answer;
+use super::client::Answer;
 use super::expression::{bytes, text};
 
 /// Bytes for answers.

@@ -1,0 +1,177 @@
+//! Decision on a request: what its location asks for, all of it or one thing.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures::FutureExt as _;
+use sluice_ir::{Config, HeaderName};
+use sluice_resolver::Dns;
+use sluice_tasks::Tasks;
+use sluice_translate::AddressPolicy;
+use sluice_xds::{AuthzRequest, AuthzService, Changes, Verdict};
+
+use crate::access_list::{self, Standing};
+use crate::basic::BasicAuth;
+use crate::deny::deny;
+use crate::external::{self, Backends, ExternalAuth, Settings};
+use crate::policies::{LocationPolicy, Policies};
+
+/// Decides for all locations. A handle, cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Authorizer {
+    policies: Arc<RwLock<Arc<Policies>>>,
+    basic: Arc<BasicAuth>,
+    external: Arc<ExternalAuth>,
+}
+
+impl Authorizer {
+    /// Everything is closed until something is published. `dns` has the addresses of hosts that clients name; `tasks` has the
+    /// threads that compute hashes.
+    ///
+    /// # Errors
+    ///
+    /// There are no random bytes, or no threads.
+    pub fn new(
+        backends: Arc<dyn Backends>,
+        settings: Settings,
+        dns: Dns,
+        tasks: &Tasks,
+    ) -> anyhow::Result<Self> {
+        let basic = Arc::new(BasicAuth::new(tasks)?);
+        let external = Arc::new(ExternalAuth::new(backends, settings, dns)?);
+        Ok(Authorizer { policies: Arc::default(), basic, external })
+    }
+
+    /// Replaces the address policy of connections to external services.
+    pub fn set_address_policy(&self, policy: &Arc<AddressPolicy>) {
+        self.external.set_address_policy(policy);
+    }
+
+    /// What holds from now on. Locations that only `before` has are known until [`Self::forget_removed`]: data planes still
+    /// ask for them.
+    pub fn publish(&self, now: &Config, before: Option<&Config>) {
+        if before.is_some_and(|before| Policies::is_unmoved(before, now)) && !self.policies().lingers {
+            return;
+        }
+        let policies = Policies::from_configs(now, before, &self.policies());
+        *self.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+    }
+
+    /// No data plane asks any more for what was before `now`, which is published.
+    pub fn forget_removed(&self, now: &Config) {
+        if self.policies().lingers {
+            self.publish(now, None);
+        }
+    }
+
+    /// Answers Envoys that call `ext_authz`.
+    #[must_use]
+    pub fn service(&self) -> AuthzService {
+        let authorizer = self.clone();
+        AuthzService::new(move |request| {
+            let authorizer = authorizer.clone();
+            async move { authorizer.check(&request).await }.boxed()
+        })
+    }
+
+    pub(crate) async fn check(&self, check: &AuthzRequest) -> Verdict {
+        if !is_authority(&check.host) {
+            return deny(400);
+        }
+        let policies = self.policies();
+        let Some(location) = policies.location(&check.location) else { return deny(503) };
+        let verdict = if location.guard.any {
+            self.one_of(location, &policies, check).await
+        } else {
+            self.all_of(location, &policies, check).await
+        };
+        match (verdict, &location.guard.question) {
+            (Ok(changes), _) => Verdict::Allow(without_forgeries(location, changes, check)),
+            (Err(refused), Some(question)) => external::sign_in(question, refused, check),
+            (Err(refused), None) => refused,
+        }
+    }
+
+    /// The addresses were looked at by Envoy.
+    async fn all_of(
+        &self,
+        location: &LocationPolicy,
+        policies: &Policies,
+        check: &AuthzRequest,
+    ) -> Result<Changes, Verdict> {
+        if let Some(asked) = &location.guard.passwords {
+            self.basic.check(asked, location, policies, check).await?;
+        }
+        match &location.guard.question {
+            Some(question) => self.external.check(question, location, check).await,
+            None => Ok(Changes::default()),
+        }
+    }
+
+    /// nginx: the first that lets in, does; else a 401 says more than a 403.
+    async fn one_of(
+        &self,
+        location: &LocationPolicy,
+        policies: &Policies,
+        check: &AuthzRequest,
+    ) -> Result<Changes, Verdict> {
+        let mut refused = None;
+        match access_list::standing(&location.access, check.client) {
+            Standing::Allowed => return Ok(Changes::default()),
+            Standing::Denied => refused = Some(deny(403)),
+            Standing::Unknown => {}
+        }
+        if let Some(asked) = &location.guard.passwords {
+            match self.basic.check(asked, location, policies, check).await {
+                Ok(()) => return Ok(Changes::default()),
+                Err(verdict) => refused = Some(verdict),
+            }
+        }
+        if let Some(question) = &location.guard.question {
+            match self.external.check(question, location, check).await {
+                Ok(changes) => return Ok(changes),
+                Err(verdict) if is_forbidden(&verdict) && refused.is_some() => {}
+                Err(verdict) => refused = Some(verdict),
+            }
+        }
+        Err(refused.unwrap_or_else(|| deny(403)))
+    }
+
+    fn policies(&self) -> Arc<Policies> {
+        self.policies.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Whether this is a host, and a port if there is one. What else may stand in its place is read by everybody in another way: a
+/// data plane that looks for the last colon takes `a.example:b.example` for the one, who looks for the first for the other.
+fn is_authority(host: &str) -> bool {
+    let end = match host.strip_prefix('[').and_then(|rest| rest.find(']')) {
+        Some(bracket) => bracket + 2,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, port) = host.split_at(end);
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    !name.contains(['@', '/', '\\', '?', '#', ' ']) && port.strip_prefix(':').map_or(port.is_empty(), is_port)
+}
+
+/// Whoever has let in: what an authentication service may say and did not say, no client says in its place, however it spells
+/// that. And as in ingress-nginx, a password that was asked for here is none of the pod's business.
+fn without_forgeries(location: &LocationPolicy, mut changes: Changes, check: &AuthzRequest) -> Changes {
+    let passwords = location.guard.passwords.iter().map(|_| "authorization");
+    let all: Vec<&str> = location.auth_headers.iter().map(HeaderName::as_str).chain(passwords).collect();
+    let said = check.headers.iter().map(|(name, _)| name.as_str());
+    let alike = said.filter(|said| location.auth_headers.iter().any(|name| name.is_alike(said)));
+    for name in all.iter().copied().chain(alike) {
+        let is_set = changes.set.iter().any(|(set, _)| set == name);
+        if !is_set && !changes.remove.iter().any(|removed| removed == name) {
+            changes.remove.push(name.to_owned());
+        }
+    }
+    changes
+}
+
+fn is_forbidden(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Deny { status: 403, .. })
+}
+
+#[cfg(test)]
+mod tests;

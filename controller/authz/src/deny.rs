@@ -1,0 +1,8 @@
+//! Answers to clients that do not come in.
+
+use sluice_xds::Verdict;
+
+/// A status, and nothing else.
+pub(crate) fn deny(status: u16) -> Verdict {
+    Verdict::Deny { status, headers: Vec::new() }
+}

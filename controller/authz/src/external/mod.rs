@@ -1,0 +1,160 @@
+//! External authentication: what a service says about a request, asked or remembered.
+
+mod cache;
+mod client;
+mod dial;
+mod expression;
+mod pool;
+
+use std::fmt;
+use std::sync::Arc;
+
+use sluice_ir::{Backend, BackendId, HeaderName, Question};
+use sluice_resolver::Dns;
+use sluice_translate::AddressPolicy;
+use sluice_xds::{AuthzRequest, COOKIE_HEADER, Changes, MOST_COOKIES, Verdict};
+use tracing::debug;
+
+use cache::AuthCache;
+use client::Answer;
+use dial::Dialer;
+use expression::text;
+use pool::Pool;
+
+use crate::deny::deny;
+use crate::policies::LocationPolicy;
+use crate::random::random_key;
+
+/// Endpoints of Services that authenticate, as they are right now.
+pub trait Backends: fmt::Debug + Send + Sync {
+    /// The endpoints of a backend; `None`: it is gone. It is asked for each request to a service, so it must not wait.
+    fn backend(&self, id: &BackendId) -> Option<Arc<Backend>>;
+}
+
+/// How external services are asked, whichever location asks them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Judges every address before a connection to it; [`crate::Authorizer::set_address_policy`] replaces it.
+    pub addresses: AddressPolicy,
+    /// Identifier of this Sluice in `CDN-Loop` (RFC 8586), by which a question about a question is known.
+    pub cdn_id: String,
+}
+
+/// The services of all locations.
+#[derive(Debug)]
+pub(crate) struct ExternalAuth {
+    pool: Pool,
+    cache: AuthCache,
+    dialer: Arc<Dialer>,
+    backends: Arc<dyn Backends>,
+}
+
+impl ExternalAuth {
+    /// `dns` has the addresses of hosts that clients name.
+    pub(crate) fn new(backends: Arc<dyn Backends>, settings: Settings, dns: Dns) -> anyhow::Result<Self> {
+        let cache = AuthCache::new(random_key()?);
+        let dialer = Arc::new(Dialer::new(settings.addresses, dns));
+        let pool = Pool::new(Arc::clone(&dialer), &settings.cdn_id);
+        Ok(ExternalAuth { pool, cache, dialer, backends })
+    }
+
+    /// Replaces the address policy.
+    pub(crate) fn set_address_policy(&self, policy: &Arc<AddressPolicy>) {
+        self.dialer.set_policy(policy);
+    }
+
+    /// What a service says about a request, in terms of it: what changes, or what the client gets instead.
+    pub(crate) async fn check(
+        &self,
+        question: &Question,
+        location: &LocationPolicy,
+        check: &AuthzRequest,
+    ) -> Result<Changes, Verdict> {
+        match self.answer(question, location, check).await {
+            Ok(answer) => read(question, &answer),
+            Err(error) => {
+                debug!("location {}: external authentication failed: {error:#}", check.location);
+                Err(deny(500))
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        question: &Question,
+        location: &LocationPolicy,
+        check: &AuthzRequest,
+    ) -> anyhow::Result<Arc<Answer>> {
+        let tenant = location.guard.tenant.as_str();
+        let terms = question.memory.as_ref().filter(|_| question.is_idempotent());
+        let key = terms
+            .and_then(|terms| Some((terms, self.cache.key(question, terms, &location.question, check)?)));
+        let Some((terms, key)) = key else {
+            return self.ask(tenant, question, check).await.map(Arc::new);
+        };
+        if let Some(answer) = self.cache.recall(tenant, &key) {
+            return Ok(answer);
+        }
+        let answer = self.ask(tenant, question, check).await?;
+        self.cache.keep(tenant, key, question, terms, &answer);
+        Ok(Arc::new(answer))
+    }
+
+    async fn ask(&self, tenant: &str, question: &Question, check: &AuthzRequest) -> anyhow::Result<Answer> {
+        // A Service that is gone is nobody, not a name to look up.
+        let pods = question.backend.as_ref().map(|id| self.backends.backend(id).unwrap_or_default());
+        client::ask(&self.pool, tenant, question, pods.as_deref(), check).await
+    }
+}
+
+/// Where clients are sent instead of a 401.
+pub(crate) fn sign_in(question: &Question, refused: Verdict, check: &AuthzRequest) -> Verdict {
+    let (Some(place), Verdict::Deny { status: 401, headers }) = (&question.sign_in, &refused) else {
+        return refused;
+    };
+    let cookies = headers.iter().filter(|(name, _)| name == "set-cookie").cloned();
+    let location = ("location".to_owned(), text(place, check));
+    Verdict::Deny { status: 302, headers: std::iter::once(location).chain(cookies).collect() }
+}
+
+fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
+    let cookies = || answer.values("set-cookie").map(str::to_owned);
+    let headers = |name: &str, values: &mut dyn Iterator<Item = String>| -> Vec<(String, String)> {
+        values.map(|value| (name.to_owned(), value)).collect()
+    };
+    match answer.status {
+        200..=299 => {
+            let name = |place| {
+                if question.always_cookies {
+                    "set-cookie".to_owned()
+                } else {
+                    format!("{COOKIE_HEADER}{place}")
+                }
+            };
+            let cookies = cookies().take(MOST_COOKIES).enumerate();
+            let cookies = cookies.map(|(place, cookie)| (name(place), cookie)).collect();
+            let mut changes = Changes { answer: cookies, ..Changes::default() };
+            for name in question.to_pods.iter().map(HeaderName::as_str) {
+                let values: Vec<&str> = answer.values(name).collect();
+                let value = values.join(", ");
+                if !value.is_empty() {
+                    changes.set.push((name.to_owned(), value));
+                }
+            }
+            Ok(changes)
+        }
+        status @ (401 | 403) => {
+            let asks = answer.values("www-authenticate").map(str::to_owned).filter(|_| status == 401);
+            let mut all = headers("www-authenticate", &mut asks.into_iter());
+            // Whoever is sent to sign in gets them in any case.
+            if question.always_cookies || (status == 401 && question.sign_in.is_some()) {
+                all.extend(headers("set-cookie", &mut cookies()));
+            }
+            Err(Verdict::Deny { status, headers: all })
+        }
+        other => {
+            debug!("external authentication failed: expected 2xx, 401 or 403, got {other}");
+            Err(deny(500))
+        }
+    }
+}

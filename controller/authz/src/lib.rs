@@ -1,0 +1,29 @@
+//! Authorization of requests, where that takes more than an address: data planes ask for each request of such a location.
+//!
+//! ```text
+//!   Publisher --publish--> policies (what each location asks for, its users)
+//!                             ^
+//!   Envoy, ext_authz -----+   |      +--> basic/: remembered, or computed where it may take its time
+//!                         +-> authorizer
+//!   nginx, auth_request --+          +--> external/: remembered, or asked of a service
+//!          (nginx_endpoint)                  client --> pool --> dial
+//! ```
+//!
+//! A location that nobody has published is closed: a controller that has just started knows nothing yet, and lets nobody
+//! in.
+//!
+//! Absent on purpose: what is published (the caller says, and has the endpoints of services: [`Backends`]), routes and
+//! listeners, and a way to see a password.
+
+mod access_list;
+mod authorizer;
+mod basic;
+mod deny;
+mod external;
+mod nginx_endpoint;
+mod policies;
+mod random;
+
+pub use authorizer::Authorizer;
+pub use external::{Backends, Settings};
+pub use nginx_endpoint::auth_request;

@@ -1,4 +1,4 @@
-//! Where one thing is enough, an address may be it.
+//! Lists of addresses, where one thing is enough (`satisfy: any`): an address may be it.
 
 use std::net::IpAddr;
 

@@ -73,6 +73,7 @@ impl Authorizer {
         })
     }
 
+    /// Whoever asks, and about whatever location: 503 for one that is not published, 400 for a host that can be read in two ways.
     pub(crate) async fn check(&self, check: &AuthzRequest) -> Verdict {
         if !is_authority(&check.host) {
             return deny(400);

@@ -20,7 +20,7 @@ use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme}
 /// ingress-nginx: `proxy-connect-timeout`.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Where questions may go.
+/// Finds the addresses of services, and judges them by the address policy.
 #[derive(Debug)]
 pub(super) struct Dialer {
     policy: RwLock<Arc<AddressPolicy>>,

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use kube::Client;
+use sluice_tasks::Tasks;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -13,7 +14,6 @@ use tracing::info;
 use crate::identity::Identity;
 use crate::watch::Sighting;
 use crate::{News, events, lease, status};
-use sluice_tasks::Tasks;
 
 /// What is written, and by whom. Events always are.
 #[derive(Clone, Debug)]

@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind, RenameMode};
 use notify::{RecursiveMode, Watcher};
+use sluice_tasks::Tasks;
 use sluice_translate::{Kind, Object, ObjectKey};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::folder::{self, Fingerprint, Manifests};
 use crate::{Event, Problem, documents};
-use sluice_tasks::Tasks;
 
 /// A file that is written in place is read when nothing has been written for this long.
 const SETTLE: Duration = Duration::from_millis(20);

@@ -3,10 +3,10 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt;
+use sluice_tasks::Tasks;
 use tower::ServiceExt;
 
 use super::*;
-use sluice_tasks::Tasks;
 
 use crate::metrics::DataPlane;
 use crate::view::View;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::Action;
+use sluice_source::Problem;
 use sluice_translate::{Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate};
 
 use super::{Extent, hints};
-use sluice_source::Problem;
 
 /// What becomes of an Ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -6,12 +6,12 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use hyper::Method;
 use rustix::process::{Pid, Signal};
+use sluice_tasks::Tasks;
 use tokio::net::UnixStream;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::{ASK, LAST_WORDS, tell};
-use sluice_tasks::Tasks;
 
 use crate::exchange::exchange;
 use crate::process::{self, Process};

@@ -24,6 +24,7 @@ use std::time::Duration;
 use anyhow::Context;
 use rustix::process::Signal;
 use sluice_nginx::{OpenSsl, Settings, Streams};
+use sluice_tasks::Tasks;
 use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::sync::watch;
@@ -44,7 +45,6 @@ use crate::content::content;
 use crate::private;
 use crate::process::Process;
 use crate::restarts::Restarts;
-use sluice_tasks::Tasks;
 
 /// Changes that come so close together are one reload: each makes new worker processes.
 const DEBOUNCE: Duration = Duration::from_millis(100);

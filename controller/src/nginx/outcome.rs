@@ -1,10 +1,10 @@
 //! Who is told what nginx has made of a configuration.
 
+use sluice_kube::News;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Configuration;
 use super::configurations::Refusal;
-use sluice_kube::News;
 
 use crate::content::content;
 use crate::metrics::Controller;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use sluice_source::{Event, Problem};
 use sluice_translate::{Kind, Object, ObjectKey, ObjectRef};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -16,7 +17,6 @@ use super::references::{self, Name};
 use super::scopes::{Heard, Scopes};
 use super::unreadable::Unreadable;
 use super::{Listeners, Settings, Sighting};
-use sluice_source::{Event, Problem};
 
 /// The first event of a quiet time goes on at once; the next ones wait together this long. A thousand objects applied
 /// at once are some dozens of publications, and an endpoint that moves alone does not wait at all.

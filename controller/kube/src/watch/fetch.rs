@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::{Api, Client};
+use sluice_tasks::Tasks;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::named::described;
@@ -11,7 +12,6 @@ use super::patience::TIMEOUT;
 use super::raw::{Whole, resource};
 use super::references::Name;
 use super::scopes::Heard;
-use sluice_tasks::Tasks;
 
 /// Reads at the same time. The API server's priority and fairness would queue more.
 const AT_ONCE: usize = 16;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::Client;
+use sluice_tasks::Tasks;
 use sluice_translate::{Kind, ObjectKey};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::mirror::{News, Scope, watch};
-use sluice_tasks::Tasks;
 
 /// What is read whole, and what is read only when it is named.
 const WHOLE: [Kind; 3] = [Kind::EndpointSlice, Kind::Ingress, Kind::Service];

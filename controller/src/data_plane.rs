@@ -77,7 +77,7 @@ impl Child {
     pub(crate) fn probe(&self) -> Probe {
         match self {
             Child::Envoy(envoy) => Probe::Envoy(envoy.admin_socket().to_owned()),
-            Child::Nginx(nginx, _) => nginx.probe(),
+            Child::Nginx(nginx, _) => Probe::Nginx { pid: nginx.pid(), http: nginx.http() },
             Child::None => Probe::Nobody,
         }
     }

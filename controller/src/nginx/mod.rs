@@ -39,7 +39,6 @@ pub(crate) use lines::pass_on;
 pub(crate) use outcome::{Outcome, Verdict};
 pub(crate) use requests::RequestLog;
 
-use crate::admin::Probe;
 use crate::child_log::ChildLog;
 use crate::content::content;
 use crate::private;
@@ -91,9 +90,14 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    /// How it is asked whether it serves.
-    pub(crate) fn probe(&self) -> Probe {
-        Probe::Nginx { pid: Arc::clone(&self.pid), http: reachable(self.http) }
+    /// Its process, 0 while there is none.
+    pub(crate) fn pid(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.pid)
+    }
+
+    /// Where it serves.
+    pub(crate) fn http(&self) -> SocketAddr {
+        reachable(self.http)
     }
 
     /// Keeps an nginx running until `stop` becomes true, then drains and ends it. `live` is called whenever one has

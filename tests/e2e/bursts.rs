@@ -79,11 +79,16 @@ async fn plays(from: From, arguments: &[&str]) -> Result<()> {
                 some.as_millis(),
                 all.as_millis()
             ));
-            holds_what_is_acked(&sluice).await?;
+            holds_what_is_acked(&sluice, limit(size)).await?;
             world.remove(&burst.objects(secrets))?;
         }
     }
     sluice.stop()
+}
+
+/// An Envoy makes filter chains of so many hosts one after the other.
+fn limit(hosts: usize) -> Duration {
+    wait::LIMIT * u32::try_from(hosts.div_ceil(500)).unwrap_or(1)
 }
 
 #[allow(clippy::print_stdout, reason = "the measure of a hunt")]
@@ -203,8 +208,8 @@ impl Burst {
         let start = Instant::now();
         let step = self.hosts.len().div_ceil(HOSTS);
         let ask = async |step: usize| -> Result<Duration> {
-            let waits =
-                stream::iter(self.hosts.iter().rev().step_by(step)).map(|host| host.is_served(sluice));
+            let hosts = stream::iter(self.hosts.iter().rev().step_by(step));
+            let waits = hosts.map(|host| host.is_served(sluice, limit(self.hosts.len())));
             let served: Result<Vec<()>> = waits.buffer_unordered(CLIENTS).try_collect().await;
             served.with_context(|| sluice.log().tail())?;
             Ok(start.elapsed())
@@ -232,17 +237,17 @@ impl Host {
         Ok(Host { name: host, pair, secret, others })
     }
 
-    async fn is_served(&self, sluice: &Sluice) -> Result<()> {
+    async fn is_served(&self, sluice: &Sluice, limit: Duration) -> Result<()> {
         let name = &self.name;
         let is_routed = async || (sluice.get(name, "/").await.ok()?.status == 200).then_some(());
-        wait::until(&format!("{name} to be served"), is_routed).await?;
+        wait::until_within(limit, &format!("{name} to be served"), is_routed).await?;
         presents(sluice, name, &self.pair).await
     }
 }
 
 /// What the controller takes for answered comes to be what Envoy has: every resource in its latest version, none refused, and
 /// none that still waits for something. What nobody uses any more leaves later, so both are asked each time.
-async fn holds_what_is_acked(sluice: &Sluice) -> Result<()> {
+async fn holds_what_is_acked(sluice: &Sluice, limit: Duration) -> Result<()> {
     let mut last = String::new();
     let holds = async || match differences(sluice).await {
         Ok(differences) => {
@@ -254,7 +259,7 @@ async fn holds_what_is_acked(sluice: &Sluice) -> Result<()> {
             None
         }
     };
-    let held = wait::until("Envoy to hold what it has acknowledged", holds).await;
+    let held = wait::until_within(limit, "Envoy to hold what it has acknowledged", holds).await;
     held.map(drop).with_context(|| last)
 }
 

@@ -13,14 +13,26 @@ const PERIOD: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// When there is no answer within [`LIMIT`]; the text names `what`.
-pub async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<T>) -> Result<(T, Duration)> {
+pub async fn until<T>(what: &str, probe: impl AsyncFnMut() -> Option<T>) -> Result<(T, Duration)> {
+    until_within(LIMIT, what, probe).await
+}
+
+/// The same with another limit, for what is larger than usual.
+///
+/// # Errors
+/// When there is no answer within the limit; the text names `what`.
+pub async fn until_within<T>(
+    limit: Duration,
+    what: &str,
+    mut probe: impl AsyncFnMut() -> Option<T>,
+) -> Result<(T, Duration)> {
     let start = Instant::now();
     loop {
         if let Some(answer) = probe().await {
             return Ok((answer, start.elapsed()));
         }
-        if start.elapsed() > LIMIT {
-            bail!("waited {} s for {what}", LIMIT.as_secs());
+        if start.elapsed() > limit {
+            bail!("waited {} s for {what}", limit.as_secs());
         }
         tokio::time::sleep(PERIOD).await;
     }

@@ -38,7 +38,7 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// The kinds of [`Object`].
+/// The kinds of [`Object`](crate::Object).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Kind {
     /// core/v1

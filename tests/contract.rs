@@ -7,7 +7,9 @@ use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use sluice_filter_config::{Backend, Location, PluginConfig, Snapshot, Tables as Update};
-use sluice_filter_core::{Decision, Exchange, Fact, Forward, Reply, Request, Rng, Tables, Timestamp};
+use sluice_filter_core::{
+    Decision, Exchange, Fact, Forward, Reply, Request, Rng, Tables, Timestamp,
+};
 use sluice_tests::artifacts;
 
 const NOW: Timestamp = Timestamp::from_nanos(1);
@@ -63,12 +65,19 @@ fn check(document: &[u8]) -> Result<()> {
     }
     // Whom a canary takes is a matter of chance, and of other tests.
     let mut plain = snapshot;
-    plain.locations.values_mut().for_each(|location| location.canaries.clear());
+    plain
+        .locations
+        .values_mut()
+        .for_each(|location| location.canaries.clear());
     let mut tables = Tables::default();
     tables
         .apply(Update::Snapshot(plain.clone()), NOW, &mut Counting(1))
         .map_err(|refused| anyhow::anyhow!("{refused}"))?;
-    let Snapshot { locations, backends, .. } = plain;
+    let Snapshot {
+        locations,
+        backends,
+        ..
+    } = plain;
     for (id, location) in &locations {
         match backends.get(&location.backend) {
             Some(backend) => leads_to(&mut tables, id, backend)?,
@@ -81,21 +90,31 @@ fn check(document: &[u8]) -> Result<()> {
 /// Whatever is chosen belongs to the location's backend or to one of its canaries.
 fn stays_with_its_backends(tables: &mut Tables, id: &str, snapshot: &Snapshot) -> Result<()> {
     let location = &snapshot.locations[id];
-    let names =
-        std::iter::once(&location.backend).chain(location.canaries.iter().map(|canary| &canary.backend));
+    let names = std::iter::once(&location.backend)
+        .chain(location.canaries.iter().map(|canary| &canary.backend));
     // One that has nobody behind it is never taken, so it need not be there.
-    let backends: Vec<&Backend> = names.filter_map(|name| snapshot.backends.get(name)).collect();
+    let backends: Vec<&Backend> = names
+        .filter_map(|name| snapshot.backends.get(name))
+        .collect();
     let mut rng = Counting(1);
     for _ in 0..100 {
-        let Decision::Forward(Forward { candidates, .. }) = tables.decide(id, &Silent, NOW, &mut rng) else {
+        let Decision::Forward(Forward { candidates, .. }) =
+            tables.decide(id, &Silent, NOW, &mut rng)
+        else {
             continue;
         };
         let of_one = |backend: &&Backend| {
-            candidates
-                .split(',')
-                .all(|chosen| backend.endpoints.iter().any(|endpoint| &*endpoint.address == chosen))
+            candidates.split(',').all(|chosen| {
+                backend
+                    .endpoints
+                    .iter()
+                    .any(|endpoint| &*endpoint.address == chosen)
+            })
         };
-        ensure!(backends.iter().any(of_one), "{id}: {candidates:?} are of none of its backends");
+        ensure!(
+            backends.iter().any(of_one),
+            "{id}: {candidates:?} are of none of its backends"
+        );
     }
     Ok(())
 }
@@ -103,31 +122,48 @@ fn stays_with_its_backends(tables: &mut Tables, id: &str, snapshot: &Snapshot) -
 /// A host outside of the cluster is none of the filter's, which is told of the location because of something else.
 fn leads_outside(tables: &mut Tables, id: &str, location: &Location) -> Result<()> {
     let is_worth_it = location.connections.is_some() || location.rewriting.is_some();
-    ensure!(is_worth_it && location.canaries.is_empty(), "{id}: no such backend");
+    ensure!(
+        is_worth_it && location.canaries.is_empty(),
+        "{id}: no such backend"
+    );
     let decision = tables.decide(id, &Silent, NOW, &mut Counting(1));
-    ensure!(matches!(decision, Decision::Elsewhere), "{id}: {decision:?}");
+    ensure!(
+        matches!(decision, Decision::Elsewhere),
+        "{id}: {decision:?}"
+    );
     Ok(())
 }
 
 fn leads_to(tables: &mut Tables, location: &str, backend: &Backend) -> Result<()> {
     let mut rng = Counting(1);
     // Those that terminate get nothing new.
-    let endpoints = backend.endpoints.iter().filter(|endpoint| !endpoint.draining);
-    let endpoints: BTreeMap<String, u16> =
-        endpoints.map(|endpoint| (endpoint.address.to_string(), endpoint.weight.get())).collect();
+    let endpoints = backend
+        .endpoints
+        .iter()
+        .filter(|endpoint| !endpoint.draining);
+    let endpoints: BTreeMap<String, u16> = endpoints
+        .map(|endpoint| (endpoint.address.to_string(), endpoint.weight.get()))
+        .collect();
     let mut chosen = BTreeMap::new();
     for _ in 0..endpoints.values().map(|weight| u32::from(*weight)).sum() {
-        let Decision::Forward(Forward { candidates, .. }) = tables.decide(location, &Silent, NOW, &mut rng)
+        let Decision::Forward(Forward { candidates, .. }) =
+            tables.decide(location, &Silent, NOW, &mut rng)
         else {
             bail!("{location}: not forwarded")
         };
         let first = candidates.split(',').next().unwrap_or_default().to_owned();
         *chosen.entry(first).or_default() += 1;
     }
-    ensure!(chosen == endpoints, "{location}: one round takes {chosen:?} of {endpoints:?}");
+    ensure!(
+        chosen == endpoints,
+        "{location}: one round takes {chosen:?} of {endpoints:?}"
+    );
     if endpoints.is_empty() {
         let decision = tables.decide(location, &Silent, NOW, &mut rng);
-        ensure!(matches!(decision, Decision::Reply(Reply::NO_ENDPOINTS)), "{location}: expected 503");
+        ensure!(
+            matches!(decision, Decision::Reply(Reply::NO_ENDPOINTS)),
+            "{location}: expected 503"
+        );
     }
     Ok(())
 }

@@ -26,10 +26,18 @@ fn cases_that_do_not_pass_are_told_to_users() -> Result<()> {
     for file in ["", "-nginx", "-kong"] {
         let file = artifacts::repository().join(format!("tests/cases/expected-failures{file}.txt"));
         let listed = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-        let ids =
-            listed.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '));
-        let missing: Vec<&str> = ids.map(|(id, _)| id).filter(|id| !page.contains(id)).collect();
-        ensure!(missing.is_empty(), "docs/differences.md does not say that {missing:?} fail");
+        let ids = listed
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.split_once(' '));
+        let missing: Vec<&str> = ids
+            .map(|(id, _)| id)
+            .filter(|id| !page.contains(id))
+            .collect();
+        ensure!(
+            missing.is_empty(),
+            "docs/differences.md does not say that {missing:?} fail"
+        );
     }
     Ok(())
 }
@@ -41,7 +49,10 @@ fn compare(page: &str, made: &str) -> Result<()> {
     }
     let found = fs::read_to_string(&path).with_context(|| page.to_owned())?;
     let differences = StrComparison::new(&found, made);
-    ensure!(found == made, "{page} is stale; `cargo xtask docs` writes it\n{differences}");
+    ensure!(
+        found == made,
+        "{page} is stale; `cargo xtask docs` writes it\n{differences}"
+    );
     Ok(())
 }
 
@@ -66,9 +77,18 @@ fn annotations() -> Result<String> {
             group.title
         )?;
         for annotation in group.annotations {
-            let Annotation { value, risk, supports, .. } = annotation;
+            let Annotation {
+                value,
+                risk,
+                supports,
+                ..
+            } = annotation;
             let (envoy, nginx) = columns(supports);
-            writeln!(page, "| {} | {value} | {risk} | {envoy} | {nginx} |", name(annotation))?;
+            writeln!(
+                page,
+                "| {} | {value} | {risk} | {envoy} | {nginx} |",
+                name(annotation)
+            )?;
         }
     }
     page += LIMITS_HEAD;
@@ -91,7 +111,9 @@ fn name(annotation: &Annotation) -> String {
     let mut name = format!("`{}`", annotation.name);
     match annotation.role {
         Role::Guard => name += " **guard**",
-        Role::Snippet => name += " **guard**, unless it holds nothing but what docs/snippets.md lists",
+        Role::Snippet => {
+            name += " **guard**, unless it holds nothing but what docs/snippets.md lists"
+        }
         Role::Narrows(strictest) => name += &format!(" (a value that cannot be read: {strictest})"),
         Role::Plain | Role::Paths => {}
     }
@@ -108,7 +130,9 @@ fn columns(supports: &Supports) -> (String, String) {
 fn support(support: &Support) -> String {
     match support {
         Support::Full => "supported".to_owned(),
-        Support::Partly(difference) | Support::Differs(difference) => format!("partly: {difference}"),
+        Support::Partly(difference) | Support::Differs(difference) => {
+            format!("partly: {difference}")
+        }
         Support::NotNeeded(reason) => format!("nothing to do: {reason}"),
         Support::Unsupported(advice) => format!("reported: {advice}"),
     }
@@ -162,7 +186,11 @@ starts without it serves with the defaults, as ingress-nginx does, and reports a
 fn config_map() -> Result<String> {
     let mut page = CONFIG_MAP.to_owned();
     for key in KEYS {
-        let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
+        let default = if key.default.is_empty() {
+            String::new()
+        } else {
+            format!("`{}`", key.default)
+        };
         let (envoy, nginx) = columns(&key.supports);
         writeln!(page, "| `{}` | {default} | {envoy} | {nginx} |", key.name)?;
     }
@@ -200,7 +228,9 @@ fn source(variable: Plain) -> &'static str {
         Plain::BinaryRemoteAddr => "`source.address`, 4 or 16 bytes",
         Plain::ContentLength => "the header `content-length`",
         Plain::ContentType => "the header `content-type`",
-        Plain::DocumentUri | Plain::Uri => "`:path` before the `?`, decoded, without dots and double slashes",
+        Plain::DocumentUri | Plain::Uri => {
+            "`:path` before the `?`, decoded, without dots and double slashes"
+        }
         Plain::Host => "`:authority` in lower case, without its port",
         Plain::Https => "`on` when there is a `connection.tls_version`",
         Plain::IsArgs => "`?` when `:path` has a query",

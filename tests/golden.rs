@@ -17,8 +17,9 @@ const INPUT: &str = "in.yaml";
 #[test]
 fn every_case_renders_as_written() -> Result<()> {
     let folder = artifacts::repository().join("tests/golden");
-    let mut cases: Vec<PathBuf> =
-        fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let mut cases: Vec<PathBuf> = fs::read_dir(&folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
     cases.sort();
     ensure!(!cases.is_empty(), "no case in {}", folder.display());
     let update = std::env::var_os("UPDATE_GOLDEN").is_some();
@@ -31,7 +32,10 @@ fn every_case_renders_as_written() -> Result<()> {
             compare(case, &made, &mut failures)?;
         }
     }
-    ensure!(failures.is_empty(), "{failures}\nUPDATE_GOLDEN=1 accepts what is made now");
+    ensure!(
+        failures.is_empty(),
+        "{failures}\nUPDATE_GOLDEN=1 accepts what is made now"
+    );
     Ok(())
 }
 
@@ -48,7 +52,11 @@ fn render_once(case: &Path) -> Result<BTreeMap<String, String>> {
     let (manifests, out) = (folder.path().join("manifests"), folder.path().join("out"));
     fs::create_dir(&manifests)?;
     fs::write(manifests.join(INPUT), &input)?;
-    let flags = input.lines().next().and_then(|line| line.strip_prefix("# flags: ")).unwrap_or_default();
+    let flags = input
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix("# flags: "))
+        .unwrap_or_default();
     let done = Command::new(artifacts::sluice()?)
         .arg("render")
         .arg("--manifests")
@@ -57,7 +65,11 @@ fn render_once(case: &Path) -> Result<BTreeMap<String, String>> {
         .arg(&out)
         .args(flags.split_whitespace())
         .output()?;
-    ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    ensure!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     read(&out)
 }
 
@@ -65,14 +77,21 @@ fn read(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         files.insert(name, fs::read_to_string(&path)?);
     }
     Ok(files)
 }
 
 fn write(case: &Path, made: &BTreeMap<String, String>) -> Result<()> {
-    for name in read(case)?.keys().filter(|name| *name != INPUT && !made.contains_key(*name)) {
+    for name in read(case)?
+        .keys()
+        .filter(|name| *name != INPUT && !made.contains_key(*name))
+    {
         fs::remove_file(case.join(name))?;
     }
     for (name, text) in made {
@@ -84,12 +103,22 @@ fn write(case: &Path, made: &BTreeMap<String, String>) -> Result<()> {
 fn compare(case: &Path, made: &BTreeMap<String, String>, failures: &mut String) -> Result<()> {
     let mut expected = read(case)?;
     expected.remove(INPUT);
-    let sentence = case.file_name().unwrap_or_default().to_string_lossy().replace('-', " ");
-    for name in expected.keys().chain(made.keys().filter(|name| !expected.contains_key(*name))) {
+    let sentence = case
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .replace('-', " ");
+    for name in expected
+        .keys()
+        .chain(made.keys().filter(|name| !expected.contains_key(*name)))
+    {
         match (expected.get(name), made.get(name)) {
             (Some(expected), Some(made)) if expected == made => {}
             (Some(expected), Some(made)) => {
-                *failures += &format!("{sentence}: {name}:\n{}\n", StrComparison::new(expected, made));
+                *failures += &format!(
+                    "{sentence}: {name}:\n{}\n",
+                    StrComparison::new(expected, made)
+                );
             }
             (Some(_), None) => *failures += &format!("{sentence}: {name}: is no longer made\n"),
             (None, _) => *failures += &format!("{sentence}: {name}: is new\n"),

@@ -13,9 +13,13 @@ use sluice_tests::artifacts;
 #[test]
 fn every_manifest_is_judged_as_written() -> Result<()> {
     let folder = artifacts::repository().join("tests/lint");
-    let files = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
-    let mut cases: Vec<PathBuf> =
-        files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "yaml")).collect();
+    let files = fs::read_dir(&folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<PathBuf>>>()?;
+    let mut cases: Vec<PathBuf> = files
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "yaml"))
+        .collect();
     cases.sort();
     ensure!(!cases.is_empty(), "no case in {}", folder.display());
     let mut failures = String::new();
@@ -27,11 +31,18 @@ fn every_manifest_is_judged_as_written() -> Result<()> {
         } else {
             let expected = fs::read_to_string(&expected).unwrap_or_default();
             if expected != said {
-                failures += &format!("{}:\n{}\n", case.display(), StrComparison::new(&expected, &said));
+                failures += &format!(
+                    "{}:\n{}\n",
+                    case.display(),
+                    StrComparison::new(&expected, &said)
+                );
             }
         }
     }
-    ensure!(failures.is_empty(), "{failures}\nUPDATE_GOLDEN=1 accepts what is said now");
+    ensure!(
+        failures.is_empty(),
+        "{failures}\nUPDATE_GOLDEN=1 accepts what is said now"
+    );
     Ok(())
 }
 
@@ -46,6 +57,14 @@ fn lint(manifest: &Path) -> Result<String> {
         .arg("--manifests")
         .arg(name)
         .output()?;
-    ensure!(done.stderr.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
-    Ok(format!("{}exit code {}\n", String::from_utf8(done.stdout)?, done.status.code().context("exit code")?))
+    ensure!(
+        done.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    Ok(format!(
+        "{}exit code {}\n",
+        String::from_utf8(done.stdout)?,
+        done.status.code().context("exit code")?
+    ))
 }

@@ -88,7 +88,11 @@ pub(crate) struct Translation {
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) watch_ingress_without_class: bool,
     /// Prefix of the annotations that are read.
-    #[arg(long, default_value = "nginx.ingress.kubernetes.io", value_name = "PREFIX")]
+    #[arg(
+        long,
+        default_value = "nginx.ingress.kubernetes.io",
+        value_name = "PREFIX"
+    )]
     pub(crate) annotations_prefix: String,
     /// ConfigMap with the settings of the controller [default: none].
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
@@ -184,7 +188,12 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) nginx: NginxChild,
     /// The filter [default: `sluice_filter.wasm` beside this program].
-    #[arg(long, env = "SLUICE_FILTER_WASM", value_name = "PATH", help_heading = "Data plane")]
+    #[arg(
+        long,
+        env = "SLUICE_FILTER_WASM",
+        value_name = "PATH",
+        help_heading = "Data plane"
+    )]
     pub(crate) filter_wasm: Option<PathBuf>,
     /// Number of hosts from which on Envoy learns of each by itself (SRDS) and not of all in one table (RDS). A change then
     /// costs what changed, and a request three microseconds more; 0: always.
@@ -242,7 +251,11 @@ pub(crate) struct Render {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Bootstrap {
     /// Where the controller serves xDS.
-    #[arg(long, default_value = "unix:/run/sluice/controller.sock", value_name = "unix:PATH|HOST:PORT")]
+    #[arg(
+        long,
+        default_value = "unix:/run/sluice/controller.sock",
+        value_name = "unix:PATH|HOST:PORT"
+    )]
     pub(crate) xds_address: ConnectAddress,
     /// Folder with the Envoy's certificate (`tls.crt`, `tls.key`) and the CA of the controller (`ca.crt`), for HOST:PORT.
     /// What tells Envoy of them is written to sds/ beside --admin-socket.

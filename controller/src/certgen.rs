@@ -9,10 +9,17 @@ use crate::{log, output};
 /// Runs once and ends.
 pub(crate) fn certgen(args: &Certgen) -> anyhow::Result<()> {
     if let CertgenCommand::Version = args.command {
-        return Ok(output::print(concat!("sluice ", env!("CARGO_PKG_VERSION"), "\n"))?);
+        return Ok(output::print(concat!(
+            "sluice ",
+            env!("CARGO_PKG_VERSION"),
+            "\n"
+        ))?);
     }
     log::to_stderr(args.log.filter());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("runtime")?;
     runtime.block_on(async {
         let client = certgen::connect(args.kubeconfig.as_deref()).await?;
         match &args.command {
@@ -38,7 +45,10 @@ fn wanted(create: &args::Create) -> Wanted {
 }
 
 fn place(secret: &SecretPlace) -> Place {
-    Place { namespace: secret.namespace.clone(), name: secret.secret_name.clone() }
+    Place {
+        namespace: secret.namespace.clone(),
+        name: secret.secret_name.clone(),
+    }
 }
 
 fn trust(trust: &args::Trust) -> certgen::Trust {

@@ -29,14 +29,19 @@ struct Inner {
 impl ChildLog {
     /// Begins, or goes on where a controller before us has ended.
     pub(crate) fn open(file: &Path, pass_on: fn(&str)) -> anyhow::Result<Self> {
-        Ok(ChildLog(Arc::new(Inner { tail: Mutex::new(Tail::open(file.to_owned())?), pass_on })))
+        Ok(ChildLog(Arc::new(Inner {
+            tail: Mutex::new(Tail::open(file.to_owned())?),
+            pass_on,
+        })))
     }
 
     /// Where a child writes.
     pub(crate) fn stderr(&self) -> anyhow::Result<Stdio> {
         let tail = self.0.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let file = private::options().append(true).open(tail.path());
-        Ok(file.with_context(|| tail.path().display().to_string())?.into())
+        Ok(file
+            .with_context(|| tail.path().display().to_string())?
+            .into())
     }
 
     /// Passes lines on for as long as it is polled.
@@ -53,8 +58,12 @@ impl ChildLog {
         loop {
             match tail.next() {
                 Ok(lines) if lines.is_empty() => return,
-                Ok(lines) => String::from_utf8_lossy(&lines).lines().for_each(self.0.pass_on),
-                Err(error) => return warn!("{}: {error}; its lines are lost", tail.path().display()),
+                Ok(lines) => String::from_utf8_lossy(&lines)
+                    .lines()
+                    .for_each(self.0.pass_on),
+                Err(error) => {
+                    return warn!("{}: {error}; its lines are lost", tail.path().display());
+                }
             }
         }
     }

@@ -19,7 +19,8 @@ use crate::args::{DataPlane, Run};
 use crate::child_log::ChildLog;
 use crate::metrics::Requests;
 use crate::nginx::{
-    self, AccessLog, Certificates, Configurations, Found, Nginx, Outcome, Owners, RequestLog, Verdict,
+    self, AccessLog, Certificates, Configurations, Found, Nginx, Outcome, Owners, RequestLog,
+    Verdict,
 };
 use crate::publish::Publisher;
 use crate::supervise::Envoy;
@@ -77,7 +78,10 @@ impl Child {
     pub(crate) fn probe(&self) -> Probe {
         match self {
             Child::Envoy(envoy) => Probe::Envoy(envoy.admin_socket().to_owned()),
-            Child::Nginx(nginx, _) => Probe::Nginx { pid: nginx.pid(), http: nginx.http() },
+            Child::Nginx(nginx, _) => Probe::Nginx {
+                pid: nginx.pid(),
+                http: nginx.http(),
+            },
             Child::None => Probe::Nobody,
         }
     }
@@ -102,13 +106,17 @@ impl Child {
     ) -> (Publisher, Option<JoinHandle<()>>) {
         match self {
             Child::Envoy(envoy) => {
-                let supervisor = tasks.spawn("envoy supervisor", envoy.supervise(stopped, announce(args)));
+                let supervisor =
+                    tasks.spawn("envoy supervisor", envoy.supervise(stopped, announce(args)));
                 (publisher, Some(supervisor))
             }
             Child::Nginx(nginx, configurations) => {
                 let supervisor = nginx.supervise(stopped, outcome, announce(args));
                 let supervisor = tasks.spawn("nginx supervisor", supervisor);
-                (publisher.with_nginx(*configurations, verdicts), Some(supervisor))
+                (
+                    publisher.with_nginx(*configurations, verdicts),
+                    Some(supervisor),
+                )
             }
             Child::None => (publisher, None),
         }
@@ -122,26 +130,53 @@ fn prepare_nginx(
     tasks: &Tasks,
 ) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
-    let binary = binary::find(args.nginx.nginx_binary.as_deref(), "nginx", "--nginx-binary", "NGINX_BINARY")?;
+    let binary = binary::find(
+        args.nginx.nginx_binary.as_deref(),
+        "nginx",
+        "--nginx-binary",
+        "NGINX_BINARY",
+    )?;
     let found = Found::look(&folder);
     let left = found.left();
     let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
-    let counted = args.metrics.enable_metrics.then(|| RequestLog::open(settings.folder.join("requests.log")));
+    let counted = args
+        .metrics
+        .enable_metrics
+        .then(|| RequestLog::open(settings.folder.join("requests.log")));
     let counted = counted.transpose()?;
     let requests = counted.as_ref().map(|log| log.path().to_owned());
-    let access_log = args.metrics.access_log.then(|| AccessLog::open(&settings.folder)).transpose()?;
+    let access_log = args
+        .metrics
+        .access_log
+        .then(|| AccessLog::open(&settings.folder))
+        .transpose()?;
     access_log.iter().try_for_each(|log| log.follow(tasks))?;
     let files = access_log.as_ref().map(AccessLog::files);
-    let settings = nginx::know(&binary, Settings { requests, access_log: files, ..settings });
+    let settings = nginx::know(
+        &binary,
+        Settings {
+            requests,
+            access_log: files,
+            ..settings
+        },
+    );
     if let Engine::Kong { cache, .. } = &settings.engine {
         nginx::prepare_cache(cache)?;
     }
     let certificates = Certificates::new(settings.certificates(), certificate, left)?;
     let maps = args.translation.clone();
-    let owners =
-        Owners { edge: maps.configmap, tcp: maps.tcp_services_configmap, udp: maps.udp_services_configmap };
-    let configurations =
-        Configurations::new(settings.clone(), certificates.clone(), owners, left, binary.clone())?;
+    let owners = Owners {
+        edge: maps.configmap,
+        tcp: maps.tcp_services_configmap,
+        udp: maps.udp_services_configmap,
+    };
+    let configurations = Configurations::new(
+        settings.clone(),
+        certificates.clone(),
+        owners,
+        left,
+        binary.clone(),
+    )?;
     let log = ChildLog::open(&folder.join("nginx.log"), nginx::pass_on)?;
     tasks.spawn("nginx log", log.clone().follow());
     let nginx = Nginx {
@@ -174,7 +209,9 @@ pub(crate) fn filter_code(args: &Run) -> anyhow::Result<FilterCode> {
         DataPlane::Envoy => FilterCode::File(options::filter_wasm(args)?),
         DataPlane::None => {
             let filter = options::filter_wasm(args)?;
-            FilterCode::Inline(std::fs::read(&filter).with_context(|| filter.display().to_string())?)
+            FilterCode::Inline(
+                std::fs::read(&filter).with_context(|| filter.display().to_string())?,
+            )
         }
         // There is none to get it; nginx has its own.
         DataPlane::Nginx => FilterCode::Inline(Vec::new()),

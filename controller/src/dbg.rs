@@ -46,7 +46,8 @@ fn backends(text: &str, which: &Backends) -> anyhow::Result<String> {
     match which {
         Backends::All => Ok(serde_json::to_string_pretty(&all)?),
         Backends::List => Ok(names().collect::<Vec<_>>().join("\n")),
-        Backends::Get { name } => match all.iter().find(|backend| backend["name"] == name.as_str()) {
+        Backends::Get { name } => match all.iter().find(|backend| backend["name"] == name.as_str())
+        {
             Some(backend) => Ok(serde_json::to_string_pretty(backend)?),
             None => bail!("no backend {name:?}; `sluice dbg backends list` names those there are"),
         },
@@ -54,7 +55,9 @@ fn backends(text: &str, which: &Backends) -> anyhow::Result<String> {
 }
 
 fn pretty(text: &str) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&serde_json::from_str::<Value>(text)?)?)
+    Ok(serde_json::to_string_pretty(
+        &serde_json::from_str::<Value>(text)?,
+    )?)
 }
 
 async fn get(socket: &Path, path: &str) -> anyhow::Result<String> {
@@ -66,8 +69,12 @@ async fn get(socket: &Path, path: &str) -> anyhow::Result<String> {
 }
 
 async fn connect(socket: &Path) -> anyhow::Result<UnixStream> {
-    let advice =
-        || format!("{}: is a controller running here, and is --admin-socket its own?", socket.display());
+    let advice = || {
+        format!(
+            "{}: is a controller running here, and is --admin-socket its own?",
+            socket.display()
+        )
+    };
     UnixStream::connect(socket).await.with_context(advice)
 }
 
@@ -88,13 +95,22 @@ async fn stop(socket: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn ask(stream: UnixStream, method: Method, path: &str) -> anyhow::Result<(StatusCode, String)> {
+async fn ask(
+    stream: UnixStream,
+    method: Method,
+    path: &str,
+) -> anyhow::Result<(StatusCode, String)> {
     let asked = exchange(stream, method, "sluice", path);
-    tokio::time::timeout(TIMEOUT, asked).await.with_context(|| format!("{path}: no answer in {TIMEOUT:?}"))?
+    tokio::time::timeout(TIMEOUT, asked)
+        .await
+        .with_context(|| format!("{path}: no answer in {TIMEOUT:?}"))?
 }
 
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("runtime")
 }
 
 #[cfg(test)]
@@ -105,14 +121,29 @@ mod tests {
 
     #[test]
     fn backends_are_named_one_a_line() {
-        assert_eq!(backends(TWO, &Backends::List).unwrap(), "a-web-80\nb-web-80");
+        assert_eq!(
+            backends(TWO, &Backends::List).unwrap(),
+            "a-web-80\nb-web-80"
+        );
     }
 
     #[test]
     fn one_backend_is_found_by_its_name() {
-        let get = |name: &str| backends(TWO, &Backends::Get { name: name.to_owned() });
+        let get = |name: &str| {
+            backends(
+                TWO,
+                &Backends::Get {
+                    name: name.to_owned(),
+                },
+            )
+        };
         let backend: Value = serde_json::from_str(&get("b-web-80").unwrap()).unwrap();
         assert_eq!(backend["port"], 80);
-        assert!(get("c").unwrap_err().to_string().starts_with("no backend \"c\""));
+        assert!(
+            get("c")
+                .unwrap_err()
+                .to_string()
+                .starts_with("no backend \"c\"")
+        );
     }
 }

@@ -32,7 +32,10 @@ use crate::{envoy_admin, log, serve};
 
 pub(crate) fn run(args: &RunEnvoy) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("runtime")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("runtime")?;
     runtime.block_on(serve_until_told(args))
 }
 
@@ -42,12 +45,25 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     let run_dir = RunDir::take(args.child.run_dir.as_deref())?;
     let controller = controller(args, &run_dir.path)?;
     let (flags, shutdown) = (&args.child, &args.shutdown);
-    let envoy = Envoy::prepare(flags, shutdown, &run_dir.path, &args.node_id, controller, &tasks)?;
+    let envoy = Envoy::prepare(
+        flags,
+        shutdown,
+        &run_dir.path,
+        &args.node_id,
+        controller,
+        &tasks,
+    )?;
     let (leave, leaving) = watch::channel(false);
-    let health = Health { admin_socket: envoy.admin_socket().to_owned(), leaving };
+    let health = Health {
+        admin_socket: envoy.admin_socket().to_owned(),
+        leaving,
+    };
     serve_health(args, health, &tasks).await?;
     let (stop, stopped) = watch::channel(false);
-    let envoy = tasks.spawn("envoy supervisor", envoy.supervise(stopped, || info!("envoy serves")));
+    let envoy = tasks.spawn(
+        "envoy supervisor",
+        envoy.supervise(stopped, || info!("envoy serves")),
+    );
 
     let grace = tokio::select! {
         () = signals.wait() => args.shutdown.shutdown_grace_period,
@@ -64,18 +80,28 @@ async fn serve_until_told(args: &RunEnvoy) -> anyhow::Result<()> {
     if let Some(failure) = tasks.failure() {
         return Err(failure.into());
     }
-    tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
+    tokio::time::sleep(Duration::from_secs(
+        args.shutdown.post_shutdown_grace_period,
+    ))
+    .await;
     Ok(())
 }
 
 fn controller(args: &RunEnvoy, run_dir: &Path) -> anyhow::Result<ControllerAddress> {
     let at = &args.xds_address;
     let server_name = args.xds_server_name.as_ref().unwrap_or(&at.host);
-    let tls = args.xds_certificates.as_ref().map(|folder| MutualTls::new(folder, server_name, run_dir));
+    let tls = args
+        .xds_certificates
+        .as_ref()
+        .map(|folder| MutualTls::new(folder, server_name, run_dir));
     for (path, content) in tls.iter().flat_map(MutualTls::files) {
         private::write(&path, content.to_string()).with_context(|| path.display().to_string())?;
     }
-    Ok(ControllerAddress::Tcp { host: at.host.clone(), port: at.port, tls })
+    Ok(ControllerAddress::Tcp {
+        host: at.host.clone(),
+        port: at.port,
+        tls,
+    })
 }
 
 /// What a probe asks about.
@@ -107,12 +133,20 @@ async fn serve_health(args: &RunEnvoy, health: Health, tasks: &Tasks) -> anyhow:
 
 /// Everywhere, unless told where; on a machine without IPv6 that is every IPv4 address.
 async fn listen(host: Option<IpAddr>, port: u16) -> anyhow::Result<TcpListener> {
-    let everywhere = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
+    let everywhere = [
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    ];
     let candidates = host.map_or(everywhere.to_vec(), |host| vec![host]);
-    let addresses: Vec<SocketAddr> = candidates.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+    let addresses: Vec<SocketAddr> = candidates
+        .into_iter()
+        .map(|ip| SocketAddr::new(ip, port))
+        .collect();
     TcpListener::bind(addresses.as_slice())
         .await
-        .with_context(|| format!("health port {port}; choose another with --healthz-host and --healthz-port"))
+        .with_context(|| {
+            format!("health port {port}; choose another with --healthz-host and --healthz-port")
+        })
 }
 
 async fn readyz(State(health): State<Health>) -> Response {

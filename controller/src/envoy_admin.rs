@@ -14,7 +14,12 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The process that has opened the socket, if it is still there.
 pub(crate) async fn owner(socket: &Path) -> Option<i32> {
-    UnixStream::connect(socket).await.ok()?.peer_cred().ok()?.pid()
+    UnixStream::connect(socket)
+        .await
+        .ok()?
+        .peer_cred()
+        .ok()?
+        .pid()
 }
 
 /// Calls one admin endpoint and returns its body; any status but 200 is an error.

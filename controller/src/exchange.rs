@@ -17,9 +17,13 @@ pub(crate) async fn exchange<S>(
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let request = Request::builder().method(method).uri(path).header("host", host);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", host);
     let request = request.body(Empty::<Bytes>::new()).context("request")?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let answer = async move {
         let response = sender.send_request(request).await?;
         let status = response.status();

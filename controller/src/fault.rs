@@ -14,7 +14,10 @@ use sluice_xds::Update;
 
 /// A configuration of nginx, as nginx is asked about it.
 pub(crate) fn spoiled(configuration: &str) -> Cow<'_, str> {
-    match fault::all("spoil ").into_iter().find(|text| configuration.contains(text)) {
+    match fault::all("spoil ")
+        .into_iter()
+        .find(|text| configuration.contains(text))
+    {
         Some(text) => format!("{configuration}\nno_such_directive {text:?};\n").into(),
         None => configuration.into(),
     }
@@ -31,10 +34,15 @@ pub(crate) fn spoil(update: Update) -> Update {
 /// A configuration, as Envoys are given it: the certificate of the Secret is none.
 pub(crate) fn for_envoys(config: &Config) -> Cow<'_, Config> {
     let mut spoiled = Cow::Borrowed(config);
-    let Some(secret) = fault::all("spoil-secret ").into_iter().next() else { return spoiled };
+    let Some(secret) = fault::all("spoil-secret ").into_iter().next() else {
+        return spoiled;
+    };
     for (id, value) in &config.secrets {
         if let (true, SecretValue::Certificate { key, .. }) = (id.as_str() == secret, value) {
-            let value = SecretValue::Certificate { chain: "none".to_owned(), key: key.clone() };
+            let value = SecretValue::Certificate {
+                chain: "none".to_owned(),
+                key: key.clone(),
+            };
             spoiled.to_mut().secrets.insert(id.clone(), value);
         }
     }

@@ -61,7 +61,10 @@ impl Peers {
 
     fn go(&self, peer: IpAddr, now: Instant) {
         if let Some(known) = self.all().get_mut(&peer) {
-            *known = Peer { open: known.open.saturating_sub(1), last: now };
+            *known = Peer {
+                open: known.open.saturating_sub(1),
+                last: now,
+            };
         }
     }
 
@@ -79,7 +82,9 @@ impl Peers {
             let mut now = interfaces();
             now.extend(self.addresses(Instant::now()));
             if now != told {
-                let Some(events) = events.upgrade() else { break };
+                let Some(events) = events.upgrade() else {
+                    break;
+                };
                 events.send(vec![Event::Machines(now.clone())]).ok();
                 told = now;
             }
@@ -96,7 +101,10 @@ impl Peers {
 /// The addresses of this machine, as they are now. Without an answer loopback alone is known to be its own.
 pub(crate) fn interfaces() -> BTreeSet<IpAddr> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    interfaces.into_iter().map(|interface| interface.ip().to_canonical()).collect()
+    interfaces
+        .into_iter()
+        .map(|interface| interface.ip().to_canonical())
+        .collect()
 }
 
 /// A listener whose clients are noted.
@@ -113,7 +121,14 @@ impl<L: Listener<Addr = SocketAddr>> Listener for Noting<L> {
         let (stream, address) = self.listener.accept().await;
         let peer = address.ip().to_canonical();
         self.peers.come(peer, Instant::now());
-        (Noted { stream, peer, peers: self.peers.clone() }, address)
+        (
+            Noted {
+                stream,
+                peer,
+                peers: self.peers.clone(),
+            },
+            address,
+        )
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -186,9 +201,16 @@ mod tests {
         peers.come(peer, now);
         peers.go(peer, now);
         let later = now + 2 * REMEMBERED;
-        assert_eq!(peers.addresses(later), BTreeSet::from([peer]), "one connection is open");
+        assert_eq!(
+            peers.addresses(later),
+            BTreeSet::from([peer]),
+            "one connection is open"
+        );
         peers.go(peer, later);
-        assert_eq!(peers.addresses(later + REMEMBERED / 2), BTreeSet::from([peer]));
+        assert_eq!(
+            peers.addresses(later + REMEMBERED / 2),
+            BTreeSet::from([peer])
+        );
         assert_eq!(peers.addresses(later + REMEMBERED), BTreeSet::new());
     }
 

@@ -38,14 +38,30 @@ pub(crate) struct Observers {
 
 impl Observers {
     /// Starts answering probes, Prometheus and `sluice dbg`.
-    pub(crate) async fn start(args: &Run, run_dir: &Path, at: LookedAt<'_>) -> anyhow::Result<Self> {
-        let LookedAt { view, served, tasks, envoy, probe, default_chain } = at;
+    pub(crate) async fn start(
+        args: &Run,
+        run_dir: &Path,
+        at: LookedAt<'_>,
+    ) -> anyhow::Result<Self> {
+        let LookedAt {
+            view,
+            served,
+            tasks,
+            envoy,
+            probe,
+            default_chain,
+        } = at;
         let flags = &args.admin;
         let identity = Identity::of_this_pod(&args.translation.controller_class);
         let data_plane = metrics::DataPlane::new(envoy.map(Envoy::running))?;
         let counted = args.metrics.enable_metrics.then_some(&args.metrics);
-        let metrics =
-            Metrics::new(&identity, view.clone(), served.store.clone(), data_plane.clone(), counted)?;
+        let metrics = Metrics::new(
+            &identity,
+            view.clone(),
+            served.store.clone(),
+            data_plane.clone(),
+            counted,
+        )?;
         let progress = view.progress().clone();
         let health = Health::new(tasks.clone(), progress, probe, flags.health_check_timeout);
         let default_service = args.translation.default_backend_service.clone();
@@ -57,10 +73,17 @@ impl Observers {
             default_service,
             store: served.store.clone(),
         };
-        let socket = flags.admin_socket.clone().unwrap_or_else(|| run_dir.join(ADMIN));
+        let socket = flags
+            .admin_socket
+            .clone()
+            .unwrap_or_else(|| run_dir.join(ADMIN));
         let stop = Stop::default();
         admin::serve(flags, &socket, local, metrics.clone(), stop.clone(), tasks).await?;
-        Ok(Observers { health, metrics, stop })
+        Ok(Observers {
+            health,
+            metrics,
+            stop,
+        })
     }
 
     /// What data planes call: for their configuration, to learn who may come in, and to tell of requests when those are
@@ -68,9 +91,14 @@ impl Observers {
     pub(crate) fn routes(&self, served: &Served, tasks: &Tasks) -> tonic::service::Routes {
         let tasks = tasks.clone();
         let spawn = move |session| drop(tasks.spawn_finite("xds session", session));
-        let routes = served.authorizer.service().merge_into(sluice_xds::routes(&served.store, spawn));
+        let routes = served
+            .authorizer
+            .service()
+            .merge_into(sluice_xds::routes(&served.store, spawn));
         match self.metrics.requests().cloned() {
-            Some(requests) => Requests::told_to(move |served| requests.take(served)).merge_into(routes),
+            Some(requests) => {
+                Requests::told_to(move |served| requests.take(served)).merge_into(routes)
+            }
             None => routes,
         }
     }
@@ -86,7 +114,9 @@ impl Observers {
         let judge = Judge {
             view: view.clone(),
             options: Arc::new(options.clone()),
-            rules: Arc::new(Rules { deep_inspect: args.webhook.deep_inspect }),
+            rules: Arc::new(Rules {
+                deep_inspect: args.webhook.deep_inspect,
+            }),
             metrics: self.metrics.admission().clone(),
         };
         admission::serve(&args.webhook, judge, tasks).await

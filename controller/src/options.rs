@@ -58,23 +58,46 @@ pub(crate) fn translation(
 
 /// The same for all replicas of a controller, and another for another controller.
 fn cdn_id(flags: &Translation, namespace: Option<&str>) -> String {
-    let Translation { controller_class, ingress_class, configmap, watch_namespace, .. } = flags;
-    let told_apart =
-        format!("{namespace:?} {controller_class} {ingress_class} {configmap:?} {watch_namespace:?}");
+    let Translation {
+        controller_class,
+        ingress_class,
+        configmap,
+        watch_namespace,
+        ..
+    } = flags;
+    let told_apart = format!(
+        "{namespace:?} {controller_class} {ingress_class} {configmap:?} {watch_namespace:?}"
+    );
     let [a, b, c, d, ..] = <[u8; 32]>::from(Sha256::digest(told_apart));
     format!("sluice-{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
 /// The settings of a managed Envoy.
-pub(crate) fn envoy(listeners: &Listeners, filter: FilterCode, default_certificate: Certificate) -> Settings {
-    let checkpoint = sluice_plugin::checkpoint(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
+pub(crate) fn envoy(
+    listeners: &Listeners,
+    filter: FilterCode,
+    default_certificate: Certificate,
+) -> Settings {
+    let checkpoint =
+        sluice_plugin::checkpoint(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
     let at = |port| SocketAddr::new(listeners.bind_address, port);
-    let https = Https { address: at(listeners.https_port), default_certificate };
-    Settings { http: vec![at(listeners.http_port)], https: Some(https), ..Settings::new(filter, checkpoint) }
+    let https = Https {
+        address: at(listeners.https_port),
+        default_certificate,
+    };
+    Settings {
+        http: vec![at(listeners.http_port)],
+        https: Some(https),
+        ..Settings::new(filter, checkpoint)
+    }
 }
 
 /// The settings of an nginx that is our child.
-pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Result<sluice_nginx::Settings> {
+pub(crate) fn nginx(
+    args: &Run,
+    folder: &Path,
+    controller: &Path,
+) -> anyhow::Result<sluice_nginx::Settings> {
     let flags = &args.nginx;
     let controller = std::path::absolute(controller).context("--run-dir")?;
     let upstream = format!("unix:{}", controller.display());
@@ -85,7 +108,9 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
         controller,
         folder: folder.to_owned(),
         // Workers must reach the controller's socket, as an Envoy that is our child does.
-        user: rustix::process::geteuid().is_root().then(|| "root".to_owned()),
+        user: rustix::process::geteuid()
+            .is_root()
+            .then(|| "root".to_owned()),
         workers: flags.nginx_workers,
         drain: args.shutdown.drain_timeout.as_secs(),
         ..sluice_nginx::Settings::new(engine(args, folder)?, http, https)
@@ -95,7 +120,13 @@ pub(crate) fn nginx(args: &Run, folder: &Path, controller: &Path) -> anyhow::Res
 /// What runs the filter, and its files.
 fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
     let flags = &args.nginx;
-    let module = || binary::companion(flags.nginx_module.as_deref(), "libngx_sluice.so", "--nginx-module");
+    let module = || {
+        binary::companion(
+            flags.nginx_module.as_deref(),
+            "libngx_sluice.so",
+            "--nginx-module",
+        )
+    };
     let compiled = flags.filter_cwasm.as_deref();
     Ok(match flags.nginx_host {
         NginxHost::Sluice => Engine::Sluice {
@@ -112,24 +143,34 @@ fn engine(args: &Run, folder: &Path) -> anyhow::Result<Engine> {
 
 /// The filter, as it is shipped.
 pub(crate) fn filter_wasm(args: &Run) -> anyhow::Result<PathBuf> {
-    binary::companion(args.filter_wasm.as_deref(), "sluice_filter.wasm", "--filter-wasm")
+    binary::companion(
+        args.filter_wasm.as_deref(),
+        "sluice_filter.wasm",
+        "--filter-wasm",
+    )
 }
 
 /// What `sluice render` shows: the places are of no machine, and the same everywhere.
 pub(crate) fn nginx_anywhere(listeners: &Listeners, host: NginxHost) -> sluice_nginx::Settings {
     let at = |port| SocketAddr::new(listeners.bind_address, port);
     let engine = match host {
-        NginxHost::Sluice => {
-            Engine::Sluice { module: "libngx_sluice.so".into(), filter: "sluice_filter.cwasm".into() }
-        }
-        NginxHost::Kong => {
-            Engine::Kong { module: None, filter: "sluice_filter.wasm".into(), cache: "wasmtime.toml".into() }
-        }
+        NginxHost::Sluice => Engine::Sluice {
+            module: "libngx_sluice.so".into(),
+            filter: "sluice_filter.cwasm".into(),
+        },
+        NginxHost::Kong => Engine::Kong {
+            module: None,
+            filter: "sluice_filter.wasm".into(),
+            cache: "wasmtime.toml".into(),
+        },
     };
     let module = Some(PathBuf::from("ngx_stream_module.so"));
     sluice_nginx::Settings {
         checkpoint: checkpoint(host, "unix:controller.sock", None),
-        streams: Some(sluice_nginx::Streams { module, believes_headers: true }),
+        streams: Some(sluice_nginx::Streams {
+            module,
+            believes_headers: true,
+        }),
         ..sluice_nginx::Settings::new(engine, at(listeners.http_port), at(listeners.https_port))
     }
 }

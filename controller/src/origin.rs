@@ -45,7 +45,11 @@ pub(crate) async fn follow(
         Origin::Files(folder) => folder,
         Origin::Kube => return follow_cluster(args, options, events, tasks).await,
     };
-    Ok(Source { _files: Some(Files::follow(&folder, events, tasks)?), cluster: None, news: None })
+    Ok(Source {
+        _files: Some(Files::follow(&folder, events, tasks)?),
+        cluster: None,
+        news: None,
+    })
 }
 
 async fn follow_cluster(
@@ -57,15 +61,29 @@ async fn follow_cluster(
     let client = sluice_kube::connect(&args.source.access()).await?;
     let (sightings, sighted) = mpsc::unbounded_channel();
     let (news, heard) = mpsc::unbounded_channel();
-    let inbox = Inbox { sightings: sighted, news: heard };
+    let inbox = Inbox {
+        sightings: sighted,
+        news: heard,
+    };
     let cluster = Cluster::start(&client, args.cluster.duties(), inbox, tasks)?;
     let settings = watch::Settings {
         options: options.clone(),
         pod_weights: args.source.pod_weights,
         namespace_selector: args.source.watch_namespace_selector.clone(),
-        always: options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect(),
+        always: options
+            .config_maps()
+            .map(|key| (Kind::ConfigMap, key.clone()))
+            .collect(),
     };
-    let listeners = watch::Listeners { events, sightings, news: news.clone() };
+    let listeners = watch::Listeners {
+        events,
+        sightings,
+        news: news.clone(),
+    };
     watch::follow(client, settings, listeners, tasks).await?;
-    Ok(Source { _files: None, cluster: Some(cluster), news: Some(news) })
+    Ok(Source {
+        _files: None,
+        cluster: Some(cluster),
+        news: Some(news),
+    })
 }

@@ -27,13 +27,18 @@ impl std::error::Error for WriteError {}
 /// Writes all of a command's output.
 pub(crate) fn print(text: &str) -> Result<(), WriteError> {
     let mut output = io::stdout().lock();
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(WriteError)
+    output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+        .map_err(WriteError)
 }
 
 /// Says why the program ends.
 pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     match error.downcast_ref() {
-        Some(WriteError(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::from(BROKEN_PIPE),
+        Some(WriteError(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            ExitCode::from(BROKEN_PIPE)
+        }
         _ => {
             complain(&format!("sluice: {error:#}\n"));
             ExitCode::FAILURE

@@ -30,7 +30,10 @@ pub(crate) struct SharedLog {
 
 impl SharedLog {
     pub(crate) fn new() -> Self {
-        SharedLog { log: Arc::default(), publications: watch::Sender::new(0) }
+        SharedLog {
+            log: Arc::default(),
+            publications: watch::Sender::new(0),
+        }
     }
 
     /// Changes the log; `change` says whether there is something new to tell. Blocks its thread.
@@ -65,19 +68,28 @@ impl SharedLog {
 }
 
 /// Answers one poll.
-pub(crate) async fn plugin_config(State(log): State<SharedLog>, RawQuery(query): RawQuery) -> Response {
+pub(crate) async fn plugin_config(
+    State(log): State<SharedLog>,
+    RawQuery(query): RawQuery,
+) -> Response {
     let since = match since(query.as_deref()) {
         Ok(since) => since,
         Err(reason) => return (StatusCode::BAD_REQUEST, reason).into_response(),
     };
     // Empty tables from a controller that has only just started would take away what a worker has.
     if *log.publications.borrow() == 0 {
-        return (StatusCode::SERVICE_UNAVAILABLE, "nothing has been published yet\n").into_response();
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "nothing has been published yet\n",
+        )
+            .into_response();
     }
     match tokio::time::timeout(HOLD, log.wait(since)).await {
-        Ok(Answer::Document(document)) => {
-            ([(header::CONTENT_TYPE, "application/json")], document.to_vec()).into_response()
-        }
+        Ok(Answer::Document(document)) => (
+            [(header::CONTENT_TYPE, "application/json")],
+            document.to_vec(),
+        )
+            .into_response(),
         Ok(Answer::Current) | Err(_) => StatusCode::NO_CONTENT.into_response(),
     }
 }
@@ -87,7 +99,10 @@ fn since(query: Option<&str>) -> Result<Option<Version>, String> {
     let Some(version) = query.strip_prefix("since=") else {
         return Err("query: expected since=VERSION\n".to_owned());
     };
-    version.parse().map(Some).map_err(|error| format!("since: {error}\n"))
+    version
+        .parse()
+        .map(Some)
+        .map_err(|error| format!("since: {error}\n"))
 }
 
 #[cfg(test)]

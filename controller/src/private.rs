@@ -10,13 +10,20 @@ use rustix::fs::OFlags;
 /// A file that is made is its owner's; one that is a symlink is not opened.
 pub(crate) fn options() -> OpenOptions {
     let mut options = File::options();
-    options.mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+    options
+        .mode(0o600)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
     options
 }
 
 /// Writes all of it, in the place of what was there.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
-    options().write(true).create(true).truncate(true).open(path)?.write_all(bytes.as_ref())
+    options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)?
+        .write_all(bytes.as_ref())
 }
 
 /// Reads all of it.
@@ -38,7 +45,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [own, link] = ["own", "link"].map(|name| folder.path().join(name));
         write(&own, "ours").unwrap();
-        assert_eq!(fs::metadata(&own).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&own).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         symlink(&own, &link).unwrap();
         assert!(write(&link, "theirs").is_err() && read(&link).is_err());
         assert_eq!(read(&own).unwrap(), b"ours");

@@ -15,7 +15,9 @@ use anyhow::{Context, ensure};
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Stat};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, geteuid, kill_process, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, geteuid, kill_process, pidfd_open, pidfd_send_signal,
+};
 use serde::{Deserialize, Serialize};
 use tokio::io::unix::AsyncFd;
 use tokio::process::{Child, Command};
@@ -65,14 +67,26 @@ pub(crate) struct Orphans {
 
 impl Process {
     /// Starts a program as our child, and writes down that it runs, and what it serves when that is certain.
-    pub(crate) fn start(mut command: Command, file: &Path, serves: Option<String>) -> anyhow::Result<Self> {
+    pub(crate) fn start(
+        mut command: Command,
+        file: &Path,
+        serves: Option<String>,
+    ) -> anyhow::Result<Self> {
         let program = command.as_std().get_program().to_owned();
         let cannot = || format!("cannot start {}", Path::new(&program).display());
         let child = command.kill_on_drop(true).spawn().with_context(cannot)?;
-        let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())).with_context(cannot)?;
+        let pid = child
+            .id()
+            .and_then(|pid| Pid::from_raw(pid.cast_signed()))
+            .with_context(cannot)?;
         let record = Record::of(pid, serves).with_context(cannot)?;
         record.write(file)?;
-        Ok(Process { pid, held: Held::Child(child), file: file.to_owned(), record })
+        Ok(Process {
+            pid,
+            held: Held::Child(child),
+            file: file.to_owned(),
+            record,
+        })
     }
 
     /// The process that was written down there, if it still runs.
@@ -90,7 +104,12 @@ impl Process {
         )]
         let held = AsyncFd::new(held).ok()?;
         let held = Held::Adopted(held);
-        Some(Process { pid, held, file: file.to_owned(), record })
+        Some(Process {
+            pid,
+            held,
+            file: file.to_owned(),
+            record,
+        })
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -120,7 +139,10 @@ impl Process {
 
     /// Those that it leaves when it has ended.
     pub(crate) fn orphans(&self) -> Orphans {
-        Orphans { leader: self.pid, program: self.record.program }
+        Orphans {
+            leader: self.pid,
+            program: self.record.program,
+        }
     }
 
     /// Writes it down elsewhere: another one takes its place.
@@ -144,9 +166,10 @@ impl Process {
     /// Waits until it has ended, and says how.
     pub(crate) async fn ended(&mut self) -> String {
         match &mut self.held {
-            Held::Child(child) => {
-                child.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string())
-            }
+            Held::Child(child) => child
+                .wait()
+                .await
+                .map_or_else(|error| error.to_string(), |status| status.to_string()),
             Held::Adopted(held) => match held.readable().await {
                 Ok(_) => "exit status unknown: another controller has started it".to_owned(),
                 Err(error) => error.to_string(),
@@ -171,12 +194,17 @@ impl Process {
 
 /// Orphans of the recorded process, when that is known to be dead; a zombie is.
 pub(crate) fn dead(file: &Path) -> Option<Orphans> {
-    let record = Record::read(file).filter(|record| boot().is_ok_and(|boot| boot == record.boot))?;
+    let record =
+        Record::read(file).filter(|record| boot().is_ok_and(|boot| boot == record.boot))?;
     let now = procfs::process::Process::new(record.pid).and_then(|process| process.stat());
     // Somebody else who has its id leads a group of his own.
-    let is_dead = now.is_err() || now.is_ok_and(|now| now.starttime == record.started && is_over(&now));
+    let is_dead =
+        now.is_err() || now.is_ok_and(|now| now.starttime == record.started && is_over(&now));
     let leader = is_dead.then(|| Pid::from_raw(record.pid))??;
-    Some(Orphans { leader, program: record.program })
+    Some(Orphans {
+        leader,
+        program: record.program,
+    })
 }
 
 impl Orphans {
@@ -190,7 +218,9 @@ impl Orphans {
         for pid in self.living().filter_map(Pid::from_raw) {
             // Whoever has this id now is looked at again while he is held.
             if let Ok(held) = pidfd_open(pid, PidfdFlags::empty())
-                && self.living().any(|living| living == pid.as_raw_nonzero().get())
+                && self
+                    .living()
+                    .any(|living| living == pid.as_raw_nonzero().get())
             {
                 pidfd_send_signal(held, Signal::KILL).ok();
             }
@@ -199,9 +229,14 @@ impl Orphans {
 
     fn living(&self) -> impl Iterator<Item = i32> {
         let leader = self.leader.as_raw_nonzero().get();
-        let all = procfs::process::all_processes().into_iter().flatten().flatten();
+        let all = procfs::process::all_processes()
+            .into_iter()
+            .flatten()
+            .flatten();
         let stats = all.filter_map(|process| process.stat().ok());
-        let of_group = stats.filter(move |stat| stat.pgrp == leader && !is_over(stat)).map(|stat| stat.pid);
+        let of_group = stats
+            .filter(move |stat| stat.pgrp == leader && !is_over(stat))
+            .map(|stat| stat.pid);
         let is_same = |pid: &i32| {
             let program = Pid::from_raw(*pid).and_then(Program::of);
             program.is_some() && program == self.program
@@ -216,8 +251,12 @@ fn is_ours(pid: Pid, folder: &Path) -> bool {
         let process = procfs::process::Process::new(pid.as_raw_nonzero().get())?;
         Ok::<_, procfs::ProcError>((process.status()?.euid, process.cmdline()?))
     };
-    let Ok((user, arguments)) = look() else { return false };
-    let Some(folder) = folder.to_str() else { return false };
+    let Ok((user, arguments)) = look() else {
+        return false;
+    };
+    let Some(folder) = folder.to_str() else {
+        return false;
+    };
     user == geteuid().as_raw() && arguments.iter().any(|argument| names(argument, folder))
 }
 
@@ -231,7 +270,10 @@ fn names(text: &str, folder: &str) -> bool {
 
 /// Who listens on this port, by name and id, as far as we may know.
 pub(crate) fn listener(port: u16) -> Option<String> {
-    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let all = procfs::process::all_processes()
+        .into_iter()
+        .flatten()
+        .flatten();
     let mut listening =
         all.filter(|process| Pid::from_raw(process.pid).is_some_and(|pid| listens(pid, port)));
     let stat = listening.next()?.stat().ok()?;
@@ -242,11 +284,18 @@ pub(crate) fn listener(port: u16) -> Option<String> {
 pub(crate) fn listens(process: Pid, port: u16) -> bool {
     let listening =
         |entry: &TcpNetEntry| entry.state == TcpState::Listen && entry.local_address.port() == port;
-    let entries = [procfs::net::tcp(), procfs::net::tcp6()].into_iter().flatten().flatten();
+    let entries = [procfs::net::tcp(), procfs::net::tcp6()]
+        .into_iter()
+        .flatten()
+        .flatten();
     let sockets: BTreeSet<u64> = entries.filter(listening).map(|entry| entry.inode).collect();
-    let files =
-        procfs::process::Process::new(process.as_raw_nonzero().get()).and_then(|process| process.fd());
-    let mut targets = files.into_iter().flatten().flatten().map(|file| file.target);
+    let files = procfs::process::Process::new(process.as_raw_nonzero().get())
+        .and_then(|process| process.fd());
+    let mut targets = files
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|file| file.target);
     targets.any(|target| matches!(target, FDTarget::Socket(inode) if sockets.contains(&inode)))
 }
 
@@ -256,7 +305,9 @@ impl Program {
     }
 
     fn at(path: &Path) -> Option<Self> {
-        fs::metadata(path).map(|file| Program(file.dev(), file.ino())).ok()
+        fs::metadata(path)
+            .map(|file| Program(file.dev(), file.ino()))
+            .ok()
     }
 }
 
@@ -266,7 +317,13 @@ impl Record {
         let pid = process.as_raw_nonzero().get();
         let stat = procfs::process::Process::new(pid)?.stat()?;
         ensure!(!is_over(&stat), "it ended at once");
-        Ok(Record { pid, boot: boot()?, started: stat.starttime, program: Program::of(process), serves })
+        Ok(Record {
+            pid,
+            boot: boot()?,
+            started: stat.starttime,
+            program: Program::of(process),
+            serves,
+        })
     }
 
     fn read(file: &Path) -> Option<Self> {
@@ -288,7 +345,9 @@ fn is_over(stat: &Stat) -> bool {
 }
 
 fn boot() -> io::Result<String> {
-    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+    Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?
+        .trim()
+        .to_owned())
 }
 
 #[cfg(test)]

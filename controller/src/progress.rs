@@ -35,7 +35,10 @@ impl Progress {
 
     /// How long the publisher has been busy with one piece of work, if that is too long.
     pub(crate) fn stuck(&self) -> Option<Duration> {
-        self.times().busy_since.map(|since| since.elapsed()).filter(|time| *time > LIMIT)
+        self.times()
+            .busy_since
+            .map(|since| since.elapsed())
+            .filter(|time| *time > LIMIT)
     }
 
     /// Work has come up.

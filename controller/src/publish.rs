@@ -148,7 +148,11 @@ impl Publisher {
         nginx: Configurations,
         verdicts: UnboundedReceiver<nginx::Verdict>,
     ) -> Self {
-        Publisher { nginx: Some(nginx), feedback: Feedback::of_nginx(verdicts), ..self }
+        Publisher {
+            nginx: Some(nginx),
+            feedback: Feedback::of_nginx(verdicts),
+            ..self
+        }
     }
 
     /// Runs until the source ends.
@@ -227,7 +231,10 @@ impl Publisher {
     /// Names that somebody uses are followed, and others are not any more.
     fn follow_names(&self, updated: &Updated) {
         for name in &updated.names {
-            self.names.follow(name.clone(), self.translation.namespaces_of_name(name).cloned().collect());
+            self.names.follow(
+                name.clone(),
+                self.translation.namespaces_of_name(name).cloned().collect(),
+            );
             if !self.translation.uses_name(name) {
                 self.view.resources_mut().forget(name);
             }
@@ -279,8 +286,12 @@ impl Publisher {
     fn translate(&mut self, changes: &Changes) -> Updated {
         #[cfg(debug_assertions)]
         sluice_tasks::fault::hold("translation");
-        let updated = self.translation.update(changes, &self.view.resources(), &self.options);
-        self.served.authorizer.set_address_policy(self.translation.addresses());
+        let updated = self
+            .translation
+            .update(changes, &self.view.resources(), &self.options);
+        self.served
+            .authorizer
+            .set_address_policy(self.translation.addresses());
         self.snapshot = Arc::new(self.translation.snapshot());
         self.view.show(Arc::clone(&self.snapshot));
         self.metrics.translated(&updated);
@@ -291,7 +302,9 @@ impl Publisher {
     async fn publish_endpoints(&mut self, updated: &Updated) {
         let (mut arrivals, mut farewell) = (Update::default(), Update::default());
         for (id, before) in &updated.backends {
-            let Some(backend) = self.effective.backends.get(id) else { continue };
+            let Some(backend) = self.effective.backends.get(id) else {
+                continue;
+            };
             let staying = before.as_ref().map(|old| old.with_endpoints_of(backend));
             arrivals.endpoints(id, staying.as_ref().unwrap_or(backend));
             farewell.endpoints(id, backend);
@@ -301,7 +314,9 @@ impl Publisher {
             if let Some(nginx) = &self.nginx {
                 nginx.publish_pods(&self.effective);
             }
-            self.served.log.publish(|log| log.refresh(&self.effective, updated.backends.keys()));
+            self.served
+                .log
+                .publish(|log| log.refresh(&self.effective, updated.backends.keys()));
         });
         self.schedule(farewell);
     }
@@ -323,7 +338,9 @@ impl Publisher {
         let lingering = self.still_served(before);
         let (config, before_and_taken) = (&self.effective, lingering.as_ref().unwrap_or(before));
         self.is_taken = false;
-        self.served.authorizer.publish(config, Some(before_and_taken));
+        self.served
+            .authorizer
+            .publish(config, Some(before_and_taken));
         if let Some(nginx) = &self.nginx {
             // Old workers go on for a while, and a change may follow the other before they are gone.
             let known = config.with_routes_of(self.known.as_ref().unwrap_or(before_and_taken));
@@ -335,8 +352,12 @@ impl Publisher {
         } else {
             #[cfg(debug_assertions)]
             let config = &*fault::for_envoys(config);
-            let routing =
-                Update::routing_with(&mut self.routes, config, &self.settings, Instant::now().into_std());
+            let routing = Update::routing_with(
+                &mut self.routes,
+                config,
+                &self.settings,
+                Instant::now().into_std(),
+            );
             #[cfg(debug_assertions)]
             let routing = fault::spoil(routing);
             let scopes = self.routes.is_in_use(Discovery::Scopes);
@@ -350,8 +371,14 @@ impl Publisher {
             self.metrics.rendered(&self.routes);
             self.metrics.published(self.served.log.content());
         }
-        let Config { servers, backends, .. } = config;
-        info!("published {} hosts, {} backends", servers.len(), backends.len());
+        let Config {
+            servers, backends, ..
+        } = config;
+        info!(
+            "published {} hosts, {} backends",
+            servers.len(),
+            backends.len()
+        );
         Update::removals(before, config)
     }
 

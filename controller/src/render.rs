@@ -39,7 +39,10 @@ pub(crate) fn render(args: &Render) -> anyhow::Result<()> {
             Event::Ready => {}
         }
     }
-    let translation = translate(&resources, &options::translation(&args.translation, &args.listeners, []));
+    let translation = translate(
+        &resources,
+        &options::translation(&args.translation, &args.listeners, []),
+    );
     documents.sort();
     fs::create_dir_all(&args.out).with_context(|| format!("--out {}", args.out.display()))?;
     write(&args.out, &translation, documents, args)
@@ -58,15 +61,35 @@ fn write(
     // Where the code is differs from machine to machine, and does not matter to a reader.
     let code = FilterCode::File(PathBuf::from("sluice_filter.wasm"));
     // It is made anew at every start; what is rendered never shows a key.
-    let certificate = Certificate { chain: String::new(), key: String::new() };
+    let certificate = Certificate {
+        chain: String::new(),
+        key: String::new(),
+    };
     let settings = options::envoy(&args.listeners, code, certificate);
-    let rendered = sluice_nginx::render(config, &options::nginx_anywhere(&args.listeners, args.nginx_host));
-    let nginx = rendered.unsupported.iter().map(ToString::to_string).collect();
-    write_json(&out.join("reports.json"), &Reports { documents, objects: translation.reports(), nginx })?;
+    let rendered = sluice_nginx::render(
+        config,
+        &options::nginx_anywhere(&args.listeners, args.nginx_host),
+    );
+    let nginx = rendered
+        .unsupported
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    write_json(
+        &out.join("reports.json"),
+        &Reports {
+            documents,
+            objects: translation.reports(),
+            nginx,
+        },
+    )?;
     write_json(&out.join("ir.json"), config)?;
     write_json(&out.join("plugin.json"), &plugin)?;
     write_text(&out.join("nginx.conf"), &rendered.text)?;
-    write_json(&out.join("xds.json"), &sluice_xds::Resources::of(config, &settings).to_json())
+    write_json(
+        &out.join("xds.json"),
+        &sluice_xds::Resources::of(config, &settings).to_json(),
+    )
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
@@ -89,8 +112,16 @@ fn controller(args: &Bootstrap) -> anyhow::Result<ControllerAddress> {
     };
     let tls = match &args.xds_certificates {
         Some(folder) => {
-            let sds = args.admin_socket.parent().unwrap_or(Path::new("/")).join("sds");
-            let tls = MutualTls::new(folder, args.xds_server_name.as_ref().unwrap_or(&at.host), &sds);
+            let sds = args
+                .admin_socket
+                .parent()
+                .unwrap_or(Path::new("/"))
+                .join("sds");
+            let tls = MutualTls::new(
+                folder,
+                args.xds_server_name.as_ref().unwrap_or(&at.host),
+                &sds,
+            );
             fs::create_dir_all(&sds).with_context(|| sds.display().to_string())?;
             tls.files()
                 .into_iter()
@@ -105,7 +136,11 @@ fn controller(args: &Bootstrap) -> anyhow::Result<ControllerAddress> {
             at.port
         ),
     };
-    Ok(ControllerAddress::Tcp { host: at.host.clone(), port: at.port, tls })
+    Ok(ControllerAddress::Tcp {
+        host: at.host.clone(),
+        port: at.port,
+        tls,
+    })
 }
 
 pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
@@ -116,6 +151,7 @@ pub(crate) fn bootstrap(args: &Bootstrap) -> anyhow::Result<()> {
         controller: controller(args)?,
         max_connections: None,
     };
-    let text = serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
+    let text =
+        serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings)).context("bootstrap")?;
     Ok(output::print(&(text + "\n"))?)
 }

@@ -18,7 +18,10 @@ pub(crate) struct Told {
 impl Told {
     /// Tells not only the log.
     pub(crate) fn also_to(listener: Option<UnboundedSender<Vec<News>>>) -> Self {
-        Told { reports: BTreeSet::new(), listener }
+        Told {
+            reports: BTreeSet::new(),
+            listener,
+        }
     }
 
     /// Tells what is new, also of what the data plane has to say. A report that went away and comes back is told again.

@@ -22,7 +22,11 @@ pub(crate) struct Restarts {
 
 impl Restarts {
     pub(crate) fn of(name: &'static str) -> Self {
-        Restarts { name, wait: Duration::ZERO, started: Instant::now() }
+        Restarts {
+            name,
+            wait: Duration::ZERO,
+            started: Instant::now(),
+        }
     }
 
     /// It is started now.
@@ -35,7 +39,10 @@ impl Restarts {
         if self.started.elapsed() > STABLE {
             self.wait = Duration::ZERO;
         }
-        error!("{} ended by itself ({how}); starting it again in {:?}", self.name, self.wait);
+        error!(
+            "{} ended by itself ({how}); starting it again in {:?}",
+            self.name, self.wait
+        );
         self.pause(stop).await;
     }
 
@@ -47,7 +54,9 @@ impl Restarts {
 
     async fn pause(&mut self, stop: &mut watch::Receiver<bool>) {
         // Whichever comes first, the caller looks at `stop` next.
-        tokio::time::timeout(self.wait, stop.wait_for(|stop| *stop)).await.ok();
+        tokio::time::timeout(self.wait, stop.wait_for(|stop| *stop))
+            .await
+            .ok();
         self.wait = (self.wait * 2).clamp(FIRST_WAIT, LONGEST_WAIT);
     }
 }
@@ -72,7 +81,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_first_death_is_not_waited_for_and_further_ones_longer_and_longer() {
         let mut restarts = Restarts::of("it");
-        assert_eq!(waits(&mut restarts, 9).await, [0, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+        assert_eq!(
+            waits(&mut restarts, 9).await,
+            [0, 100, 200, 400, 800, 1600, 3200, 5000, 5000]
+        );
     }
 
     #[tokio::test(start_paused = true)]

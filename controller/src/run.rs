@@ -39,7 +39,10 @@ const DYING: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &Run) -> anyhow::Result<()> {
     log::to_stderr(&args.log.filter());
     check(args)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("runtime")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("runtime")?;
     runtime.block_on(serve_until_told(args))
 }
 
@@ -79,7 +82,10 @@ async fn check_ports(args: &Run, child: &Child) -> anyhow::Result<()> {
         return Ok(());
     }
     let listeners = &args.listeners;
-    for (port, flag) in [(listeners.http_port, "--http-port"), (listeners.https_port, "--https-port")] {
+    for (port, flag) in [
+        (listeners.http_port, "--http-port"),
+        (listeners.https_port, "--https-port"),
+    ] {
         let address = SocketAddr::new(listeners.bind_address, port);
         check_port(address, flag, &child.found()).await?;
     }
@@ -98,8 +104,9 @@ async fn check_port(address: SocketAddr, flag: &str, found: &[Pid]) -> anyhow::R
             }
             Err(_) if found.iter().any(|pid| process::listens(*pid, port)) => return Ok(()),
             Err(_) if began.elapsed() > DYING => {
-                let by =
-                    process::listener(port).map(|listener| format!(" by {listener}")).unwrap_or_default();
+                let by = process::listener(port)
+                    .map(|listener| format!(" by {listener}"))
+                    .unwrap_or_default();
                 bail!("{flag} {port}: the port is taken{by}; choose another with {flag}")
             }
             Err(_) => tokio::time::sleep(DYING / 50).await,
@@ -128,7 +135,10 @@ async fn serve_until_told(args: &Run) -> anyhow::Result<()> {
     match tasks.failure() {
         Some(failure) => Err(failure.into()),
         None => {
-            tokio::time::sleep(Duration::from_secs(args.shutdown.post_shutdown_grace_period)).await;
+            tokio::time::sleep(Duration::from_secs(
+                args.shutdown.post_shutdown_grace_period,
+            ))
+            .await;
             Ok(())
         }
     }
@@ -167,13 +177,26 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
-    let authz =
-        sluice_authz::Settings { addresses: options.addresses.clone(), cdn_id: options.cdn_id.clone() };
+    let authz = sluice_authz::Settings {
+        addresses: options.addresses.clone(),
+        cdn_id: options.cdn_id.clone(),
+    };
     let authorizer = Authorizer::new(Arc::new(view.clone()), authz, dns.clone(), tasks)?;
     let (log, store) = (SharedLog::new(), Store::new());
-    let served = Served { log, store, authorizer };
+    let served = Served {
+        log,
+        store,
+        authorizer,
+    };
     let (envoy, probe) = (child.envoy(), child.probe());
-    let looked_at = LookedAt { view: &view, served: &served, tasks, envoy, probe, default_chain };
+    let looked_at = LookedAt {
+        view: &view,
+        served: &served,
+        tasks,
+        envoy,
+        probe,
+        default_chain,
+    };
     let admin = Observers::start(args, &run_dir.path, looked_at).await?;
     let router = serve::router(&served, admin.routes(&served, tasks));
     let peers = serve::serve(&address, router, tasks).await?;
@@ -181,31 +204,54 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     tasks.spawn("machines", peers.follow(sender.downgrade()));
     let source = origin::follow(args, &options, sender, tasks).await?;
     let told = Told::also_to(source.news.clone());
-    source.election().into_iter().for_each(|election| admin.metrics.follow_election(election));
+    source
+        .election()
+        .into_iter()
+        .for_each(|election| admin.metrics.follow_election(election));
     admin.judge(args, &view, &options, tasks).await?;
     child.count_requests(admin.metrics.requests(), tasks);
     let metrics = admin.metrics.controller().clone();
     let (verdicts, heard) = mpsc::unbounded_channel();
-    let outcome = Outcome { metrics: metrics.clone(), news: source.news.clone(), verdicts };
+    let outcome = Outcome {
+        metrics: metrics.clone(),
+        news: source.news.clone(),
+        verdicts,
+    };
     let (names, follower) = Names::new(dns);
     tasks.spawn("names", follower.run());
     let publisher = Publisher::new(options, settings, served, view, metrics, told, names);
 
     let (stop, stopped) = watch::channel(false);
-    let (publisher, data_plane) = child.supervise(args, publisher, (outcome, heard), stopped, tasks);
+    let (publisher, data_plane) =
+        child.supervise(args, publisher, (outcome, heard), stopped, tasks);
     let publisher = tasks.spawn("publisher", publisher.run(events));
-    Ok(Started { admin, source, publisher, data_plane, stop, _run_dir: run_dir })
+    Ok(Started {
+        admin,
+        source,
+        publisher,
+        data_plane,
+        stop,
+        _run_dir: run_dir,
+    })
 }
 
 fn translation_options(args: &Run) -> anyhow::Result<Options> {
     let xds_port = match &args.xds_address {
-        Some(ListenAddress::Tcp(address)) if args.data_plane == DataPlane::None => Some(address.port()),
+        Some(ListenAddress::Tcp(address)) if args.data_plane == DataPlane::None => {
+            Some(address.port())
+        }
         _ => None,
     };
-    let others = xds_port.into_iter().chain(args.admin.ports()).chain(args.webhook.port());
+    let others = xds_port
+        .into_iter()
+        .chain(args.admin.ports())
+        .chain(args.webhook.port());
     let options = options::translation(&args.translation, &args.listeners, others);
     let is_folder = matches!(origin::of(args)?, Origin::Files(_));
-    let addresses = AddressPolicy { written_loopback: is_folder, ..options.addresses };
+    let addresses = AddressPolicy {
+        written_loopback: is_folder,
+        ..options.addresses
+    };
     let data_plane = Some(args.data_plane.serving());
     let publish_service = args.cluster.publish_service.clone();
     let own_namespace = sluice_kube::own_namespace().filter(|_| !is_folder);
@@ -213,8 +259,11 @@ fn translation_options(args: &Run) -> anyhow::Result<Options> {
     // Of our own Envoy's connections, one Service has half at most; another one has other files.
     let most = files::connections(files::allow_all()) / 2;
     let is_own = args.data_plane == DataPlane::Envoy;
-    let stream_connections =
-        u32::try_from(most).ok().filter(|_| is_own).unwrap_or(u32::MAX).clamp(1, STREAM_CONNECTIONS);
+    let stream_connections = u32::try_from(most)
+        .ok()
+        .filter(|_| is_own)
+        .unwrap_or(u32::MAX)
+        .clamp(1, STREAM_CONNECTIONS);
     Ok(Options {
         class_is_implied,
         data_plane,
@@ -240,7 +289,10 @@ fn settings(args: &Run, certificate: Certificate) -> anyhow::Result<Settings> {
 /// Where data planes find us.
 fn address(args: &Run, run_dir: &Path, tasks: &Tasks) -> anyhow::Result<Address> {
     let own = || Address::Unix(run_dir.join(data_plane::SOCKET));
-    let asked = args.xds_address.as_ref().filter(|_| args.data_plane == DataPlane::None);
+    let asked = args
+        .xds_address
+        .as_ref()
+        .filter(|_| args.data_plane == DataPlane::None);
     Ok(match (asked, &args.xds_certificates) {
         (None, _) => own(),
         (Some(ListenAddress::Unix(path)), _) => Address::Unix(path.clone()),

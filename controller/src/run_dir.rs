@@ -29,27 +29,45 @@ impl RunDir {
     /// Takes the folder.
     pub(crate) fn take(given: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = given else {
-            let temporary =
-                tempfile::Builder::new().prefix("sluice-").tempdir().context("cannot make a run folder")?;
+            let temporary = tempfile::Builder::new()
+                .prefix("sluice-")
+                .tempdir()
+                .context("cannot make a run folder")?;
             let path = temporary.path().to_owned();
-            return Ok(RunDir { _lock: lock(&path)?, path, _temporary: Some(temporary) });
+            return Ok(RunDir {
+                _lock: lock(&path)?,
+                path,
+                _temporary: Some(temporary),
+            });
         };
         let describe = || format!("--run-dir {}", path.display());
         let path = ownership::claim(path).with_context(describe)?;
-        Ok(RunDir { _lock: lock(&path).with_context(describe)?, path, _temporary: None })
+        Ok(RunDir {
+            _lock: lock(&path).with_context(describe)?,
+            path,
+            _temporary: None,
+        })
     }
 }
 
 /// Writes our process id into it, for whoever finds it locked.
 fn lock(folder: &Path) -> anyhow::Result<File> {
     let mut options = private::options();
-    let mut file = options.read(true).write(true).create(true).truncate(false).open(folder.join(LOCK))?;
+    let mut file = options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(folder.join(LOCK))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
             let mut owner = String::new();
             file.read_to_string(&mut owner).ok();
-            bail!("process {} uses this folder; end it, or choose another folder", owner.trim());
+            bail!(
+                "process {} uses this folder; end it, or choose another folder",
+                owner.trim()
+            );
         }
         Err(error) => return Err(error.into()),
     }

@@ -32,11 +32,17 @@ pub(crate) enum Address {
 pub(crate) fn router(served: &Served, xds: tonic::service::Routes) -> Router {
     let log = get(poll::plugin_config).with_state(served.log.clone());
     let authz = get(sluice_authz::auth_request).with_state(served.authorizer.clone());
-    xds.into_axum_router().route(LOG_PATH, log).route(sluice_nginx::guard::PATH, authz)
+    xds.into_axum_router()
+        .route(LOG_PATH, log)
+        .route(sluice_nginx::guard::PATH, authz)
 }
 
 /// Binds, then serves in the background for as long as the runtime lives. Says who comes.
-pub(crate) async fn serve(address: &Address, router: Router, tasks: &Tasks) -> anyhow::Result<Peers> {
+pub(crate) async fn serve(
+    address: &Address,
+    router: Router,
+    tasks: &Tasks,
+) -> anyhow::Result<Peers> {
     const NAME: &str = "data plane server";
     let peers = Peers::default();
     match address {
@@ -50,12 +56,30 @@ pub(crate) async fn serve(address: &Address, router: Router, tasks: &Tasks) -> a
             warn!(
                 "serving xds on {address} without tls: whoever can connect gets the private keys of all hosts"
             );
-            tasks.spawn(NAME, forever(Noting { listener, peers: peers.clone() }, router));
+            tasks.spawn(
+                NAME,
+                forever(
+                    Noting {
+                        listener,
+                        peers: peers.clone(),
+                    },
+                    router,
+                ),
+            );
         }
         Address::Tls(address, tls) => {
             let listener = tls.clone().listen(bind_tcp(*address).await?, tasks);
             info!("serving xds on {address}");
-            tasks.spawn(NAME, forever(Noting { listener, peers: peers.clone() }, router));
+            tasks.spawn(
+                NAME,
+                forever(
+                    Noting {
+                        listener,
+                        peers: peers.clone(),
+                    },
+                    router,
+                ),
+            );
         }
     }
     Ok(peers)

@@ -100,7 +100,12 @@ impl Envoy {
         let log = ChildLog::open(&run_dir.join("envoy.log"), lines::pass_on)?;
         tasks.spawn("envoy log", log.clone().follow());
         Ok(Envoy {
-            binary: binary::find(flags.envoy_binary.as_deref(), "envoy", "--envoy-binary", "ENVOY_BINARY")?,
+            binary: binary::find(
+                flags.envoy_binary.as_deref(),
+                "envoy",
+                "--envoy-binary",
+                "ENVOY_BINARY",
+            )?,
             arguments: arguments(&files.bootstrap, flags.envoy_concurrency),
             bootstrap: serde_json::to_string_pretty(&sluice_xds::bootstrap(&settings))
                 .context("bootstrap")?,
@@ -115,7 +120,10 @@ impl Envoy {
 
     /// What others may look at while it runs.
     pub(crate) fn running(&self) -> Running {
-        Running { admin_socket: self.files.admin_socket.clone(), pid: Arc::clone(&self.pid) }
+        Running {
+            admin_socket: self.files.admin_socket.clone(),
+            pid: Arc::clone(&self.pid),
+        }
     }
 
     /// Where its admin interface is.
@@ -130,14 +138,20 @@ impl Envoy {
 
     /// Keeps an Envoy running until `stop` becomes true, then drains and ends it. `live` is called whenever one has
     /// become ready to serve.
-    pub(crate) async fn supervise(mut self, mut stop: watch::Receiver<bool>, live: impl Fn() + Send + Sync) {
+    pub(crate) async fn supervise(
+        mut self,
+        mut stop: watch::Receiver<bool>,
+        live: impl Fn() + Send + Sync,
+    ) {
         let mut restarts = Restarts::of("envoy");
         let mut adopted = self.adopt().await;
         while !*stop.borrow() {
             restarts.begin();
             match adopted.take().map_or_else(|| self.start(), Ok) {
                 Ok(process) => {
-                    let Some(how) = self.outlived(process, &mut stop, &live).await else { break };
+                    let Some(how) = self.outlived(process, &mut stop, &live).await else {
+                        break;
+                    };
                     restarts.ended(how, &mut stop).await;
                 }
                 Err(error) => restarts.failed(&error, &mut stop).await,
@@ -187,14 +201,24 @@ impl Envoy {
     /// The former one leaves its ports to the one that serves now, and ends with its last request.
     async fn retire_former(&mut self) {
         if let Some(former) = &mut self.former {
-            drain(former, &self.files.former_admin_socket, Ports::AtOnce, self.drain_timeout).await;
+            drain(
+                former,
+                &self.files.former_admin_socket,
+                Ports::AtOnce,
+                self.drain_timeout,
+            )
+            .await;
             self.former = None;
         }
     }
 
     /// Both at once, if there are two.
     async fn stop(&mut self, process: &mut Process) {
-        let Files { admin_socket, former_admin_socket, .. } = &self.files;
+        let Files {
+            admin_socket,
+            former_admin_socket,
+            ..
+        } = &self.files;
         let former = self
             .former
             .as_mut()
@@ -205,15 +229,24 @@ impl Envoy {
     }
 
     fn start(&self) -> anyhow::Result<Process> {
-        let Files { bootstrap, record, admin_socket, .. } = &self.files;
-        private::write(bootstrap, &self.bootstrap).with_context(|| bootstrap.display().to_string())?;
+        let Files {
+            bootstrap,
+            record,
+            admin_socket,
+            ..
+        } = &self.files;
+        private::write(bootstrap, &self.bootstrap)
+            .with_context(|| bootstrap.display().to_string())?;
         // What an Envoy that died has left behind would keep the next one from listening.
         std::fs::remove_file(admin_socket).ok();
         let mut command = Command::new(&self.binary);
         // A Ctrl-C is for us alone: Envoy is drained before it ends.
         command.args(&self.arguments).process_group(0);
         // What it writes to its standard output are requests, and ours is for them alone.
-        command.stdin(Stdio::null()).stdout(Stdio::inherit()).stderr(self.log.stderr()?);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::inherit())
+            .stderr(self.log.stderr()?);
         let process = Process::start(command, record, Some(self.settings()))?;
         self.note(&process);
         info!("envoy started, pid {}", process.pid());
@@ -221,7 +254,10 @@ impl Envoy {
     }
 
     fn note(&self, process: &Process) {
-        self.pid.store(process.pid().as_raw_nonzero().get().cast_unsigned(), Ordering::Relaxed);
+        self.pid.store(
+            process.pid().as_raw_nonzero().get().cast_unsigned(),
+            Ordering::Relaxed,
+        );
     }
 
     /// The Envoy that was found, if it is as we would have started it. It asks us for what it does not have.
@@ -234,7 +270,10 @@ impl Envoy {
                 Some(found)
             }
             Err(error) => {
-                warn!("envoy, pid {}, serves until another one does: {error:#}", found.pid());
+                warn!(
+                    "envoy, pid {}, serves until another one does: {error:#}",
+                    found.pid()
+                );
                 self.step_aside(found).await;
                 None
             }
@@ -243,8 +282,15 @@ impl Envoy {
 
     /// Whether it is as we would have started it, and answers.
     async fn check(&self, found: &Process) -> anyhow::Result<()> {
-        ensure!(found.is_of(&self.binary), "it is not {}", self.binary.display());
-        ensure!(found.serves() == Some(&self.settings()), "it was started with other settings");
+        ensure!(
+            found.is_of(&self.binary),
+            "it is not {}",
+            self.binary.display()
+        );
+        ensure!(
+            found.serves() == Some(&self.settings()),
+            "it was started with other settings"
+        );
         let socket = &self.files.admin_socket;
         let answers = async {
             let pid = found.pid().as_raw_nonzero().get();
@@ -260,12 +306,17 @@ impl Envoy {
                 sleep(ASK).await;
             }
         };
-        timeout(YOUNG, answers).await.context("its admin socket does not answer")?
+        timeout(YOUNG, answers)
+            .await
+            .context("its admin socket does not answer")?
     }
 
     /// Whatever makes one Envoy another, in short.
     fn settings(&self) -> String {
-        format!("{:032x}", content(&format!("{:?}\n{}", self.arguments, self.bootstrap)))
+        format!(
+            "{:032x}",
+            content(&format!("{:?}\n{}", self.arguments, self.bootstrap))
+        )
     }
 
     async fn step_aside(&mut self, mut found: Process) {

@@ -64,7 +64,10 @@ impl Tail {
         self.forget(end + 1)?;
         bytes.truncate(end + 1);
         // A block that is given back in part is zeros up to there.
-        let begin = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
+        let begin = bytes
+            .iter()
+            .position(|byte| *byte != 0)
+            .unwrap_or(bytes.len());
         bytes.drain(..begin);
         Ok(bytes)
     }
@@ -122,13 +125,20 @@ mod tests {
     fn the_next_reader_goes_on_where_the_last_one_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = || folder.path().join("log");
-        let mut file = OpenOptions::new().append(true).create(true).open(path()).unwrap();
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(path())
+            .unwrap();
         let mut write = |text: &str| file.write_all(text.as_bytes()).unwrap();
         let long = "x".repeat(10_000);
         for expected in ["a\n", &format!("{long}\nb\n"), "", "c\nd\n"] {
             write(expected);
             write("half");
-            assert_eq!(String::from_utf8(read_all(&mut Tail::open(path()).unwrap())).unwrap(), expected);
+            assert_eq!(
+                String::from_utf8(read_all(&mut Tail::open(path()).unwrap())).unwrap(),
+                expected
+            );
             write(" a line\n");
             assert_eq!(read_all(&mut Tail::open(path()).unwrap()), b"half a line\n");
         }

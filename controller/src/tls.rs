@@ -45,13 +45,17 @@ impl ServerTls {
     /// Reads the folder, then follows it for as long as somebody listens.
     pub(crate) fn follow(folder: PathBuf, tasks: &Tasks) -> anyhow::Result<Self> {
         let mut files = Files::read(&folder)?;
-        let first = files.parse().with_context(|| folder.display().to_string())?;
+        let first = files
+            .parse()
+            .with_context(|| folder.display().to_string())?;
         let (sender, current) = watch::channel(first);
         tasks.spawn("xds certificates", async move {
             while !sender.is_closed() {
                 tokio::time::sleep(LOOK).await;
                 let found = Files::read(&folder);
-                let Ok(found) = found.inspect_err(|error| warn!("the certificate stays: {error:#}")) else {
+                let Ok(found) =
+                    found.inspect_err(|error| warn!("the certificate stays: {error:#}"))
+                else {
                     continue;
                 };
                 if found == files {
@@ -63,7 +67,10 @@ impl ServerTls {
                         info!("{}: new certificates", folder.display());
                         sender.send_replace(config);
                     }
-                    Err(error) => warn!("{}: the last good certificates stay: {error:#}", folder.display()),
+                    Err(error) => warn!(
+                        "{}: the last good certificates stay: {error:#}",
+                        folder.display()
+                    ),
                 }
             }
         });
@@ -85,7 +92,10 @@ impl ServerTls {
                 while handshakes.try_join_next().is_some() {}
             }
         });
-        TlsListener { address, handshaken }
+        TlsListener {
+            address,
+            handshaken,
+        }
     }
 }
 
@@ -159,7 +169,8 @@ impl Files {
         for certificate in certificates(&self.authority).context(AUTHORITY_FILE)? {
             roots.add(certificate).context(AUTHORITY_FILE)?;
         }
-        let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let clients =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
         let clients = clients.build().context(AUTHORITY_FILE)?;
         let chain = certificates(&self.certificate).context(CERTIFICATE_FILE)?;
         let key = PrivateKeyDer::from_pem_slice(&self.key).context(KEY_FILE)?;
@@ -174,6 +185,9 @@ impl Files {
 
 fn certificates(pem: &[u8]) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>()?;
-    ensure!(!certificates.is_empty(), "expected a certificate in PEM, got none");
+    ensure!(
+        !certificates.is_empty(),
+        "expected a certificate in PEM, got none"
+    );
     Ok(certificates)
 }

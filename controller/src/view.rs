@@ -27,7 +27,10 @@ struct Shared {
 impl View {
     /// The objects.
     pub(crate) fn resources(&self) -> RwLockReadGuard<'_, Resources> {
-        self.0.resources.read().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .resources
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What they came to.
@@ -41,7 +44,10 @@ impl View {
     }
 
     pub(crate) fn resources_mut(&self) -> RwLockWriteGuard<'_, Resources> {
-        self.0.resources.write().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .resources
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Readers find this from now on.

@@ -12,7 +12,10 @@ pub(crate) fn rewrite(rewrites: &Rewrites) {
     }
     let headers = host::headers(MapType::HttpResponseHeaders);
     for name in Rewrites::HEADERS {
-        let rewritten: Vec<_> = headers.values(name).map(|value| rewrites.rewrite(name, value)).collect();
+        let rewritten: Vec<_> = headers
+            .values(name)
+            .map(|value| rewrites.rewrite(name, value))
+            .collect();
         if rewritten.iter().all(Option::is_none) {
             continue;
         }

@@ -38,12 +38,20 @@ extern "C" fn proxy_on_http_call_response(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_request_headers(context: u32, _headers: usize, _end_of_stream: bool) -> Action {
+extern "C" fn proxy_on_request_headers(
+    context: u32,
+    _headers: usize,
+    _end_of_stream: bool,
+) -> Action {
     request::arrived(context)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proxy_on_response_headers(context: u32, _headers: usize, _end_of_stream: bool) -> Action {
+extern "C" fn proxy_on_response_headers(
+    context: u32,
+    _headers: usize,
+    _end_of_stream: bool,
+) -> Action {
     request::answered(context);
     Action::Continue
 }

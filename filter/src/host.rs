@@ -3,7 +3,10 @@
 //! Calls on the request path and calls that a host may not have go to the ABI directly: the SDK's wrappers panic on
 //! a status they do not expect, and a panic here takes the whole VM down. A status is a `u32` on this side, because
 //! a host may answer numbers that the SDK's enum does not have.
-#![allow(unsafe_code, reason = "the proxy-wasm ABI is a C interface; this file is its only user")]
+#![allow(
+    unsafe_code,
+    reason = "the proxy-wasm ABI is a C interface; this file is its only user"
+)]
 
 use std::ptr::{null, null_mut};
 use std::time::Duration;
@@ -29,7 +32,12 @@ unsafe extern "C" {
         value: *mut *mut u8,
         value_len: *mut usize,
     ) -> u32;
-    fn proxy_set_property(path: *const u8, path_len: usize, value: *const u8, value_len: usize) -> u32;
+    fn proxy_set_property(
+        path: *const u8,
+        path_len: usize,
+        value: *const u8,
+        value_len: usize,
+    ) -> u32;
     fn proxy_replace_header_map_value(
         map: u32,
         key: *const u8,
@@ -112,7 +120,10 @@ struct Returned {
 }
 
 impl Returned {
-    const NOTHING: Returned = Returned { data: null_mut(), len: 0 };
+    const NOTHING: Returned = Returned {
+        data: null_mut(),
+        len: 0,
+    };
 
     fn bytes(self, status: u32) -> Option<Vec<u8>> {
         if status != OK || self.data.is_null() {
@@ -128,7 +139,8 @@ impl Returned {
 pub(crate) fn property(path: &[u8]) -> Option<Vec<u8>> {
     let mut value = Returned::NOTHING;
     // SAFETY: `path` outlives the call and the host writes the two out-parameters only.
-    let status = unsafe { proxy_get_property(path.as_ptr(), path.len(), &mut value.data, &mut value.len) };
+    let status =
+        unsafe { proxy_get_property(path.as_ptr(), path.len(), &mut value.data, &mut value.len) };
     value.bytes(status)
 }
 
@@ -138,7 +150,13 @@ pub(crate) fn request_header(name: &str) -> Option<Vec<u8>> {
     // SAFETY: the key outlives the call and the host writes the two out-parameters only.
     let status = unsafe {
         let map = MapType::HttpRequestHeaders as u32;
-        proxy_get_header_map_value(map, name.as_ptr(), name.len(), &mut value.data, &mut value.len)
+        proxy_get_header_map_value(
+            map,
+            name.as_ptr(),
+            name.len(),
+            &mut value.data,
+            &mut value.len,
+        )
     };
     value.bytes(status)
 }
@@ -155,7 +173,9 @@ pub(crate) fn headers(map: MapType) -> Pairs {
 pub(crate) fn add_response_header(name: &str, value: &[u8]) -> bool {
     let map = MapType::HttpResponseHeaders as u32;
     // SAFETY: both texts outlive the call; the host copies them.
-    OK == unsafe { proxy_add_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len()) }
+    OK == unsafe {
+        proxy_add_header_map_value(map, name.as_ptr(), name.len(), value.as_ptr(), value.len())
+    }
 }
 
 /// Replaces a header of the request.
@@ -181,7 +201,8 @@ pub(crate) fn remove_header(map: MapType, name: &str) {
 
 /// Answers the current request here.
 pub(crate) fn reply(reply: Reply) -> bool {
-    const HEADERS: &[u8] = b"\x01\0\0\0\x0c\0\0\0\x19\0\0\0content-type\0text/plain; charset=utf-8\0";
+    const HEADERS: &[u8] =
+        b"\x01\0\0\0\x0c\0\0\0\x19\0\0\0content-type\0text/plain; charset=utf-8\0";
     let body = reply.body.as_bytes();
     // SAFETY: all buffers outlive the call; the host copies them. `HEADERS` is one serialised pair (count, key
     // length, value length, key NUL, value NUL).
@@ -230,7 +251,8 @@ pub(crate) fn resume_request() {
 fn buffer(kind: BufferType, size: usize) -> Option<Vec<u8>> {
     let mut value = Returned::NOTHING;
     // SAFETY: the host writes the two out-parameters only.
-    let status = unsafe { proxy_get_buffer_bytes(kind as u32, 0, size, &mut value.data, &mut value.len) };
+    let status =
+        unsafe { proxy_get_buffer_bytes(kind as u32, 0, size, &mut value.data, &mut value.len) };
     value.bytes(status)
 }
 
@@ -308,7 +330,13 @@ impl Shared for SharedData {
         let (mut value, mut version) = (Returned::NOTHING, 0);
         // SAFETY: the key outlives the call and the host writes the three out-parameters only.
         let status = unsafe {
-            proxy_get_shared_data(key.as_ptr(), key.len(), &mut value.data, &mut value.len, &mut version)
+            proxy_get_shared_data(
+                key.as_ptr(),
+                key.len(),
+                &mut value.data,
+                &mut value.len,
+                &mut version,
+            )
         };
         match status {
             // Nothing is allocated for a value without bytes.
@@ -318,13 +346,19 @@ impl Shared for SharedData {
         }
     }
 
-    fn exchange(&self, key: &str, value: &[u8], version: Option<u32>) -> Result<Exchange, Unavailable> {
+    fn exchange(
+        &self,
+        key: &str,
+        value: &[u8],
+        version: Option<u32>,
+    ) -> Result<Exchange, Unavailable> {
         // To Envoy a value that is not there yet has every version, and zero means whatever version it is: a version
         // that no value gets is how to write a first value and no second one.
         let cas = version.unwrap_or(u32::MAX);
         // SAFETY: key and value outlive the call; the host copies them.
-        let status =
-            unsafe { proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), cas) };
+        let status = unsafe {
+            proxy_set_shared_data(key.as_ptr(), key.len(), value.as_ptr(), value.len(), cas)
+        };
         match status {
             OK => Ok(Exchange::Done),
             CAS_MISMATCH => Ok(Exchange::Lost),

@@ -9,8 +9,16 @@
 //!
 //! One `worker::Worker` lives in each VM and outlives the contexts: a new plugin configuration makes a new root
 //! context, not new tables. `host.rs` is the only file that calls the host.
-#![allow(missing_docs, reason = "the only public item is the entry point that `proxy_wasm::main!` makes")]
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    missing_docs,
+    reason = "the only public item is the entry point that `proxy_wasm::main!` makes"
+)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
 
 mod answer;
 mod exports;

@@ -66,7 +66,8 @@ fn try_resolving() -> Result<(), Unresolved> {
     if sent.len() > LONGEST {
         return Err(Unresolved::TooLong);
     }
-    let Canonical { target, had_dots } = path::canonical(&sent).map_err(|Malformed| Unresolved::Malformed)?;
+    let Canonical { target, had_dots } =
+        path::canonical(&sent).map_err(|Malformed| Unresolved::Malformed)?;
     host::set_request_header(PATH_HEADER, if had_dots { &target } else { &sent });
     host::set_request_header(":path", &target);
     Ok(())

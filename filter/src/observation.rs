@@ -26,15 +26,26 @@ impl Observation {
     }
 
     fn by_envoy(watch: Watch) -> Self {
-        let Some(endpoint) = text(b"upstream\0address") else { return Observation::default() };
-        let latency = || number(b"response\0backend_latency").and_then(|nanos| u64::try_from(nanos).ok());
+        let Some(endpoint) = text(b"upstream\0address") else {
+            return Observation::default();
+        };
+        let latency =
+            || number(b"response\0backend_latency").and_then(|nanos| u64::try_from(nanos).ok());
         let status = || number(b"response\0code").and_then(|code| u16::try_from(code).ok());
-        let attempts = || number(b"upstream\0request_attempt_count").and_then(|n| u32::try_from(n).ok());
-        let response_time = watch.latency.then(latency).flatten().map(Duration::from_nanos);
+        let attempts =
+            || number(b"upstream\0request_attempt_count").and_then(|n| u32::try_from(n).ok());
+        let response_time = watch
+            .latency
+            .then(latency)
+            .flatten()
+            .map(Duration::from_nanos);
         let is_status_read = watch.status || response_time.is_none();
         Observation {
             endpoint: Some(endpoint),
-            status: is_status_read.then(status).flatten().filter(|&status| status != 0),
+            status: is_status_read
+                .then(status)
+                .flatten()
+                .filter(|&status| status != 0),
             response_time,
             attempts: watch.failures.then(attempts).flatten().unwrap_or(1),
         }
@@ -42,25 +53,54 @@ impl Observation {
 
     /// Each question costs about a microsecond, so our own module answers all of nginx's lists at once, a line for each.
     fn by_module(watch: Watch) -> Self {
-        let Some(told) = text(b"ngx.sluice_outcome") else { return Observation::default() };
+        let Some(told) = text(b"ngx.sluice_outcome") else {
+            return Observation::default();
+        };
         let mut lists = told.split('\n');
         let mut next = || lists.next().unwrap_or_default();
         Observation::of_lists([next(), next(), next(), next()], watch)
     }
 
     fn by_nginx(watch: Watch) -> Self {
-        let Some(tried) = text(b"ngx.upstream_addr") else { return Observation::default() };
+        let Some(tried) = text(b"ngx.upstream_addr") else {
+            return Observation::default();
+        };
         let list = |path: &[u8]| text(path).unwrap_or_default();
-        let time = |path: &[u8]| if watch.latency { list(path) } else { String::new() };
-        let (status, connect) = (list(b"ngx.upstream_status"), time(b"ngx.upstream_connect_time"));
-        Observation::of_lists([&tried, &status, &connect, &time(b"ngx.upstream_response_time")], watch)
+        let time = |path: &[u8]| {
+            if watch.latency {
+                list(path)
+            } else {
+                String::new()
+            }
+        };
+        let (status, connect) = (
+            list(b"ngx.upstream_status"),
+            time(b"ngx.upstream_connect_time"),
+        );
+        Observation::of_lists(
+            [
+                &tried,
+                &status,
+                &connect,
+                &time(b"ngx.upstream_response_time"),
+            ],
+            watch,
+        )
     }
 
     /// From nginx's lists of what was tried, how that was answered and how long it took.
     fn of_lists([tried, status, connect, response]: [&str; 4], watch: Watch) -> Self {
         // There is a time even where there was no response.
-        let status: Option<u16> = attempts(status).last().and_then(|status| status.parse().ok());
-        let seconds = |list| attempts(list).last()?.parse::<f64>().ok().filter(|seconds| *seconds >= 0.0);
+        let status: Option<u16> = attempts(status)
+            .last()
+            .and_then(|status| status.parse().ok());
+        let seconds = |list| {
+            attempts(list)
+                .last()?
+                .parse::<f64>()
+                .ok()
+                .filter(|seconds| *seconds >= 0.0)
+        };
         // ingress-nginx adds both, although the second contains the first; a part that is missing counts as nothing.
         let latency = || {
             let total: f64 = [connect, response].into_iter().filter_map(seconds).sum();
@@ -88,7 +128,9 @@ impl Observation {
 pub(crate) fn answering_endpoint(host: Host) -> Option<String> {
     match host {
         Host::Envoy | Host::ManagedEnvoy => text(b"upstream\0address"),
-        Host::Nginx | Host::NgxWasm => Some(attempts(&text(b"ngx.upstream_addr")?).last()?.to_owned()),
+        Host::Nginx | Host::NgxWasm => {
+            Some(attempts(&text(b"ngx.upstream_addr")?).last()?.to_owned())
+        }
     }
 }
 
@@ -114,10 +156,15 @@ pub(crate) fn own_zone(host: Host) -> Option<String> {
 }
 
 fn text(path: &[u8]) -> Option<String> {
-    host::property(path).and_then(|value| String::from_utf8(value).ok()).filter(|text| !text.is_empty())
+    host::property(path)
+        .and_then(|value| String::from_utf8(value).ok())
+        .filter(|text| !text.is_empty())
 }
 
 /// Envoy's numbers and durations are eight bytes.
 fn number(path: &[u8]) -> Option<i64> {
-    host::property(path)?.try_into().ok().map(i64::from_le_bytes)
+    host::property(path)?
+        .try_into()
+        .ok()
+        .map(i64::from_le_bytes)
 }

@@ -10,9 +10,14 @@ impl Pairs {
     }
 
     /// The values of a header, in whatever case the host has its name.
-    pub(crate) fn values<'p, 'n>(&'p self, name: &'n str) -> impl Iterator<Item = &'p [u8]> + use<'p, 'n> {
+    pub(crate) fn values<'p, 'n>(
+        &'p self,
+        name: &'n str,
+    ) -> impl Iterator<Item = &'p [u8]> + use<'p, 'n> {
         let named = move |key: &[u8]| key.eq_ignore_ascii_case(name.as_bytes());
-        self.iter().filter(move |(key, _)| named(key)).map(|(_, value)| value)
+        self.iter()
+            .filter(move |(key, _)| named(key))
+            .map(|(_, value)| value)
     }
 
     fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
@@ -32,7 +37,12 @@ impl Pairs {
 pub(crate) fn serialise(pairs: &[(&str, &str)]) -> Vec<u8> {
     let size = |len: usize| u32::try_from(len).unwrap_or_default().to_le_bytes();
     let mut bytes = size(pairs.len()).to_vec();
-    bytes.extend(pairs.iter().flat_map(|(key, value)| [size(key.len()), size(value.len())]).flatten());
+    bytes.extend(
+        pairs
+            .iter()
+            .flat_map(|(key, value)| [size(key.len()), size(value.len())])
+            .flatten(),
+    );
     for text in pairs.iter().flat_map(|(key, value)| [key, value]) {
         bytes.extend_from_slice(text.as_bytes());
         bytes.push(0);

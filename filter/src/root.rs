@@ -36,8 +36,16 @@ pub(crate) fn tick(root: u32) {
 /// A poll has ended, or what a waiting request asked for itself.
 pub(crate) fn called_back(root: u32, token: u32, headers: usize, body_size: usize) {
     // A call that failed has no headers at all.
-    let status = if headers == 0 { None } else { host::answer_status() };
-    let body = if status == Some(200) { host::answer_body(body_size) } else { Vec::new() };
+    let status = if headers == 0 {
+        None
+    } else {
+        host::answer_status()
+    };
+    let body = if status == Some(200) {
+        host::answer_body(body_size)
+    } else {
+        Vec::new()
+    };
     Worker::with(|worker| {
         if let Some(context) = worker.asked(token) {
             return worker.answered_itself(context, status, &body);

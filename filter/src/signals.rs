@@ -21,7 +21,11 @@ const ROUTE_NAME: &[u8] = b"xds\0route_name";
 
 /// The id of the location that the data plane matched; `None` when it matched none of ours.
 pub(crate) fn location(host: Host) -> Option<String> {
-    let path = if host.is_nginx() { LOCATION_VARIABLE } else { ROUTE_NAME };
+    let path = if host.is_nginx() {
+        LOCATION_VARIABLE
+    } else {
+        ROUTE_NAME
+    };
     host::property(path).and_then(|value| String::from_utf8(value).ok())
 }
 
@@ -44,7 +48,9 @@ pub(crate) fn route_to(host: Host, backend: &str) -> bool {
 pub(crate) fn forward_to(host: Host, endpoints: &str) -> bool {
     match host {
         Host::Envoy => host::set_request_header(ENDPOINT_HEADER, endpoints.as_bytes()),
-        Host::ManagedEnvoy => host::set_request_header(MANAGED_ENDPOINT_HEADER, endpoints.as_bytes()),
+        Host::ManagedEnvoy => {
+            host::set_request_header(MANAGED_ENDPOINT_HEADER, endpoints.as_bytes())
+        }
         Host::Nginx | Host::NgxWasm => host::set_property(ENDPOINT_VARIABLE, endpoints),
     }
 }
@@ -56,7 +62,10 @@ pub(crate) fn sign(context: u32) -> bool {
 
 /// The context that what was decided for this retry belongs to.
 pub(crate) fn signed() -> Option<u32> {
-    String::from_utf8(host::property(TICKET_VARIABLE)?).ok()?.parse().ok()
+    String::from_utf8(host::property(TICKET_VARIABLE)?)
+        .ok()?
+        .parse()
+        .ok()
 }
 
 /// Removes an endpoint or a backend that a client may have named; only somebody else's Envoy takes it from a header of clients.

@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use proxy_wasm::types::{LogLevel, MapType};
 use sluice_filter_config::{Host, Variable};
-use sluice_filter_core::connections::{self, Client, ConnectionLimit, Connections, Entry, Unavailable};
+use sluice_filter_core::connections::{
+    self, Client, ConnectionLimit, Connections, Entry, Unavailable,
+};
 use sluice_filter_core::{Exchange, Fact, Request, Rewrites, Rewriting, Timestamp, variables};
 
 use crate::pairs::Pairs;
@@ -63,7 +65,9 @@ impl<'a> View<'a> {
 
     /// One header of all, several values joined as nginx joins them: cookies with `; `, others with `, `.
     fn joined(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        let pairs = self.all.get_or_init(|| host::headers(MapType::HttpRequestHeaders));
+        let pairs = self
+            .all
+            .get_or_init(|| host::headers(MapType::HttpRequestHeaders));
         let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
         let mut values = pairs.values(name);
         let first = values.next()?;
@@ -83,7 +87,11 @@ impl Request for View<'_> {
             return self.joined(name);
         }
         if name == "cookie" {
-            return self.cookies.get_or_init(|| self.single(name)).as_deref().map(Cow::Borrowed);
+            return self
+                .cookies
+                .get_or_init(|| self.single(name))
+                .as_deref()
+                .map(Cow::Borrowed);
         }
         self.single(name).map(Cow::Owned)
     }
@@ -91,7 +99,10 @@ impl Request for View<'_> {
     fn sent_target(&self) -> Option<Cow<'_, [u8]>> {
         let decoded = || lookup::sent_path().map(Cow::Owned);
         let may_be_decoded = self.host == Host::ManagedEnvoy;
-        may_be_decoded.then(decoded).flatten().or_else(|| self.header(":path"))
+        may_be_decoded
+            .then(decoded)
+            .flatten()
+            .or_else(|| self.header(":path"))
     }
 
     fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>> {
@@ -103,7 +114,9 @@ impl Request for View<'_> {
             Fact::ServerNameIndication => b"connection\0requested_server_name",
             Fact::Protocol => b"request\0protocol",
         };
-        host::property(path).filter(|value| !value.is_empty()).map(Cow::Owned)
+        host::property(path)
+            .filter(|value| !value.is_empty())
+            .map(Cow::Owned)
     }
 
     fn expect(&self, headers: usize) {

@@ -85,10 +85,15 @@ impl Worker {
             Err(error) => return refuse(&error.to_string()),
         };
         if config.control.is_none() && config.tables.is_none() {
-            return refuse("plugin configuration: expected `tables`, `control` or both, got neither");
+            return refuse(
+                "plugin configuration: expected `tables`, `control` or both, got neither",
+            );
         }
         let data_plane = config.host.unwrap_or_default();
-        if self.tables.set_zone(config.zone.or_else(|| observation::own_zone(data_plane))) {
+        if self
+            .tables
+            .set_zone(config.zone.or_else(|| observation::own_zone(data_plane)))
+        {
             self.feed.restart();
         }
         // Once the log has begun, a checkpoint is older than what it brought.
@@ -105,7 +110,9 @@ impl Worker {
         self.control = config.control;
         // A worker of ngx_wasm_module dies of it where nginx.conf does not say how many there are.
         let counts = data_plane != Host::NgxWasm;
-        self.unknown_locations = counts.then(|| host::counter("sluice.unknown_locations")).flatten();
+        self.unknown_locations = counts
+            .then(|| host::counter("sluice.unknown_locations"))
+            .flatten();
         true
     }
 
@@ -149,18 +156,27 @@ impl Worker {
         let update = match PluginConfig::parse(document) {
             Ok(config) => config.tables,
             Err(error) => {
-                host::log(LogLevel::Error, &format!("log refused, the last good tables stay: {error}"));
+                host::log(
+                    LogLevel::Error,
+                    &format!("log refused, the last good tables stay: {error}"),
+                );
                 return Verdict::Failed;
             }
         };
         match update.map(|update| self.apply(update)) {
             Some(Ok(())) => Verdict::Current,
             Some(Err(error @ Refused::Base { .. })) => {
-                host::log(LogLevel::Info, &format!("log out of step, asking for a snapshot: {error}"));
+                host::log(
+                    LogLevel::Info,
+                    &format!("log out of step, asking for a snapshot: {error}"),
+                );
                 Verdict::OutOfStep
             }
             Some(Err(error)) => {
-                host::log(LogLevel::Error, &format!("log refused, the last good tables stay: {error}"));
+                host::log(
+                    LogLevel::Error,
+                    &format!("log refused, the last good tables stay: {error}"),
+                );
                 Verdict::Failed
             }
             None => {
@@ -179,10 +195,16 @@ impl Worker {
         if self.host == Host::NgxWasm && location.as_deref().is_none_or(str::is_empty) {
             return self.go_on(context);
         }
-        let Some(location) = location else { return self.without_location(context) };
+        let Some(location) = location else {
+            return self.without_location(context);
+        };
         if self.host == Host::ManagedEnvoy && lookup::is_encoded(&location) {
             // Whatever comes later than the policies must not look for another route.
-            return if lookup::is_before() { lookup::resolve_path() } else { Fate::GoesOn };
+            return if lookup::is_before() {
+                lookup::resolve_path()
+            } else {
+                Fate::GoesOn
+            };
         }
         if self.tables.version().is_none() && self.may_wait(context) {
             return Fate::Waits;
@@ -258,7 +280,10 @@ impl Worker {
             // What needs no pod is answered where there is none, too.
             Decision::Reply(_) => Fate::GoesOn,
             Decision::Unknown => {
-                if let Some(counter) = self.unknown_locations.filter(|_| signals::is_forwarded(self.host)) {
+                if let Some(counter) = self
+                    .unknown_locations
+                    .filter(|_| signals::is_forwarded(self.host))
+                {
                     host::count(counter);
                 }
                 signals::forward_anywhere(self.host);
@@ -276,7 +301,9 @@ impl Worker {
     fn may_wait(&mut self, context: u32) -> bool {
         let now = host::now();
         let give_up = *self.give_up.get_or_insert(now.after(PATIENCE));
-        let Some(control) = self.control.as_ref().filter(|_| now < give_up) else { return false };
+        let Some(control) = self.control.as_ref().filter(|_| now < give_up) else {
+            return false;
+        };
         if self.host != Host::NgxWasm {
             self.open.wait(context);
             return true;
@@ -313,12 +340,21 @@ impl Worker {
 
     /// Sets the cookie of a new session, now that it is known which endpoint answered.
     pub(crate) fn begin_session(&mut self, context: u32) {
-        let Some(ticket) = self.open.ticket(context).filter(|ticket| ticket.awaits_response()) else {
+        let Some(ticket) = self
+            .open
+            .ticket(context)
+            .filter(|ticket| ticket.awaits_response())
+        else {
             return;
         };
-        let Some(endpoint) = observation::answering_endpoint(self.host) else { return };
+        let Some(endpoint) = observation::answering_endpoint(self.host) else {
+            return;
+        };
         let https = observation::is_https(self.host);
-        if let Some(cookie) = self.tables.session_cookie(ticket, &endpoint, https, host::now()) {
+        if let Some(cookie) = self
+            .tables
+            .session_cookie(ticket, &endpoint, https, host::now())
+        {
             host::add_response_header("set-cookie", cookie.as_bytes());
         }
     }
@@ -326,10 +362,12 @@ impl Worker {
     /// A request is over, and the host still knows how it went.
     pub(crate) fn learn(&mut self, context: u32) {
         self.uncount(context);
-        let Some(ticket) = self.open.close(context) else { return };
+        let Some(ticket) = self.open.close(context) else {
+            return;
+        };
         let watch = ticket.watch();
-        let observation =
-            (watch.latency || watch.failures).then(|| observation::Observation::of(self.host, watch));
+        let observation = (watch.latency || watch.failures)
+            .then(|| observation::Observation::of(self.host, watch));
         let outcome = observation.as_ref().map(observation::Observation::outcome);
         self.tables.ended(ticket, outcome.as_ref(), host::now());
     }
@@ -355,10 +393,13 @@ impl Worker {
 
     /// Lets requests go that have waited long enough for tables that do not come.
     pub(crate) fn check_patience(&mut self) {
-        if !self.open.is_anybody_waiting() || self.give_up.is_none_or(|give_up| host::now() < give_up) {
+        if !self.open.is_anybody_waiting()
+            || self.give_up.is_none_or(|give_up| host::now() < give_up)
+        {
             return;
         }
-        let message = "no tables from the controller; the data plane's own balancing serves until they come";
+        let message =
+            "no tables from the controller; the data plane's own balancing serves until they come";
         host::log(LogLevel::Warn, message);
         self.resume_waiting();
     }

@@ -16,10 +16,17 @@ pub(crate) fn file() -> Result<CaseFile> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_case_passes_or_is_listed_with_the_reason_why_it_does_not_apply() -> Result<()> {
-    let expected = Expected { not_applicable: lists::not_applicable()?, ..Expected::default() };
+    let expected = Expected {
+        not_applicable: lists::not_applicable()?,
+        ..Expected::default()
+    };
     let summary = cases::play(&file()?, &Selection::default(), |_| {}).await?;
     let surprises = expected.surprises(&summary);
-    ensure!(surprises.is_empty(), "{summary}; not as listed:\n{}", surprises.join("\n"));
+    ensure!(
+        surprises.is_empty(),
+        "{summary}; not as listed:\n{}",
+        surprises.join("\n")
+    );
     Ok(())
 }
 
@@ -42,24 +49,37 @@ fn an_expectation_that_is_changed_anywhere_does_not_hold() -> Result<()> {
             }
         }
     }
-    ensure!(held.is_empty(), "passed, but are wrong:\n{}", held.join("\n"));
+    ensure!(
+        held.is_empty(),
+        "passed, but are wrong:\n{}",
+        held.join("\n")
+    );
     Ok(())
 }
 
 #[test]
 fn what_is_not_known_is_named() -> Result<()> {
     let cases = file()?.cases;
-    let first = cases.iter().find(|case| play(case) == Outcome::Passed).context("no case passes")?;
+    let first = cases
+        .iter()
+        .find(|case| play(case) == Outcome::Passed)
+        .context("no case passes")?;
     let words = [("area", "weather"), ("when", "the wind blows")];
     for (word, text) in words {
         let mut case = first.clone();
         case[word] = text.into();
-        ensure!(matches!(play(&case), Outcome::NotApplicable(reason) if reason.contains(text)), "{word}");
+        ensure!(
+            matches!(play(&case), Outcome::NotApplicable(reason) if reason.contains(text)),
+            "{word}"
+        );
     }
     for part in ["given", "then"] {
         let mut case = first.clone();
         case[part]["colour"] = 1.into();
-        ensure!(matches!(play(&case), Outcome::NotApplicable(reason) if reason.contains("colour")), "{part}");
+        ensure!(
+            matches!(play(&case), Outcome::NotApplicable(reason) if reason.contains("colour")),
+            "{part}"
+        );
     }
     Ok(())
 }
@@ -76,7 +96,10 @@ fn wrongs(value: &Value) -> Vec<Value> {
                 };
                 wrongs(value).into_iter().map(put).collect::<Vec<_>>()
             };
-            map.iter().filter(|(key, _)| !FOR_READERS.contains(&key.as_str())).flat_map(inner).collect()
+            map.iter()
+                .filter(|(key, _)| !FOR_READERS.contains(&key.as_str()))
+                .flat_map(inner)
+                .collect()
         }
         Value::Array(list) if list.is_empty() => vec![Value::Array(vec!["something".into()])],
         Value::Array(list) => {
@@ -92,7 +115,11 @@ fn wrongs(value: &Value) -> Vec<Value> {
         }
         Value::Bool(flag) => vec![Value::Bool(!flag)],
         Value::Number(number) => {
-            vec![number.as_f64().map_or(Value::Null, |number| Value::from(number * 1.01 + 1.0))]
+            vec![
+                number
+                    .as_f64()
+                    .map_or(Value::Null, |number| Value::from(number * 1.01 + 1.0)),
+            ]
         }
         Value::String(text) => vec![Value::String(format!("not {text}"))],
         Value::Null => vec![Value::String("something".into())],

@@ -59,7 +59,11 @@ async fn play(area: &str, data_plane: &str, flags: &[&str]) -> Result<()> {
     let summary = cases::play(&file()?, &selection, |_| {}).await?;
     let surprises = expected.surprises(&summary);
     let host = artifacts::nginx_host();
-    ensure!(surprises.is_empty(), "{summary} ({host}); not as listed:\n{}", surprises.join("\n"));
+    ensure!(
+        surprises.is_empty(),
+        "{summary} ({host}); not as listed:\n{}",
+        surprises.join("\n")
+    );
     Ok(())
 }
 

@@ -7,11 +7,15 @@ use sluice_tests::cases::expected::{Expected, Reasons};
 
 use crate::{balancers, ingress};
 
-const FAILURES: [&str; 3] =
-    ["expected-failures.txt", "expected-failures-nginx.txt", "expected-failures-kong.txt"];
+const FAILURES: [&str; 3] = [
+    "expected-failures.txt",
+    "expected-failures-nginx.txt",
+    "expected-failures-kong.txt",
+];
 
 fn list(name: &str) -> Result<String> {
-    std::fs::read_to_string(repository().join("tests/cases").join(name)).with_context(|| name.to_owned())
+    std::fs::read_to_string(repository().join("tests/cases").join(name))
+        .with_context(|| name.to_owned())
 }
 
 /// The cases of either file that cannot be played.
@@ -26,14 +30,23 @@ pub(crate) fn expected(data_plane: &str) -> Result<Expected> {
         ("nginx", None) => &FAILURES[..2],
         _ => &FAILURES[..1],
     };
-    let failures = lists.iter().map(|name| list(name)).collect::<Result<String>>()?;
-    Ok(Expected { failures: Reasons::parse(&failures)?, not_applicable: not_applicable()? })
+    let failures = lists
+        .iter()
+        .map(|name| list(name))
+        .collect::<Result<String>>()?;
+    Ok(Expected {
+        failures: Reasons::parse(&failures)?,
+        not_applicable: not_applicable()?,
+    })
 }
 
 #[test]
 fn every_listed_id_is_a_case() -> Result<()> {
     let ids = |cases: Vec<serde_json::Value>| {
-        cases.into_iter().filter_map(|case| Some(case["id"].as_str()?.to_owned())).collect::<Vec<_>>()
+        cases
+            .into_iter()
+            .filter_map(|case| Some(case["id"].as_str()?.to_owned()))
+            .collect::<Vec<_>>()
     };
     let of_ingress = ids(ingress::file()?.cases);
     let of_both = [of_ingress.clone(), ids(balancers::file()?.cases)].concat();
@@ -46,6 +59,10 @@ fn every_listed_id_is_a_case() -> Result<()> {
         );
     }
     let listed = not_applicable()?;
-    ensure!(listed.unknown(&of_both).is_empty(), "no cases: {:?}", listed.unknown(&of_both));
+    ensure!(
+        listed.unknown(&of_both).is_empty(),
+        "no cases: {:?}",
+        listed.unknown(&of_both)
+    );
     Ok(())
 }

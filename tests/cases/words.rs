@@ -22,9 +22,16 @@ fn given() -> Value {
 fn checks(right: bool) -> Vec<Value> {
     let words = words();
     let rows = words["checks"].as_array().into_iter().flatten();
-    let pairs =
-        rows.flat_map(|row| row["then"].as_array().into_iter().flatten().map(|pair| (&row["when"], pair)));
-    pairs.map(|(when, pair)| json!({ "when": when, "then": pair[usize::from(!right)] })).collect()
+    let pairs = rows.flat_map(|row| {
+        row["then"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|pair| (&row["when"], pair))
+    });
+    pairs
+        .map(|(when, pair)| json!({ "when": when, "then": pair[usize::from(!right)] }))
+        .collect()
 }
 
 /// The outcome of a case with these checks.
@@ -53,7 +60,11 @@ async fn what_is_wrong_fails_word_by_word() -> Result<()> {
         !reasons.iter().any(|reason| reason.starts_with(&check))
     });
     let missed: Vec<String> = missed.map(|(_, check)| check["then"].to_string()).collect();
-    ensure!(missed.is_empty(), "passed, but are wrong:\n{}", missed.join("\n"));
+    ensure!(
+        missed.is_empty(),
+        "passed, but are wrong:\n{}",
+        missed.join("\n")
+    );
     Ok(())
 }
 
@@ -71,9 +82,21 @@ async fn what_cannot_be_done_is_named() -> Result<()> {
         (request.clone(), json!({}), "nothing is expected"),
         (request.clone(), json!({ "allowed": true }), "allowed"),
         (request.clone(), json!({ "status": "nice" }), "nice"),
-        (with("after", json!("paint echo blue")), json!({ "status": 200 }), "paint echo blue"),
-        (with("protocol", json!("smtp")), json!({ "status": 200 }), "smtp"),
-        (with("vary", json!("somehow")), json!({ "status": 200 }), "somehow"),
+        (
+            with("after", json!("paint echo blue")),
+            json!({ "status": 200 }),
+            "paint echo blue",
+        ),
+        (
+            with("protocol", json!("smtp")),
+            json!({ "status": 200 }),
+            "smtp",
+        ),
+        (
+            with("vary", json!("somehow")),
+            json!({ "status": 200 }),
+            "somehow",
+        ),
     ] {
         match outcome(given(), vec![json!({ "when": when, "then": then })]).await? {
             Outcome::NotApplicable(reason) => ensure!(reason.contains(named), "{named}: {reason}"),
@@ -88,12 +111,22 @@ async fn what_cannot_be_done_is_named() -> Result<()> {
 async fn what_has_failed_before_something_cannot_be_done_is_a_failure() -> Result<()> {
     let request = json!({ "path": "/", "host": HOST });
     let painted = json!({ "path": "/", "host": HOST, "after": "paint echo blue" });
-    for (when, then) in [(painted, json!({ "status": 200 })), (request.clone(), json!({ "total": "few" }))] {
+    for (when, then) in [
+        (painted, json!({ "status": 200 })),
+        (request.clone(), json!({ "total": "few" })),
+    ] {
         for (status, fails) in [(404, true), (200, false)] {
             let first = json!({ "when": request, "then": { "status": status } });
-            let outcome = outcome(given(), vec![first, json!({ "when": when, "then": then })]).await?;
-            ensure!(matches!(outcome, Outcome::Failed(_)) == fails, "{when}: {outcome:?}");
-            ensure!(matches!(outcome, Outcome::NotApplicable(_)) != fails, "{when}: {outcome:?}");
+            let outcome =
+                outcome(given(), vec![first, json!({ "when": when, "then": then })]).await?;
+            ensure!(
+                matches!(outcome, Outcome::Failed(_)) == fails,
+                "{when}: {outcome:?}"
+            );
+            ensure!(
+                matches!(outcome, Outcome::NotApplicable(_)) != fails,
+                "{when}: {outcome:?}"
+            );
         }
     }
     Ok(())
@@ -105,11 +138,16 @@ async fn a_feature_that_is_missing_is_a_failure() -> Result<()> {
     with_flag["flags"] = json!(["--fly-to-the-moon=true"]);
     let check = json!({ "when": { "path": "/", "host": HOST }, "then": { "status": 200 } });
     match outcome(with_flag, vec![check]).await? {
-        Outcome::Failed(reasons) => ensure!(reasons[0].contains("--fly-to-the-moon"), "{reasons:?}"),
+        Outcome::Failed(reasons) => {
+            ensure!(reasons[0].contains("--fly-to-the-moon"), "{reasons:?}")
+        }
         other => anyhow::bail!("{other:?}"),
     }
     let read = json!({ "when": { "read": "Ingress.status" }, "then": { "equals": [{ "ip": "192.0.2.1" }] } });
-    ensure!(matches!(outcome(given(), vec![read]).await?, Outcome::Failed(_)));
+    ensure!(matches!(
+        outcome(given(), vec![read]).await?,
+        Outcome::Failed(_)
+    ));
     Ok(())
 }
 
@@ -118,10 +156,14 @@ async fn a_signal_comes_while_requests_are_under_way() -> Result<()> {
     let mut slow = given();
     slow["backends"]["scripted"] = json!({ "*": { "delay_s": 1 } });
     for (status, passes) in [(200, true), (503, false)] {
-        let when = json!({ "signal": "SIGTERM to the only replica", "path": "/scripted", "host": HOST });
+        let when =
+            json!({ "signal": "SIGTERM to the only replica", "path": "/scripted", "host": HOST });
         let check = json!({ "when": when, "then": { "status": status, "elapsed_s": ">=1" } });
         let outcome = outcome(slow.clone(), vec![check]).await?;
-        ensure!((outcome == Outcome::Passed) == passes, "{status}: {outcome:?}");
+        ensure!(
+            (outcome == Outcome::Passed) == passes,
+            "{status}: {outcome:?}"
+        );
     }
     Ok(())
 }

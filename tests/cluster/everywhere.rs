@@ -20,11 +20,16 @@ pub(crate) async fn everywhere(test: impl AsyncFn(&Cluster) -> Result<()>) -> Re
 
 async fn run(cluster: &Cluster, test: &impl AsyncFn(&Cluster) -> Result<()>) -> Result<()> {
     say(&format!("runs against {}", cluster.described()));
-    test(cluster).await.with_context(|| format!("against {}", cluster.described()))
+    test(cluster)
+        .await
+        .with_context(|| format!("against {}", cluster.described()))
 }
 
 /// To the output of the test.
-#[allow(clippy::print_stderr, reason = "which API server ran belongs into the output of a test")]
+#[allow(
+    clippy::print_stderr,
+    reason = "which API server ran belongs into the output of a test"
+)]
 pub(crate) fn say(text: &str) {
     eprintln!("{text}");
 }

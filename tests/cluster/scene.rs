@@ -19,8 +19,12 @@ pub(crate) async fn web(cluster: &Cluster) -> Result<Vec<Echo>> {
 /// The same in another namespace, for pods that run already.
 pub(crate) async fn web_in(cluster: &Cluster, namespace: &str, pods: &[Echo]) -> Result<()> {
     let addrs: Vec<_> = pods.iter().map(Echo::addr).collect();
-    cluster.apply(&service(namespace, "web", 80, &addrs)).await?;
-    cluster.apply(&endpoint_slice(namespace, "web", &addrs)).await
+    cluster
+        .apply(&service(namespace, "web", 80, &addrs))
+        .await?;
+    cluster
+        .apply(&endpoint_slice(namespace, "web", &addrs))
+        .await
 }
 
 /// An Ingress of our class that leads a host to `web`.
@@ -35,7 +39,9 @@ pub(crate) async fn lead(cluster: &Cluster, name: &str, host: &str) -> Result<()
 
 /// The addresses in the status of an Ingress.
 pub(crate) fn addresses(ingress: &Value) -> Vec<&str> {
-    let found = ingress.pointer("/status/loadBalancer/ingress").and_then(Value::as_array);
+    let found = ingress
+        .pointer("/status/loadBalancer/ingress")
+        .and_then(Value::as_array);
     found.into_iter().flatten().filter_map(address).collect()
 }
 

@@ -11,13 +11,21 @@ use crate::site::Site;
 
 fn dbg(sluice: &Sluice, words: &[&str]) -> Result<Output> {
     let mut command = Command::new(artifacts::sluice()?);
-    command.arg("dbg").args(words).arg("--admin-socket").arg(sluice.admin_socket());
+    command
+        .arg("dbg")
+        .args(words)
+        .arg("--admin-socket")
+        .arg(sluice.admin_socket());
     Ok(command.output()?)
 }
 
 fn printed(sluice: &Sluice, words: &[&str]) -> Result<String> {
     let output = dbg(sluice, words)?;
-    ensure!(output.status.success(), "dbg {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "dbg {words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(String::from_utf8(output.stdout)?)
 }
 
@@ -25,12 +33,20 @@ fn printed(sluice: &Sluice, words: &[&str]) -> Result<String> {
 async fn dbg_shows_what_is_published() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let sluice = Sluice::start(&site.manifests).await?;
-    ensure!(printed(&sluice, &["backends", "list"])? == "default-web-80\nupstream-default-backend\n");
-    let backend: Value = serde_json::from_str(&printed(&sluice, &["backends", "get", "default-web-80"])?)?;
+    ensure!(
+        printed(&sluice, &["backends", "list"])? == "default-web-80\nupstream-default-backend\n"
+    );
+    let backend: Value =
+        serde_json::from_str(&printed(&sluice, &["backends", "get", "default-web-80"])?)?;
     let endpoints = backend["endpoints"].as_array().context("endpoints")?;
     ensure!(endpoints.len() == 2, "{backend}");
     let port = site.pods[0].addr().port().to_string();
-    ensure!(endpoints.iter().all(|endpoint| endpoint["port"] == port.as_str()), "{backend}");
+    ensure!(
+        endpoints
+            .iter()
+            .all(|endpoint| endpoint["port"] == port.as_str()),
+        "{backend}"
+    );
     let all: Value = serde_json::from_str(&printed(&sluice, &["backends", "all"])?)?;
     ensure!(all[0] == backend, "{all}");
     ensure!(printed(&sluice, &["general"])? == "{}\n");
@@ -46,10 +62,20 @@ async fn dbg_shows_what_is_published() -> Result<()> {
 async fn the_status_counts_connections_and_says_when_it_is_initialized() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
-    ensure!(http::get_unix(&sluice.admin_socket(), "/is-dynamic-lb-initialized").await?.text() == "OK");
-    let status = http::get_unix(&sluice.admin_socket(), "/nginx_status").await?.text();
+    ensure!(
+        http::get_unix(&sluice.admin_socket(), "/is-dynamic-lb-initialized")
+            .await?
+            .text()
+            == "OK"
+    );
+    let status = http::get_unix(&sluice.admin_socket(), "/nginx_status")
+        .await?
+        .text();
     let lines: Vec<&str> = status.lines().collect();
-    ensure!(lines.len() == 4 && lines[0].starts_with("Active connections: "), "{status}");
+    ensure!(
+        lines.len() == 4 && lines[0].starts_with("Active connections: "),
+        "{status}"
+    );
     ensure!(lines[3].starts_with("Reading: 0 Writing: "), "{status}");
     sluice.stop()
 }
@@ -59,11 +85,19 @@ async fn wait_shutdown_stops_the_controller_and_returns_when_it_has() -> Result<
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let mut command = Command::new(artifacts::sluice()?);
-    command.arg("wait-shutdown").arg("--admin-socket").arg(sluice.admin_socket());
+    command
+        .arg("wait-shutdown")
+        .arg("--admin-socket")
+        .arg(sluice.admin_socket());
     let output = command.output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let gone =
-        async || (!std::path::Path::new(&format!("/proc/{}/exe", sluice.pid())).exists()).then_some(());
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let gone = async || {
+        (!std::path::Path::new(&format!("/proc/{}/exe", sluice.pid())).exists()).then_some(())
+    };
     wait::until("the controller to be gone", gone).await?;
     Ok(())
 }

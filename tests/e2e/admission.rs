@@ -22,7 +22,9 @@ pub(crate) struct Certificate {
 
 impl Certificate {
     pub(crate) fn new() -> Result<Self> {
-        let certificate = Certificate { folder: tempfile::tempdir()? };
+        let certificate = Certificate {
+            folder: tempfile::tempdir()?,
+        };
         certificate.renew()?;
         Ok(certificate)
     }
@@ -46,10 +48,16 @@ impl Certificate {
     pub(crate) fn arguments(&self, port: &Port) -> Vec<String> {
         let flags = [
             ("--validating-webhook", port.addr().to_string()),
-            ("--validating-webhook-certificate", self.chain().display().to_string()),
+            (
+                "--validating-webhook-certificate",
+                self.chain().display().to_string(),
+            ),
             ("--validating-webhook-key", self.key().display().to_string()),
         ];
-        flags.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]).collect()
+        flags
+            .into_iter()
+            .flat_map(|(flag, value)| [flag.to_owned(), value])
+            .collect()
     }
 }
 
@@ -62,8 +70,15 @@ struct Webhook {
 impl Webhook {
     async fn start(site: &Site) -> Result<Self> {
         let (port, certificate) = (Port::reserve()?, Certificate::new()?);
-        let sluice = Options::new(&site.manifests).arguments(certificate.arguments(&port)).start().await?;
-        Ok(Webhook { sluice, port, certificate })
+        let sluice = Options::new(&site.manifests)
+            .arguments(certificate.arguments(&port))
+            .start()
+            .await?;
+        Ok(Webhook {
+            sluice,
+            port,
+            certificate,
+        })
     }
 
     /// Asks on a connection of its own, trusting this authority.
@@ -73,13 +88,14 @@ impl Webhook {
         let request = json!({
             "uid": "9", "kind": kind, "namespace": "default", "name": ingress["metadata"]["name"], "object": ingress,
         });
-        let review =
-            json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
         let request = Request::new("POST", NAME, "/networking/v1/ingresses?timeout=10s")
             .header("content-type", "application/json")
             .body(review.to_string());
-        let answer =
-            Connection::open_trusted(self.port.addr(), NAME, &authority).await?.send(&request).await?;
+        let answer = Connection::open_trusted(self.port.addr(), NAME, &authority)
+            .await?
+            .send(&request)
+            .await?;
         ensure!(answer.status == 200, "{} {}", answer.status, answer.text());
         Ok(answer.json()?["response"].take())
     }
@@ -99,15 +115,24 @@ fn ingress(name: &str, host: &str, path: &str) -> Value {
 async fn the_api_server_is_told_what_would_not_be_served() -> Result<()> {
     let webhook = Webhook::start(&Site::start(1, 1).await?).await?;
     let authority = webhook.certificate.chain();
-    let good = webhook.ask(&authority, &ingress("new", "new.test", "/")).await?;
+    let good = webhook
+        .ask(&authority, &ingress("new", "new.test", "/"))
+        .await?;
     ensure!(good == json!({"uid": "9", "allowed": true}), "{good}");
     let taken = webhook.ask(&authority, &ingress("new", HOST, "/")).await?;
     let message = taken["status"]["message"].as_str().unwrap_or_default();
-    ensure!(message.contains("is already defined in ingress default/web"), "{taken}");
+    ensure!(
+        message.contains("is already defined in ingress default/web"),
+        "{taken}"
+    );
     let owner = webhook.ask(&authority, &ingress("web", HOST, "/")).await?;
     ensure!(owner["allowed"] == true, "{owner}");
-    let metrics = http::get(webhook.sluice.health(), "metrics", "/metrics").await?.text();
-    let refused = metrics.lines().find(|line| line.starts_with("nginx_ingress_controller_check_errors{"));
+    let metrics = http::get(webhook.sluice.health(), "metrics", "/metrics")
+        .await?
+        .text();
+    let refused = metrics
+        .lines()
+        .find(|line| line.starts_with("nginx_ingress_controller_check_errors{"));
     ensure!(
         refused.is_some_and(|line| line.contains("ingress=\"new\"") && line.ends_with(" 1")),
         "{refused:?}"
@@ -121,18 +146,39 @@ async fn a_renewed_certificate_is_taken_and_a_broken_one_is_not() -> Result<()> 
     let old = webhook.certificate.folder.path().join("old");
     fs::copy(webhook.certificate.chain(), &old)?;
     webhook.certificate.renew()?;
-    let renewed =
-        async || webhook.ask(&webhook.certificate.chain(), &ingress("new", "new.test", "/")).await.ok();
+    let renewed = async || {
+        webhook
+            .ask(
+                &webhook.certificate.chain(),
+                &ingress("new", "new.test", "/"),
+            )
+            .await
+            .ok()
+    };
     wait::until("the new certificate", renewed).await?;
-    ensure!(webhook.ask(&old, &ingress("new", "new.test", "/")).await.is_err(), "the old one is gone");
+    ensure!(
+        webhook
+            .ask(&old, &ingress("new", "new.test", "/"))
+            .await
+            .is_err(),
+        "the old one is gone"
+    );
     let authority = webhook.certificate.folder.path().join("authority");
     fs::copy(webhook.certificate.chain(), &authority)?;
     fs::write(webhook.certificate.key(), "no key")?;
     let said = async || {
         let lines = webhook.sluice.log().lines();
-        lines.iter().any(|line| line.contains("the last good certificate stays")).then_some(())
+        lines
+            .iter()
+            .any(|line| line.contains("the last good certificate stays"))
+            .then_some(())
     };
     wait::until("the log to name the broken key", said).await?;
-    ensure!(webhook.ask(&authority, &ingress("new", "new.test", "/")).await?["allowed"] == true);
+    ensure!(
+        webhook
+            .ask(&authority, &ingress("new", "new.test", "/"))
+            .await?["allowed"]
+            == true
+    );
     webhook.sluice.stop()
 }

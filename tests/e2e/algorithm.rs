@@ -16,14 +16,23 @@ use sluice_tests::wait;
 use crate::site::{HOST, Site, page};
 
 fn with(annotation: &str, value: &str) -> Ingress {
-    Ingress::new("default", "web").host(HOST).path("/", "web", 80).annotation(annotation, value)
+    Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80)
+        .annotation(annotation, value)
 }
 
 /// The pods that answer a path, of several requests.
 async fn pods(addr: SocketAddr, path: &str) -> Result<BTreeSet<String>> {
     let mut pods = BTreeSet::new();
     for _ in 0..9 {
-        pods.insert(http::get(addr, HOST, path).await?.pod().context("a pod answers")?.to_owned());
+        pods.insert(
+            http::get(addr, HOST, path)
+                .await?
+                .pod()
+                .context("a pod answers")?
+                .to_owned(),
+        );
     }
     Ok(pods)
 }
@@ -49,11 +58,13 @@ async fn the_algorithm_changes_while_requests_run_and_none_fails() -> Result<()>
     load.until("traffic", |tally| tally.total() > 20).await?;
     ensure!(!is_hashed(sluice.http()).await?, "in turn");
 
-    site.manifests.ingress(&with("upstream-hash-by", "$request_uri"))?;
+    site.manifests
+        .ingress(&with("upstream-hash-by", "$request_uri"))?;
     let hashed = async || is_hashed(sluice.http()).await.ok()?.then_some(());
     wait::until("the hash", hashed).await?;
 
-    site.manifests.ingress(&with("load-balance", "round_robin"))?;
+    site.manifests
+        .ingress(&with("load-balance", "round_robin"))?;
     let in_turn = async || (!is_hashed(sluice.http()).await.ok()?).then_some(());
     wait::until("the rotation", in_turn).await?;
     let tally = load.stop().await?;
@@ -67,7 +78,9 @@ async fn with_a_slow_pod(algorithm: &str, connections: usize) -> Result<Tally> {
     site.pods[0].script(Script::echo().delay(Duration::from_millis(200)));
     site.manifests.ingress(&with("load-balance", algorithm))?;
     let sluice = Sluice::start(&site.manifests).await?;
-    let load = Load::new(sluice.http(), page()).connections(connections).max_requests(150);
+    let load = Load::new(sluice.http(), page())
+        .connections(connections)
+        .max_requests(150);
     let tally = load.run_for(wait::LIMIT).await?;
     ensure!(tally.failed() == 0 && tally.total() == 150, "{tally}");
     sluice.stop()?;
@@ -87,23 +100,31 @@ async fn a_slow_pod_is_left_to_its_own_pace_where_latencies_count() -> Result<()
 #[tokio::test]
 async fn least_conn_sees_the_requests_that_a_slow_pod_still_has() -> Result<()> {
     let tally = with_a_slow_pod("least_conn", 8).await?;
-    ensure!(tally.pod("web-0") * 2 < tally.pod("web-1").min(tally.pod("web-2")), "{tally}");
+    ensure!(
+        tally.pod("web-0") * 2 < tally.pod("web-1").min(tally.pod("web-2")),
+        "{tally}"
+    );
     Ok(())
 }
 
 #[tokio::test]
 async fn a_hot_key_overflows_to_other_pods_only_while_its_own_is_busy() -> Result<()> {
     let site = Site::start(3, 3).await?;
-    site.manifests
-        .ingress(&with("upstream-hash-by", "$host").annotation("sluice.dev/hash-load-factor", "125"))?;
+    site.manifests.ingress(
+        &with("upstream-hash-by", "$host").annotation("sluice.dev/hash-load-factor", "125"),
+    )?;
     let sluice = Sluice::start(&site.manifests).await?;
     let ask = async |connections: usize| {
-        let load = Load::new(sluice.http(), page()).connections(connections).max_requests(90);
+        let load = Load::new(sluice.http(), page())
+            .connections(connections)
+            .max_requests(90);
         load.run_for(wait::LIMIT).await
     };
     let calm = ask(1).await?;
     ensure!(calm.by_pod.len() == 1, "one at a time, one pod: {calm}");
-    site.pods.iter().for_each(|pod| pod.script(Script::echo().delay(Duration::from_millis(20))));
+    site.pods
+        .iter()
+        .for_each(|pod| pod.script(Script::echo().delay(Duration::from_millis(20))));
     let busy = ask(9).await?;
     ensure!(busy.failed() == 0 && busy.by_pod.len() == 3, "{busy}");
     // Nobody has more than 125 % of the mean at any time; over time that is about what each gets.
@@ -114,15 +135,20 @@ async fn a_hot_key_overflows_to_other_pods_only_while_its_own_is_busy() -> Resul
 #[tokio::test]
 async fn a_key_has_the_pods_of_its_subset() -> Result<()> {
     let site = Site::start(4, 4).await?;
-    let subsets = with("upstream-hash-by", "$request_uri").annotation("upstream-hash-by-subset", "true");
-    site.manifests.ingress(&subsets.annotation("upstream-hash-by-subset-size", "2"))?;
+    let subsets =
+        with("upstream-hash-by", "$request_uri").annotation("upstream-hash-by-subset", "true");
+    site.manifests
+        .ingress(&subsets.annotation("upstream-hash-by-subset-size", "2"))?;
     let sluice = Sluice::start(&site.manifests).await?;
     let mut subsets = BTreeSet::new();
     for n in 0..24 {
         subsets.insert(pods(sluice.http(), &format!("/{n}")).await?);
     }
     let whole: Vec<_> = subsets.iter().filter(|pods| pods.len() == 2).collect();
-    ensure!(subsets.iter().all(|pods| pods.len() <= 2) && whole.len() == 2, "{subsets:?}");
+    ensure!(
+        subsets.iter().all(|pods| pods.len() <= 2) && whole.len() == 2,
+        "{subsets:?}"
+    );
     ensure!(whole[0].is_disjoint(whole[1]), "{subsets:?}");
     sluice.stop()
 }

@@ -10,14 +10,19 @@ use crate::site::{HOST, Site};
 #[tokio::test]
 async fn good_manifests_serve_beside_bad_ones_which_are_reported() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    site.manifests.write("garbage.yaml", "kind: Ingress\nmetadata: [\n")?;
+    site.manifests
+        .write("garbage.yaml", "kind: Ingress\nmetadata: [\n")?;
     site.manifests.object(&json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
         "metadata": { "namespace": "default", "name": "broken" },
         "spec": { "ingressClassName": "nginx", "rules": "none" },
     }))?;
-    site.manifests.ingress(&Ingress::new("default", "dangling").host("dangling.test").path("/", "no", 80))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "dangling")
+            .host("dangling.test")
+            .path("/", "no", 80),
+    )?;
     let sluice = Sluice::start(&site.manifests).await?;
 
     ensure!(sluice.get(HOST, "/").await?.status == 200);
@@ -36,8 +41,11 @@ async fn a_manifest_that_turns_bad_and_good_again_leaves_the_others_alone() -> R
     site.manifests.write("late.yaml", "{")?;
     sluice.log().wait_after(place, "late.yaml").await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
-    let late = Ingress::new("default", "late").host("late.test").path("/", "web", 80);
-    site.manifests.write("late.yaml", &late.to_json().to_string())?;
+    let late = Ingress::new("default", "late")
+        .host("late.test")
+        .path("/", "web", 80);
+    site.manifests
+        .write("late.yaml", &late.to_json().to_string())?;
     sluice.wait_for_status("late.test", "/", 200).await?;
     sluice.stop()
 }
@@ -46,8 +54,11 @@ async fn a_manifest_that_turns_bad_and_good_again_leaves_the_others_alone() -> R
 async fn ten_megabytes_of_annotations_are_refused_and_the_others_serve() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let huge = "x".repeat(10 << 20);
-    let ingress = Ingress::new("default", "huge").host("huge.test").path("/", "web", 80);
-    site.manifests.ingress(&ingress.annotation("nginx.ingress.kubernetes.io/proxy-body-size", &huge))?;
+    let ingress = Ingress::new("default", "huge")
+        .host("huge.test")
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&ingress.annotation("nginx.ingress.kubernetes.io/proxy-body-size", &huge))?;
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.status == 200);
     ensure!(sluice.get("huge.test", "/").await?.status == 503);

@@ -64,16 +64,24 @@ async fn from_a_fake_api_server_in_scopes() -> Result<()> {
 }
 
 async fn plays(from: From, arguments: &[&str]) -> Result<()> {
-    let (size, rounds) = (number("SLUICE_BURST_SIZE", HOSTS)?, number("SLUICE_BURST_ROUNDS", 1)?);
+    let (size, rounds) = (
+        number("SLUICE_BURST_SIZE", HOSTS)?,
+        number("SLUICE_BURST_ROUNDS", 1)?,
+    );
     let world = World::start(from).await?;
-    let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    let arguments = arguments
+        .iter()
+        .map(|argument| (*argument).to_owned())
+        .collect();
     let sluice = world.options().arguments(arguments).start().await?;
     for round in 0..rounds {
         for secrets in [Secrets::Before, Secrets::With, Secrets::After] {
             let burst = Burst::new(&world, &format!("{round}-{secrets:?}").to_lowercase(), size)?;
             world.put(&burst.objects(secrets))?;
-            let [some, all] =
-                burst.is_served(&sluice).await.with_context(|| format!("round {round}, {secrets:?}"))?;
+            let [some, all] = burst
+                .is_served(&sluice)
+                .await
+                .with_context(|| format!("round {round}, {secrets:?}"))?;
             note(&format!(
                 "{from:?} {secrets:?} round {round}: {} ms, {} ms to ask all",
                 some.as_millis(),
@@ -98,7 +106,9 @@ fn note(line: &str) {
 
 fn number(variable: &str, usual: usize) -> Result<usize> {
     match env::var(variable) {
-        Ok(text) => text.parse().with_context(|| format!("{variable}: expected a number, got {text:?}")),
+        Ok(text) => text
+            .parse()
+            .with_context(|| format!("{variable}: expected a number, got {text:?}")),
         Err(_) => Ok(usual),
     }
 }
@@ -123,7 +133,11 @@ impl World {
             From::Folder => Source::Folder(Manifests::new()?),
             From::ApiServer => Source::ApiServer(Cluster::fake().await?),
         };
-        Ok(World { source, pod, _network: network })
+        Ok(World {
+            source,
+            pod,
+            _network: network,
+        })
     }
 
     fn options(&self) -> Options {
@@ -149,19 +163,23 @@ impl World {
 
     fn put(&self, objects: &[Value]) -> Result<()> {
         match &self.source {
-            Source::Folder(manifests) => objects.iter().try_for_each(|object| manifests.object(object)),
+            Source::Folder(manifests) => objects
+                .iter()
+                .try_for_each(|object| manifests.object(object)),
             Source::ApiServer(cluster) => {
                 let fake = cluster.as_fake().context("a fake")?;
-                objects.iter().try_for_each(|object| fake.put(object.clone()))
+                objects
+                    .iter()
+                    .try_for_each(|object| fake.put(object.clone()))
             }
         }
     }
 
     fn remove(&self, objects: &[Value]) -> Result<()> {
         match &self.source {
-            Source::Folder(manifests) => {
-                objects.iter().try_for_each(|object| manifests.remove_object(object))
-            }
+            Source::Folder(manifests) => objects
+                .iter()
+                .try_for_each(|object| manifests.remove_object(object)),
             Source::ApiServer(cluster) => {
                 let fake = cluster.as_fake().context("a fake")?;
                 objects.iter().try_for_each(|object| fake.remove(object))
@@ -185,18 +203,29 @@ struct Host {
 impl Burst {
     fn new(world: &World, name: &str, size: usize) -> Result<Burst> {
         let hosts = (0..size).map(|number| Host::new(world, &format!("b{name}-{number}")));
-        Ok(Burst { hosts: hosts.collect::<Result<_>>()? })
+        Ok(Burst {
+            hosts: hosts.collect::<Result<_>>()?,
+        })
     }
 
     fn objects(&self, secrets: Secrets) -> Vec<Value> {
         let all_secrets = || self.hosts.iter().map(|host| host.secret.clone());
-        let all_others = || self.hosts.iter().flat_map(|host| host.others.iter().cloned());
+        let all_others = || {
+            self.hosts
+                .iter()
+                .flat_map(|host| host.others.iter().cloned())
+        };
         match secrets {
             Secrets::Before => all_secrets().chain(all_others()).collect(),
             Secrets::After => all_others().chain(all_secrets()).collect(),
             Secrets::With => {
-                let each =
-                    |host: &Host| host.others.iter().chain([&host.secret]).cloned().collect::<Vec<_>>();
+                let each = |host: &Host| {
+                    host.others
+                        .iter()
+                        .chain([&host.secret])
+                        .cloned()
+                        .collect::<Vec<_>>()
+                };
                 self.hosts.iter().flat_map(each).collect()
             }
         }
@@ -227,14 +256,26 @@ impl Host {
             "metadata": { "namespace": namespace, "name": name },
             "data": { "tls.crt": STANDARD.encode(&pair.pem), "tls.key": STANDARD.encode(&pair.key) },
         });
-        let ingress = Ingress::new(namespace, name).class(world.class()).host(&host);
-        let ingress = ingress.annotation("ssl-redirect", "false").path("/", name, 80);
+        let ingress = Ingress::new(namespace, name)
+            .class(world.class())
+            .host(&host);
+        let ingress = ingress
+            .annotation("ssl-redirect", "false")
+            .path("/", name, 80);
         let mut ingress = ingress.to_json();
         ingress["spec"]["tls"] = json!([{ "hosts": [host], "secretName": name }]);
         let pods = [world.pod.addr()];
-        let others =
-            vec![service(namespace, name, 80, &pods), endpoint_slice(namespace, name, &pods), ingress];
-        Ok(Host { name: host, pair, secret, others })
+        let others = vec![
+            service(namespace, name, 80, &pods),
+            endpoint_slice(namespace, name, &pods),
+            ingress,
+        ];
+        Ok(Host {
+            name: host,
+            pair,
+            secret,
+            others,
+        })
     }
 
     async fn is_served(&self, sluice: &Sluice, limit: Duration) -> Result<()> {
@@ -268,7 +309,10 @@ async fn answered(sluice: &Sluice) -> Result<Value> {
     let status: Value = serde_json::from_str(&unix::get(&sluice.admin_socket(), "/xds").await?)?;
     let streams = status["answered"].as_array().context("answered")?;
     let published = &status["generation"];
-    ensure!(streams.len() == 1 && streams[0] == *published, "published {published}, answered {streams:?}");
+    ensure!(
+        streams.len() == 1 && streams[0] == *published,
+        "published {published}, answered {streams:?}"
+    );
     Ok(status)
 }
 
@@ -287,23 +331,40 @@ async fn differences(sluice: &Sluice) -> Result<String> {
         ("secret", "dynamic_active_secrets", "/name"),
         ("listener", "dynamic_listeners", "/name"),
     ] {
-        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text =
+            |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         // A listener that only gets other filter chains keeps the version that it had first; what it presents says more.
-        let version = |value: Option<&Value>| if kind == "listener" { String::new() } else { text(value) };
+        let version = |value: Option<&Value>| {
+            if kind == "listener" {
+                String::new()
+            } else {
+                text(value)
+            }
+        };
         let mut held: BTreeMap<String, String> = entries(&dump, list)
-            .map(|entry| (text(entry.pointer(name)), version(entry.get("version_info"))))
+            .map(|entry| {
+                (
+                    text(entry.pointer(name)),
+                    version(entry.get("version_info")),
+                )
+            })
             .collect();
         let acked = status["versions"][kind].as_object().into_iter().flatten();
-        let acked: BTreeMap<String, String> =
-            acked.map(|(name, acked)| (name.clone(), version(Some(acked)))).collect();
+        let acked: BTreeMap<String, String> = acked
+            .map(|(name, acked)| (name.clone(), version(Some(acked))))
+            .collect();
         // Filter chains that drain keep their certificates.
         held.retain(|name, _| kind != "secret" || acked.contains_key(name));
         if held != acked {
-            writeln!(differences, "{kind}: Envoy has {held:?}, the controller takes for answered {acked:?}")?;
+            writeln!(
+                differences,
+                "{kind}: Envoy has {held:?}, the controller takes for answered {acked:?}"
+            )?;
         }
     }
     for list in ["dynamic_warming_clusters", "dynamic_warming_secrets"] {
-        entries(&dump, list).try_for_each(|entry| writeln!(differences, "{list}: {}", entry["name"]))?;
+        entries(&dump, list)
+            .try_for_each(|entry| writeln!(differences, "{list}: {}", entry["name"]))?;
     }
     for listener in
         entries(&dump, "dynamic_listeners").filter(|listener| !listener["warming_state"].is_null())
@@ -316,5 +377,7 @@ async fn differences(sluice: &Sluice) -> Result<String> {
 /// The entries of one list of a config dump, whichever part it is in.
 fn entries<'a>(dump: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
     let parts = dump["configs"].as_array().into_iter().flatten();
-    parts.filter_map(move |part| part[list].as_array()).flatten()
+    parts
+        .filter_map(move |part| part[list].as_array())
+        .flatten()
 }

@@ -16,37 +16,51 @@ use crate::site::{HOST, Site, page};
 const REQUESTS: u64 = 1_000;
 
 /// The site with a canary of one pod, `new-0`.
-async fn with_canary(canary: impl FnOnce(Ingress) -> Ingress) -> Result<(Site, Vec<Echo>, Network)> {
+async fn with_canary(
+    canary: impl FnOnce(Ingress) -> Ingress,
+) -> Result<(Site, Vec<Echo>, Network)> {
     let site = Site::start(2, 2).await?;
     let network = Network::reserve()?;
     let new = Echo::start_all("new", &network.pods(1)).await?;
     let addrs: Vec<SocketAddr> = new.iter().map(Echo::addr).collect();
     site.manifests.service("default", "new", 80, &addrs)?;
-    let ingress =
-        Ingress::new("default", "canary").host(HOST).path("/", "new", 80).annotation("canary", "true");
+    let ingress = Ingress::new("default", "canary")
+        .host(HOST)
+        .path("/", "new", 80)
+        .annotation("canary", "true");
     site.manifests.ingress(&canary(ingress))?;
     Ok((site, new, network))
 }
 
 #[tokio::test]
 async fn a_canary_gets_its_weight_of_the_requests() -> Result<()> {
-    let (site, _new, _network) = with_canary(|ingress| ingress.annotation("canary-weight", "20")).await?;
+    let (site, _new, _network) =
+        with_canary(|ingress| ingress.annotation("canary-weight", "20")).await?;
     let sluice = Sluice::start(&site.manifests).await?;
-    let load = Load::new(sluice.http(), page()).connections(2).max_requests(REQUESTS);
+    let load = Load::new(sluice.http(), page())
+        .connections(2)
+        .max_requests(REQUESTS);
     let tally = load.run_for(wait::LIMIT).await?;
     ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{tally}");
     let (taken, expected) = (tally.pod("new-0") as f64, REQUESTS as f64 * 0.2);
     let bound = 5.0 * (REQUESTS as f64 * 0.2 * 0.8).sqrt();
-    ensure!((taken - expected).abs() <= bound, "expected {expected} within {bound:.0}: {tally}");
-    ensure!(tally.pod("web-0").abs_diff(tally.pod("web-1")) <= tally.total() / 10, "{tally}");
+    ensure!(
+        (taken - expected).abs() <= bound,
+        "expected {expected} within {bound:.0}: {tally}"
+    );
+    ensure!(
+        tally.pod("web-0").abs_diff(tally.pod("web-1")) <= tally.total() / 10,
+        "{tally}"
+    );
     sluice.stop()
 }
 
 #[tokio::test]
 async fn header_and_cookie_decide_before_the_weight() -> Result<()> {
     let rules = |ingress: Ingress| {
-        let ingress =
-            ingress.annotation("canary-by-header", "X-Canary").annotation("canary-by-cookie", "beta");
+        let ingress = ingress
+            .annotation("canary-by-header", "X-Canary")
+            .annotation("canary-by-cookie", "beta");
         ingress.annotation("canary-weight", "0")
     };
     let (site, _new, _network) = with_canary(rules).await?;
@@ -62,15 +76,19 @@ async fn header_and_cookie_decide_before_the_weight() -> Result<()> {
     ] {
         let response = http::send(sluice.http(), &page().header(header, value)).await?;
         let pod = response.pod().map(str::to_owned);
-        ensure!((pod.as_deref() == Some("new-0")) == is_canary, "{header}: {value}: {pod:?}");
+        ensure!(
+            (pod.as_deref() == Some("new-0")) == is_canary,
+            "{header}: {value}: {pod:?}"
+        );
     }
     sluice.stop()
 }
 
 #[tokio::test]
-async fn each_of_several_canaries_gets_what_its_rules_say_and_one_is_a_main_backend_elsewhere() -> Result<()>
-{
-    let (site, _new, network) = with_canary(|ingress| ingress.annotation("canary-weight", "30")).await?;
+async fn each_of_several_canaries_gets_what_its_rules_say_and_one_is_a_main_backend_elsewhere()
+-> Result<()> {
+    let (site, _new, network) =
+        with_canary(|ingress| ingress.annotation("canary-weight", "30")).await?;
     let addrs = network.pods(3);
     let mut pods = Vec::new();
     for (service, addr) in ["eu", "beta"].into_iter().zip(&addrs[1..]) {
@@ -78,30 +96,56 @@ async fn each_of_several_canaries_gets_what_its_rules_say_and_one_is_a_main_back
         site.manifests.service("default", service, 80, &[*addr])?;
     }
     let canary = |service| {
-        let ingress = Ingress::new("default", service).host(HOST).path("/", service, 80);
+        let ingress = Ingress::new("default", service)
+            .host(HOST)
+            .path("/", service, 80);
         ingress.annotation("canary", "true")
     };
     let by_header = canary("eu").annotation("canary-by-header", "x-region");
-    site.manifests.ingress(&by_header.annotation("canary-by-header-value", "eu"))?;
-    site.manifests.ingress(&canary("beta").annotation("canary-by-cookie", "beta"))?;
-    site.manifests.ingress(&Ingress::new("default", "new").host("new.test").path("/", "new", 80))?;
+    site.manifests
+        .ingress(&by_header.annotation("canary-by-header-value", "eu"))?;
+    site.manifests
+        .ingress(&canary("beta").annotation("canary-by-cookie", "beta"))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "new")
+            .host("new.test")
+            .path("/", "new", 80),
+    )?;
     let sluice = Sluice::start(&site.manifests).await?;
 
-    let (eu, beta) = (page().header("x-region", "eu"), page().header("cookie", "beta=always"));
+    let (eu, beta) = (
+        page().header("x-region", "eu"),
+        page().header("cookie", "beta=always"),
+    );
     let both = eu.clone().header("cookie", "beta=always");
     for (request, pod) in [(&eu, "eu-0"), (&beta, "beta-0"), (&both, "eu-0")] {
         for _ in 0..10 {
             let response = http::send(sluice.http(), request).await?;
-            ensure!(response.pod() == Some(pod), "{request:?}: {:?}", response.pod());
+            ensure!(
+                response.pod() == Some(pod),
+                "{request:?}: {:?}",
+                response.pod()
+            );
         }
     }
-    let load = Load::new(sluice.http(), page()).connections(2).max_requests(REQUESTS);
+    let load = Load::new(sluice.http(), page())
+        .connections(2)
+        .max_requests(REQUESTS);
     let tally = load.run_for(wait::LIMIT).await?;
     let (taken, expected) = (tally.pod("new-0") as f64, REQUESTS as f64 * 0.3);
-    ensure!((taken - expected).abs() <= 5.0 * (expected * 0.7).sqrt(), "{tally}");
-    ensure!(tally.pod("eu-0") + tally.pod("beta-0") == 0 && tally.failed() == 0, "{tally}");
+    ensure!(
+        (taken - expected).abs() <= 5.0 * (expected * 0.7).sqrt(),
+        "{tally}"
+    );
+    ensure!(
+        tally.pod("eu-0") + tally.pod("beta-0") == 0 && tally.failed() == 0,
+        "{tally}"
+    );
     let load = Load::new(sluice.http(), Request::get("new.test", "/")).max_requests(50);
     let tally = load.run_for(wait::LIMIT).await?;
-    ensure!(tally.pod("new-0") == 50, "where it is the main backend, it gets all: {tally}");
+    ensure!(
+        tally.pod("new-0") == 50,
+        "where it is the main backend, it gets all: {tally}"
+    );
     sluice.stop()
 }

@@ -24,7 +24,12 @@ async fn a_pod_that_terminates_keeps_its_sessions_and_gets_no_new_ones() -> Resu
         site.manifests.ingress(&sticky(mode))?;
         let sluice = Sluice::start(&site.manifests).await?;
         let sessions = clients(sluice.http(), 24).await?;
-        site.manifests.draining("default", "web", &addrs(&site, &[1, 2]), &addrs(&site, &[0]))?;
+        site.manifests.draining(
+            "default",
+            "web",
+            &addrs(&site, &[1, 2]),
+            &addrs(&site, &[0]),
+        )?;
         // No news tells that the change is there: nobody new comes to the pod for a while.
         let settled = async || {
             let new = clients(sluice.http(), 24).await.ok()?;
@@ -45,17 +50,26 @@ async fn a_pod_that_terminates_keeps_its_sessions_and_gets_no_new_ones() -> Resu
 #[tokio::test]
 async fn a_pod_that_fails_is_left_out_and_comes_back() -> Result<()> {
     let site = Site::start(3, 3).await?;
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    let ingress =
-        ingress.annotation("sluice.dev/eject-after", "3").annotation("sluice.dev/ejection-seconds", "1");
-    site.manifests.ingress(&ingress.annotation("proxy-next-upstream", "off"))?;
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    let ingress = ingress
+        .annotation("sluice.dev/eject-after", "3")
+        .annotation("sluice.dev/ejection-seconds", "1");
+    site.manifests
+        .ingress(&ingress.annotation("proxy-next-upstream", "off"))?;
     site.pods[0].script(Script::status(500));
     let sluice = Sluice::start(&site.manifests).await?;
-    let load = Load::new(sluice.http(), page()).connections(1).max_requests(60);
+    let load = Load::new(sluice.http(), page())
+        .connections(1)
+        .max_requests(60);
     let tally = load.run_for(wait::LIMIT).await?;
     // Each worker of Envoy learns for itself, and there is one connection.
     let failed = tally.by_status.get(&500).copied().unwrap_or_default();
-    ensure!((3..20).contains(&failed), "expected an end of the failures after a few: {tally}");
+    ensure!(
+        (3..20).contains(&failed),
+        "expected an end of the failures after a few: {tally}"
+    );
     site.pods[0].script(Script::echo());
     is_used(sluice.http(), "web-0").await?;
     sluice.stop()
@@ -65,13 +79,20 @@ async fn a_pod_that_fails_is_left_out_and_comes_back() -> Result<()> {
 async fn a_new_pod_grows_to_its_share() -> Result<()> {
     const WINDOW: u64 = 6;
     let site = Site::start(2, 1).await?;
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    site.manifests.ingress(&ingress.annotation("sluice.dev/slow-start", &WINDOW.to_string()))?;
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&ingress.annotation("sluice.dev/slow-start", &WINDOW.to_string()))?;
     let sluice = Sluice::start(&site.manifests).await?;
-    let load = Load::new(sluice.http(), page()).connections(1).pause(Duration::from_millis(2)).start();
+    let load = Load::new(sluice.http(), page())
+        .connections(1)
+        .pause(Duration::from_millis(2))
+        .start();
     load.until("traffic", |tally| tally.total() > 0).await?;
     site.endpoints(&[0, 1])?;
-    load.until("traffic on web-1", |tally| tally.pod("web-1") > 0).await?;
+    load.until("traffic on web-1", |tally| tally.pod("web-1") > 0)
+        .await?;
     let mut shares = Vec::new();
     for _ in 0..4 {
         let before = load.tally();
@@ -82,7 +103,13 @@ async fn a_new_pod_grows_to_its_share() -> Result<()> {
     }
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
-    ensure!(shares[0] < 0.35 && shares[0] < shares[1] && shares[1] < shares[3], "no curve: {shares:?}");
-    ensure!((0.45..0.55).contains(&shares[3]), "no full share in the end: {shares:?}");
+    ensure!(
+        shares[0] < 0.35 && shares[0] < shares[1] && shares[1] < shares[3],
+        "no curve: {shares:?}"
+    );
+    ensure!(
+        (0.45..0.55).contains(&shares[3]),
+        "no full share in the end: {shares:?}"
+    );
     sluice.stop()
 }

@@ -14,7 +14,8 @@ async fn a_certificate_changes_under_open_connections() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate() -> Result<()> {
+async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate()
+-> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().start().await?;
     let clients = Clients::connect(&sluice).await?;

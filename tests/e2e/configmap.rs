@@ -12,23 +12,35 @@ use crate::site::{HOST, Site, page};
 /// A controller with these settings.
 async fn with(site: &Site, data: Value) -> Result<Sluice> {
     let metadata = json!({"name": "settings", "namespace": "sluice"});
-    site.manifests
-        .object(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))?;
+    site.manifests.object(
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
+    )?;
     let flags = ["--configmap", "sluice/settings"].map(str::to_owned).into();
     Options::new(&site.manifests).arguments(flags).start().await
 }
 
 #[tokio::test]
-async fn a_client_gets_the_best_encoding_that_it_takes_and_the_operator_has_switched_on() -> Result<()> {
+async fn a_client_gets_the_best_encoding_that_it_takes_and_the_operator_has_switched_on()
+-> Result<()> {
     let site = Site::start(1, 1).await?;
-    let data =
-        json!({"use-gzip": "true", "enable-brotli": "true", "gzip-min-length": "10", "gzip-types": "*"});
+    let data = json!({"use-gzip": "true", "enable-brotli": "true", "gzip-min-length": "10", "gzip-types": "*"});
     let sluice = with(&site, data).await?;
-    for (accepted, expected) in [("gzip, br", Some("br")), ("gzip", Some("gzip")), ("identity", None)] {
+    for (accepted, expected) in [
+        ("gzip, br", Some("br")),
+        ("gzip", Some("gzip")),
+        ("identity", None),
+    ] {
         let answer = send(sluice.http(), &page().header("accept-encoding", accepted)).await?;
         ensure!(answer.status == 200, "{answer:?}");
-        ensure!(answer.header("content-encoding") == expected, "{accepted}: {answer:?}");
-        ensure!(answer.header("vary").is_some_and(|vary| vary.eq_ignore_ascii_case("accept-encoding")));
+        ensure!(
+            answer.header("content-encoding") == expected,
+            "{accepted}: {answer:?}"
+        );
+        ensure!(
+            answer
+                .header("vary")
+                .is_some_and(|vary| vary.eq_ignore_ascii_case("accept-encoding"))
+        );
     }
     sluice.stop()
 }
@@ -40,23 +52,36 @@ async fn a_handshake_for_a_name_that_nobody_has_fails_when_the_operator_says_so(
     let sluice = with(&site, data).await?;
     let mut known = Connection::open_tls(sluice.https(), HOST).await?;
     ensure!(known.send(&page()).await?.status == 200);
-    ensure!(Connection::open_tls(sluice.https(), "nobody.test").await.is_err(), "a handshake succeeded");
+    ensure!(
+        Connection::open_tls(sluice.https(), "nobody.test")
+            .await
+            .is_err(),
+        "a handshake succeeded"
+    );
     sluice.stop()
 }
 
 #[tokio::test]
 async fn headers_that_are_too_long_are_refused_and_slow_answers_are_whole() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let data =
-        json!({"upstream-keepalive-requests": "2", "large-client-header-buffers": "1 2k", "limit-rate": "4"});
+    let data = json!({"upstream-keepalive-requests": "2", "large-client-header-buffers": "1 2k", "limit-rate": "4"});
     let sluice = with(&site, data).await?;
     let long = page().header("x-long", &"a".repeat(4000));
-    ensure!(send(sluice.http(), &long).await?.status == 431, "long headers came through");
-    let body = Answer { body: Some("x".repeat(6 * 1024)), ..Answer::default() };
+    ensure!(
+        send(sluice.http(), &long).await?.status == 431,
+        "long headers came through"
+    );
+    let body = Answer {
+        body: Some("x".repeat(6 * 1024)),
+        ..Answer::default()
+    };
     site.pods[0].script(Script::echo().answer("/large", body));
     for _ in 0..3 {
         let answer = send(sluice.http(), &Request::get(HOST, "/large")).await?;
-        ensure!(answer.status == 200 && answer.body.len() == 6 * 1024, "{answer:?}");
+        ensure!(
+            answer.status == 200 && answer.body.len() == 6 * 1024,
+            "{answer:?}"
+        );
     }
     sluice.stop()
 }

@@ -15,7 +15,13 @@ async fn traffic_goes_on_while_the_controller_is_gone_and_follows_it_afterwards(
     let site = Site::start(3, 2).await?;
     let (http, folder) = (Port::reserve()?, tempfile::tempdir()?);
     let xds = format!("unix:{}", folder.path().join("xds.sock").display());
-    let options = || Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(&xds).start();
+    let options = || {
+        Options::new(&site.manifests)
+            .without_data_plane()
+            .http(http.addr())
+            .xds(&xds)
+            .start()
+    };
     let controller = options().await?;
     let mut envoy = Envoy::start(&sluice::bootstrap(&xds, "restart")?).await?;
     envoy.ready().await?;
@@ -25,11 +31,16 @@ async fn traffic_goes_on_while_the_controller_is_gone_and_follows_it_afterwards(
     controller.stop()?;
     let before = load.tally().total();
     tokio::time::sleep(Duration::from_millis(500)).await;
-    ensure!(load.tally().total() > before + 100, "traffic stopped with the controller: {}", load.tally());
+    ensure!(
+        load.tally().total() > before + 100,
+        "traffic stopped with the controller: {}",
+        load.tally()
+    );
 
     site.endpoints(&[1, 2])?;
     let controller = options().await?;
-    load.until("traffic on web-2", |tally| tally.pod("web-2") > 0).await?;
+    load.until("traffic on web-2", |tally| tally.pod("web-2") > 0)
+        .await?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}\n{}", envoy.log().tail());
 

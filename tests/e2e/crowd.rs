@@ -24,15 +24,26 @@ const HANGS: &str = "/hangs";
 /// A site with these hosts, each of an Ingress of its own.
 pub(crate) async fn site() -> Result<Site> {
     let site = Site::start(1, 1).await?;
-    let hangs = Answer { delay: Duration::from_secs(3600), ..Answer::default() };
+    let hangs = Answer {
+        delay: Duration::from_secs(3600),
+        ..Answer::default()
+    };
     site.pods[0].script(Script::echo().answer(HANGS, hangs));
     let limited = |name: &str, host: &str| {
-        let ingress = Ingress::new("default", name).host(host).path("/", "web", 80).path("/more", "web", 80);
+        let ingress = Ingress::new("default", name)
+            .host(host)
+            .path("/", "web", 80)
+            .path("/more", "web", 80);
         ingress.annotation("limit-connections", &MOST.to_string())
     };
     site.manifests.ingress(&limited("web", HOST))?;
-    site.manifests.ingress(&limited("exempt", EXEMPT_HOST).annotation("limit-whitelist", "127.0.0.0/8"))?;
-    site.manifests.ingress(&Ingress::new("default", "open").host(OPEN_HOST).path("/", "web", 80))?;
+    site.manifests
+        .ingress(&limited("exempt", EXEMPT_HOST).annotation("limit-whitelist", "127.0.0.0/8"))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "open")
+            .host(OPEN_HOST)
+            .path("/", "web", 80),
+    )?;
     Ok(site)
 }
 
@@ -46,16 +57,27 @@ pub(crate) async fn holds_the_limit(site: &Site, sluice: &Sluice) -> Result<()> 
     let limited = async || Some(full(site, sluice).await.transpose()?);
     for _ in 0..2 {
         // Those that went away count no more, as soon as all workers have seen it.
-        let mut crowd = wait::until("as many as may be to hang in the pod", limited).await?.0?;
-        ensure!(status(sluice, HOST, "/more").await? == 503, "the paths of an Ingress are counted together");
+        let mut crowd = wait::until("as many as may be to hang in the pod", limited)
+            .await?
+            .0?;
+        ensure!(
+            status(sluice, HOST, "/more").await? == 503,
+            "the paths of an Ingress are counted together"
+        );
         for host in [OPEN_HOST, EXEMPT_HOST] {
-            ensure!(status(sluice, host, "/").await? == 200, "{host} is another Ingress");
+            ensure!(
+                status(sluice, host, "/").await? == 200,
+                "{host} is another Ingress"
+            );
         }
         crowd.shutdown().await;
         let serves = async || (status(sluice, HOST, "/").await.ok()? == 200).then_some(());
         wait::until("those that went away to count no more", serves).await?;
         for _ in 0..ALL {
-            ensure!(status(sluice, HOST, "/").await? == 200, "what was answered counts no more");
+            ensure!(
+                status(sluice, HOST, "/").await? == 200,
+                "what was answered counts no more"
+            );
         }
     }
     Ok(())
@@ -68,8 +90,9 @@ async fn status(sluice: &Sluice, host: &str, path: &str) -> Result<u16> {
 /// A crowd of which as many hang in the pod as may be; `None` when more than that were refused.
 async fn full(site: &Site, sluice: &Sluice) -> Result<Option<JoinSet<Result<u16>>>> {
     let (addr, before) = (sluice.http(), site.pods[0].hits());
-    let mut crowd: JoinSet<Result<u16>> =
-        (0..ALL).map(|_| async move { Ok(http::get(addr, HOST, HANGS).await?.status) }).collect();
+    let mut crowd: JoinSet<Result<u16>> = (0..ALL)
+        .map(|_| async move { Ok(http::get(addr, HOST, HANGS).await?.status) })
+        .collect();
     let all_settled = async || {
         let hanging = usize::try_from(site.pods[0].hits() - before).unwrap_or(usize::MAX);
         while let Some(answer) = crowd.try_join_next() {
@@ -81,7 +104,9 @@ async fn full(site: &Site, sluice: &Sluice) -> Result<Option<JoinSet<Result<u16>
         }
         (crowd.len() == hanging).then_some(Ok(hanging))
     };
-    let hanging = wait::until("each one to hang or to be refused", all_settled).await?.0?;
+    let hanging = wait::until("each one to hang or to be refused", all_settled)
+        .await?
+        .0?;
     ensure!(hanging <= MOST, "{hanging} are in the pod at a time");
     if hanging < MOST {
         crowd.shutdown().await;

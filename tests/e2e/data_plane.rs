@@ -31,7 +31,14 @@ impl Cluster {
         let (http, xds) = (Port::reserve()?, Port::reserve()?);
         let identity = authority.identity(CONTROLLER)?;
         let controller = controller(&site, &identity, &http, &xds).await?;
-        Ok(Cluster { site, authority, identity, http, _xds: xds, controller })
+        Ok(Cluster {
+            site,
+            authority,
+            identity,
+            http,
+            _xds: xds,
+            controller,
+        })
     }
 
     async fn data_plane(&self, identity: &Identity) -> Result<DataPlane> {
@@ -40,12 +47,21 @@ impl Cluster {
 }
 
 async fn controller(site: &Site, identity: &Identity, http: &Port, xds: &Port) -> Result<Sluice> {
-    let options = Options::new(&site.manifests).without_data_plane().http(http.addr());
-    options.xds(xds.addr().to_string()).arguments(certificates(identity)).start().await
+    let options = Options::new(&site.manifests)
+        .without_data_plane()
+        .http(http.addr());
+    options
+        .xds(xds.addr().to_string())
+        .arguments(certificates(identity))
+        .start()
+        .await
 }
 
 fn certificates(identity: &Identity) -> Vec<String> {
-    vec!["--xds-certificates".to_owned(), identity.folder().display().to_string()]
+    vec![
+        "--xds-certificates".to_owned(),
+        identity.folder().display().to_string(),
+    ]
 }
 
 #[tokio::test]
@@ -63,8 +79,14 @@ async fn a_data_plane_with_a_certificate_serves_and_follows() -> Result<()> {
     let polls = |line: &&str| {
         line.starts_with("envoy_cluster_upstream_rq_total{") && line.contains("sluice_controller")
     };
-    let polls = metrics.lines().find(polls).context("no count of the filter's polls")?;
-    ensure!(!polls.ends_with(" 0"), "the filter's log does not come over TLS: {polls}");
+    let polls = metrics
+        .lines()
+        .find(polls)
+        .context("no count of the filter's polls")?;
+    ensure!(
+        !polls.ends_with(" 0"),
+        "the filter's log does not come over TLS: {polls}"
+    );
     data_plane.stop()
 }
 
@@ -80,21 +102,34 @@ async fn the_dashboard_shows_what_the_data_plane_says() -> Result<()> {
     let path = repository().join("controller/deploy/helm/sluice/dashboards/sluice.json");
     let dashboard: Value = serde_json::from_str(&fs::read_to_string(path)?)?;
     let panels = dashboard["panels"].as_array().context("no panels")?;
-    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let targets = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
     let words = targets
         .filter_map(|target| target["expr"].as_str())
         .flat_map(|expr| expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
     // Labels start with `envoy_` too, and stand before an `=` or in a `by`.
-    let is_label =
-        |word: &&str| ["cluster_name", "code_class", "manager_prefix"].iter().any(|end| word.ends_with(end));
-    let mut metrics: Vec<&str> = words.filter(|word| word.starts_with("envoy_") && !is_label(word)).collect();
+    let is_label = |word: &&str| {
+        ["cluster_name", "code_class", "manager_prefix"]
+            .iter()
+            .any(|end| word.ends_with(end))
+    };
+    let mut metrics: Vec<&str> = words
+        .filter(|word| word.starts_with("envoy_") && !is_label(word))
+        .collect();
     metrics.sort_unstable();
     metrics.dedup();
     ensure!(metrics.len() > 8, "{metrics:?}");
     let page = data_plane.page("/metrics").await?.text();
     for metric in metrics {
-        let has = |line: &str| line.strip_prefix(metric).is_some_and(|rest| rest.starts_with(['{', ' ']));
-        ensure!(page.lines().any(has), "the dashboard shows {metric}, which no data plane has");
+        let has = |line: &str| {
+            line.strip_prefix(metric)
+                .is_some_and(|rest| rest.starts_with(['{', ' ']))
+        };
+        ensure!(
+            page.lines().any(has),
+            "the dashboard shows {metric}, which no data plane has"
+        );
     }
     Ok(())
 }
@@ -106,15 +141,28 @@ async fn strangers_get_no_configuration_and_give_none() -> Result<()> {
 
     // Believes our controller, but nobody who signs for it is known there.
     let intruder = stranger.identity("data-plane")?;
-    fs::copy(cluster.identity.folder().join("ca.crt"), intruder.folder().join("ca.crt"))?;
+    fs::copy(
+        cluster.identity.folder().join("ca.crt"),
+        intruder.folder().join("ca.crt"),
+    )?;
     let data_plane = cluster.data_plane(&intruder).await?;
-    let refused = async || cluster.controller.log().tail().contains("was not let in").then_some(());
+    let refused = async || {
+        cluster
+            .controller
+            .log()
+            .tail()
+            .contains("was not let in")
+            .then_some(())
+    };
     wait::until("the controller to refuse", refused).await?;
     ensure!(data_plane.page("/readyz").await?.status == 503);
 
     // Is let in, but holds our controller for an impostor.
     let doubter = cluster.authority.identity("data-plane")?;
-    fs::copy(intruder.folder().join("tls.crt"), doubter.folder().join("ca.crt"))?;
+    fs::copy(
+        intruder.folder().join("tls.crt"),
+        doubter.folder().join("ca.crt"),
+    )?;
     let data_plane = cluster.data_plane(&doubter).await?;
     let refused = async || {
         let metrics = data_plane.page("/metrics").await.ok()?.text();
@@ -129,7 +177,14 @@ async fn strangers_get_no_configuration_and_give_none() -> Result<()> {
 
 #[tokio::test]
 async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
-    let Cluster { site, authority, identity, http, _xds, controller: first } = Cluster::start(1).await?;
+    let Cluster {
+        site,
+        authority,
+        identity,
+        http,
+        _xds,
+        controller: first,
+    } = Cluster::start(1).await?;
     let of_one = authority.identity("data-plane")?;
     let one = DataPlane::start(first.xds().parse()?, &of_one).await?;
     one.ready().await?;
@@ -137,7 +192,13 @@ async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
     // Everything new, the CA too: what still works then works with what is new.
     let authority = Authority::new()?;
     authority.renew(&identity, CONTROLLER)?;
-    let taken = async || first.log().tail().contains("new certificates").then_some(());
+    let taken = async || {
+        first
+            .log()
+            .tail()
+            .contains("new certificates")
+            .then_some(())
+    };
     wait::until("the controller to take the new certificate", taken).await?;
     let of_two = authority.identity("data-plane")?;
     let two = DataPlane::start(first.xds().parse()?, &of_two).await?;
@@ -148,10 +209,15 @@ async fn renewed_certificates_are_taken_without_a_restart() -> Result<()> {
     two.stop()?;
     let xds = first.xds().to_owned();
     first.stop()?;
-    let options = Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(xds);
+    let options = Options::new(&site.manifests)
+        .without_data_plane()
+        .http(http.addr())
+        .xds(xds);
     let _second = options.arguments(certificates(&identity)).start().await?;
     site.manifests.remove("ingress-default-web.yaml")?;
-    sluice::wait_for_status(http.addr(), HOST, "/", 404).await.with_context(|| one.log().tail())?;
+    sluice::wait_for_status(http.addr(), HOST, "/", 404)
+        .await
+        .with_context(|| one.log().tail())?;
     Ok(())
 }
 
@@ -167,13 +233,25 @@ async fn a_data_plane_that_is_told_to_go_says_so_first_and_finishes_what_is_open
     pod.script(Script::echo().delay(Duration::from_secs(2)));
     let before = pod.hits();
     let open = tokio::spawn(async move { http::send(addr, &page()).await });
-    wait::until("the request to arrive", async || (pod.hits() > before).then_some(())).await?;
+    wait::until("the request to arrive", async || {
+        (pod.hits() > before).then_some(())
+    })
+    .await?;
     pod.script(Script::echo());
 
     data_plane.terminate();
-    let unready = async || data_plane.page("/readyz").await.ok().filter(|page| page.status == 503);
+    let unready = async || {
+        data_plane
+            .page("/readyz")
+            .await
+            .ok()
+            .filter(|page| page.status == 503)
+    };
     wait::until("the data plane to say that it leaves", unready).await?;
-    ensure!(http::get(addr, HOST, "/").await?.status == 200, "it stopped serving before anybody could know");
+    ensure!(
+        http::get(addr, HOST, "/").await?.status == 200,
+        "it stopped serving before anybody could know"
+    );
     ensure!(open.await??.status == 200);
     data_plane.stop()
 }
@@ -183,7 +261,11 @@ async fn keys_are_not_served_to_everybody() -> Result<()> {
     let site = Site::start(1, 1).await?;
     // A proxy on this machine reaches loopback as well.
     for address in ["0.0.0.0:1", "127.0.0.1:1", "[::1]:1"] {
-        let refused = Options::new(&site.manifests).without_data_plane().xds(address).start().await;
+        let refused = Options::new(&site.manifests)
+            .without_data_plane()
+            .xds(address)
+            .start()
+            .await;
         let error = format!("{:#}", refused.err().context("it started")?);
         for way in ["--xds-certificates", "unix:PATH", "--xds-plaintext"] {
             ensure!(error.contains(way), "{address}: {error}");

@@ -25,8 +25,11 @@ async fn demos_are_in_nobodys_way() -> Result<()> {
 async fn check(arguments: &[&str]) -> Result<()> {
     let mut demo = Command::new(env!("CARGO_BIN_EXE_sluice-demo"));
     let output = demo.arg("--check").args(arguments).output().await?;
-    let text =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     ensure!(output.status.success(), "{}: {text}", output.status);
     for line in ["traffic followed", "0 of "] {
         ensure!(text.contains(line), "no {line:?} in: {text}");

@@ -26,10 +26,16 @@ async fn the_filter_chooses_among_endpoints_that_stay_the_operators() -> Result<
     example.leave_out(1)?;
     example.answers(&["hello-a", "hello-c"]).await?;
     let endpoints = example.envoy.admin("/clusters").await?;
-    ensure!(endpoints.contains(&format!("hello::{}::", example.pods[1].addr())), "{endpoints}");
+    ensure!(
+        endpoints.contains(&format!("hello::{}::", example.pods[1].addr())),
+        "{endpoints}"
+    );
 
     let status = example.send(&Request::get("any.test", "/status")).await?;
-    ensure!(status.text() == "mine\n", "a route that is not Sluice's: {status:?}");
+    ensure!(
+        status.text() == "mine\n",
+        "a route that is not Sluice's: {status:?}"
+    );
     Ok(())
 }
 
@@ -76,7 +82,10 @@ fn the_filter_may_do_what_it_may_in_an_envoy_of_ours() -> Result<()> {
     let mut ours = sluice_xds::render::CAPABILITIES.to_vec();
     listed.sort_unstable();
     ours.sort_unstable();
-    ensure!(listed == ours, "{CONFIG} allows {listed:?}, Sluice {ours:?}");
+    ensure!(
+        listed == ours,
+        "{CONFIG} allows {listed:?}, Sluice {ours:?}"
+    );
     Ok(())
 }
 
@@ -100,13 +109,24 @@ impl Example {
             pods.push(Echo::start(*address, EchoIdentity::of("hello", name)).await?);
         }
         let manifests = manifests(&addresses)?;
-        let sluice = Options::new(&manifests).without_data_plane().start().await?;
+        let sluice = Options::new(&manifests)
+            .without_data_plane()
+            .start()
+            .await?;
         let eds = folder.path().join("eds.yaml");
         fs::write(&eds, at(&read("envoy/drop-in/eds.yaml")?, &addresses)?)?;
         let bootstrap = bootstrap(&edge, sluice.xds(), &eds)?;
         let mut envoy = Envoy::start(&bootstrap).await?;
         envoy.ready().await?;
-        let example = Example { pods, manifests, sluice, envoy, edge, _network: network, _folder: folder };
+        let example = Example {
+            pods,
+            manifests,
+            sluice,
+            envoy,
+            edge,
+            _network: network,
+            _folder: folder,
+        };
         example.answers(&PODS).await?;
         Ok(example)
     }
@@ -132,7 +152,8 @@ impl Example {
         let mut stay: Vec<SocketAddr> = self.pods.iter().map(Echo::addr).collect();
         stay.remove(pod);
         let slice = endpoint_slice("default", "hello", &stay);
-        self.manifests.write("endpointslice.yaml", &serde_json::to_string_pretty(&slice)?)
+        self.manifests
+            .write("endpointslice.yaml", &serde_json::to_string_pretty(&slice)?)
     }
 
     async fn send(&self, request: &Request) -> Result<http::Response> {
@@ -154,7 +175,11 @@ fn replace(text: &str, from: &str, to: &str) -> Result<String> {
 fn at(text: &str, addresses: &[SocketAddr]) -> Result<String> {
     let mut text = text.to_owned();
     for (n, address) in addresses.iter().enumerate() {
-        text = replace(&text, &format!("127.10.0.{}", n + 1), &address.ip().to_string())?;
+        text = replace(
+            &text,
+            &format!("127.10.0.{}", n + 1),
+            &address.ip().to_string(),
+        )?;
     }
     replace(&text, "9001", &addresses[0].port().to_string())
 }
@@ -169,11 +194,21 @@ fn manifests(addresses: &[SocketAddr]) -> Result<Manifests> {
 
 fn bootstrap(edge: &Port, xds: &str, eds: &Path) -> Result<String> {
     let text = read(CONFIG)?;
-    let text =
-        replace(&text, "0.0.0.0, port_value: 10000", &format!("127.0.0.1, port_value: {}", edge.number()))?;
-    let text = replace(&text, "target/controller.sock", xds.trim_start_matches("unix:"))?;
-    let text =
-        replace(&text, "target/wasm32-wasip1/filter/sluice_filter.wasm", &path(&artifacts::filter()?))?;
+    let text = replace(
+        &text,
+        "0.0.0.0, port_value: 10000",
+        &format!("127.0.0.1, port_value: {}", edge.number()),
+    )?;
+    let text = replace(
+        &text,
+        "target/controller.sock",
+        xds.trim_start_matches("unix:"),
+    )?;
+    let text = replace(
+        &text,
+        "target/wasm32-wasip1/filter/sluice_filter.wasm",
+        &path(&artifacts::filter()?),
+    )?;
     replace(&text, "envoy/drop-in/eds.yaml", &path(eds))
 }
 

@@ -12,12 +12,18 @@ async fn a_rolling_update_under_load_fails_no_request() -> Result<()> {
     let sluice = Sluice::start(&site.manifests).await?;
     let envoy = sluice.envoy_pid();
     let load = Load::new(sluice.http(), page()).connections(8).start();
-    load.until("traffic", |tally| tally.pod("web-0") > 0 && tally.pod("web-1") > 0).await?;
+    load.until("traffic", |tally| {
+        tally.pod("web-0") > 0 && tally.pod("web-1") > 0
+    })
+    .await?;
 
     for new in 2..6 {
         let old = new - 2;
         site.endpoints(&[new - 1, new])?;
-        load.until(&format!("traffic on web-{new}"), |tally| tally.pod(&format!("web-{new}")) > 0).await?;
+        load.until(&format!("traffic on web-{new}"), |tally| {
+            tally.pod(&format!("web-{new}")) > 0
+        })
+        .await?;
         site.left_alone(old).await?;
     }
     let tally = load.stop().await?;

@@ -29,12 +29,23 @@ async fn an_envoy_that_does_not_take_what_is_published_is_named_until_it_does() 
     let sluice = Sluice::start(&site.manifests).await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     let says = async |words: &str| {
-        let is_said = async || sluice.log().lines().iter().any(|line| line.contains(words)).then_some(());
+        let is_said = async || {
+            sluice
+                .log()
+                .lines()
+                .iter()
+                .any(|line| line.contains(words))
+                .then_some(())
+        };
         wait::until(words, is_said).await.map(drop)
     };
     let envoy = sluice.envoy_pid().context("no envoy")?;
     process::signal_by_name(envoy, "SIGSTOP")?;
-    site.manifests.ingress(&Ingress::new("default", "new").host("new.test").path("/", "web", 80))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "new")
+            .host("new.test")
+            .path("/", "web", 80),
+    )?;
     says("Envoy has not taken what was published").await?;
     process::signal_by_name(envoy, "SIGCONT")?;
     says("Envoy has taken what was published").await?;

@@ -27,10 +27,20 @@ impl Shop {
         let pods = Echo::start_all("shop", &networks[0].pods(count)).await?;
         let pages = Echo::start_all("pages", &networks[1].pods(1)).await?;
         let manifests = Manifests::new()?;
-        manifests.service("default", "shop", 80, &pods.iter().map(Echo::addr).collect::<Vec<_>>())?;
+        manifests.service(
+            "default",
+            "shop",
+            80,
+            &pods.iter().map(Echo::addr).collect::<Vec<_>>(),
+        )?;
         manifests.service("default", "pages", 80, &[pages[0].addr()])?;
         manifests.ingress(ingress)?;
-        Ok(Shop { pods, pages, manifests, _networks: networks })
+        Ok(Shop {
+            pods,
+            pages,
+            manifests,
+            _networks: networks,
+        })
     }
 }
 
@@ -44,28 +54,43 @@ fn ingress(host: &str) -> Ingress {
 
 fn header<'a>(echo: &'a Value, name: &str) -> Option<&'a str> {
     let headers = echo["headers"].as_object()?;
-    let value = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?.1;
+    let value = headers
+        .iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))?
+        .1;
     value.as_str().or_else(|| value.get(0)?.as_str())
 }
 
 fn told(response: &Response, expected: &[(&str, &str)]) -> Result<()> {
-    ensure!(response.status == 200 && response.pod() == Some("pages-0"), "{response:?}");
+    ensure!(
+        response.status == 200 && response.pod() == Some("pages-0"),
+        "{response:?}"
+    );
     let echo = response.json()?;
     for (name, value) in expected {
-        ensure!(header(&echo, name) == Some(*value), "{name}: expected {value:?} in {echo}");
+        ensure!(
+            header(&echo, name) == Some(*value),
+            "{name}: expected {value:?} in {echo}"
+        );
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn an_error_service_learns_which_request_failed_and_as_what_the_client_sees_it() -> Result<()> {
-    let shop = Shop::start(&ingress("*.shop.test").annotation("upstream-vhost", "pods.test")).await?;
+async fn an_error_service_learns_which_request_failed_and_as_what_the_client_sees_it() -> Result<()>
+{
+    let shop =
+        Shop::start(&ingress("*.shop.test").annotation("upstream-vhost", "pods.test")).await?;
     let sluice = Sluice::start(&shop.manifests).await?;
     let found = sluice.get("a.shop.test", "/x?y=1").await?;
-    ensure!(found.status == 200 && found.pod() == Some("shop-0"), "{found:?}");
+    ensure!(
+        found.status == 200 && found.pod() == Some("shop-0"),
+        "{found:?}"
+    );
     shop.pods[0].script(Script::status(404));
-    let failed =
-        Request::get("a.shop.test", "/x?y=1").header("accept", "text/html").header("x-sluice-error", "a/b/c");
+    let failed = Request::get("a.shop.test", "/x?y=1")
+        .header("accept", "text/html")
+        .header("x-sluice-error", "a/b/c");
     let failed = send(sluice.http(), &failed.header("x-request-id", "unique")).await?;
     told(
         &failed,
@@ -95,7 +120,10 @@ async fn the_status_is_the_error_services_and_it_is_not_asked_about_itself() -> 
     shop.pages[0].script(Script::status(404));
     let sluice = Sluice::start(&shop.manifests).await?;
     let failed = sluice.get("shop.test", "/").await?;
-    ensure!(failed.status == 404 && failed.pod() == Some("pages-0"), "{failed:?}");
+    ensure!(
+        failed.status == 404 && failed.pod() == Some("pages-0"),
+        "{failed:?}"
+    );
     ensure!(shop.pages[0].hits() == 1, "{}", shop.pages[0].hits());
     sluice.stop()
 }
@@ -106,14 +134,18 @@ async fn nobody_asks_an_error_service_from_outside() -> Result<()> {
     let sluice = Sluice::start(&shop.manifests).await?;
     let asked = Request::get("sluice-errors-", "/").header("x-sluice-error", "default/pages/first");
     let refused = send(sluice.http(), &asked).await?;
-    ensure!(refused.status == 404 && refused.pod().is_none(), "{refused:?}");
+    ensure!(
+        refused.status == 404 && refused.pod().is_none(),
+        "{refused:?}"
+    );
     sluice.stop()
 }
 
 #[tokio::test]
 async fn who_is_refused_gets_the_page_for_it_and_no_pod() -> Result<()> {
     let shop =
-        Shop::start(&ingress("shop.test").annotation("whitelist-source-range", "192.0.2.0/24")).await?;
+        Shop::start(&ingress("shop.test").annotation("whitelist-source-range", "192.0.2.0/24"))
+            .await?;
     let sluice = Sluice::start(&shop.manifests).await?;
     told(&sluice.get("shop.test", "/").await?, &[("x-code", "403")])?;
     // Before the end of a body nothing is replaced.
@@ -138,7 +170,11 @@ async fn a_request_with_a_body_that_fails_is_told_too() -> Result<()> {
 /// Envoy begins such a request anew, and must tell of the end of the first one.
 #[tokio::test]
 async fn a_request_that_an_error_service_answers_is_over_for_the_pod_that_failed() -> Result<()> {
-    let shop = Shop::of_pods(2, &ingress("shop.test").annotation("load-balance", "least_conn")).await?;
+    let shop = Shop::of_pods(
+        2,
+        &ingress("shop.test").annotation("load-balance", "least_conn"),
+    )
+    .await?;
     let sluice = Sluice::start(&shop.manifests).await?;
     shop.pods[0].script(Script::status(404));
     let (mut failing, mut serving) = (0, 0);
@@ -150,6 +186,9 @@ async fn a_request_that_an_error_service_answers_is_over_for_the_pod_that_failed
         }
     }
     // One after the other, so both are always idle; a request that was never over would keep all others away.
-    ensure!(failing > 20 && serving > 20, "the failing pod had {failing}, the other {serving}");
+    ensure!(
+        failing > 20 && serving > 20,
+        "the failing pod had {failing}, the other {serving}"
+    );
     Ok(())
 }

@@ -14,7 +14,9 @@ use crate::sticky::{clients, sticky};
 const REQUESTS: u64 = 60;
 
 async fn serve_all(sluice: &Sluice) -> Result<sluice_tests::tally::Tally> {
-    let load = Load::new(sluice.http(), page()).connections(2).max_requests(REQUESTS);
+    let load = Load::new(sluice.http(), page())
+        .connections(2)
+        .max_requests(REQUESTS);
     let tally = load.run_for(wait::LIMIT).await?;
     ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{tally}");
     Ok(tally)
@@ -24,11 +26,16 @@ async fn serve_all(sluice: &Sluice) -> Result<sluice_tests::tally::Tally> {
 async fn a_pod_that_refuses_connections_costs_no_request_with_any_algorithm() -> Result<()> {
     let mut site = Site::start(3, 3).await?;
     site.pods[0].stop().await;
-    for (annotation, value) in
-        [("load-balance", "round_robin"), ("load-balance", "ewma"), ("upstream-hash-by", "$request_uri")]
-    {
-        let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-        site.manifests.ingress(&ingress.annotation(annotation, value))?;
+    for (annotation, value) in [
+        ("load-balance", "round_robin"),
+        ("load-balance", "ewma"),
+        ("upstream-hash-by", "$request_uri"),
+    ] {
+        let ingress = Ingress::new("default", "web")
+            .host(HOST)
+            .path("/", "web", 80);
+        site.manifests
+            .ingress(&ingress.annotation(annotation, value))?;
         let sluice = Sluice::start(&site.manifests).await?;
         let tally = serve_all(&sluice).await?;
         ensure!(tally.pod("web-0") == 0, "{tally}");
@@ -48,20 +55,33 @@ async fn what_one_pod_answers_with_503_the_next_one_answers_when_that_is_asked_f
         ("affinity", "cookie"),
     ] {
         let site = Site::start(3, 3).await?;
-        let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+        let ingress = Ingress::new("default", "web")
+            .host(HOST)
+            .path("/", "web", 80);
         let ingress = ingress.annotation("proxy-next-upstream", "error timeout http_503");
-        site.manifests.ingress(&ingress.annotation(annotation, value))?;
+        site.manifests
+            .ingress(&ingress.annotation(annotation, value))?;
         site.pods[0].script(Script::status(503));
         let sluice = Sluice::start(&site.manifests).await?;
-        let requests = (0..REQUESTS).map(|n| Request::get(HOST, &format!("/{n}"))).collect();
-        let load = Load::of(sluice.http(), requests).connections(2).max_requests(REQUESTS);
+        let requests = (0..REQUESTS)
+            .map(|n| Request::get(HOST, &format!("/{n}")))
+            .collect();
+        let load = Load::of(sluice.http(), requests)
+            .connections(2)
+            .max_requests(REQUESTS);
         let tally = load.run_for(wait::LIMIT).await?;
-        ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{value}: {tally}");
+        ensure!(
+            tally.failed() == 0 && tally.total() == REQUESTS,
+            "{value}: {tally}"
+        );
         ensure!(
             tally.pod("web-0") == 0 && tally.pod("web-1") > 0 && tally.pod("web-2") > 0,
             "{value}: {tally}"
         );
-        ensure!(site.pods[0].hits() > 0, "{value}: the failing pod was never tried");
+        ensure!(
+            site.pods[0].hits() > 0,
+            "{value}: the failing pod was never tried"
+        );
         sluice.stop()?;
     }
     Ok(())
@@ -70,16 +90,27 @@ async fn what_one_pod_answers_with_503_the_next_one_answers_when_that_is_asked_f
 #[tokio::test]
 async fn a_retry_goes_to_a_healthy_pod_and_not_to_one_that_was_ejected() -> Result<()> {
     let site = Site::start(4, 4).await?;
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
     let ingress = ingress.annotation("proxy-next-upstream", "error timeout http_503");
     let ingress = ingress.annotation("proxy-next-upstream-tries", "2");
     let ingress = ingress.annotation("sluice.dev/eject-after", "2");
-    site.manifests.ingress(&ingress.annotation("upstream-hash-by", "$request_uri"))?;
-    site.pods[..2].iter().for_each(|pod| pod.script(Script::status(503)));
+    site.manifests
+        .ingress(&ingress.annotation("upstream-hash-by", "$request_uri"))?;
+    site.pods[..2]
+        .iter()
+        .for_each(|pod| pod.script(Script::status(503)));
     let sluice = Sluice::start(&site.manifests).await?;
-    let requests: Vec<Request> = (0..200).map(|n| Request::get(HOST, &format!("/{n}"))).collect();
+    let requests: Vec<Request> = (0..200)
+        .map(|n| Request::get(HOST, &format!("/{n}")))
+        .collect();
     let ask = async || {
-        Load::of(sluice.http(), requests.clone()).connections(1).max_requests(200).run_for(wait::LIMIT).await
+        Load::of(sluice.http(), requests.clone())
+            .connections(1)
+            .max_requests(200)
+            .run_for(wait::LIMIT)
+            .await
     };
     // Until both are known to fail, two tries may meet both of them.
     ask().await?;
@@ -87,24 +118,38 @@ async fn a_retry_goes_to_a_healthy_pod_and_not_to_one_that_was_ejected() -> Resu
     let tally = ask().await?;
     ensure!(tally.failed() == 0 && tally.total() == 200, "{tally}");
     let after: Vec<u64> = site.pods[..2].iter().map(|pod| pod.hits()).collect();
-    ensure!(hits == after, "an ejected pod was tried: {hits:?} became {after:?}");
+    ensure!(
+        hits == after,
+        "an ejected pod was tried: {hits:?} became {after:?}"
+    );
     sluice.stop()
 }
 
 #[tokio::test]
 async fn a_session_leaves_a_pod_that_fails_when_told_to_and_stays_with_the_next() -> Result<()> {
     let mut site = Site::start(3, 3).await?;
-    site.manifests.ingress(&sticky("persistent").annotation("session-cookie-change-on-failure", "true"))?;
+    site.manifests
+        .ingress(&sticky("persistent").annotation("session-cookie-change-on-failure", "true"))?;
     let sluice = Sluice::start(&site.manifests).await?;
     let (mut client, home) = clients(sluice.http(), 1).await?.remove(0);
-    let pod = site.pods.iter().position(|pod| pod.name() == home).unwrap_or_default();
+    let pod = site
+        .pods
+        .iter()
+        .position(|pod| pod.name() == home)
+        .unwrap_or_default();
     site.pods[pod].stop().await;
     let next = client.visit(sluice.http()).await?;
     ensure!(next != home, "{next}");
     for _ in 0..10 {
-        ensure!(client.visit(sluice.http()).await? == next, "the session moved again");
+        ensure!(
+            client.visit(sluice.http()).await? == next,
+            "the session moved again"
+        );
     }
     site.pods[pod].start_again().await?;
-    ensure!(client.visit(sluice.http()).await? == next, "the session went back");
+    ensure!(
+        client.visit(sluice.http()).await? == next,
+        "the session went back"
+    );
     sluice.stop()
 }

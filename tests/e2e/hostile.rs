@@ -16,15 +16,22 @@ use crate::site::{HOST, Site};
 
 fn write_hostile(manifests: &Manifests) -> Result<usize> {
     let all = ingresses("web");
-    let documents: Vec<String> = all.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
+    let documents: Vec<String> = all
+        .iter()
+        .map(serde_json::to_string)
+        .collect::<Result<_, _>>()?;
     manifests.write("hostile.yaml", &documents.join("\n---\n"))?;
     Ok(all.len())
 }
 
 /// Envoy took everything that it was sent.
 fn refused_nothing(sluice: &Sluice) -> Result<()> {
-    let refusals: Vec<String> =
-        sluice.log().lines().into_iter().filter(|line| line.contains("NACK")).collect();
+    let refusals: Vec<String> = sluice
+        .log()
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains("NACK"))
+        .collect();
     ensure!(refusals.is_empty(), "{}", refusals.join("\n"));
     Ok(())
 }
@@ -37,7 +44,11 @@ async fn no_text_in_any_field_of_an_ingress_makes_envoy_refuse_the_others() -> R
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(sluice.get(HOST, "/").await?.pod() == Some("web-0"));
     // Routes that come after all those are taken, too.
-    site.manifests.ingress(&Ingress::new("default", "late").host("late.test").path("/", "web", 80))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "late")
+            .host("late.test")
+            .path("/", "web", 80),
+    )?;
     sluice.wait_for_pod("late.test", "web-0").await?;
     refused_nothing(&sluice)?;
     sluice.stop()
@@ -46,17 +57,36 @@ async fn no_text_in_any_field_of_an_ingress_makes_envoy_refuse_the_others() -> R
 #[tokio::test]
 async fn no_text_in_any_key_of_the_configmap_makes_envoy_refuse_anything() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let flags = ["--configmap", "default/settings"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests).arguments(flags).start().await?;
+    let flags = ["--configmap", "default/settings"]
+        .map(str::to_owned)
+        .into();
+    let sluice = Options::new(&site.manifests)
+        .arguments(flags)
+        .start()
+        .await?;
     for (number, text) in TEXTS.iter().enumerate() {
-        let data: Map<String, Value> = KEYS.iter().map(|key| (key.name.to_owned(), json!(text))).collect();
+        let data: Map<String, Value> = KEYS
+            .iter()
+            .map(|key| (key.name.to_owned(), json!(text)))
+            .collect();
         let metadata = json!({"name": "settings", "namespace": "default"});
-        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
         site.manifests.object(&map)?;
         let (name, host) = (format!("probe-{number}"), format!("probe-{number}.test"));
-        site.manifests.ingress(&Ingress::new("default", &name).host(&host).path("/", "web", 80))?;
+        site.manifests.ingress(
+            &Ingress::new("default", &name)
+                .host(&host)
+                .path("/", "web", 80),
+        )?;
         // Whatever it answers, it has the route: what guards access and cannot be read closes it.
-        let answers = async || sluice.get(&host, "/").await.ok().filter(|answer| answer.status != 404);
+        let answers = async || {
+            sluice
+                .get(&host, "/")
+                .await
+                .ok()
+                .filter(|answer| answer.status != 404)
+        };
         sluice_tests::wait::until(&format!("an answer in spite of {text:?}"), answers).await?;
         refused_nothing(&sluice).with_context(|| format!("{text:?}"))?;
     }
@@ -83,14 +113,24 @@ fn no_text_becomes_a_directive_of_nginx() -> Result<()> {
 fn render(manifests: &Manifests, host: &str) -> Result<String> {
     let out = tempfile::tempdir()?;
     let mut render = Command::new(artifacts::sluice()?);
-    render.arg("render").arg("--manifests").arg(manifests.dir()).arg("--out").arg(out.path());
+    render
+        .arg("render")
+        .arg("--manifests")
+        .arg(manifests.dir())
+        .arg("--out")
+        .arg(out.path());
     let done = render.args(["--nginx-host", host]).output()?;
-    ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    ensure!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     fs::read_to_string(out.path().join("nginx.conf")).context("nginx.conf")
 }
 
 fn is_directive(name: &str) -> bool {
-    name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    name.bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
 /// The first word of every statement, as nginx reads words: quotes, backslashes, comments. Blocks of `map` hold values
@@ -113,7 +153,9 @@ fn directives(config: &str) -> BTreeSet<String> {
             (None, ';' | '{' | '}') => {
                 words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
                 let name = words.first().cloned();
-                let in_map = blocks.last().is_some_and(|block| block == "map" || block == "split_clients");
+                let in_map = blocks
+                    .last()
+                    .is_some_and(|block| block == "map" || block == "split_clients");
                 names.extend(name.clone().filter(|_| !in_map));
                 match letter {
                     '{' => blocks.push(name.unwrap_or_default()),

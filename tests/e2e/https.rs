@@ -24,17 +24,24 @@ async fn https_serves_the_same_routes_with_a_certificate_of_last_resort() -> Res
 #[tokio::test]
 async fn what_needs_no_pod_is_answered_where_there_is_none() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    site.manifests.object(&service("default", "empty", 80, &[]))?;
-    let empty =
-        |name: &str| Ingress::new("default", name).host(&format!("{name}.test")).path("/", "empty", 80);
-    site.manifests.ingress(&empty("moved").annotation("force-ssl-redirect", "true"))?;
-    site.manifests.ingress(&empty("asked").annotation("enable-cors", "true"))?;
+    site.manifests
+        .object(&service("default", "empty", 80, &[]))?;
+    let empty = |name: &str| {
+        Ingress::new("default", name)
+            .host(&format!("{name}.test"))
+            .path("/", "empty", 80)
+    };
+    site.manifests
+        .ingress(&empty("moved").annotation("force-ssl-redirect", "true"))?;
+    site.manifests
+        .ingress(&empty("asked").annotation("enable-cors", "true"))?;
     site.manifests.ingress(&empty("plain"))?;
     let sluice = Sluice::start(&site.manifests).await?;
     sluice.wait_for_status("plain.test", "/", 503).await?;
     let moved = sluice.get("moved.test", "/a").await?;
     ensure!(moved.status == 308, "{moved:?}");
-    let preflight = Request::new("OPTIONS", "asked.test", "/").header("origin", "http://elsewhere.test");
+    let preflight =
+        Request::new("OPTIONS", "asked.test", "/").header("origin", "http://elsewhere.test");
     let preflight = preflight.header("access-control-request-method", "GET");
     let answer = http::send(sluice.http(), &preflight).await?;
     ensure!(answer.status == 204, "{answer:?}");

@@ -16,10 +16,18 @@ async fn sample(health: SocketAddr, name: &str, labels: &[&str]) -> Result<Optio
     ensure!(page.status == 200, "/metrics answers {}", page.status);
     let text = page.text();
     let line = text.lines().find(|line| {
-        line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' ']))
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(['{', ' ']))
             && labels.iter().all(|label| line.contains(label))
     });
-    line.map(|line| line.rsplit(' ').next().unwrap_or_default().parse().context("a number")).transpose()
+    line.map(|line| {
+        line.rsplit(' ')
+            .next()
+            .unwrap_or_default()
+            .parse()
+            .context("a number")
+    })
+    .transpose()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,27 +35,55 @@ async fn a_controller_that_serves_is_healthy_and_counts_what_it_serves() -> Resu
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     let health = http::get(sluice.health(), "health", "/healthz").await?;
-    ensure!(health.status == 200 && health.text().starts_with("ok\n"), "{} {}", health.status, health.text());
-    ensure!(http::get(sluice.health(), "health", "/configuration/backends").await?.status == 404);
+    ensure!(
+        health.status == 200 && health.text().starts_with("ok\n"),
+        "{} {}",
+        health.status,
+        health.text()
+    );
+    ensure!(
+        http::get(sluice.health(), "health", "/configuration/backends")
+            .await?
+            .status
+            == 404
+    );
     for _ in 0..5 {
         sluice.get(HOST, "/").await?;
     }
     let prefix = "nginx_ingress_controller";
     let requests = async || {
         let name = format!("{prefix}_nginx_process_requests_total");
-        sample(sluice.health(), &name, &[]).await.ok().flatten().filter(|requests| *requests >= 5.0)
+        sample(sluice.health(), &name, &[])
+            .await
+            .ok()
+            .flatten()
+            .filter(|requests| *requests >= 5.0)
     };
     wait::until("the requests to be counted", requests).await?;
     for (name, labels) in [
-        (format!("{prefix}_build_info"), vec!["controller_class=\"k8s.io/ingress-nginx\""]),
+        (
+            format!("{prefix}_build_info"),
+            vec!["controller_class=\"k8s.io/ingress-nginx\""],
+        ),
         (format!("{prefix}_config_last_reload_successful"), vec![]),
         (format!("{prefix}_nginx_process_num_procs"), vec![]),
     ] {
-        ensure!(sample(sluice.health(), &name, &labels).await? == Some(1.0), "{name}");
+        ensure!(
+            sample(sluice.health(), &name, &labels).await? == Some(1.0),
+            "{name}"
+        );
     }
     let memory = sample(sluice.health(), "process_resident_memory_bytes", &[]).await?;
-    ensure!(memory.is_some_and(|bytes| bytes > 0.0), "the controller's own memory is {memory:?}");
-    let orphan = sample(sluice.health(), &format!("{prefix}_orphan_ingress"), &["no-endpoint"]).await?;
+    ensure!(
+        memory.is_some_and(|bytes| bytes > 0.0),
+        "the controller's own memory is {memory:?}"
+    );
+    let orphan = sample(
+        sluice.health(),
+        &format!("{prefix}_orphan_ingress"),
+        &["no-endpoint"],
+    )
+    .await?;
     ensure!(orphan.is_none(), "the Ingress has endpoints");
     sluice.stop()
 }
@@ -58,7 +94,11 @@ async fn an_ingress_that_leads_nowhere_is_an_orphan() -> Result<()> {
     let sluice = Sluice::start(&site.manifests).await?;
     let name = "nginx_ingress_controller_orphan_ingress";
     let orphan = async || {
-        let labels = ["namespace=\"default\"", "ingress=\"web\"", "type=\"no-endpoint\""];
+        let labels = [
+            "namespace=\"default\"",
+            "ingress=\"web\"",
+            "type=\"no-endpoint\"",
+        ];
         sample(sluice.health(), name, &labels).await.ok().flatten()
     };
     wait::until("the orphan to be counted", orphan).await?;
@@ -74,15 +114,28 @@ async fn an_ingress_that_leads_nowhere_is_an_orphan() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_counted_by_ingress_when_that_is_asked_for() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let sluice = Options::new(&site.manifests).arguments(vec!["--enable-metrics".to_owned()]).start().await?;
+    let sluice = Options::new(&site.manifests)
+        .arguments(vec!["--enable-metrics".to_owned()])
+        .start()
+        .await?;
     for _ in 0..3 {
         sluice.get(HOST, "/").await?;
     }
     sluice.get("nobody.test", "/").await?;
-    let labels = ["ingress=\"web\"", "service=\"web\"", "status=\"200\"", "method=\"GET\"", "path=\"/\""];
+    let labels = [
+        "ingress=\"web\"",
+        "service=\"web\"",
+        "status=\"200\"",
+        "method=\"GET\"",
+        "path=\"/\"",
+    ];
     let counted = async || {
         let name = "nginx_ingress_controller_requests";
-        sample(sluice.health(), name, &labels).await.ok().flatten().filter(|requests| *requests >= 3.0)
+        sample(sluice.health(), name, &labels)
+            .await
+            .ok()
+            .flatten()
+            .filter(|requests| *requests >= 3.0)
     };
     wait::until("the requests to be counted", counted).await?;
     for name in [
@@ -98,13 +151,23 @@ async fn requests_are_counted_by_ingress_when_that_is_asked_for() -> Result<()> 
     }
     let sum = async |name: &str| {
         let name = format!("nginx_ingress_controller_{name}_sum");
-        sample(sluice.health(), &name, &labels).await?.with_context(|| format!("no {name}"))
+        sample(sluice.health(), &name, &labels)
+            .await?
+            .with_context(|| format!("no {name}"))
     };
     ensure!(sum("response_size").await? > 0.0, "responses of nothing");
     // Somebody has connected first, and that is a part of its request.
-    let (connecting, all) = (sum("connect_duration_seconds").await?, sum("request_duration_seconds").await?);
-    ensure!(connecting > 0.0 && connecting < all, "{connecting} s of {all} s");
-    let page = http::get(sluice.health(), "metrics", "/metrics").await?.text();
+    let (connecting, all) = (
+        sum("connect_duration_seconds").await?,
+        sum("request_duration_seconds").await?,
+    );
+    ensure!(
+        connecting > 0.0 && connecting < all,
+        "{connecting} s of {all} s"
+    );
+    let page = http::get(sluice.health(), "metrics", "/metrics")
+        .await?
+        .text();
     ensure!(!page.contains("nobody.test"), "clients choose no labels");
     sluice.stop()
 }

@@ -48,29 +48,43 @@ fn sluice(line: &str) -> Result<Command> {
 }
 
 fn output(line: &str, stdout: impl Into<Stdio>) -> Result<Output> {
-    let child = sluice(line)?.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).spawn()?;
+    let child = sluice(line)?
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()?;
     Ok(child.wait_with_output()?)
 }
 
 /// The subcommands, as the help names them.
 fn subcommands() -> Result<Vec<String>> {
     let help = String::from_utf8(output("--help", Stdio::piped())?.stdout)?;
-    let (_, rest) = help.split_once("Commands:\n").context("no commands in the help")?;
+    let (_, rest) = help
+        .split_once("Commands:\n")
+        .context("no commands in the help")?;
     let lines = rest.lines().take_while(|line| !line.is_empty());
-    let names =
-        lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty());
+    let names = lines
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty());
     Ok(names.map(str::to_owned).collect())
 }
 
 /// Everything that prints.
 fn lines(socket: &Path, manifests: &Manifests) -> Result<Vec<String>> {
-    let (socket, manifests) = (socket.display().to_string(), manifests.dir().display().to_string());
+    let (socket, manifests) = (
+        socket.display().to_string(),
+        manifests.dir().display().to_string(),
+    );
     let mut lines: Vec<String> = PRINT
         .iter()
-        .map(|line| line.replace("{socket}", &socket).replace("{manifests}", &manifests))
+        .map(|line| {
+            line.replace("{socket}", &socket)
+                .replace("{manifests}", &manifests)
+        })
         .collect();
     for name in subcommands()? {
-        let is_known = SILENT.contains(&name.as_str()) || lines.iter().any(|line| line.starts_with(&name));
+        let is_known =
+            SILENT.contains(&name.as_str()) || lines.iter().any(|line| line.starts_with(&name));
         ensure!(is_known, "add {name} to this test");
         lines.push(format!("help {name}"));
     }
@@ -80,7 +94,10 @@ fn lines(socket: &Path, manifests: &Manifests) -> Result<Vec<String>> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn output_that_nobody_takes_is_an_error_and_a_reader_who_is_gone_is_none() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let controller = Options::new(&site.manifests).without_data_plane().start().await?;
+    let controller = Options::new(&site.manifests)
+        .without_data_plane()
+        .start()
+        .await?;
     controller.log().wait_for("published").await?;
     for line in lines(&controller.admin_socket(), &site.manifests)? {
         let full = output(&line, File::options().write(true).open("/dev/full")?)?;
@@ -117,8 +134,14 @@ fn errors_that_nobody_reads_still_have_their_exit_code() -> Result<()> {
     ] {
         let (reader, writer) = io::pipe()?;
         drop(reader);
-        for stderr in [Stdio::from(writer), File::options().write(true).open("/dev/full")?.into()] {
-            let status = sluice(line)?.stdout(Stdio::null()).stderr(stderr).status()?;
+        for stderr in [
+            Stdio::from(writer),
+            File::options().write(true).open("/dev/full")?.into(),
+        ] {
+            let status = sluice(line)?
+                .stdout(Stdio::null())
+                .stderr(stderr)
+                .status()?;
             ensure!(status.code() == Some(code), "{line}: {status}");
         }
     }
@@ -128,13 +151,26 @@ fn errors_that_nobody_reads_still_have_their_exit_code() -> Result<()> {
 #[test]
 fn a_full_disk_is_named_with_the_file() -> Result<()> {
     let manifests = Manifests::new()?;
-    for name in ["reports.json", "ir.json", "plugin.json", "nginx.conf", "xds.json"] {
+    for name in [
+        "reports.json",
+        "ir.json",
+        "plugin.json",
+        "nginx.conf",
+        "xds.json",
+    ] {
         let out = TempDir::new()?;
         symlink("/dev/full", out.path().join(name))?;
-        let line = format!("render --manifests {} --out {}", manifests.dir().display(), out.path().display());
+        let line = format!(
+            "render --manifests {} --out {}",
+            manifests.dir().display(),
+            out.path().display()
+        );
         let rendered = output(&line, Stdio::piped())?;
         let said = String::from_utf8_lossy(&rendered.stderr).into_owned();
-        let expected = format!("sluice: {}: No space left on device", out.path().join(name).display());
+        let expected = format!(
+            "sluice: {}: No space left on device",
+            out.path().join(name).display()
+        );
         ensure!(
             rendered.status.code() == Some(1) && said.starts_with(&expected),
             "{}: {said}",
@@ -160,13 +196,23 @@ async fn a_controller_whose_log_nobody_takes_serves_on() -> Result<()> {
     };
     let (reader, writer) = io::pipe()?;
     drop(reader);
-    for stderr in [Stdio::from(writer), File::options().write(true).open("/dev/full")?.into()] {
+    for stderr in [
+        Stdio::from(writer),
+        File::options().write(true).open("/dev/full")?.into(),
+    ] {
         let (health, folder) = (Port::reserve()?, TempDir::new()?);
         let mut command = run(health.addr(), folder.path())?;
         let filter = artifacts::filter()?;
-        let mut child = command.arg("--filter-wasm").arg(filter).stderr(stderr).spawn()?;
+        let mut child = command
+            .arg("--filter-wasm")
+            .arg(filter)
+            .stderr(stderr)
+            .spawn()?;
         let healthy = async || {
-            http::get(health.addr(), "health", "/healthz").await.ok().filter(|page| page.status == 200)
+            http::get(health.addr(), "health", "/healthz")
+                .await
+                .ok()
+                .filter(|page| page.status == 200)
         };
         let healthy = wait::until("a healthy controller", healthy).await;
         sluice_tests::process::signal_by_name(child.id(), "SIGTERM")?;

@@ -28,23 +28,41 @@ struct Vault {
 
 impl Vault {
     async fn start() -> Result<Vault> {
-        let (network, manifests, journal) = (Network::reserve()?, Manifests::new()?, Journal::default());
+        let (network, manifests, journal) =
+            (Network::reserve()?, Manifests::new()?, Journal::default());
         let (secure, web) = (Pair::of(&[SECURE])?, Pair::of(&[WEB])?);
         let tls = Some(server_config(secure.identity()?)?);
-        let setup = Setup { tls, speaks: Speaks::Tls, journal: Some(journal.clone()), ..Setup::default() };
-        let pod = Echo::start_with(network.pod(0), EchoIdentity::of("vault", "vault-0"), setup).await?;
+        let setup = Setup {
+            tls,
+            speaks: Speaks::Tls,
+            journal: Some(journal.clone()),
+            ..Setup::default()
+        };
+        let pod =
+            Echo::start_with(network.pod(0), EchoIdentity::of("vault", "vault-0"), setup).await?;
         let plain = Echo::start(network.pod(1), EchoIdentity::of("web", "web-0")).await?;
         manifests.service("default", "vault", 443, &[pod.addr()])?;
         manifests.service("default", "web", 80, &[plain.addr()])?;
         web.store(&manifests, "web")?;
         manifests.object(&presented("web", WEB, "web"))?;
-        let ingress = Ingress::new("default", "secure").host(SECURE).path("/", "vault", 443);
-        let ingress = ingress.annotation("ssl-passthrough", "true").annotation("backend-protocol", "HTTPS");
+        let ingress = Ingress::new("default", "secure")
+            .host(SECURE)
+            .path("/", "vault", 443);
+        let ingress = ingress
+            .annotation("ssl-passthrough", "true")
+            .annotation("backend-protocol", "HTTPS");
         let mut ingress = ingress.annotation("ssl-redirect", "false").to_json();
         // A certificate of the host is nobody's to see: the pods have their own.
         ingress["spec"]["tls"] = json!([{"hosts": [SECURE], "secretName": "web"}]);
         manifests.object(&ingress)?;
-        Ok(Vault { secure, web, journal, manifests, _pods: [pod, plain], _network: network })
+        Ok(Vault {
+            secure,
+            web,
+            journal,
+            manifests,
+            _pods: [pod, plain],
+            _network: network,
+        })
     }
 
     async fn serve(&self, flags: &[&str]) -> Result<Sluice> {
@@ -63,16 +81,28 @@ async fn clients_see_the_certificate_of_the_pod_and_other_hosts_are_as_ever() ->
     let answer = connection.send(&Request::get(SECURE, "/anything")).await?;
     ensure!(answer.pod() == Some("vault-0"), "{answer:?}");
     let heard = vault.journal.since(0).pop().context("nothing arrived")?;
-    ensure!(!heard.headers.keys().any(|name| name.starts_with("x-forwarded")), "{heard:?}");
+    ensure!(
+        !heard
+            .headers
+            .keys()
+            .any(|name| name.starts_with("x-forwarded")),
+        "{heard:?}"
+    );
     ensure!(heard.connection.proxy_line.is_none(), "{heard:?}");
     let mut connection = Connection::open_tls(sluice.https(), WEB).await?;
     ensure!(connection.send(&Request::get(WEB, "/")).await?.pod() == Some("web-0"));
     // Plain http is served as for any host: to the same pods, as the annotations say.
     ensure!(sluice.get(SECURE, "/").await?.pod() == Some("vault-0"));
 
-    vault.manifests.object(&presented("secure", SECURE, "web"))?;
+    vault
+        .manifests
+        .object(&presented("secure", SECURE, "web"))?;
     let ends_here = async || {
-        let shown = Connection::open_tls(sluice.https(), SECURE).await.ok()?.certificate()?.to_vec();
+        let shown = Connection::open_tls(sluice.https(), SECURE)
+            .await
+            .ok()?
+            .certificate()?
+            .to_vec();
         (shown != vault.secure.der).then_some(())
     };
     wait::until("TLS to end at the data plane again", ends_here).await?;
@@ -84,11 +114,21 @@ async fn a_proxy_header_of_the_client_ends_at_the_data_plane() -> Result<()> {
     let vault = Vault::start().await?;
     let metadata = json!({"name": "settings", "namespace": "default"});
     let data = json!({"use-proxy-protocol": "true"});
-    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+    let object =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
     vault.manifests.object(&object)?;
-    let sluice = vault.serve(&["--enable-ssl-passthrough", "--configmap", "default/settings"]).await?;
+    let sluice = vault
+        .serve(&[
+            "--enable-ssl-passthrough",
+            "--configmap",
+            "default/settings",
+        ])
+        .await?;
     let proxy_line = Some("PROXY TCP4 192.0.2.7 192.0.2.8 1234 443".to_owned());
-    let dial = Dial { proxy_line, ..Dial::tls(sluice.https(), SECURE) };
+    let dial = Dial {
+        proxy_line,
+        ..Dial::tls(sluice.https(), SECURE)
+    };
     let open = async || Connection::dial(&dial).await.ok();
     let (mut connection, _) = wait::until("the host to be there", open).await?;
     ensure!(connection.certificate() == Some(vault.secure.der.as_slice()));

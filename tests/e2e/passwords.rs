@@ -20,10 +20,18 @@ const CLOSED: &str = "closed.test";
 /// The site again, for those who know a password; `of` more annotations.
 async fn site(of: &[(&str, &str)]) -> Result<Site> {
     let site = Site::start(1, 1).await?;
-    let guarded = Ingress::new("default", "closed").host(CLOSED).path("/", "web", 80);
-    let asked = [("auth-type", "basic"), ("auth-secret", "users"), ("auth-realm", "the shop")];
+    let guarded = Ingress::new("default", "closed")
+        .host(CLOSED)
+        .path("/", "web", 80);
+    let asked = [
+        ("auth-type", "basic"),
+        ("auth-secret", "users"),
+        ("auth-realm", "the shop"),
+    ];
     let all = asked.iter().chain(of);
-    let guarded = all.fold(guarded, |ingress, (name, value)| ingress.annotation(name, value));
+    let guarded = all.fold(guarded, |ingress, (name, value)| {
+        ingress.annotation(name, value)
+    });
     site.manifests.ingress(&guarded)?;
     password(&site.manifests, "bar")?;
     Ok(site)
@@ -40,13 +48,18 @@ fn password(manifests: &Manifests, password: &str) -> Result<()> {
 async fn ask(addr: SocketAddr, credentials: Option<&str>) -> Result<Response> {
     let request = Request::get(CLOSED, "/");
     let encoded = credentials.map(|text| format!("Basic {}", STANDARD.encode(text)));
-    let request = encoded.iter().fold(request, |request, value| request.header("authorization", value));
+    let request = encoded.iter().fold(request, |request, value| {
+        request.header("authorization", value)
+    });
     http::send(addr, &request).await
 }
 
 async fn answers(addr: SocketAddr, credentials: &str, status: u16) -> Result<()> {
-    let answered = async || (ask(addr, Some(credentials)).await.ok()?.status == status).then_some(());
-    wait::until(&format!("{status} for {credentials}"), answered).await.map(drop)
+    let answered =
+        async || (ask(addr, Some(credentials)).await.ok()?.status == status).then_some(());
+    wait::until(&format!("{status} for {credentials}"), answered)
+        .await
+        .map(drop)
 }
 
 #[tokio::test]
@@ -57,11 +70,27 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() -> Result<(
     for _ in 0..3 {
         let found = ask(sluice.http(), Some("foo:bar")).await?;
         ensure!(found.status == 200, "{found:?}");
-        ensure!(!found.text().to_lowercase().contains("authorization"), "{}", found.text());
-        for wrong in [None, Some("foo:baz"), Some("foo:"), Some("nobody:bar"), Some("")] {
+        ensure!(
+            !found.text().to_lowercase().contains("authorization"),
+            "{}",
+            found.text()
+        );
+        for wrong in [
+            None,
+            Some("foo:baz"),
+            Some("foo:"),
+            Some("nobody:bar"),
+            Some(""),
+        ] {
             let refused = ask(sluice.http(), wrong).await?;
-            ensure!(refused.status == 401 && refused.pod().is_none(), "{wrong:?}: {refused:?}");
-            ensure!(refused.header("www-authenticate") == Some("Basic realm=\"the shop\""), "{refused:?}");
+            ensure!(
+                refused.status == 401 && refused.pod().is_none(),
+                "{wrong:?}: {refused:?}"
+            );
+            ensure!(
+                refused.header("www-authenticate") == Some("Basic realm=\"the shop\""),
+                "{refused:?}"
+            );
         }
     }
     let open = sluice.get(HOST, "/").await?;
@@ -88,11 +117,19 @@ async fn a_changed_secret_holds_at_once_and_one_that_is_gone_closes() -> Result<
 
 #[tokio::test]
 async fn an_address_is_enough_where_one_thing_is() -> Result<()> {
-    let near = site(&[("satisfy", "any"), ("whitelist-source-range", "127.0.0.0/8")]).await?;
+    let near = site(&[
+        ("satisfy", "any"),
+        ("whitelist-source-range", "127.0.0.0/8"),
+    ])
+    .await?;
     let sluice = Sluice::start(&near.manifests).await?;
     sluice.wait_for_status(CLOSED, "/", 200).await?;
     sluice.stop()?;
-    let far = site(&[("satisfy", "any"), ("whitelist-source-range", "192.0.2.0/24")]).await?;
+    let far = site(&[
+        ("satisfy", "any"),
+        ("whitelist-source-range", "192.0.2.0/24"),
+    ])
+    .await?;
     let sluice = Sluice::start(&far.manifests).await?;
     answers(sluice.http(), "foo:bar", 200).await?;
     let stranger = ask(sluice.http(), None).await?;
@@ -110,7 +147,10 @@ async fn without_the_controller_nobody_comes_in_and_the_other_hosts_go_on() -> R
     let site = site(&[]).await?;
     let (http, folder) = (Port::reserve()?, tempfile::tempdir()?);
     let xds = format!("unix:{}", folder.path().join("xds.sock").display());
-    let options = Options::new(&site.manifests).without_data_plane().http(http.addr()).xds(&xds);
+    let options = Options::new(&site.manifests)
+        .without_data_plane()
+        .http(http.addr())
+        .xds(&xds);
     let controller = options.start().await?;
     let mut envoy = Envoy::start(&sluice::bootstrap(&xds, "guarded")?).await?;
     envoy.ready().await?;

@@ -23,14 +23,25 @@ pub(crate) fn config_map(name: &str, data: Value) -> Value {
 
 /// A data plane with ports of the ConfigMaps `tcp` and `udp`.
 pub(crate) fn with_ports(manifests: &Manifests, data_plane: &str) -> Options {
-    let flags = ["--tcp-services-configmap", "sluice/tcp", "--udp-services-configmap", "sluice/udp"];
-    Options::new(manifests).arguments(flags.map(str::to_owned).into()).data_plane(data_plane)
+    let flags = [
+        "--tcp-services-configmap",
+        "sluice/tcp",
+        "--udp-services-configmap",
+        "sluice/udp",
+    ];
+    Options::new(manifests)
+        .arguments(flags.map(str::to_owned).into())
+        .data_plane(data_plane)
 }
 
 /// A TCP port leads to its Service, and says who the client is where that is asked for.
 pub(crate) async fn tcp(data_plane: &str) -> Result<()> {
-    let (network, manifests, journal) = (Network::reserve()?, Manifests::new()?, Journal::default());
-    let setup = Setup { journal: Some(journal.clone()), ..Setup::default() };
+    let (network, manifests, journal) =
+        (Network::reserve()?, Manifests::new()?, Journal::default());
+    let setup = Setup {
+        journal: Some(journal.clone()),
+        ..Setup::default()
+    };
     let pod = Echo::start_with(network.pod(0), EchoIdentity::of("web", "web-0"), setup).await?;
     manifests.service("default", "web", 80, &[pod.addr()])?;
     let (plain, told) = (Port::reserve()?, Port::reserve()?);
@@ -45,7 +56,11 @@ pub(crate) async fn tcp(data_plane: &str) -> Result<()> {
     let (mut connection, _) = wait::until("the TCP port to be listened on", open).await?;
     ensure!(connection.send(&page()).await?.pod() == Some("web-0"));
     let line = "PROXY TCP4 192.0.2.7 192.0.2.8 1234 80".to_owned();
-    let dial = Dial { addr: told.addr(), proxy_line: Some(line.clone()), tls: None };
+    let dial = Dial {
+        addr: told.addr(),
+        proxy_line: Some(line.clone()),
+        tls: None,
+    };
     let mut connection = Connection::dial(&dial).await?;
     ensure!(connection.send(&page()).await?.pod() == Some("web-0"));
     let heard = journal.since(0).pop().context("nothing arrived")?;
@@ -77,15 +92,22 @@ pub(crate) async fn udp(data_plane: &str) -> Result<()> {
         "ports": [{"name": "dns", "protocol": "UDP", "port": pod.local_addr()?.port()}],
         "endpoints": [{"addresses": ["127.0.0.1"]}],
     }))?;
-    manifests.object(&config_map("udp", json!({(port.number().to_string()): "default/dns:53"})))?;
+    manifests.object(&config_map(
+        "udp",
+        json!({(port.number().to_string()): "default/dns:53"}),
+    ))?;
     manifests.object(&config_map("tcp", json!({})))?;
     let sluice = with_ports(&manifests, data_plane).start().await?;
     let client = UdpSocket::bind("127.0.0.1:0").await?;
     let asked = async || {
         client.send_to(b"question", port.addr()).await.ok()?;
         let mut question = [0; 64];
-        let heard = tokio::time::timeout(Duration::from_millis(200), pod.recv_from(&mut question)).await;
-        heard.ok()?.ok().map(|(length, from)| (question[..length].to_vec(), from))
+        let heard =
+            tokio::time::timeout(Duration::from_millis(200), pod.recv_from(&mut question)).await;
+        heard
+            .ok()?
+            .ok()
+            .map(|(length, from)| (question[..length].to_vec(), from))
     };
     let ((question, from), _) = wait::until("a datagram to arrive", asked).await?;
     ensure!(question == b"question", "{question:?}");

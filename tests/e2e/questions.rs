@@ -28,23 +28,53 @@ impl Asked {
     async fn start(of: &[(&str, &str)]) -> Result<Asked> {
         let site = Site::start(1, 1).await?;
         let (port, journal) = (Port::reserve()?, Journal::default());
-        let setup = Setup { journal: Some(journal.clone()), ..Setup::default() };
-        let service = Echo::start_with(port.addr(), EchoIdentity::of("auth", "auth-0"), setup).await?;
-        site.manifests.service("default", "auth", 80, &[port.addr()])?;
-        let guarded = Ingress::new("default", "guarded").host(GUARDED).path("/", "web", 80);
-        let url = ("auth-url", "http://auth.default.svc/verify?for=$request_uri");
+        let setup = Setup {
+            journal: Some(journal.clone()),
+            ..Setup::default()
+        };
+        let service =
+            Echo::start_with(port.addr(), EchoIdentity::of("auth", "auth-0"), setup).await?;
+        site.manifests
+            .service("default", "auth", 80, &[port.addr()])?;
+        let guarded = Ingress::new("default", "guarded")
+            .host(GUARDED)
+            .path("/", "web", 80);
+        let url = (
+            "auth-url",
+            "http://auth.default.svc/verify?for=$request_uri",
+        );
         let all = [url].into_iter().chain(of.iter().copied());
-        let guarded = all.fold(guarded, |ingress, (name, value)| ingress.annotation(name, value));
+        let guarded = all.fold(guarded, |ingress, (name, value)| {
+            ingress.annotation(name, value)
+        });
         site.manifests.ingress(&guarded)?;
         let sluice = Sluice::start(&site.manifests).await?;
-        let ready = async || (http::get(sluice.http(), GUARDED, "/").await.ok()?.status == 200).then_some(());
+        let ready = async || {
+            (http::get(sluice.http(), GUARDED, "/").await.ok()?.status == 200).then_some(())
+        };
         wait::until("the guarded host to be served", ready).await?;
-        Ok(Asked { site, service, journal, _port: port, sluice })
+        Ok(Asked {
+            site,
+            service,
+            journal,
+            _port: port,
+            sluice,
+        })
     }
 
     fn says(&self, status: u16, headers: &[(&str, &str)]) {
-        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        self.service.script(Script::echo().answer("*", Answer { status, headers, ..Answer::default() }));
+        let headers = headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        self.service.script(Script::echo().answer(
+            "*",
+            Answer {
+                status,
+                headers,
+                ..Answer::default()
+            },
+        ));
     }
 
     async fn send(&self, request: Request) -> Result<Response> {
@@ -70,52 +100,114 @@ fn page() -> Request {
 #[tokio::test]
 async fn a_service_hears_what_was_asked_for_and_pods_hear_what_it_says() -> Result<()> {
     let asked = Asked::start(&[("auth-response-headers", "X-User, X-Absent")]).await?;
-    asked.says(200, &[("X-User", "ada"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2, c")]);
+    asked.says(
+        200,
+        &[
+            ("X-User", "ada"),
+            ("Set-Cookie", "a=1; Path=/"),
+            ("Set-Cookie", "b=2, c"),
+        ],
+    );
     let request = page()
         .header("x-user", "forged")
         .header("x-absent", "forged")
         .header("x-original-method", "forged")
         .header("ssl-client-verify", "SUCCESS")
         .header("cookie", "session=1");
-    let request = Request { method: "POST".to_owned(), ..request.body("a body") };
+    let request = Request {
+        method: "POST".to_owned(),
+        ..request.body("a body")
+    };
     let (answer, question) = asked.last(request).await?;
     ensure!(answer.status == 200, "{answer:?}");
     let pod = answer.json()?;
-    ensure!(pod["headers"]["x-user"][0] == "ada" && pod["headers"]["x-absent"].is_null(), "{pod}");
+    ensure!(
+        pod["headers"]["x-user"][0] == "ada" && pod["headers"]["x-absent"].is_null(),
+        "{pod}"
+    );
     ensure!(pod["body_bytes"] == 6, "{pod}");
     let cookies: Vec<&str> = answer.headers("set-cookie").collect();
     ensure!(cookies == ["a=1; Path=/", "b=2, c"], "{answer:?}");
-    ensure!(!answer.headers.iter().any(|(name, _)| name.starts_with("x-sluice")), "{answer:?}");
+    ensure!(
+        !answer
+            .headers
+            .iter()
+            .any(|(name, _)| name.starts_with("x-sluice")),
+        "{answer:?}"
+    );
     let header = |name: &str| question.header(name).unwrap_or_default();
     ensure!(
         question.method == "GET" && question.path == "/verify" && question.body_bytes == 0,
         "{question:?}"
     );
-    ensure!(question.query.as_deref() == Some("for=/cart?id=1"), "{question:?}");
+    ensure!(
+        question.query.as_deref() == Some("for=/cart?id=1"),
+        "{question:?}"
+    );
     ensure!(header("host") == "auth.default.svc", "{question:?}");
-    ensure!(header("x-original-url") == format!("http://{GUARDED}/cart?id=1"), "{question:?}");
+    ensure!(
+        header("x-original-url") == format!("http://{GUARDED}/cart?id=1"),
+        "{question:?}"
+    );
     ensure!(header("x-original-method") == "POST", "{question:?}");
-    ensure!(header("x-sent-from") == "nginx-ingress-controller", "{question:?}");
-    ensure!(header("x-auth-request-redirect") == "/cart?id=1", "{question:?}");
-    ensure!(header("x-real-ip") == "127.0.0.1" && header("cookie") == "session=1", "{question:?}");
-    ensure!(header("ssl-client-verify").is_empty() && header("x-forwarded-proto").is_empty(), "{question:?}");
+    ensure!(
+        header("x-sent-from") == "nginx-ingress-controller",
+        "{question:?}"
+    );
+    ensure!(
+        header("x-auth-request-redirect") == "/cart?id=1",
+        "{question:?}"
+    );
+    ensure!(
+        header("x-real-ip") == "127.0.0.1" && header("cookie") == "session=1",
+        "{question:?}"
+    );
+    ensure!(
+        header("ssl-client-verify").is_empty() && header("x-forwarded-proto").is_empty(),
+        "{question:?}"
+    );
     asked.sluice.stop()
 }
 
 #[tokio::test]
 async fn only_2xx_lets_in_and_every_failure_closes() -> Result<()> {
     let mut asked = Asked::start(&[]).await?;
-    for (said, told) in [(204, 200), (401, 401), (403, 403), (302, 500), (404, 500), (500, 500)] {
-        asked.says(said, &[("WWW-Authenticate", "Basic realm=\"x\""), ("Location", "http://evil.test/")]);
+    for (said, told) in [
+        (204, 200),
+        (401, 401),
+        (403, 403),
+        (302, 500),
+        (404, 500),
+        (500, 500),
+    ] {
+        asked.says(
+            said,
+            &[
+                ("WWW-Authenticate", "Basic realm=\"x\""),
+                ("Location", "http://evil.test/"),
+            ],
+        );
         let answer = asked.send(page()).await?;
         ensure!(answer.status == told, "{said}: {answer:?}");
-        ensure!((answer.pod().is_some()) == (told == 200), "{said}: {answer:?}");
-        ensure!(answer.header("www-authenticate").is_some() == (told == 401), "{said}: {answer:?}");
+        ensure!(
+            (answer.pod().is_some()) == (told == 200),
+            "{said}: {answer:?}"
+        );
+        ensure!(
+            answer.header("www-authenticate").is_some() == (told == 401),
+            "{said}: {answer:?}"
+        );
     }
     asked.service.script(Script::hang_up());
-    ensure!(asked.send(page()).await?.status == 500, "a service that hangs up lets in");
+    ensure!(
+        asked.send(page()).await?.status == 500,
+        "a service that hangs up lets in"
+    );
     asked.service.stop().await;
-    ensure!(asked.send(page()).await?.status == 500, "a service that is gone lets in");
+    ensure!(
+        asked.send(page()).await?.status == 500,
+        "a service that is gone lets in"
+    );
     let open = asked.sluice.get(HOST, "/").await?;
     ensure!(open.status == 200, "{open:?}");
     asked.sluice.stop()
@@ -127,22 +219,37 @@ async fn who_has_to_sign_in_is_sent_there_with_the_way_back() -> Result<()> {
     asked.says(401, &[("Set-Cookie", "csrf=1")]);
     let answer = asked.send(page()).await?;
     let place = format!("http://{GUARDED}/start?rd=http://{GUARDED}%2Fcart%3Fid%3D1");
-    ensure!(answer.status == 302 && answer.header("location") == Some(&place), "{answer:?}");
+    ensure!(
+        answer.status == 302 && answer.header("location") == Some(&place),
+        "{answer:?}"
+    );
     ensure!(answer.header("set-cookie") == Some("csrf=1"), "{answer:?}");
     asked.says(403, &[]);
-    ensure!(asked.send(page()).await?.status == 403, "403 is no reason to sign in");
+    ensure!(
+        asked.send(page()).await?.status == 403,
+        "403 is no reason to sign in"
+    );
     asked.sluice.stop()
 }
 
 #[tokio::test]
 async fn one_thing_is_enough_where_the_owner_says_so() -> Result<()> {
-    let near = [("satisfy", "any"), ("whitelist-source-range", "127.0.0.0/8")];
+    let near = [
+        ("satisfy", "any"),
+        ("whitelist-source-range", "127.0.0.0/8"),
+    ];
     let asked = Asked::start(&near).await?;
     asked.says(401, &[]);
-    ensure!(asked.send(page()).await?.status == 200, "the address is enough");
+    ensure!(
+        asked.send(page()).await?.status == 200,
+        "the address is enough"
+    );
     ensure!(asked.journal.is_empty(), "nobody has to be asked");
     asked.sluice.stop()?;
-    let far = [("satisfy", "any"), ("whitelist-source-range", "192.0.2.0/24")];
+    let far = [
+        ("satisfy", "any"),
+        ("whitelist-source-range", "192.0.2.0/24"),
+    ];
     let asked = Asked::start(&far).await?;
     asked.says(403, &[]);
     ensure!(asked.send(page()).await?.status == 403, "neither lets in");
@@ -155,7 +262,10 @@ async fn a_question_follows_the_pods_of_its_service() -> Result<()> {
     let port = Port::reserve()?;
     let another = Echo::start(port.addr(), EchoIdentity::of("auth", "auth-1")).await?;
     asked.service.stop().await;
-    asked.site.manifests.endpoints("default", "auth", &[port.addr()])?;
+    asked
+        .site
+        .manifests
+        .endpoints("default", "auth", &[port.addr()])?;
     let answered = async || (asked.send(page()).await.ok()?.status == 200).then_some(());
     wait::until("the other pod to be asked", answered).await?;
     ensure!(another.hits() > 0, "nobody asked it");

@@ -13,7 +13,11 @@ use crate::site::{Site, page};
 
 async fn replica(site: &Site, service: &Service, data_plane: &str) -> Result<Sluice> {
     let grace = vec!["--shutdown-grace-period=1".to_owned()];
-    let replica = Options::new(&site.manifests).data_plane(data_plane).arguments(grace).start().await?;
+    let replica = Options::new(&site.manifests)
+        .data_plane(data_plane)
+        .arguments(grace)
+        .start()
+        .await?;
     service.add(replica.http(), replica.health()).await?;
     Ok(replica)
 }
@@ -21,9 +25,17 @@ async fn replica(site: &Site, service: &Service, data_plane: &str) -> Result<Slu
 /// As a preStop hook does it.
 async fn wait_shutdown(replica: &Sluice) -> Result<()> {
     let mut command = Command::new(artifacts::sluice()?);
-    let output =
-        command.arg("wait-shutdown").arg("--admin-socket").arg(replica.admin_socket()).output().await?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = command
+        .arg("wait-shutdown")
+        .arg("--admin-socket")
+        .arg(replica.admin_socket())
+        .output()
+        .await?;
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(())
 }
 
@@ -32,9 +44,16 @@ async fn wait_shutdown(replica: &Sluice) -> Result<()> {
 async fn replace(data_plane: &str, pause: Duration) -> Result<()> {
     let site = Site::start(2, 2).await?;
     let service = Service::start().await?;
-    let before = [replica(&site, &service, data_plane).await?, replica(&site, &service, data_plane).await?];
-    let load = Load::new(service.addr(), page()).connections(8).pause(pause).start();
-    load.until("the first answers", |tally| tally.total() > 200).await?;
+    let before = [
+        replica(&site, &service, data_plane).await?,
+        replica(&site, &service, data_plane).await?,
+    ];
+    let load = Load::new(service.addr(), page())
+        .connections(8)
+        .pause(pause)
+        .start();
+    load.until("the first answers", |tally| tally.total() > 200)
+        .await?;
     let mut after = Vec::new();
     for mut old in before {
         after.push(replica(&site, &service, data_plane).await?);
@@ -44,7 +63,10 @@ async fn replace(data_plane: &str, pause: Duration) -> Result<()> {
         old.stop()?;
     }
     let done = load.tally().total();
-    load.until("answers of the successors", |tally| tally.total() > done + 200).await?;
+    load.until("answers of the successors", |tally| {
+        tally.total() > done + 200
+    })
+    .await?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
     after.into_iter().try_for_each(Sluice::stop)

@@ -29,11 +29,17 @@ impl Rotation {
         site.manifests.object(&presented("web", HOST, "web"))?;
         let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
         let first = Pair::renew(&site.manifests, "web", &[HOST])?;
-        Ok(Rotation { site, default, first })
+        Ok(Rotation {
+            site,
+            default,
+            first,
+        })
     }
 
     pub(crate) fn options(&self) -> Options {
-        let arguments = ["--default-ssl-certificate", "default/default"].map(str::to_owned).into();
+        let arguments = ["--default-ssl-certificate", "default/default"]
+            .map(str::to_owned)
+            .into();
         Options::new(&self.site.manifests).arguments(arguments)
     }
 
@@ -54,7 +60,11 @@ impl Rotation {
 
     /// What is no certificate any more, or not there at all, leaves the host to the certificate of last resort, and a good
     /// one is presented again. Clients that are connected do not notice.
-    pub(crate) async fn falls_back_and_recovers(&self, sluice: &Sluice, mut clients: Clients) -> Result<()> {
+    pub(crate) async fn falls_back_and_recovers(
+        &self,
+        sluice: &Sluice,
+        mut clients: Clients,
+    ) -> Result<()> {
         let (manifests, other) = (&self.site.manifests, Pair::of(&["other.test"])?);
         let spoiled = [
             ("nonsense", "not a certificate", self.first.key.as_str()),
@@ -85,7 +95,10 @@ impl Clients {
             tls.http2 = true;
         }
         let http2 = http2::Connection::open(dial.connect().await?.stream).await?;
-        let mut clients = Clients { http1: Connection::open_tls(sluice.https(), HOST).await?, http2 };
+        let mut clients = Clients {
+            http1: Connection::open_tls(sluice.https(), HOST).await?,
+            http2,
+        };
         clients.are_answered().await?;
         Ok(clients)
     }
@@ -145,8 +158,13 @@ impl Many {
             }
             let addr = sluice.https();
             running.spawn(async move {
-                let connection = Connection::open_tls(addr, &name).await.context(name.clone())?;
-                ensure!(connection.certificate() == Some(expected.as_slice()), "{name} presents another's");
+                let connection = Connection::open_tls(addr, &name)
+                    .await
+                    .context(name.clone())?;
+                ensure!(
+                    connection.certificate() == Some(expected.as_slice()),
+                    "{name} presents another's"
+                );
                 Ok(())
             });
         }

@@ -12,19 +12,25 @@ use crate::site::{HOST, Site, page, spreads_evenly};
 
 #[tokio::test]
 async fn host_and_path_choose_the_service() -> Result<()> {
-    let (networks, manifests) = ((Network::reserve()?, Network::reserve()?), Manifests::new()?);
+    let (networks, manifests) = (
+        (Network::reserve()?, Network::reserve()?),
+        Manifests::new()?,
+    );
     let shop = Echo::start_all("shop", &networks.0.pods(1)).await?;
     let api = Echo::start_all("api", &networks.1.pods(1)).await?;
     manifests.service("default", "shop", 80, &[shop[0].addr()])?;
     manifests.service("default", "api", 8080, &[api[0].addr()])?;
     let ingress = Ingress::new("default", "shop").host("shop.test");
-    let ingress =
-        ingress.path("/", "shop", 80).path("/api", "api", 8080).typed_path("Exact", "/only", "api", 8080);
+    let ingress = ingress
+        .path("/", "shop", 80)
+        .path("/api", "api", 8080)
+        .typed_path("Exact", "/only", "api", 8080);
     manifests.ingress(&ingress)?;
     let sluice = Sluice::start(&manifests).await?;
 
-    let to =
-        async |host: &str, path: &str| anyhow::Ok(sluice.get(host, path).await?.pod().map(str::to_owned));
+    let to = async |host: &str, path: &str| {
+        anyhow::Ok(sluice.get(host, path).await?.pod().map(str::to_owned))
+    };
     for (host, path, pod) in [
         ("shop.test", "/", Some("shop-0")),
         ("shop.test:8080", "/", Some("shop-0")),
@@ -38,7 +44,10 @@ async fn host_and_path_choose_the_service() -> Result<()> {
         ("other.test", "/", None),
     ] {
         let answered = to(host, path).await?;
-        ensure!(answered.as_deref() == pod, "{host}{path}: answered by {answered:?}, expected {pod:?}");
+        ensure!(
+            answered.as_deref() == pod,
+            "{host}{path}: answered by {answered:?}, expected {pod:?}"
+        );
     }
     ensure!(sluice.get("other.test", "/").await?.status == 404);
     sluice.stop()
@@ -50,14 +59,26 @@ async fn requests_spread_evenly_and_arrive_as_sent() -> Result<()> {
     let sluice = Sluice::start(&site.manifests).await?;
     spreads_evenly(sluice.http(), &[0, 1, 2]).await?;
 
-    let request = Request::new("POST", HOST, "/a%20b/c?q=1&q=2").header("x-test", "1").body("hello");
+    let request = Request::new("POST", HOST, "/a%20b/c?q=1&q=2")
+        .header("x-test", "1")
+        .body("hello");
     let seen = http::send(sluice.http(), &request).await?.json()?;
-    for (field, value) in
-        [("method", "POST"), ("path", "/a%20b/c"), ("query", "q=1&q=2"), ("host", HOST), ("service", "web")]
-    {
-        ensure!(seen[field] == value, "{field}: expected {value:?}, got {seen}");
+    for (field, value) in [
+        ("method", "POST"),
+        ("path", "/a%20b/c"),
+        ("query", "q=1&q=2"),
+        ("host", HOST),
+        ("service", "web"),
+    ] {
+        ensure!(
+            seen[field] == value,
+            "{field}: expected {value:?}, got {seen}"
+        );
     }
-    ensure!(seen["body_bytes"] == 5 && seen["headers"]["x-test"][0] == "1", "{seen}");
+    ensure!(
+        seen["body_bytes"] == 5 && seen["headers"]["x-test"][0] == "1",
+        "{seen}"
+    );
     sluice.stop()
 }
 
@@ -76,7 +97,11 @@ async fn the_pod_gets_the_path_that_was_matched() -> Result<()> {
     ];
     for (sent, expected) in paths {
         let seen = sluice.get(HOST, sent).await?.json()?;
-        ensure!(seen["path"] == expected, "sent {sent}, the pod got {}", seen["path"]);
+        ensure!(
+            seen["path"] == expected,
+            "sent {sent}, the pod got {}",
+            seen["path"]
+        );
     }
     sluice.stop()
 }
@@ -96,7 +121,10 @@ async fn a_client_cannot_choose_the_endpoint() -> Result<()> {
             answered.extend(response.pod().map(str::to_owned));
         }
         answered.sort_unstable();
-        ensure!(answered == ["web-0", "web-0", "web-1", "web-1"], "{answered:?}");
+        ensure!(
+            answered == ["web-0", "web-0", "web-1", "web-1"],
+            "{answered:?}"
+        );
     }
     sluice.stop()
 }
@@ -106,7 +134,11 @@ async fn an_ingress_comes_and_goes_while_it_runs() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = Sluice::start(&site.manifests).await?;
     ensure!(sluice.get("late.test", "/").await?.status == 404);
-    site.manifests.ingress(&Ingress::new("default", "late").host("late.test").path("/", "web", 80))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "late")
+            .host("late.test")
+            .path("/", "web", 80),
+    )?;
     sluice.wait_for_status("late.test", "/", 200).await?;
     site.manifests.remove("ingress-default-late.yaml")?;
     sluice.wait_for_status("late.test", "/", 404).await?;

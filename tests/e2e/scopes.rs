@@ -11,18 +11,45 @@ use crate::site::{HOST, Site};
 
 /// The three kinds of hosts, and names that lead there.
 const HOSTS: [(&str, &[&str]); 3] = [
-    ("exact.test", &["exact.test", "Exact.TEST", "exact.test:8080", "EXACT.test:8080"]),
-    ("*.wild.test", &["a.wild.test", "A.Wild.test", "a.wild.test:8080"]),
-    ("", &["other.test", "Other.test", "a.b.wild.test", "[::1]:8080", "_"]),
+    (
+        "exact.test",
+        &[
+            "exact.test",
+            "Exact.TEST",
+            "exact.test:8080",
+            "EXACT.test:8080",
+        ],
+    ),
+    (
+        "*.wild.test",
+        &["a.wild.test", "A.Wild.test", "a.wild.test:8080"],
+    ),
+    (
+        "",
+        &[
+            "other.test",
+            "Other.test",
+            "a.b.wild.test",
+            "[::1]:8080",
+            "_",
+        ],
+    ),
 ];
 
 async fn start(site: &Site, from: &str) -> Result<Sluice> {
-    Options::new(&site.manifests).arguments(vec!["--scopes-from".into(), from.into()]).start().await
+    Options::new(&site.manifests)
+        .arguments(vec!["--scopes-from".into(), from.into()])
+        .start()
+        .await
 }
 
 fn ingress(host: &str, number: usize) -> Ingress {
     let ingress = Ingress::new("default", &format!("host-{number}"));
-    let ingress = if host.is_empty() { ingress } else { ingress.host(host) };
+    let ingress = if host.is_empty() {
+        ingress
+    } else {
+        ingress.host(host)
+    };
     ingress.path("/", "web", 80)
 }
 
@@ -31,7 +58,9 @@ async fn everywhere(of: &[(&str, &str)]) -> Result<Site> {
     let site = Site::start(1, 1).await?;
     for (number, (host, _)) in HOSTS.into_iter().enumerate() {
         let ingress = ingress(host, number);
-        let all = of.iter().fold(ingress, |ingress, (name, value)| ingress.annotation(name, value));
+        let all = of.iter().fold(ingress, |ingress, (name, value)| {
+            ingress.annotation(name, value)
+        });
         site.manifests.ingress(&all)?;
     }
     Ok(site)
@@ -40,7 +69,11 @@ async fn everywhere(of: &[(&str, &str)]) -> Result<Site> {
 async fn all_answer(sluice: &Sluice, request: impl Fn(&str) -> Request, status: u16) -> Result<()> {
     for name in HOSTS.iter().flat_map(|(_, names)| *names) {
         let answer = http::send(sluice.http(), &request(name)).await?;
-        ensure!(answer.status == status, "{name}: expected {status}, got {}", answer.status);
+        ensure!(
+            answer.status == status,
+            "{name}: expected {status}, got {}",
+            answer.status
+        );
     }
     Ok(())
 }
@@ -58,7 +91,8 @@ async fn who_is_kept_out_stays_out_however_the_host_is_written() -> Result<()> {
 async fn a_body_has_the_limit_of_its_location() -> Result<()> {
     let site = everywhere(&[("proxy-body-size", "2m")]).await?;
     let sluice = start(&site, "0").await?;
-    let body = |bytes: usize| move |host: &str| Request::new("POST", host, "/").body(vec![b'x'; bytes]);
+    let body =
+        |bytes: usize| move |host: &str| Request::new("POST", host, "/").body(vec![b'x'; bytes]);
     // More than the usual limit, and more than this one.
     all_answer(&sluice, body(1_500_000), 200).await?;
     all_answer(&sluice, body(3_000_000), 413).await?;
@@ -77,8 +111,11 @@ async fn a_redirect_needs_no_pod() -> Result<()> {
 #[tokio::test]
 async fn a_path_that_a_host_does_not_have_is_not_looked_for_in_others() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    site.manifests
-        .ingress(&Ingress::new("default", "narrow").host("narrow.test").path("/only", "web", 80))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "narrow")
+            .host("narrow.test")
+            .path("/only", "web", 80),
+    )?;
     site.manifests.ingress(&ingress("", 0))?;
     let sluice = start(&site, "0").await?;
     for (host, path, status) in [
@@ -89,7 +126,11 @@ async fn a_path_that_a_host_does_not_have_is_not_looked_for_in_others() -> Resul
         ("wide.test", "/", 200),
     ] {
         let answer = sluice.get(host, path).await?;
-        ensure!(answer.status == status, "{host}{path}: expected {status}, got {}", answer.status);
+        ensure!(
+            answer.status == status,
+            "{host}{path}: expected {status}, got {}",
+            answer.status
+        );
     }
     sluice.stop()
 }
@@ -98,14 +139,22 @@ async fn a_path_that_a_host_does_not_have_is_not_looked_for_in_others() -> Resul
 #[tokio::test]
 async fn a_changed_host_does_not_touch_what_others_have_counted() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let limited = Ingress::new("default", "limited").host("limited.test").path("/", "web", 80);
-    site.manifests
-        .ingress(&limited.annotation("limit-rpm", "1").annotation("limit-burst-multiplier", "2"))?;
+    let limited = Ingress::new("default", "limited")
+        .host("limited.test")
+        .path("/", "web", 80);
+    site.manifests.ingress(
+        &limited
+            .annotation("limit-rpm", "1")
+            .annotation("limit-burst-multiplier", "2"),
+    )?;
     let sluice = start(&site, "0").await?;
     sluice.wait_for_status("limited.test", "/", 503).await?;
     site.manifests.ingress(&ingress("new.test", 7))?;
     sluice.wait_for_status("new.test", "/", 200).await?;
-    ensure!(sluice.get("limited.test", "/").await?.status == 503, "its counter began anew");
+    ensure!(
+        sluice.get("limited.test", "/").await?.status == 503,
+        "its counter began anew"
+    );
     sluice.stop()
 }
 
@@ -120,13 +169,26 @@ async fn while_hosts_become_many_nobody_is_turned_away() -> Result<()> {
         let host = format!("new-{number}.test");
         site.manifests.ingress(&ingress(&host, number))?;
         sluice.wait_for_status(&host, "/", 200).await?;
-        sluice.wait_for_status(&host.to_uppercase(), "/", 200).await?;
+        sluice
+            .wait_for_status(&host.to_uppercase(), "/", 200)
+            .await?;
         ensure!(sluice.get(HOST, "/").await?.status == 200);
     }
-    let stats = unix::get(&sluice.run_dir().join("envoy-admin.sock"), "/stats?filter=all_scopes").await?;
-    ensure!(stats.lines().any(|line| line.ends_with(": 6")), "five hosts and the others: {stats:?}");
+    let stats = unix::get(
+        &sluice.run_dir().join("envoy-admin.sock"),
+        "/stats?filter=all_scopes",
+    )
+    .await?;
+    ensure!(
+        stats.lines().any(|line| line.ends_with(": 6")),
+        "five hosts and the others: {stats:?}"
+    );
     // It is told of hosts that are new, as long as its listener drains.
     let known = old.send(&Request::get("new-3.test", "/")).await?;
-    ensure!(known.status == 200, "a new host on an old connection: {}", known.status);
+    ensure!(
+        known.status == 200,
+        "a new host on an old connection: {}",
+        known.status
+    );
     sluice.stop()
 }

@@ -15,12 +15,18 @@ async fn an_open_request_finishes_and_then_it_ends_at_once() -> Result<()> {
     let site = Site::start(1, 1).await?;
     // Far more than the tests wait for a process to end.
     let patient = vec!["--drain-timeout".to_owned(), "600".to_owned()];
-    let sluice = Options::new(&site.manifests).arguments(patient).start().await?;
+    let sluice = Options::new(&site.manifests)
+        .arguments(patient)
+        .start()
+        .await?;
     let delay = Duration::from_millis(700);
     site.pods[0].script(Script::echo().delay(delay));
     let addr = sluice.http();
     let request = tokio::spawn(async move { http::send(addr, &page()).await });
-    wait::until("the request to arrive", async || (site.pods[0].hits() > 0).then_some(())).await?;
+    wait::until("the request to arrive", async || {
+        (site.pods[0].hits() > 0).then_some(())
+    })
+    .await?;
 
     sluice.stop()?;
     ensure!(request.await??.status == 200);

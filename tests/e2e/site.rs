@@ -32,7 +32,11 @@ impl Site {
         };
         let first: Vec<SocketAddr> = site.pods.iter().take(ready).map(Echo::addr).collect();
         site.manifests.service("default", "web", 80, &first)?;
-        site.manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
+        site.manifests.ingress(
+            &Ingress::new("default", "web")
+                .host(HOST)
+                .path("/", "web", 80),
+        )?;
         Ok(site)
     }
 
@@ -50,7 +54,9 @@ impl Site {
             tokio::time::sleep(Duration::from_millis(100)).await;
             (pod.hits() == hits).then_some(())
         };
-        wait::until(&format!("{} to be left alone", pod.name()), quiet).await.map(drop)
+        wait::until(&format!("{} to be left alone", pod.name()), quiet)
+            .await
+            .map(drop)
     }
 }
 
@@ -68,7 +74,11 @@ pub(crate) async fn spreads_evenly(addr: SocketAddr, pods: &[usize]) -> Result<(
     ensure!(tally.failed() == 0 && tally.total() == count, "{tally}");
     for pod in pods {
         let answered = tally.pod(&format!("web-{pod}"));
-        ensure!(answered.abs_diff(each) <= 1, "web-{pod} answered {answered} of {count}: {:?}", tally.by_pod);
+        ensure!(
+            answered.abs_diff(each) <= 1,
+            "web-{pod} answered {answered} of {count}: {:?}",
+            tally.by_pod
+        );
     }
     Ok(())
 }

@@ -68,14 +68,24 @@ impl Site {
             }
             manifests.object(&ingress)?;
         }
-        Ok(Site { manifests, certificates, _pods: pods, _network: network })
+        Ok(Site {
+            manifests,
+            certificates,
+            _pods: pods,
+            _network: network,
+        })
     }
 
     /// The first who gets a connection is served by every host, and sees its certificate.
     async fn is_whole(&self, https: SocketAddr) -> Result<()> {
-        wait::until("the first connection", async || TcpStream::connect(https).await.ok()).await?;
+        wait::until("the first connection", async || {
+            TcpStream::connect(https).await.ok()
+        })
+        .await?;
         for (n, certificate) in self.certificates.iter().enumerate() {
-            let mut connection = Connection::open_tls(https, &host(n)).await.with_context(|| host(n))?;
+            let mut connection = Connection::open_tls(https, &host(n))
+                .await
+                .with_context(|| host(n))?;
             let own = connection.certificate() == Some(certificate.der.as_slice());
             ensure!(own, "{} presents another's certificate", host(n));
             let answer = connection.send(&request(n)).await?;
@@ -99,13 +109,20 @@ async fn what_died_comes_back_whole(plane: Plane) -> Result<()> {
         sluice.wait_for_status(&host(n), "/a", 200).await?;
     }
     let requests = (0..HOSTS).map(request).collect();
-    let load = Load::of(sluice.http(), requests).connections(8).pause(Duration::from_millis(1)).start();
+    let load = Load::of(sluice.http(), requests)
+        .connections(8)
+        .pause(Duration::from_millis(1))
+        .start();
     for death in 0..DEATHS {
         dies(&sluice).await?;
-        site.is_whole(sluice.https()).await.with_context(|| format!("death {death}"))?;
-        let served = |tally: &sluice_tests::tally::Tally| tally.by_status.get(&200).copied().unwrap_or(0);
+        site.is_whole(sluice.https())
+            .await
+            .with_context(|| format!("death {death}"))?;
+        let served =
+            |tally: &sluice_tests::tally::Tally| tally.by_status.get(&200).copied().unwrap_or(0);
         let before = served(&load.tally());
-        load.until("more answers", |tally| served(tally) > before + 200).await?;
+        load.until("more answers", |tally| served(tally) > before + 200)
+            .await?;
     }
     // Connections that break, or that nobody takes, are what a death is; any other answer would be a wrong one.
     let tally = load.stop().await?;

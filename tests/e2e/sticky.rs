@@ -28,7 +28,10 @@ impl Client {
     }
 
     async fn ask(&mut self, addr: SocketAddr) -> Result<Response> {
-        let request = self.cookie.iter().fold(page(), |request, cookie| request.header("cookie", cookie));
+        let request = self
+            .cookie
+            .iter()
+            .fold(page(), |request, cookie| request.header("cookie", cookie));
         let response = http::send(addr, &request).await?;
         if let Some(set) = response.header("set-cookie") {
             self.cookie = set.split(';').next().map(str::to_owned);
@@ -39,8 +42,12 @@ impl Client {
 
 /// An Ingress with sessions of this mode.
 pub(crate) fn sticky(mode: &str) -> Ingress {
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    ingress.annotation("affinity", "cookie").annotation("affinity-mode", mode)
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    ingress
+        .annotation("affinity", "cookie")
+        .annotation("affinity-mode", mode)
 }
 
 /// New clients, and the pods that they came to.
@@ -68,7 +75,9 @@ async fn moved(addr: SocketAddr, clients: &mut [(Client, String)]) -> Result<usi
 /// Waits until clients without a session come to this pod.
 pub(crate) async fn is_used(addr: SocketAddr, pod: &str) -> Result<()> {
     let used = async || (Client::default().visit(addr).await.ok()?.as_str() == pod).then_some(());
-    wait::until(&format!("a new client on {pod}"), used).await.map(drop)
+    wait::until(&format!("a new client on {pod}"), used)
+        .await
+        .map(drop)
 }
 
 #[tokio::test]
@@ -79,7 +88,10 @@ async fn persistent_sessions_stay_when_there_are_more_pods_and_new_ones_use_them
     let mut before = clients(sluice.http(), CLIENTS).await?;
     site.endpoints(&[0, 1, 2, 3, 4])?;
     is_used(sluice.http(), "web-4").await?;
-    ensure!(moved(sluice.http(), &mut before).await? == 0, "a session moved");
+    ensure!(
+        moved(sluice.http(), &mut before).await? == 0,
+        "a session moved"
+    );
     sluice.stop()
 }
 
@@ -89,12 +101,18 @@ async fn balanced_sessions_move_in_part_when_there_are_more_pods() -> Result<()>
     site.manifests.ingress(&sticky("balanced"))?;
     let sluice = Sluice::start(&site.manifests).await?;
     let mut before = clients(sluice.http(), CLIENTS).await?;
-    ensure!(moved(sluice.http(), &mut before).await? == 0, "a session moved without a reason");
+    ensure!(
+        moved(sluice.http(), &mut before).await? == 0,
+        "a session moved without a reason"
+    );
     site.endpoints(&[0, 1, 2, 3])?;
     is_used(sluice.http(), "web-3").await?;
     let moved = moved(sluice.http(), &mut before).await?;
     // A half, give or take five standard deviations.
-    ensure!((1..CLIENTS).contains(&moved), "{moved} of {CLIENTS} sessions moved");
+    ensure!(
+        (1..CLIENTS).contains(&moved),
+        "{moved} of {CLIENTS} sessions moved"
+    );
     sluice.stop()
 }
 
@@ -115,8 +133,18 @@ async fn a_session_of_a_pod_that_is_gone_moves_once() -> Result<()> {
         anyhow::Ok(homes)
     };
     let after = homes(&mut sessions).await?;
-    let moved = sessions.iter().zip(after.values()).filter(|((_, before), after)| before != *after).count();
-    ensure!(moved == on_first, "{on_first} sessions lost their pod, {moved} moved");
-    ensure!(homes(&mut sessions).await? == after, "those that moved stay where they are");
+    let moved = sessions
+        .iter()
+        .zip(after.values())
+        .filter(|((_, before), after)| before != *after)
+        .count();
+    ensure!(
+        moved == on_first,
+        "{on_first} sessions lost their pod, {moved} moved"
+    );
+    ensure!(
+        homes(&mut sessions).await? == after,
+        "those that moved stay where they are"
+    );
     sluice.stop()
 }

@@ -5,7 +5,8 @@ use anyhow::Result;
 use crate::ports;
 
 #[tokio::test]
-async fn a_tcp_port_leads_to_its_service_and_says_who_the_client_is_where_that_is_asked_for() -> Result<()> {
+async fn a_tcp_port_leads_to_its_service_and_says_who_the_client_is_where_that_is_asked_for()
+-> Result<()> {
     ports::tcp("envoy").await
 }
 

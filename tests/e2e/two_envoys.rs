@@ -14,7 +14,11 @@ use crate::site::{HOST, Site, page};
 async fn two_envoys_follow_one_controller() -> Result<()> {
     let site = Site::start(3, 2).await?;
     let http = Port::reserve()?;
-    let controller = Options::new(&site.manifests).without_data_plane().http(http.addr()).start().await?;
+    let controller = Options::new(&site.manifests)
+        .without_data_plane()
+        .http(http.addr())
+        .start()
+        .await?;
     let mut envoys = Vec::new();
     for name in ["one", "two"] {
         envoys.push(Envoy::start(&sluice::bootstrap(controller.xds(), name)?).await?);
@@ -25,13 +29,17 @@ async fn two_envoys_follow_one_controller() -> Result<()> {
     sluice::wait_for_status(http.addr(), HOST, "/", 200).await?;
 
     // The kernel chooses by a hash of the connection: with this many, each Envoy gets some.
-    let load = Load::new(http.addr(), page()).connections(40).pause(Duration::from_millis(5)).start();
+    let load = Load::new(http.addr(), page())
+        .connections(40)
+        .pause(Duration::from_millis(5))
+        .start();
     load.until("traffic", |tally| tally.total() > 400).await?;
     for envoy in &envoys {
         ensure!(envoy.connections().await? > 0, "an envoy got no connection");
     }
     site.endpoints(&[1, 2])?;
-    load.until("traffic on web-2", |tally| tally.pod("web-2") > 0).await?;
+    load.until("traffic on web-2", |tally| tally.pod("web-2") > 0)
+        .await?;
     site.left_alone(0).await?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");

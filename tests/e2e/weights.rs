@@ -25,10 +25,28 @@ const ALGORITHMS: [(&str, Annotations, bool); 9] = [
     ("ewma", &[("load-balance", "ewma")], true),
     ("peak-ewma", &[("load-balance", "peak_ewma")], true),
     ("hash", &[("upstream-hash-by", "$request_uri")], false),
-    ("bounded", &[("upstream-hash-by", "$request_uri"), ("sluice.dev/hash-load-factor", "200")], false),
-    ("subset", &[("upstream-hash-by", "$request_uri"), ("upstream-hash-by-subset", "true")], false),
+    (
+        "bounded",
+        &[
+            ("upstream-hash-by", "$request_uri"),
+            ("sluice.dev/hash-load-factor", "200"),
+        ],
+        false,
+    ),
+    (
+        "subset",
+        &[
+            ("upstream-hash-by", "$request_uri"),
+            ("upstream-hash-by-subset", "true"),
+        ],
+        false,
+    ),
     ("balanced", &[("affinity", "cookie")], false),
-    ("persistent", &[("affinity", "cookie"), ("affinity-mode", "persistent")], false),
+    (
+        "persistent",
+        &[("affinity", "cookie"), ("affinity-mode", "persistent")],
+        false,
+    ),
 ];
 
 /// A Pod of the site that says its weight.
@@ -49,16 +67,25 @@ impl Site {
             }
             (pod.hits() == hits).then_some(())
         };
-        wait::until(&format!("{} to be left alone", pod.name()), quiet).await.map(drop)
+        wait::until(&format!("{} to be left alone", pod.name()), quiet)
+            .await
+            .map(drop)
     }
 }
 
 /// Requests of which no two have one path or a cookie.
 async fn ask(sluice: &Sluice, host: &str, connections: usize) -> Result<Tally> {
-    let requests = (0..REQUESTS).map(|n| Request::get(host, &format!("/{n}"))).collect();
-    let load = Load::of(sluice.http(), requests).connections(connections).max_requests(REQUESTS);
+    let requests = (0..REQUESTS)
+        .map(|n| Request::get(host, &format!("/{n}")))
+        .collect();
+    let load = Load::of(sluice.http(), requests)
+        .connections(connections)
+        .max_requests(REQUESTS);
     let tally = load.run_for(wait::LIMIT).await?;
-    ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{host}: {tally}");
+    ensure!(
+        tally.failed() == 0 && tally.total() == REQUESTS,
+        "{host}: {tally}"
+    );
     Ok(tally)
 }
 
@@ -71,19 +98,28 @@ async fn a_pod_gets_its_weight_of_the_requests_with_every_algorithm() -> Result<
         let pods: Vec<_> = site.pods.iter().map(|pod| pod.addr()).collect();
         site.manifests.service("default", name, 80, &pods)?;
         site.placed(name, &[(0, "a"), (1, "a"), (2, "a")])?;
-        let ingress = Ingress::new("default", name).host(&format!("{name}.test")).path("/", name, 80);
+        let ingress = Ingress::new("default", name)
+            .host(&format!("{name}.test"))
+            .path("/", name, 80);
         let with = |ingress: Ingress, (key, value): &(&str, &str)| ingress.annotation(key, value);
-        site.manifests.ingress(&annotations.iter().fold(ingress, with))?;
+        site.manifests
+            .ingress(&annotations.iter().fold(ingress, with))?;
     }
     // Pods have something to do all the time: with next to nothing open, `least_conn` has nothing to compare.
-    site.pods.iter().for_each(|pod| pod.script(Script::echo().delay(Duration::from_millis(5))));
+    site.pods
+        .iter()
+        .for_each(|pod| pod.script(Script::echo().delay(Duration::from_millis(5))));
     let sluice = Sluice::start(&site.manifests).await?;
     for (name, _, by_latency) in ALGORITHMS {
         let tally = ask(&sluice, &format!("{name}.test"), 12).await?;
         let share = tally.pod("web-0") as f64 / tally.total() as f64;
         // Three of five; where latencies count, too, the heavy one is still the first.
         let expected = if by_latency { 0.4..1.0 } else { 0.45..0.75 };
-        ensure!(expected.contains(&share), "{name}: {share}: {:?}", tally.by_pod);
+        ensure!(
+            expected.contains(&share),
+            "{name}: {share}: {:?}",
+            tally.by_pod
+        );
     }
     sluice.stop()
 }
@@ -95,7 +131,11 @@ async fn a_weight_changes_while_requests_run_and_zero_takes_a_pod_out() -> Resul
     weigh(&site.manifests, "web-0", "9")?;
     let sluice = Sluice::start(&site.manifests).await?;
     let tally = ask(&sluice, HOST, 2).await?;
-    ensure!(tally.pod("web-0").abs_diff(REQUESTS * 9 / 10) <= 2, "{:?}", tally.by_pod);
+    ensure!(
+        tally.pod("web-0").abs_diff(REQUESTS * 9 / 10) <= 2,
+        "{:?}",
+        tally.by_pod
+    );
     weigh(&site.manifests, "web-0", "0")?;
     site.left_alone_under(&sluice, 0).await?;
     weigh(&site.manifests, "web-0", "1")?;

@@ -14,21 +14,35 @@ const PREFERENCE: &str = "sluice.dev/zone-preference";
 impl Site {
     /// Makes these pods the only endpoints of a Service, each in its zone.
     pub(crate) fn placed(&self, service: &str, pods: &[(usize, &str)]) -> Result<()> {
-        let pods: Vec<_> = pods.iter().map(|(pod, zone)| (&self.pods[*pod], *zone)).collect();
+        let pods: Vec<_> = pods
+            .iter()
+            .map(|(pod, zone)| (&self.pods[*pod], *zone))
+            .collect();
         place(&self.manifests, service, &pods)
     }
 }
 
 async fn start(site: &Site) -> Result<Sluice> {
-    Options::new(&site.manifests).arguments(vec!["--zone=a".to_owned()]).start().await
+    Options::new(&site.manifests)
+        .arguments(vec!["--zone=a".to_owned()])
+        .start()
+        .await
 }
 
 #[tokio::test]
 async fn near_pods_serve_and_far_ones_when_there_is_no_near_one() -> Result<()> {
-    let ingress = || Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    for ingress in [ingress(), ingress().annotation("upstream-hash-by", "$request_uri")] {
+    let ingress = || {
+        Ingress::new("default", "web")
+            .host(HOST)
+            .path("/", "web", 80)
+    };
+    for ingress in [
+        ingress(),
+        ingress().annotation("upstream-hash-by", "$request_uri"),
+    ] {
         let site = Site::start(4, 4).await?;
-        site.manifests.ingress(&ingress.annotation(PREFERENCE, "prefer"))?;
+        site.manifests
+            .ingress(&ingress.annotation(PREFERENCE, "prefer"))?;
         site.placed("web", &[(0, "a"), (1, "b"), (2, "a"), (3, "b")])?;
         let sluice = start(&site).await?;
         ensure!(
@@ -37,7 +51,8 @@ async fn near_pods_serve_and_far_ones_when_there_is_no_near_one() -> Result<()> 
             answering(&sluice, HOST).await?
         );
         site.placed("web", &[(1, "b"), (3, "b")])?;
-        let far = async || (answering(&sluice, HOST).await.ok()? == ["web-1", "web-3"]).then_some(());
+        let far =
+            async || (answering(&sluice, HOST).await.ok()? == ["web-1", "web-3"]).then_some(());
         wait::until("the other zone to serve", far).await?;
         sluice.stop()?;
     }
@@ -49,7 +64,11 @@ async fn without_a_preference_zones_do_not_matter() -> Result<()> {
     let site = Site::start(2, 2).await?;
     site.placed("web", &[(0, "a"), (1, "b")])?;
     let sluice = start(&site).await?;
-    ensure!(answering(&sluice, HOST).await? == ["web-0", "web-1"], "{:?}", answering(&sluice, HOST).await?);
+    ensure!(
+        answering(&sluice, HOST).await? == ["web-0", "web-1"],
+        "{:?}",
+        answering(&sluice, HOST).await?
+    );
     sluice.stop()
 }
 
@@ -57,18 +76,25 @@ async fn without_a_preference_zones_do_not_matter() -> Result<()> {
 async fn new_sessions_begin_near_and_old_ones_stay_where_they_are() -> Result<()> {
     for mode in ["persistent", "balanced"] {
         let site = Site::start(3, 3).await?;
-        site.manifests.ingress(&sticky(mode).annotation(PREFERENCE, "prefer"))?;
+        site.manifests
+            .ingress(&sticky(mode).annotation(PREFERENCE, "prefer"))?;
         site.placed("web", &[(1, "b"), (2, "b")])?;
         let sluice = start(&site).await?;
         let far = clients(sluice.http(), 4).await?;
         site.placed("web", &[(0, "a"), (1, "b"), (2, "b")])?;
         sluice.wait_for_pod(HOST, "web-0").await?;
         let new = clients(sluice.http(), 12).await?;
-        ensure!(new.iter().all(|(_, pod)| pod == "web-0"), "{mode}: a new session began far away");
+        ensure!(
+            new.iter().all(|(_, pod)| pod == "web-0"),
+            "{mode}: a new session began far away"
+        );
         for (mut client, home) in far {
             let pod = client.visit(sluice.http()).await?;
             // A balanced session may move to the new pod, as ever; to no other.
-            ensure!(pod == home || (mode == "balanced" && pod == "web-0"), "{mode}: {home} became {pod}");
+            ensure!(
+                pod == home || (mode == "balanced" && pod == "web-0"),
+                "{mode}: {home} became {pod}"
+            );
         }
         sluice.stop()?;
     }

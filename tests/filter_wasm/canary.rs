@@ -9,22 +9,43 @@ use crate::in_both;
 const CANARY: &str = "ns/canary/80";
 
 fn with(personality: Personality, canary: Canary) -> Filter {
-    let canary = Canary { backend: CANARY.into(), ..canary };
-    let location = Location { canaries: vec![canary], ..Location::to(BACKEND) };
-    let backends =
-        [(BACKEND.to_owned(), backend(&["10.0.0.1:80"])), (CANARY.to_owned(), backend(&["10.9.0.1:80"]))];
+    let canary = Canary {
+        backend: CANARY.into(),
+        ..canary
+    };
+    let location = Location {
+        canaries: vec![canary],
+        ..Location::to(BACKEND)
+    };
+    let backends = [
+        (BACKEND.to_owned(), backend(&["10.0.0.1:80"])),
+        (CANARY.to_owned(), backend(&["10.9.0.1:80"])),
+    ];
     Filter::with(personality, snapshot(1, location, backends.into()))
 }
 
 fn header(values: HeaderMatch) -> Canary {
-    Canary { header: Some(HeaderRule { name: "X-Region".into(), values }), ..Canary::default() }
+    Canary {
+        header: Some(HeaderRule {
+            name: "X-Region".into(),
+            values,
+        }),
+        ..Canary::default()
+    }
 }
 
 /// Whether the canary takes it; the candidates and the backend that is named must say the same.
 fn takes(filter: &mut Filter, headers: &[(&str, &str)]) -> bool {
     let (id, _) = filter.request_with_headers(Some(LOCATION), headers);
-    let (backend, choice) = (filter.host().backend(id).unwrap(), filter.host().choice(id).unwrap());
-    assert_eq!(choice.starts_with("10.9."), backend == CANARY, "{choice} {backend}");
+    let (backend, choice) = (
+        filter.host().backend(id).unwrap(),
+        filter.host().choice(id).unwrap(),
+    );
+    assert_eq!(
+        choice.starts_with("10.9."),
+        backend == CANARY,
+        "{choice} {backend}"
+    );
     backend == CANARY
 }
 
@@ -34,13 +55,29 @@ fn header_cookie_and_weight_choose_the_backend() {
         let mut filter = with(personality, header(HeaderMatch::Pattern("^eu-".into())));
         assert!(takes(&mut filter, &[("x-region", "eu-west")]));
         assert!(!takes(&mut filter, &[("x-region", "us-eu-")]));
-        let mut filter =
-            with(personality, Canary { cookie: Some("beta".into()), ..header(HeaderMatch::Switch) });
+        let mut filter = with(
+            personality,
+            Canary {
+                cookie: Some("beta".into()),
+                ..header(HeaderMatch::Switch)
+            },
+        );
         assert!(takes(&mut filter, &[("cookie", "a=b; beta=always")]));
-        assert!(!takes(&mut filter, &[("cookie", "beta=always"), ("x-region", "never")]));
+        assert!(!takes(
+            &mut filter,
+            &[("cookie", "beta=always"), ("x-region", "never")]
+        ));
         assert!(!takes(&mut filter, &[]));
-        let mut filter =
-            with(personality, Canary { weight: Some(Share { weight: 30, total: 100 }), ..Canary::default() });
+        let mut filter = with(
+            personality,
+            Canary {
+                weight: Some(Share {
+                    weight: 30,
+                    total: 100,
+                }),
+                ..Canary::default()
+            },
+        );
         let taken = (0..1_000).filter(|_| takes(&mut filter, &[])).count();
         assert!((230..370).contains(&taken), "{taken}");
     });
@@ -66,7 +103,11 @@ fn a_client_cannot_choose_its_backend() {
 #[test]
 fn an_nginx_that_declares_no_variable_for_it_is_served_all_the_same() {
     let mut filter = with(Personality::Nginx, header(HeaderMatch::Switch));
-    filter.vm.env_mut().undeclared.push(b"ngx.sluice_backend".to_vec());
+    filter
+        .vm
+        .env_mut()
+        .undeclared
+        .push(b"ngx.sluice_backend".to_vec());
     let (id, _) = filter.request_with_headers(Some(LOCATION), &[]);
     assert_eq!(filter.host().choice(id).as_deref(), Some("10.0.0.1:80"));
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use sluice_filter_config::{Connections, Location, PluginConfig};
 use sluice_pwhost::ContextId;
 use sluice_tests::fake::{
-    BACKEND, FakeHost, Filter, LOCATION, Outcome, Personality, Request, SharedData, backend, snapshot,
+    BACKEND, FakeHost, Filter, LOCATION, Outcome, Personality, Request, SharedData, backend,
+    snapshot,
 };
 
 const POD: &str = "10.0.0.1:80";
@@ -17,21 +18,35 @@ const MOST: usize = 3;
 fn location() -> Location {
     let exempt = vec!["10.0.0.0/8".parse().unwrap()];
     let most = u32::try_from(MOST).unwrap().try_into().unwrap();
-    let connections = Connections { zone: "shop/web".into(), most, status: 429, exempt };
-    Location { connections: Some(connections), ..Location::to(BACKEND) }
+    let connections = Connections {
+        zone: "shop/web".into(),
+        most,
+        status: 429,
+        exempt,
+    };
+    Location {
+        connections: Some(connections),
+        ..Location::to(BACKEND)
+    }
 }
 
 /// A worker of a data plane that shares this, and whose random numbers are its own.
 fn worker(host: FakeHost, random: u8, location: Location, pods: &[&str]) -> Filter {
     let mut filter = Filter::on(FakeHost { random, ..host });
     let tables = snapshot(1, location, [(BACKEND.to_owned(), backend(pods))].into());
-    let config = PluginConfig { tables: Some(tables), ..filter.checkpoint(false) };
+    let config = PluginConfig {
+        tables: Some(tables),
+        ..filter.checkpoint(false)
+    };
     assert!(filter.configure(&config));
     filter
 }
 
 fn envoys(shared: &SharedData, random: u8) -> Filter {
-    let host = FakeHost { shared: Some(SharedData::clone(shared)), ..FakeHost::new(Personality::Envoy) };
+    let host = FakeHost {
+        shared: Some(SharedData::clone(shared)),
+        ..FakeHost::new(Personality::Envoy)
+    };
     worker(host, random, location(), &[POD])
 }
 
@@ -39,7 +54,10 @@ fn envoys(shared: &SharedData, random: u8) -> Filter {
 fn open(filter: &mut Filter, client: &str) -> (ContextId, Outcome) {
     let mut request = Request::default();
     let port = 40_000 + filter.host().requests.len();
-    request.properties.insert(b"source\0address".to_vec(), format!("{client}:{port}").into());
+    request.properties.insert(
+        b"source\0address".to_vec(),
+        format!("{client}:{port}").into(),
+    );
     filter.open_request(Some(LOCATION), request.to_pods())
 }
 
@@ -59,10 +77,16 @@ fn is_refused(filter: &mut Filter, client: &str) -> bool {
 fn a_client_is_refused_while_as_many_as_may_be_are_in_process_in_all_workers() {
     let shared = SharedData::default();
     let mut workers = [envoys(&shared, 1), envoys(&shared, 2)];
-    let held =
-        [served(&mut workers[0], ALICE), served(&mut workers[1], ALICE), served(&mut workers[0], ALICE)];
+    let held = [
+        served(&mut workers[0], ALICE),
+        served(&mut workers[1], ALICE),
+        served(&mut workers[0], ALICE),
+    ];
     for worker in &mut workers {
-        assert!(is_refused(worker, ALICE) && is_refused(worker, ALICE), "those refused do not count");
+        assert!(
+            is_refused(worker, ALICE) && is_refused(worker, ALICE),
+            "those refused do not count"
+        );
         assert!(!is_refused(worker, BOB) && !is_refused(worker, MONITOR));
     }
     workers[1].end(held[1]);
@@ -86,12 +110,17 @@ fn whoever_goes_away_and_whoever_no_pod_serves_counts_no_more() {
         empty.end(id);
     }
     let all = shared.lock().unwrap();
-    let counts = all.iter().filter(|(key, _)| key.rsplit(|b| *b == b'.').next().unwrap()[0].is_ascii_digit());
+    let counts = all
+        .iter()
+        .filter(|(key, _)| key.rsplit(|b| *b == b'.').next().unwrap()[0].is_ascii_digit());
     assert!(counts.map(|(_, (value, _))| value).all(Vec::is_empty));
 }
 
 fn worker_without_pods(shared: &SharedData) -> Filter {
-    let host = FakeHost { shared: Some(SharedData::clone(shared)), ..FakeHost::new(Personality::Envoy) };
+    let host = FakeHost {
+        shared: Some(SharedData::clone(shared)),
+        ..FakeHost::new(Personality::Envoy)
+    };
     worker(host, 9, location(), &[])
 }
 
@@ -104,13 +133,19 @@ fn what_a_worker_that_is_gone_had_in_process_lapses_and_what_lives_stays() {
     served(&mut lives, ALICE);
     served(&mut asks, ALICE);
     drop(gone);
-    assert!(is_refused(&mut asks, ALICE), "nobody has said that it is gone");
+    assert!(
+        is_refused(&mut asks, ALICE),
+        "nobody has said that it is gone"
+    );
     for _second in 0..11 {
         lives.pass(Duration::from_secs(1));
         asks.pass(Duration::from_secs(1));
     }
     served(&mut asks, ALICE);
-    assert!(is_refused(&mut asks, ALICE) && is_refused(&mut lives, ALICE), "only what it had is gone");
+    assert!(
+        is_refused(&mut asks, ALICE) && is_refused(&mut lives, ALICE),
+        "only what it had is gone"
+    );
 }
 
 #[test]
@@ -118,32 +153,54 @@ fn a_request_that_is_only_sent_elsewhere_does_not_count() {
     let mut worker = envoys(&SharedData::default(), 1);
     for _ in 0..MOST * 2 {
         let mut request = Request::default();
-        request.properties.insert(b"source\0address".to_vec(), format!("{ALICE}:40000").into());
-        assert_ne!(worker.open_request(Some(LOCATION), request).1, Outcome::Replied(429));
+        request
+            .properties
+            .insert(b"source\0address".to_vec(), format!("{ALICE}:40000").into());
+        assert_ne!(
+            worker.open_request(Some(LOCATION), request).1,
+            Outcome::Replied(429)
+        );
     }
 }
 
 #[test]
 fn a_host_outside_of_the_cluster_is_guarded_too_and_left_to_the_data_plane() {
     let shared = SharedData::default();
-    let host = FakeHost { shared: Some(shared), ..FakeHost::new(Personality::Envoy) };
-    let outside = Location { backend: "outside".into(), ..location() };
+    let host = FakeHost {
+        shared: Some(shared),
+        ..FakeHost::new(Personality::Envoy)
+    };
+    let outside = Location {
+        backend: "outside".into(),
+        ..location()
+    };
     let mut worker = worker(host, 1, outside, &[POD]);
     for _ in 0..MOST {
         assert_eq!(open(&mut worker, ALICE).1, Outcome::LeftAlone);
     }
     assert!(is_refused(&mut worker, ALICE));
-    assert_eq!(worker.host().counters[b"sluice.unknown_locations".as_slice()], 0);
+    assert_eq!(
+        worker.host().counters[b"sluice.unknown_locations".as_slice()],
+        0
+    );
 }
 
 #[test]
 fn a_host_that_shares_nothing_serves_all_and_says_so_once() {
-    let host = FakeHost { shared: None, ..FakeHost::new(Personality::Envoy) };
+    let host = FakeHost {
+        shared: None,
+        ..FakeHost::new(Personality::Envoy)
+    };
     let mut worker = worker(host, 1, location(), &[POD]);
     for _ in 0..MOST * 2 {
         served(&mut worker, ALICE);
     }
-    let said = worker.host().log.iter().filter(|line| line.contains("the host shares no data")).count();
+    let said = worker
+        .host()
+        .log
+        .iter()
+        .filter(|line| line.contains("the host shares no data"))
+        .count();
     assert_eq!(said, 1);
 }
 
@@ -153,14 +210,21 @@ fn nginx_counts_by_itself_and_the_filter_asks_it_nothing() {
     for _ in 0..MOST * 2 {
         let before = worker.host().reads;
         served(&mut worker, ALICE);
-        assert_eq!(worker.host().reads, before + 1, "one property for a request: its location");
+        assert_eq!(
+            worker.host().reads,
+            before + 1,
+            "one property for a request: its location"
+        );
     }
 }
 
 #[test]
 fn a_location_without_a_limit_asks_the_host_nothing_more() {
     let shared = SharedData::default();
-    let host = FakeHost { shared: Some(SharedData::clone(&shared)), ..FakeHost::new(Personality::Envoy) };
+    let host = FakeHost {
+        shared: Some(SharedData::clone(&shared)),
+        ..FakeHost::new(Personality::Envoy)
+    };
     let mut worker = worker(host, 1, Location::to(BACKEND), &[POD]);
     let before = worker.host().reads;
     let id = served(&mut worker, ALICE);

@@ -18,7 +18,10 @@ fn requests_go_round_and_retries_go_to_the_next() {
         assert_eq!(seen[0], seen[2]);
         assert_eq!(seen[1], seen[3]);
         seen.truncate(2);
-        for expected in ["10.0.0.1:80,10.0.0.2:80,10.0.0.1:80", "10.0.0.2:80,10.0.0.1:80,10.0.0.2:80"] {
+        for expected in [
+            "10.0.0.1:80,10.0.0.2:80,10.0.0.1:80",
+            "10.0.0.2:80,10.0.0.1:80,10.0.0.2:80",
+        ] {
             assert!(seen.contains(&forwarded(expected)), "{seen:?}");
         }
     });
@@ -38,7 +41,10 @@ fn what_is_not_ours_is_left_to_the_data_plane_and_counted() {
         let mut filter = Filter::with(personality, tables(1, &["10.0.0.1:80"]));
         assert_eq!(filter.request(None).1, Outcome::LeftAlone);
         assert_eq!(filter.request(Some("other.example/")).1, Outcome::LeftAlone);
-        assert_eq!(filter.host().counters[b"sluice.unknown_locations".as_slice()], 1);
+        assert_eq!(
+            filter.host().counters[b"sluice.unknown_locations".as_slice()],
+            1
+        );
     });
 }
 
@@ -46,18 +52,32 @@ fn what_is_not_ours_is_left_to_the_data_plane_and_counted() {
 fn a_client_cannot_choose_its_endpoint() {
     let mut filter = Filter::with(Personality::Envoy, tables(1, &["10.0.0.1:80"]));
     let spoofed = [("x-sluice-endpoint", "169.254.169.254:80")];
-    assert_eq!(filter.request_with_headers(Some(LOCATION), &spoofed).1, forwarded("10.0.0.1:80"));
-    assert_eq!(filter.request_with_headers(None, &spoofed).1, Outcome::LeftAlone);
-    assert_eq!(filter.request_with_headers(Some("unknown/"), &spoofed).1, Outcome::LeftAlone);
+    assert_eq!(
+        filter.request_with_headers(Some(LOCATION), &spoofed).1,
+        forwarded("10.0.0.1:80")
+    );
+    assert_eq!(
+        filter.request_with_headers(None, &spoofed).1,
+        Outcome::LeftAlone
+    );
+    assert_eq!(
+        filter.request_with_headers(Some("unknown/"), &spoofed).1,
+        Outcome::LeftAlone
+    );
 }
 
 #[test]
 fn a_host_without_metrics_is_served_all_the_same() {
     in_both(|personality| {
-        let mut filter = Filter::on(FakeHost { metrics: false, ..FakeHost::new(personality) });
+        let mut filter = Filter::on(FakeHost {
+            metrics: false,
+            ..FakeHost::new(personality)
+        });
         let checkpoint = filter.checkpoint(false);
-        let config =
-            sluice_filter_config::PluginConfig { tables: Some(tables(1, &["10.0.0.1:80"])), ..checkpoint };
+        let config = sluice_filter_config::PluginConfig {
+            tables: Some(tables(1, &["10.0.0.1:80"])),
+            ..checkpoint
+        };
         assert!(filter.configure(&config));
         assert_eq!(filter.request(Some("unknown/")).1, Outcome::LeftAlone);
         assert_eq!(filter.request(Some(LOCATION)).1, forwarded("10.0.0.1:80"));
@@ -95,8 +115,18 @@ fn nobody_waits_long_for_a_controller_that_is_down() {
         filter.fail_call();
         filter.pass(Duration::from_secs(3));
         assert_eq!(filter.fate(id), Outcome::LeftAlone);
-        assert!(filter.host().log.iter().any(|line| line.contains("no tables from the controller")));
-        assert_eq!(filter.request(Some(LOCATION)).1, Outcome::LeftAlone, "later ones do not wait at all");
+        assert!(
+            filter
+                .host()
+                .log
+                .iter()
+                .any(|line| line.contains("no tables from the controller"))
+        );
+        assert_eq!(
+            filter.request(Some(LOCATION)).1,
+            Outcome::LeftAlone,
+            "later ones do not wait at all"
+        );
     });
 }
 

@@ -9,7 +9,10 @@ use sluice_tests::fake::{FakeHost, Filter, LOCATION, Outcome, Personality, chang
 use crate::in_both;
 
 fn is_served_by(filter: &mut Filter, list: &str) {
-    assert_eq!(filter.request(Some(LOCATION)).1, Outcome::Forwarded(list.to_owned()));
+    assert_eq!(
+        filter.request(Some(LOCATION)).1,
+        Outcome::Forwarded(list.to_owned())
+    );
 }
 
 #[test]
@@ -20,8 +23,18 @@ fn the_log_is_asked_for_everything_and_then_for_what_is_new() {
         assert_eq!(filter.calls()[0].path, "/v1/plugin-config");
         filter.answer_tables(tables(1, &["10.0.0.1:80"]));
         is_served_by(&mut filter, "10.0.0.1:80");
-        assert_eq!(filter.calls().len(), 2, "the next poll goes out with the answer");
-        assert!(filter.calls()[1].path.starts_with("/v1/plugin-config?since=1-"), "{:?}", filter.calls());
+        assert_eq!(
+            filter.calls().len(),
+            2,
+            "the next poll goes out with the answer"
+        );
+        assert!(
+            filter.calls()[1]
+                .path
+                .starts_with("/v1/plugin-config?since=1-"),
+            "{:?}",
+            filter.calls()
+        );
         filter.answer_tables(change(1, 2, &["10.0.0.2:80"]));
         is_served_by(&mut filter, "10.0.0.2:80");
     });
@@ -54,14 +67,32 @@ fn a_delta_that_does_not_fit_asks_for_a_snapshot() {
 #[test]
 fn a_bad_document_is_refused_with_a_line_and_the_last_good_one_stays() {
     in_both(|personality| {
-        for bad in ["", "{", r#"{"schema":9}"#, r#"{"schema":1}"#, r#"{"schema":1,"extra":0}"#] {
+        for bad in [
+            "",
+            "{",
+            r#"{"schema":9}"#,
+            r#"{"schema":1}"#,
+            r#"{"schema":1,"extra":0}"#,
+        ] {
             let mut filter = Filter::polling(personality);
             filter.answer_tables(tables(1, &["10.0.0.1:80"]));
             let calls = filter.calls().len();
             filter.answer(200, bad.as_bytes());
-            assert!(filter.host().log.last().unwrap().starts_with("Error log refused"), "{bad:?}");
+            assert!(
+                filter
+                    .host()
+                    .log
+                    .last()
+                    .unwrap()
+                    .starts_with("Error log refused"),
+                "{bad:?}"
+            );
             is_served_by(&mut filter, "10.0.0.1:80");
-            assert_eq!(filter.calls().len(), calls, "what answers nonsense is not hammered");
+            assert_eq!(
+                filter.calls().len(),
+                calls,
+                "what answers nonsense is not hammered"
+            );
             filter.pass(Duration::from_secs(1));
             assert_eq!(filter.calls().len(), calls + 1, "but asked again");
         }
@@ -76,7 +107,10 @@ fn one_bad_endpoint_refuses_the_whole_document() {
         filter.answer_tables(change(1, 2, &["10.0.0.2:80", "not-an-address"]));
         is_served_by(&mut filter, "10.0.0.1:80");
         let line = filter.host().log.last().unwrap();
-        assert!(line.contains("endpoint 1: address: expected ip:port"), "{line}");
+        assert!(
+            line.contains("endpoint 1: address: expected ip:port"),
+            "{line}"
+        );
     });
 }
 
@@ -91,14 +125,20 @@ fn a_controller_that_is_down_is_asked_again_and_traffic_goes_on() {
             filter.pass(Duration::from_secs(2));
         }
         assert!(filter.calls().len() >= 7);
-        assert!(filter.calls().last().unwrap().path.contains("since="), "it still has its tables");
+        assert!(
+            filter.calls().last().unwrap().path.contains("since="),
+            "it still has its tables"
+        );
     });
 }
 
 #[test]
 fn a_controller_that_cannot_be_called_yet_is_called_later() {
     in_both(|personality| {
-        let mut filter = Filter::on(FakeHost { reachable: false, ..FakeHost::new(personality) });
+        let mut filter = Filter::on(FakeHost {
+            reachable: false,
+            ..FakeHost::new(personality)
+        });
         let checkpoint = filter.checkpoint(true);
         assert!(filter.configure(&checkpoint));
         filter.tick();
@@ -114,10 +154,20 @@ fn a_bad_checkpoint_is_refused_and_the_last_good_one_stays() {
     in_both(|personality| {
         let mut filter = Filter::with(personality, tables(1, &["10.0.0.1:80"]));
         filter.replace_root();
-        for bad in ["", "null", "[]", r#"{"schema":1}"#, r#"{"schema":1,"tables":{"delta":{}}}"#, "\u{0}"] {
+        for bad in [
+            "",
+            "null",
+            "[]",
+            r#"{"schema":1}"#,
+            r#"{"schema":1,"tables":{"delta":{}}}"#,
+            "\u{0}",
+        ] {
             assert!(!filter.configure_bytes(bad.as_bytes()), "{bad:?}");
         }
-        let broken = PluginConfig { tables: Some(tables(2, &["nowhere"])), ..filter.checkpoint(false) };
+        let broken = PluginConfig {
+            tables: Some(tables(2, &["nowhere"])),
+            ..filter.checkpoint(false)
+        };
         assert!(!filter.configure(&broken));
         is_served_by(&mut filter, "10.0.0.1:80");
     });
@@ -130,7 +180,10 @@ fn a_new_configuration_keeps_the_tables_that_the_log_brought() {
         filter.answer_tables(tables(1, &["10.0.0.1:80"]));
         filter.answer_tables(change(1, 2, &["10.0.0.2:80"]));
         filter.replace_root();
-        let older = PluginConfig { tables: Some(tables(1, &["10.0.0.1:80"])), ..filter.checkpoint(true) };
+        let older = PluginConfig {
+            tables: Some(tables(1, &["10.0.0.1:80"])),
+            ..filter.checkpoint(true)
+        };
         assert!(filter.configure(&older));
         is_served_by(&mut filter, "10.0.0.2:80");
     });

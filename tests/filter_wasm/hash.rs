@@ -11,12 +11,21 @@ fn hashing(personality: Personality, expression: &str) -> Filter {
     assert_eq!(unknown, []);
     let mut backend = backend(&["10.184.7.40:8080", "10.184.7.41:8080"]);
     backend.load_balance = LoadBalance::Chash { key };
-    Filter::with(personality, snapshot(1, Location::to(BACKEND), [(BACKEND.to_owned(), backend)].into()))
+    Filter::with(
+        personality,
+        snapshot(
+            1,
+            Location::to(BACKEND),
+            [(BACKEND.to_owned(), backend)].into(),
+        ),
+    )
 }
 
 fn first(filter: &mut Filter, headers: &[(&str, &str)]) -> String {
     let (_, outcome) = filter.request_with_headers(Some(LOCATION), headers);
-    let Outcome::Forwarded(list) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Forwarded(list) = outcome else {
+        panic!("{outcome:?}")
+    };
     list.split(',').next().unwrap().to_owned()
 }
 
@@ -24,8 +33,17 @@ fn first(filter: &mut Filter, headers: &[(&str, &str)]) -> String {
 fn keys_fall_where_ingress_nginx_puts_them_and_retries_go_to_the_other() {
     in_both(|personality| {
         let mut filter = hashing(personality, "$http_x_key");
-        for (key, pod) in [("/", 41), ("/index.html", 40), ("user-1", 41), ("192.168.1.1", 41)] {
-            assert_eq!(first(&mut filter, &[("x-key", key)]), format!("10.184.7.{pod}:8080"), "{key}");
+        for (key, pod) in [
+            ("/", 41),
+            ("/index.html", 40),
+            ("user-1", 41),
+            ("192.168.1.1", 41),
+        ] {
+            assert_eq!(
+                first(&mut filter, &[("x-key", key)]),
+                format!("10.184.7.{pod}:8080"),
+                "{key}"
+            );
         }
         let (_, outcome) = filter.request_with_headers(Some(LOCATION), &[("x-key", "/")]);
         let expected = "10.184.7.41:8080,10.184.7.40:8080,10.184.7.41:8080";
@@ -41,7 +59,10 @@ fn several_headers_and_literals_make_one_key() {
         if personality == Personality::Nginx {
             // nginx has the variable itself.
             let mut one = hashing(personality, "$http_a${http_b}-1");
-            assert_eq!(first(&mut one, &[("a", "us"), ("b", "er")]), "10.184.7.41:8080");
+            assert_eq!(
+                first(&mut one, &[("a", "us"), ("b", "er")]),
+                "10.184.7.41:8080"
+            );
             return;
         }
         assert_eq!(first(&mut filter, &headers), "10.184.7.41:8080", "user-1");

@@ -16,7 +16,10 @@ mod sessions;
 use sluice_tests::fake::Personality;
 
 /// Runs a test in both personalities and says which one failed.
-#[allow(clippy::print_stdout, reason = "the runner shows it with a failure, and only then")]
+#[allow(
+    clippy::print_stdout,
+    reason = "the runner shows it with a failure, and only then"
+)]
 fn in_both(test: impl Fn(Personality)) {
     for personality in Personality::BOTH {
         println!("personality: {}", personality.name());

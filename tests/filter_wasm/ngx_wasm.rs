@@ -12,7 +12,10 @@ const QUICK: Duration = Duration::from_millis(5);
 
 /// A filter that is told where the log is.
 fn configured(mut filter: Filter) -> Filter {
-    let checkpoint = PluginConfig { host: Some(Host::NgxWasm), ..filter.checkpoint(true) };
+    let checkpoint = PluginConfig {
+        host: Some(Host::NgxWasm),
+        ..filter.checkpoint(true)
+    };
     assert!(filter.configure(&checkpoint));
     filter
 }
@@ -31,7 +34,13 @@ fn a_poll_goes_out_with_the_next_tick_and_never_with_an_answer() {
     filter.answer_tables(tables(1, &["10.0.0.1:80"]));
     assert_eq!(filter.calls().len(), 1, "a worker dies of it");
     filter.tick();
-    assert!(filter.calls()[1].path.starts_with("/v1/plugin-config?since=1-"), "{:?}", filter.calls());
+    assert!(
+        filter.calls()[1]
+            .path
+            .starts_with("/v1/plugin-config?since=1-"),
+        "{:?}",
+        filter.calls()
+    );
 }
 
 #[test]
@@ -68,7 +77,10 @@ fn a_request_that_waits_asks_for_itself_and_resumes_no_other() {
     // The tables are there by now.
     filter.answer_call(2, Some(second), 200, b"not read");
     assert_eq!(filter.host().choice(second).as_deref(), Some("10.0.0.1:80"));
-    assert!(!filter.host().requests[&first].resumed, "the host does that");
+    assert!(
+        !filter.host().requests[&first].resumed,
+        "the host does that"
+    );
 }
 
 #[test]
@@ -76,27 +88,56 @@ fn a_client_that_goes_away_while_it_asks_is_forgotten() {
     let mut filter = polling();
     let (gone, _) = filter.open(Some(LOCATION), &[]);
     filter.end(gone);
-    filter.answer_call(1, None, 200, &PluginConfig::of(tables(1, &["10.0.0.1:80"])).to_json());
+    filter.answer_call(
+        1,
+        None,
+        200,
+        &PluginConfig::of(tables(1, &["10.0.0.1:80"])).to_json(),
+    );
     assert_eq!(filter.host().choice(gone), None);
 }
 
 #[test]
 fn a_retry_in_a_context_of_its_own_goes_on_with_what_was_decided() {
     let mut filter = polling();
-    let cookie = Cookie { name: "route".into(), ..Cookie::default() };
-    let affinity = Affinity { mode: AffinityMode::Balanced, cookie, change_on_failure: false };
+    let cookie = Cookie {
+        name: "route".into(),
+        ..Cookie::default()
+    };
+    let affinity = Affinity {
+        mode: AffinityMode::Balanced,
+        cookie,
+        change_on_failure: false,
+    };
     let mut sticky = backend(&["10.0.0.1:80", "10.0.0.2:80"]);
     sticky.affinity = Some(affinity);
-    let location = Location { session_path: Some("/".into()), ..Location::to(BACKEND) };
+    let location = Location {
+        session_path: Some("/".into()),
+        ..Location::to(BACKEND)
+    };
     filter.answer_tables(snapshot(1, location, [(BACKEND.to_owned(), sticky)].into()));
 
     let (first, outcome) = filter.open(Some(LOCATION), &[]);
-    let Outcome::Forwarded(candidates) = outcome else { panic!("{outcome:?}") };
-    let [failed, answers, ..] = candidates.split(',').collect::<Vec<_>>()[..] else { panic!("{candidates}") };
+    let Outcome::Forwarded(candidates) = outcome else {
+        panic!("{outcome:?}")
+    };
+    let [failed, answers, ..] = candidates.split(',').collect::<Vec<_>>()[..] else {
+        panic!("{candidates}")
+    };
     // nginx's variables belong to the request, whatever its contexts.
     let properties = filter.host().requests[&first].properties.clone();
-    let (retry, _) = filter.open_request(Some(""), Request { properties, ..Request::default() });
-    assert_eq!(filter.host().choice(retry).as_deref(), Some(candidates.as_str()), "nothing is decided again");
+    let (retry, _) = filter.open_request(
+        Some(""),
+        Request {
+            properties,
+            ..Request::default()
+        },
+    );
+    assert_eq!(
+        filter.host().choice(retry).as_deref(),
+        Some(candidates.as_str()),
+        "nothing is decided again"
+    );
     let cookies = filter.answer_client(retry, &[(failed, 502), (answers, 200)], QUICK);
     assert_eq!(cookies.len(), 1, "the session begins where it was answered");
     filter.end(retry);

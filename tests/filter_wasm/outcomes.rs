@@ -22,12 +22,21 @@ fn with(personality: Personality, load_balance: LoadBalance, ejecting: bool) -> 
         max_ejected: 50.try_into().unwrap(),
         panic_threshold: 0.try_into().unwrap(),
     });
-    Filter::with(personality, snapshot(1, Location::to(BACKEND), [(BACKEND.to_owned(), backend)].into()))
+    Filter::with(
+        personality,
+        snapshot(
+            1,
+            Location::to(BACKEND),
+            [(BACKEND.to_owned(), backend)].into(),
+        ),
+    )
 }
 
 fn open(filter: &mut Filter) -> (ContextId, String) {
     let (id, outcome) = filter.open(Some(LOCATION), &[]);
-    let Outcome::Forwarded(list) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Forwarded(list) = outcome else {
+        panic!("{outcome:?}")
+    };
     (id, list.split(',').next().unwrap().to_owned())
 }
 
@@ -56,7 +65,8 @@ fn requests_in_flight_count_until_their_end_also_when_the_client_goes_away() {
                 })
                 .collect();
             assert!(
-                PODS.iter().all(|pod| firsts.iter().any(|first| first == pod)),
+                PODS.iter()
+                    .all(|pod| firsts.iter().any(|first| first == pod)),
                 "nothing is left in flight"
             );
         }
@@ -84,7 +94,11 @@ fn the_slow_one_is_left_to_the_fast_one() {
             let mut filter = with(personality, load_balance, false);
             for _ in 0..20 {
                 let (id, pod) = open(&mut filter);
-                let took = if pod == PODS[0] { Duration::from_millis(800) } else { QUICK };
+                let took = if pod == PODS[0] {
+                    Duration::from_millis(800)
+                } else {
+                    QUICK
+                };
                 filter.answer_client(id, &[(&pod, 200)], took);
                 filter.end(id);
             }
@@ -138,7 +152,11 @@ fn nothing_is_read_of_a_request_that_nobody_listens_to() {
         filter.end(id);
         assert_eq!(filter.host().reads, before);
         let (id, _) = open(&mut filter);
-        assert_eq!(filter.host().reads, before + 1, "one property for a request: its location");
+        assert_eq!(
+            filter.host().reads,
+            before + 1,
+            "one property for a request: its location"
+        );
         filter.end(id);
     });
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use sluice_filter_config::{Affinity, AffinityMode, Cookie, HashKey, Location, Replaced, Rewriting};
+use sluice_filter_config::{
+    Affinity, AffinityMode, Cookie, HashKey, Location, Replaced, Rewriting,
+};
 use sluice_pwhost::ContextId;
 use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
 
@@ -11,7 +13,10 @@ const QUICK: Duration = Duration::from_millis(5);
 
 fn replaced(from: &str, to: &str) -> Option<Replaced> {
     let key = |text| HashKey::parse(text).0;
-    Some(Replaced { from: key(from), to: key(to) })
+    Some(Replaced {
+        from: key(from),
+        to: key(to),
+    })
 }
 
 /// Sessions begin here, too.
@@ -21,34 +26,64 @@ fn location() -> Location {
         cookie_domains: replaced("pod", "shop.example"),
         cookie_paths: replaced("/", "/shop/"),
     };
-    Location { rewriting: Some(rewriting), session_path: Some("/".into()), ..Location::to(BACKEND) }
+    Location {
+        rewriting: Some(rewriting),
+        session_path: Some("/".into()),
+        ..Location::to(BACKEND)
+    }
 }
 
 fn filter(personality: Personality, location: Location) -> Filter {
     let mut backend = backend(&[POD]);
-    let cookie = Cookie { name: "route".into(), ..Cookie::default() };
-    backend.affinity = Some(Affinity { mode: AffinityMode::Persistent, cookie, change_on_failure: false });
-    Filter::with(personality, snapshot(1, location, [(BACKEND.to_owned(), backend)].into()))
+    let cookie = Cookie {
+        name: "route".into(),
+        ..Cookie::default()
+    };
+    backend.affinity = Some(Affinity {
+        mode: AffinityMode::Persistent,
+        cookie,
+        change_on_failure: false,
+    });
+    Filter::with(
+        personality,
+        snapshot(1, location, [(BACKEND.to_owned(), backend)].into()),
+    )
 }
 
 /// A request that this is the answer of, by this endpoint; its headers as the client sees them.
 fn answer(filter: &mut Filter, headers: &[(&str, &str)], endpoint: &str) -> Vec<(String, String)> {
-    let asked = [(":authority", "shop.example"), ("x-forwarded-proto", "https")];
+    let asked = [
+        (":authority", "shop.example"),
+        ("x-forwarded-proto", "https"),
+    ];
     let (id, _) = filter.open(Some(LOCATION), &asked);
     let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
     of(filter, id).extend(headers.iter().map(pair));
     filter.answer_client(id, &[(endpoint, 302)], QUICK);
     filter.end(id);
     let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
-    of(filter, id).iter().map(|(name, value)| (text(name), text(value))).collect()
+    of(filter, id)
+        .iter()
+        .map(|(name, value)| (text(name), text(value)))
+        .collect()
 }
 
 fn of(filter: &mut Filter, id: ContextId) -> &mut Vec<(Vec<u8>, Vec<u8>)> {
-    &mut filter.vm.env_mut().requests.get_mut(&id).unwrap().response_headers
+    &mut filter
+        .vm
+        .env_mut()
+        .requests
+        .get_mut(&id)
+        .unwrap()
+        .response_headers
 }
 
 fn named<'a>(headers: &'a [(String, String)], name: &str) -> Vec<&'a str> {
-    headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+    headers
+        .iter()
+        .filter(|(known, _)| known == name)
+        .map(|(_, value)| value.as_str())
+        .collect()
 }
 
 const ANSWER: &[(&str, &str)] = &[
@@ -68,7 +103,10 @@ fn envoys_clients_see_what_the_rules_say_and_cookies_keep_their_order() {
     assert_eq!(named(&seen, "refresh"), ["1;url=https://shop.example/"]);
     assert_eq!(named(&seen, "x-other"), ["http://pod/"]);
     let cookies = named(&seen, "set-cookie");
-    assert_eq!(cookies[..3], ["a=1; Domain=shop.example", "b=1", "c=1; Path=/shop/x"]);
+    assert_eq!(
+        cookies[..3],
+        ["a=1; Domain=shop.example", "b=1", "c=1; Path=/shop/x"]
+    );
     assert!(
         cookies[3].ends_with("; Path=/; HttpOnly"),
         "the filter's own cookie stays as it is: {cookies:?}"
@@ -81,7 +119,10 @@ fn what_no_pod_answered_stays_as_it_is() {
     let mut filter = filter(Personality::Envoy, location());
     let seen = answer(&mut filter, ANSWER, "");
     assert_eq!(named(&seen, "location"), ["http://pod/login"]);
-    assert_eq!(named(&seen, "set-cookie"), ["a=1; Domain=pod", "b=1", "c=1; Path=/x"]);
+    assert_eq!(
+        named(&seen, "set-cookie"),
+        ["a=1; Domain=pod", "b=1", "c=1; Path=/x"]
+    );
 }
 
 #[test]
@@ -89,28 +130,53 @@ fn nginx_does_it_itself() {
     let mut filter = filter(Personality::Nginx, location());
     let seen = answer(&mut filter, ANSWER, POD);
     assert_eq!(named(&seen, "location"), ["http://pod/login"]);
-    assert_eq!(named(&seen, "set-cookie")[..3], ["a=1; Domain=pod", "b=1", "c=1; Path=/x"]);
+    assert_eq!(
+        named(&seen, "set-cookie")[..3],
+        ["a=1; Domain=pod", "b=1", "c=1; Path=/x"]
+    );
 }
 
 #[test]
 fn a_host_outside_of_the_cluster_is_a_pod_like_any_other() {
-    let outside = Location { backend: "outside".into(), ..location() };
-    let seen = answer(&mut filter(Personality::Envoy, outside), ANSWER, "192.0.2.1:443");
+    let outside = Location {
+        backend: "outside".into(),
+        ..location()
+    };
+    let seen = answer(
+        &mut filter(Personality::Envoy, outside),
+        ANSWER,
+        "192.0.2.1:443",
+    );
     assert_eq!(named(&seen, "location"), ["https://shop.example/login"]);
 }
 
 #[test]
 fn only_a_location_with_rules_asks_the_host_for_more() {
     let reads = |location: Location| {
-        let mut filter = filter(Personality::Envoy, Location { session_path: None, ..location });
+        let mut filter = filter(
+            Personality::Envoy,
+            Location {
+                session_path: None,
+                ..location
+            },
+        );
         let before = filter.host().reads;
         answer(&mut filter, ANSWER, POD);
         filter.host().reads - before
     };
-    let without = reads(Location { rewriting: None, ..location() });
-    let fixed = Rewriting { redirects: replaced("http://pod/", "/"), ..Rewriting::default() };
+    let without = reads(Location {
+        rewriting: None,
+        ..location()
+    });
+    let fixed = Rewriting {
+        redirects: replaced("http://pod/", "/"),
+        ..Rewriting::default()
+    };
     assert_eq!(
-        reads(Location { rewriting: Some(fixed), ..location() }),
+        reads(Location {
+            rewriting: Some(fixed),
+            ..location()
+        }),
         without + 2,
         "who answered, and what"
     );

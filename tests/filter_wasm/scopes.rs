@@ -19,7 +19,11 @@ fn tables() -> Tables {
 fn managed(tables: Option<Tables>) -> Filter {
     let mut filter = Filter::new(Personality::Envoy);
     let checkpoint = filter.checkpoint(tables.is_none());
-    assert!(filter.configure(&PluginConfig { host: Some(Host::ManagedEnvoy), tables, ..checkpoint }));
+    assert!(filter.configure(&PluginConfig {
+        host: Some(Host::ManagedEnvoy),
+        tables,
+        ..checkpoint
+    }));
     filter
 }
 
@@ -43,7 +47,10 @@ fn scope(filter: &mut Filter, plugin: &str, authority: &str) -> String {
 
 fn header(filter: &Filter, id: ContextId) -> String {
     let headers = &filter.host().requests[&id].headers;
-    let (_, value) = headers.iter().find(|(name, _)| name == b"x-sluice-scope").unwrap();
+    let (_, value) = headers
+        .iter()
+        .find(|(name, _)| name == b"x-sluice-scope")
+        .unwrap();
     String::from_utf8(value.clone()).unwrap()
 }
 
@@ -91,8 +98,12 @@ fn path(
     request.headers.push((b":path".to_vec(), path.into()));
     let (id, outcome) = filter.open_request(route, request);
     let headers = &filter.host().requests[&id].headers;
-    let of =
-        |name: &str| headers.iter().find(|(key, _)| key == name.as_bytes()).map(|(_, value)| value.clone());
+    let of = |name: &str| {
+        headers
+            .iter()
+            .find(|(key, _)| key == name.as_bytes())
+            .map(|(_, value)| value.clone())
+    };
     let of = |name: &str| of(name).map(|value| String::from_utf8(value).unwrap());
     (outcome, of(":path").unwrap(), of("x-sluice-path"))
 }
@@ -103,11 +114,19 @@ fn an_encoded_path_is_decoded_before_its_route_is_looked_for_and_is_kept() {
     // With a scope there is a route of such paths; without one there is none.
     for route in [Some("sluice.encoded"), None] {
         let mut path = |sent: &str| path(&mut filter, LOOKS_UP, route, sent);
-        let kept = |path: &str, sent: &str| (Outcome::LeftAlone, path.to_owned(), Some(sent.to_owned()));
+        let kept =
+            |path: &str, sent: &str| (Outcome::LeftAlone, path.to_owned(), Some(sent.to_owned()));
         assert_eq!(path("/a%2fb?c=%2f"), kept("/a/b?c=%2f", "/a%2fb?c=%2f"));
-        assert_eq!(path("/x/..%2fa"), kept("/a", "/a"), "dots are sent to nobody");
+        assert_eq!(
+            path("/x/..%2fa"),
+            kept("/a", "/a"),
+            "dots are sent to nobody"
+        );
         assert_eq!(path("/..%2fa").0, Outcome::Replied(400));
-        assert_eq!(path("/a?%2f"), (Outcome::LeftAlone, "/a?%2f".to_owned(), None));
+        assert_eq!(
+            path("/a?%2f"),
+            (Outcome::LeftAlone, "/a?%2f".to_owned(), None)
+        );
     }
     // Who comes later than the policies changes no path.
     let late = path(&mut filter, "sluice", Some("sluice.encoded"), "/a%2fb");
@@ -119,5 +138,8 @@ fn what_needs_no_pod_is_left_to_envoy_where_there_is_no_pod() {
     let mut filter = managed(Some(fake::tables(2, &[])));
     assert_eq!(filter.open(Some(LOCATION), &[]).1, Outcome::Replied(503));
     // A redirect has a route and no cluster.
-    assert_eq!(filter.open_request(Some(LOCATION), Request::default()).1, Outcome::LeftAlone);
+    assert_eq!(
+        filter.open_request(Some(LOCATION), Request::default()).1,
+        Outcome::LeftAlone
+    );
 }

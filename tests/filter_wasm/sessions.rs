@@ -13,18 +13,38 @@ const POD_2: &str = "10.0.0.2:80";
 const QUICK: Duration = Duration::from_millis(5);
 const MODES: [AffinityMode; 2] = [AffinityMode::Balanced, AffinityMode::Persistent];
 
-fn sticky(personality: Personality, mode: AffinityMode, change: impl FnOnce(&mut Affinity)) -> Filter {
-    let cookie = Cookie { name: "route".into(), max_age: Some(60), ..Cookie::default() };
-    let mut affinity = Affinity { mode, cookie, change_on_failure: false };
+fn sticky(
+    personality: Personality,
+    mode: AffinityMode,
+    change: impl FnOnce(&mut Affinity),
+) -> Filter {
+    let cookie = Cookie {
+        name: "route".into(),
+        max_age: Some(60),
+        ..Cookie::default()
+    };
+    let mut affinity = Affinity {
+        mode,
+        cookie,
+        change_on_failure: false,
+    };
     change(&mut affinity);
     let mut backend = backend(&[POD_1, POD_2, "10.0.0.3:80"]);
     backend.affinity = Some(affinity);
-    let location = Location { session_path: Some("/shop".into()), ..Location::to(BACKEND) };
-    Filter::with(personality, snapshot(1, location, [(BACKEND.to_owned(), backend)].into()))
+    let location = Location {
+        session_path: Some("/shop".into()),
+        ..Location::to(BACKEND)
+    };
+    Filter::with(
+        personality,
+        snapshot(1, location, [(BACKEND.to_owned(), backend)].into()),
+    )
 }
 
 fn candidates(outcome: &Outcome) -> Vec<String> {
-    let Outcome::Forwarded(list) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Forwarded(list) = outcome else {
+        panic!("{outcome:?}")
+    };
     list.split(',').map(str::to_owned).collect()
 }
 
@@ -49,7 +69,10 @@ fn a_client_without_a_cookie_gets_one_that_brings_it_back() {
             for _ in 0..10 {
                 let (home, cookies) = visit(&mut filter, &[]);
                 assert_eq!(cookies.len(), 1);
-                assert!(cookies[0].ends_with("; Max-Age=60; Path=/shop; HttpOnly"), "{cookies:?}");
+                assert!(
+                    cookies[0].ends_with("; Max-Age=60; Path=/shop; HttpOnly"),
+                    "{cookies:?}"
+                );
                 let back = visit(&mut filter, &[("cookie", &pair(&cookies))]);
                 assert_eq!(back, (home, vec![]), "{mode:?}");
             }
@@ -61,7 +84,9 @@ fn a_client_without_a_cookie_gets_one_that_brings_it_back() {
 fn the_cookie_names_the_endpoint_that_answered() {
     in_both(|personality| {
         for mode in MODES {
-            let mut filter = sticky(personality, mode, |affinity| affinity.change_on_failure = true);
+            let mut filter = sticky(personality, mode, |affinity| {
+                affinity.change_on_failure = true
+            });
             let (id, outcome) = filter.open(Some(LOCATION), &[]);
             let tried = candidates(&outcome);
             let cookies = filter.answer_client(id, &[(&tried[0], 502), (&tried[1], 200)], QUICK);
@@ -80,9 +105,10 @@ fn tls_makes_it_secure_and_old_browsers_get_no_same_site_none() {
             affinity.cookie.conditional_same_site_none = true;
         });
         let old = "Mozilla/5.0 (X11; Linux x86_64) Chrome/51.0.2704.103 Safari/537.36";
-        for (user_agent, expected) in
-            [("curl/8", "; Secure; HttpOnly; SameSite=None"), (old, "; Secure; HttpOnly")]
-        {
+        for (user_agent, expected) in [
+            ("curl/8", "; Secure; HttpOnly; SameSite=None"),
+            (old, "; Secure; HttpOnly"),
+        ] {
             let (id, outcome) = filter.open(Some(LOCATION), &[("user-agent", user_agent)]);
             let request = filter.vm.env_mut().requests.get_mut(&id).unwrap();
             let (path, value) = match personality {
@@ -116,11 +142,25 @@ fn a_session_that_begins_while_the_tables_are_awaited_gets_its_cookie_too() {
         let (id, outcome) = filter.open(Some(LOCATION), &[]);
         assert_eq!(outcome, Outcome::Paused);
         let mut backend = backend(&[POD_1]);
-        let cookie = Cookie { name: "route".into(), ..Cookie::default() };
+        let cookie = Cookie {
+            name: "route".into(),
+            ..Cookie::default()
+        };
         let mode = AffinityMode::Persistent;
-        backend.affinity = Some(Affinity { mode, cookie, change_on_failure: false });
-        let location = Location { session_path: Some("/".into()), ..Location::to(BACKEND) };
-        filter.answer_tables(snapshot(1, location, [(BACKEND.to_owned(), backend)].into()));
+        backend.affinity = Some(Affinity {
+            mode,
+            cookie,
+            change_on_failure: false,
+        });
+        let location = Location {
+            session_path: Some("/".into()),
+            ..Location::to(BACKEND)
+        };
+        filter.answer_tables(snapshot(
+            1,
+            location,
+            [(BACKEND.to_owned(), backend)].into(),
+        ));
         assert_eq!(filter.fate(id), Outcome::Forwarded(POD_1.to_owned()));
         assert_eq!(filter.answer_client(id, &[(POD_1, 200)], QUICK).len(), 1);
         filter.end(id);

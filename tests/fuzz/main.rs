@@ -34,8 +34,14 @@ fn options() -> Options {
 fn world(tenants: &[Value]) -> Translation {
     let mut resources = Resources::default();
     // What is no object of its kind never comes in; who reads it says so.
-    let objects = tenants.iter().cloned().chain(neighbour()).map(Object::from_value);
-    objects.flatten().for_each(|object| drop(resources.apply(object)));
+    let objects = tenants
+        .iter()
+        .cloned()
+        .chain(neighbour())
+        .map(Object::from_value);
+    objects
+        .flatten()
+        .for_each(|object| drop(resources.apply(object)));
     translate(&resources, &options())
 }
 
@@ -44,22 +50,42 @@ fn of_neighbour(translation: &Translation) -> Value {
     let config = json!(translation.config());
     let named = |field: &str, name: &str| {
         let all = config[field].as_object().into_iter().flatten();
-        all.filter(|(key, _)| key.contains(name)).map(|(key, value)| json!([key, value])).collect::<Vec<_>>()
+        all.filter(|(key, _)| key.contains(name))
+            .map(|(key, value)| json!([key, value]))
+            .collect::<Vec<_>>()
     };
-    json!([named("servers", objects::HOST), named("backends", objects::NAMESPACE)])
+    json!([
+        named("servers", objects::HOST),
+        named("backends", objects::NAMESPACE)
+    ])
 }
 
 fn envoy() -> sluice_xds::Settings {
     let code = sluice_xds::FilterCode::File("filter.wasm".into());
-    let certificate = sluice_xds::Certificate { chain: String::new(), key: String::new() };
-    let https =
-        sluice_xds::Https { address: ([127, 0, 0, 1], 8443).into(), default_certificate: certificate };
-    sluice_xds::Settings { https: Some(https), ..sluice_xds::Settings::new(code, Vec::new()) }
+    let certificate = sluice_xds::Certificate {
+        chain: String::new(),
+        key: String::new(),
+    };
+    let https = sluice_xds::Https {
+        address: ([127, 0, 0, 1], 8443).into(),
+        default_certificate: certificate,
+    };
+    sluice_xds::Settings {
+        https: Some(https),
+        ..sluice_xds::Settings::new(code, Vec::new())
+    }
 }
 
 fn nginx() -> sluice_nginx::Settings {
-    let engine = sluice_nginx::Engine::Sluice { module: "m.so".into(), filter: "f.cwasm".into() };
-    sluice_nginx::Settings::new(engine, ([127, 0, 0, 1], 8080).into(), ([127, 0, 0, 1], 8443).into())
+    let engine = sluice_nginx::Engine::Sluice {
+        module: "m.so".into(),
+        filter: "f.cwasm".into(),
+    };
+    sluice_nginx::Settings::new(
+        engine,
+        ([127, 0, 0, 1], 8080).into(),
+        ([127, 0, 0, 1], 8443).into(),
+    )
 }
 
 /// Every word that nginx has been seen to get from us: of the golden cases, and of the neighbour alone.
@@ -75,14 +101,26 @@ fn check(tenants: &[Value]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&of_neighbour(&translation), &*ALONE);
     let config = translation.config();
     // That Envoy takes it is seen with a real one; here it is rendered at all.
-    prop_assert!(!sluice_xds::Resources::of(config, &envoy()).to_json().is_null());
+    prop_assert!(
+        !sluice_xds::Resources::of(config, &envoy())
+            .to_json()
+            .is_null()
+    );
     let mut log = sluice_plugin::Log::default();
     log.replace(config);
     let foreign = OURS.foreign(&sluice_nginx::render(config, &nginx()).text);
-    prop_assert!(foreign.is_empty(), "words in nginx.conf that are not ours: {:?}", foreign);
+    prop_assert!(
+        foreign.is_empty(),
+        "words in nginx.conf that are not ours: {:?}",
+        foreign
+    );
     for report in translation.reports() {
         let text = report.to_string();
-        prop_assert!(!text.chars().any(char::is_control), "a report that breaks lines: {:?}", text);
+        prop_assert!(
+            !text.chars().any(char::is_control),
+            "a report that breaks lines: {:?}",
+            text
+        );
     }
     Ok(())
 }
@@ -115,9 +153,15 @@ fn all_known_texts_together_change_nothing_of_others() {
 fn a_word_that_is_not_ours_is_seen() {
     let good = sluice_nginx::render(world(&[]).config(), &nginx()).text;
     for evil in ["evil on;", "return 200 $document_root;", "x\";} evil {"] {
-        assert!(!OURS.foreign(&good.replacen("listen", &format!("{evil} listen"), 1)).is_empty(), "{evil}");
+        assert!(
+            !OURS
+                .foreign(&good.replacen("listen", &format!("{evil} listen"), 1))
+                .is_empty(),
+            "{evil}"
+        );
     }
     assert!(
-        OURS.foreign(&good.replacen("listen", "server_name \"evil on;\"; # evil\n listen", 1)).is_empty()
+        OURS.foreign(&good.replacen("listen", "server_name \"evil on;\"; # evil\n listen", 1))
+            .is_empty()
     );
 }

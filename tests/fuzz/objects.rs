@@ -83,15 +83,30 @@ fn or_text(usual: &'static str) -> impl Strategy<Value = String> {
 
 /// One application: its Ingress, and what that names.
 pub(crate) fn tenant() -> impl Strategy<Value = Vec<Value>> {
-    (ingress(), service(), slice(), named("Secret", "settings"), named("ConfigMap", "settings"))
-        .prop_map(|(ingress, service, slice, secret, map)| vec![ingress, service, slice, secret, map])
+    (
+        ingress(),
+        service(),
+        slice(),
+        named("Secret", "settings"),
+        named("ConfigMap", "settings"),
+    )
+        .prop_map(|(ingress, service, slice, secret, map)| {
+            vec![ingress, service, slice, secret, map]
+        })
 }
 
 fn annotations() -> impl Strategy<Value = Map<String, Value>> {
-    let names: Vec<&str> =
-        GROUPS.iter().flat_map(|group| group.annotations).map(|known| known.name).collect();
+    let names: Vec<&str> = GROUPS
+        .iter()
+        .flat_map(|group| group.annotations)
+        .map(|known| known.name)
+        .collect();
     let one = (select(names), text()).prop_map(|(name, text)| {
-        let key = if name.contains('/') { name.to_owned() } else { format!("{PREFIX}/{name}") };
+        let key = if name.contains('/') {
+            name.to_owned()
+        } else {
+            format!("{PREFIX}/{name}")
+        };
         (key, json!(text))
     });
     prop::collection::vec(one, 0..12).prop_map(|all| all.into_iter().collect())
@@ -108,9 +123,20 @@ fn metadata(name: &'static str) -> impl Strategy<Value = Value> {
 
 fn ingress() -> impl Strategy<Value = Value> {
     let path = prop_oneof![3 => Just("/a".to_owned()), 1 => text()];
-    let place = (or_text("shop.test"), path, or_text("Prefix"), or_text("web"), or_text("http"));
-    (metadata("web"), place, or_text("shop.test"), or_text("settings")).prop_map(
-        |(metadata, place, tls, secret)| {
+    let place = (
+        or_text("shop.test"),
+        path,
+        or_text("Prefix"),
+        or_text("web"),
+        or_text("http"),
+    );
+    (
+        metadata("web"),
+        place,
+        or_text("shop.test"),
+        or_text("settings"),
+    )
+        .prop_map(|(metadata, place, tls, secret)| {
             let (host, path, path_type, service, port) = place;
             let backend = json!({ "service": { "name": service, "port": { "name": port } } });
             json!({
@@ -123,12 +149,16 @@ fn ingress() -> impl Strategy<Value = Value> {
                     ] } }],
                 },
             })
-        },
-    )
+        })
 }
 
 fn service() -> impl Strategy<Value = Value> {
-    let spec = (or_text("http"), or_text("ClusterIP"), text(), or_text("10.96.0.7"));
+    let spec = (
+        or_text("http"),
+        or_text("ClusterIP"),
+        text(),
+        or_text("10.96.0.7"),
+    );
     (metadata("web"), spec).prop_map(|(metadata, (port, service_type, external, address))| {
         json!({
             "apiVersion": "v1", "kind": "Service", "metadata": metadata,
@@ -157,13 +187,31 @@ fn slice() -> impl Strategy<Value = Value> {
 
 /// A Secret or a ConfigMap, which Ingresses name.
 fn named(kind: &'static str, name: &'static str) -> impl Strategy<Value = Value> {
-    let keys =
-        select(vec!["tls.crt", "tls.key", "ca.crt", "ca.crl", "auth", "x-header", "Set-Cookie", "any"]);
-    let data = prop::collection::vec((prop_oneof![keys.prop_map(str::to_owned), text()], text()), 0..4);
+    let keys = select(vec![
+        "tls.crt",
+        "tls.key",
+        "ca.crt",
+        "ca.crl",
+        "auth",
+        "x-header",
+        "Set-Cookie",
+        "any",
+    ]);
+    let data = prop::collection::vec(
+        (prop_oneof![keys.prop_map(str::to_owned), text()], text()),
+        0..4,
+    );
     (metadata(name), data).prop_map(move |(metadata, data)| {
-        let data: Map<String, Value> = data.into_iter().map(|(key, text)| (key, json!(text))).collect();
+        let data: Map<String, Value> = data
+            .into_iter()
+            .map(|(key, text)| (key, json!(text)))
+            .collect();
         // A Secret's texts are base64 when they come from an API server; manifests may have them as they are.
-        let field = if kind == "Secret" { "stringData" } else { "data" };
+        let field = if kind == "Secret" {
+            "stringData"
+        } else {
+            "data"
+        };
         json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata, field: data })
     })
 }

@@ -73,12 +73,22 @@ const ATOMS: &[&str] = &[
 ];
 
 const COUNTS: &[&str] = &[
-    "*", "+", "?", "*?", "+?", "??", "{0}", "{1}", "{2}", "{2,}", "{0,3}", "{3,7}?", "{10}", "{36}",
-    "{0,50}", "{100}", "{100,}", "{500}", "{0,999}", "{1000}", "{1000,}", "{1,1000}",
+    "*", "+", "?", "*?", "+?", "??", "{0}", "{1}", "{2}", "{2,}", "{0,3}", "{3,7}?", "{10}",
+    "{36}", "{0,50}", "{100}", "{100,}", "{500}", "{0,999}", "{1000}", "{1000,}", "{1,1000}",
 ];
 
-const WORDS: &[&str] =
-    &["users", "orders", "products", "carts", "payments", "shipments", "v1", "kiosk", "a", "health.json"];
+const WORDS: &[&str] = &[
+    "users",
+    "orders",
+    "products",
+    "carts",
+    "payments",
+    "shipments",
+    "v1",
+    "kiosk",
+    "a",
+    "health.json",
+];
 
 /// Any pattern, also one that is too large.
 pub(crate) fn pattern() -> impl Strategy<Value = String> {
@@ -119,7 +129,10 @@ fn alternatives() -> impl Strategy<Value = String> {
 /// Up to the last character that may be, and one more.
 fn long() -> impl Strategy<Value = String> {
     let length = select(&[100usize, 500, 990, 998, 999, 1000][..]);
-    (select(&["a", "s", ".", "a?", "(a)", "[^k]", r"\w+", "a|"][..]), length)
+    (
+        select(&["a", "s", ".", "a?", "(a)", "[^k]", r"\w+", "a|"][..]),
+        length,
+    )
         .prop_map(|(part, length)| part.repeat(length / part.len()))
 }
 

@@ -17,7 +17,10 @@ impl Words {
         for case in fs::read_dir(artifacts::repository().join("tests/golden"))? {
             words.add(&fs::read_to_string(case?.path().join("nginx.conf"))?);
         }
-        ensure!(words.0.len() > 100, "golden cases have few words: {words:?}");
+        ensure!(
+            words.0.len() > 100,
+            "golden cases have few words: {words:?}"
+        );
         Ok(words)
     }
 
@@ -32,7 +35,11 @@ impl Words {
 }
 
 fn read(conf: &str) -> impl Iterator<Item = String> {
-    unquoted(conf).split_whitespace().map(alike).collect::<BTreeSet<_>>().into_iter()
+    unquoted(conf)
+        .split_whitespace()
+        .map(alike)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
 }
 
 /// As nginx reads it: a `Q` for what is quoted, and nothing for comments.
@@ -62,21 +69,26 @@ fn unquoted(conf: &str) -> String {
 /// `N` for a number, `H` for a hash: what is behind a name of ours.
 fn alike(word: &str) -> String {
     let is_hex = |part: &str| part.len() >= 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let parts = word.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric()).map(|part| {
-        let (core, end) = match part.strip_suffix(|letter: char| !letter.is_ascii_alphanumeric()) {
-            Some(core) => (core, &part[core.len()..]),
-            None => (part, ""),
-        };
-        if is_hex(core) {
-            return format!("H{end}");
-        }
-        let plain: String =
-            core.chars().map(|letter| if letter.is_ascii_digit() { 'N' } else { letter }).collect();
-        let mut short = plain;
-        while short.contains("NN") {
-            short = short.replace("NN", "N");
-        }
-        short + end
-    });
+    let parts = word
+        .split_inclusive(|letter: char| !letter.is_ascii_alphanumeric())
+        .map(|part| {
+            let (core, end) =
+                match part.strip_suffix(|letter: char| !letter.is_ascii_alphanumeric()) {
+                    Some(core) => (core, &part[core.len()..]),
+                    None => (part, ""),
+                };
+            if is_hex(core) {
+                return format!("H{end}");
+            }
+            let plain: String = core
+                .chars()
+                .map(|letter| if letter.is_ascii_digit() { 'N' } else { letter })
+                .collect();
+            let mut short = plain;
+            while short.contains("NN") {
+                short = short.replace("NN", "N");
+            }
+            short + end
+        });
     parts.collect()
 }

@@ -11,8 +11,12 @@ use sluice_tests::sluice::{Options, Sluice};
 use crate::site::{HOST, Site, page};
 
 async fn start(site: &Site, ingress: Ingress) -> Result<Sluice> {
-    site.manifests.ingress(&ingress.host(HOST).path("/", "web", 80))?;
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    site.manifests
+        .ingress(&ingress.host(HOST).path("/", "web", 80))?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     Ok(sluice)
 }
@@ -22,7 +26,11 @@ fn ingress() -> Ingress {
 }
 
 async fn post(sluice: &Sluice) -> Result<Response> {
-    http::send(sluice.http(), &Request::new("POST", HOST, "/").body("order=1")).await
+    http::send(
+        sluice.http(),
+        &Request::new("POST", HOST, "/").body("order=1"),
+    )
+    .await
 }
 
 fn hits(site: &Site) -> u64 {
@@ -37,7 +45,10 @@ async fn what_fails_is_tried_again_until_a_pod_answers() -> Result<()> {
     site.pods[1].stop().await;
     for _ in 0..9 {
         let answer = http::send(sluice.http(), &page()).await?;
-        ensure!(answer.status == 200 && answer.pod() == Some("web-2"), "{answer:?}");
+        ensure!(
+            answer.status == 200 && answer.pod() == Some("web-2"),
+            "{answer:?}"
+        );
     }
     sluice.stop()
 }
@@ -45,18 +56,30 @@ async fn what_fails_is_tried_again_until_a_pod_answers() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_more_is_tried_than_is_said_and_then_the_failure_is_told() -> Result<()> {
     let site = Site::start(4, 4).await?;
-    let twice = ingress().annotation("proxy-next-upstream-tries", "2").annotation("proxy-read-timeout", "1");
+    let twice = ingress()
+        .annotation("proxy-next-upstream-tries", "2")
+        .annotation("proxy-read-timeout", "1");
     let sluice = start(&site, twice).await?;
-    site.pods.iter().for_each(|pod| pod.script(Script::hang_up()));
+    site.pods
+        .iter()
+        .for_each(|pod| pod.script(Script::hang_up()));
     let before = hits(&site);
     let answer = http::send(sluice.http(), &page()).await?;
-    ensure!(answer.status == 502 && hits(&site) - before == 2, "{} {answer:?}", hits(&site) - before);
+    ensure!(
+        answer.status == 502 && hits(&site) - before == 2,
+        "{} {answer:?}",
+        hits(&site) - before
+    );
 
     let slow = Script::echo().delay(Duration::from_secs(5));
     site.pods.iter().for_each(|pod| pod.script(slow.clone()));
     let before = hits(&site);
     let answer = http::send(sluice.http(), &page()).await?;
-    ensure!(answer.status == 504 && hits(&site) - before == 2, "{} {answer:?}", hits(&site) - before);
+    ensure!(
+        answer.status == 504 && hits(&site) - before == 2,
+        "{} {answer:?}",
+        hits(&site) - before
+    );
     sluice.stop()
 }
 
@@ -66,10 +89,15 @@ async fn what_a_pod_may_have_begun_is_sent_again_only_where_that_is_said() -> Re
     // Nobody has ever listened there, so there is no kept connection to it either.
     site.pods[2].stop().await;
     let sluice = start(&site, ingress()).await?;
-    site.pods.iter().for_each(|pod| pod.script(Script::hang_up()));
+    site.pods
+        .iter()
+        .for_each(|pod| pod.script(Script::hang_up()));
     let before = hits(&site);
     let answer = post(&sluice).await?;
-    ensure!(answer.status == 502 && hits(&site) - before == 1, "{answer:?}");
+    ensure!(
+        answer.status == 502 && hits(&site) - before == 1,
+        "{answer:?}"
+    );
 
     // Nothing has begun where nobody listens.
     site.pods.iter().for_each(|pod| pod.script(Script::echo()));
@@ -89,7 +117,10 @@ async fn what_cannot_be_repeated_is_where_its_owner_says_so() -> Result<()> {
     site.pods[0].script(Script::hang_up());
     for _ in 0..4 {
         let answer = post(&sluice).await?;
-        ensure!(answer.status == 200 && answer.pod() == Some("web-1"), "{answer:?}");
+        ensure!(
+            answer.status == 200 && answer.pod() == Some("web-1"),
+            "{answer:?}"
+        );
     }
     sluice.stop()
 }
@@ -97,7 +128,9 @@ async fn what_cannot_be_repeated_is_where_its_owner_says_so() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_begins_at_the_pod_that_answered() -> Result<()> {
     let site = Site::start(2, 2).await?;
-    let sticky = ingress().annotation("affinity", "cookie").annotation("session-cookie-name", "route");
+    let sticky = ingress()
+        .annotation("affinity", "cookie")
+        .annotation("session-cookie-name", "route");
     let sluice = start(&site, sticky).await?;
     site.pods[0].script(Script::hang_up());
     for _ in 0..4 {
@@ -107,7 +140,10 @@ async fn a_session_begins_at_the_pod_that_answered() -> Result<()> {
         let pair = cookie.split(';').next().unwrap_or_default();
         site.pods[0].script(Script::echo());
         let back = http::send(sluice.http(), &page().header("cookie", pair)).await?;
-        ensure!(back.pod() == Some("web-1") && back.header("set-cookie").is_none(), "{back:?}");
+        ensure!(
+            back.pod() == Some("web-1") && back.header("set-cookie").is_none(),
+            "{back:?}"
+        );
         site.pods[0].script(Script::hang_up());
     }
     sluice.stop()

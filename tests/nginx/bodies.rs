@@ -43,7 +43,9 @@ async fn bodies_of_all_sizes_pass_both_ways() -> Result<()> {
         for size in SIZES {
             for chunked in [false, true] {
                 let what = || format!("{size} bytes, chunked {chunked}, buffering {buffering}");
-                there_and_back(gateway.addr(), size, chunked).await.with_context(what)?;
+                there_and_back(gateway.addr(), size, chunked)
+                    .await
+                    .with_context(what)?;
             }
         }
         gateway.nginx.stop()?;
@@ -57,14 +59,20 @@ async fn bodies_pass_with_http2_from_clients_and_tls_on_both_sides() -> Result<(
     let _mirror = Mirror::start_tls(network.pod(0)).await?;
     let manifests = Manifests::new()?;
     manifests.service("default", "web", 80, &[network.pod(0)])?;
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    let ingress = ingress.annotation("backend-protocol", "HTTPS").annotation("proxy-body-size", "0");
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    let ingress = ingress
+        .annotation("backend-protocol", "HTTPS")
+        .annotation("proxy-body-size", "0");
     manifests.ingress(&ingress)?;
     let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
     for size in SIZES {
         for chunked in [false, true] {
             let what = || format!("{size} bytes, chunked {chunked}; {}", sluice.log().tail());
-            over_http2(sluice.https(), size, chunked).await.with_context(what)?;
+            over_http2(sluice.https(), size, chunked)
+                .await
+                .with_context(what)?;
         }
     }
     sluice.stop()
@@ -82,8 +90,8 @@ impl Mirror {
         let listener = TcpListener::bind(addr).await?;
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let connection =
-                    server::Builder::new().serve_connection(TokioIo::new(stream), service_fn(mirror));
+                let connection = server::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service_fn(mirror));
                 tokio::spawn(connection);
             }
         });
@@ -95,14 +103,19 @@ impl Mirror {
         let key = KeyPair::generate()?;
         let certificate = CertificateParams::new([HOST.to_owned()])?.self_signed(&key)?;
         let key = PrivateKeyDer::try_from(key.serialize_der()).map_err(anyhow::Error::msg)?;
-        let identity = Identity { chain: vec![certificate.der().clone()], key };
+        let identity = Identity {
+            chain: vec![certificate.der().clone()],
+            key,
+        };
         let acceptor = TlsAcceptor::from(tls::server_config(identity)?);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let handshake = acceptor.accept(stream);
                 tokio::spawn(async move {
                     let stream = TokioIo::new(handshake.await?);
-                    server::Builder::new().serve_connection(stream, service_fn(mirror)).await?;
+                    server::Builder::new()
+                        .serve_connection(stream, service_fn(mirror))
+                        .await?;
                     anyhow::Ok(())
                 });
             }
@@ -112,17 +125,27 @@ impl Mirror {
 }
 
 async fn mirror(request: Request<Incoming>) -> Result<Response<Pattern>> {
-    let chunked = !request.headers().contains_key("content-length") && !request.body().is_end_stream();
+    let chunked =
+        !request.headers().contains_key("content-length") && !request.body().is_end_stream();
     let size = check(request.into_body()).await?;
-    Ok(Response::new(Pattern { at: 0, size, chunked }))
+    Ok(Response::new(Pattern {
+        at: 0,
+        size,
+        chunked,
+    }))
 }
 
 /// The length of a body that is the pattern, and nothing but the pattern.
 async fn check(mut body: Incoming) -> Result<usize> {
     let mut at = 0;
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame?.into_data() else { continue };
-        ensure!(data == Pattern::bytes(at, data.len()), "the body differs after {at} bytes");
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        ensure!(
+            data == Pattern::bytes(at, data.len()),
+            "the body differs after {at} bytes"
+        );
         at += data.len();
     }
     Ok(at)
@@ -135,9 +158,14 @@ impl Drop for Mirror {
 }
 
 async fn there_and_back(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> {
-    let (mut sender, connection) = client::handshake(TokioIo::new(TcpStream::connect(addr).await?)).await?;
+    let (mut sender, connection) =
+        client::handshake(TokioIo::new(TcpStream::connect(addr).await?)).await?;
     tokio::spawn(connection);
-    let body = Pattern { at: 0, size, chunked };
+    let body = Pattern {
+        at: 0,
+        size,
+        chunked,
+    };
     let request = Request::post("/").header("host", HOST).body(body)?;
     let response = sender.send_request(request).await?;
     ensure!(response.status() == 200, "status {}", response.status());
@@ -152,7 +180,11 @@ async fn over_http2(addr: SocketAddr, size: usize, chunked: bool) -> Result<()> 
     let stream = TokioIo::new(Dial { tls, ..dial }.connect().await?.stream);
     let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
     let connection = tokio::spawn(connection);
-    let body = Pattern { at: 0, size, chunked };
+    let body = Pattern {
+        at: 0,
+        size,
+        chunked,
+    };
     let request = Request::post(format!("https://{HOST}/")).body(body)?;
     let response = sender.send_request(request).await?;
     ensure!(response.status() == 200, "status {}", response.status());
@@ -202,6 +234,10 @@ impl Body for Pattern {
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.chunked { SizeHint::default() } else { SizeHint::with_exact((self.size - self.at) as u64) }
+        if self.chunked {
+            SizeHint::default()
+        } else {
+            SizeHint::with_exact((self.size - self.at) as u64)
+        }
     }
 }

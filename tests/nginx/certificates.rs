@@ -19,12 +19,19 @@ use crate::site::{HOST, Site, page};
 async fn a_new_certificate_is_presented_without_a_reload() -> Result<()> {
     let site = Site::start(1, 1).await?;
     site.manifests.object(&presented("web", HOST, "exact"))?;
-    site.manifests.object(&presented("wild", "*.wild.test", "wild"))?;
+    site.manifests
+        .object(&presented("wild", "*.wild.test", "wild"))?;
     Pair::renew(&site.manifests, "exact", &[HOST])?;
     let wild = Pair::renew(&site.manifests, "wild", &["*.wild.test"])?;
     let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
-    let arguments = ["--default-ssl-certificate", "default/default"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    let arguments = ["--default-ssl-certificate", "default/default"]
+        .map(str::to_owned)
+        .into();
+    let sluice = Options::new(&site.manifests)
+        .arguments(arguments)
+        .data_plane("nginx")
+        .start()
+        .await?;
     presents(&sluice, "a.wild.test", &wild).await?;
     for nobodys in ["b.a.wild.test", "wild.test", "nobody.test"] {
         presents(&sluice, nobodys, &default).await?;
@@ -44,12 +51,21 @@ async fn a_key_is_in_a_private_file_and_nowhere_else() -> Result<()> {
     let site = Site::start(1, 1).await?;
     site.manifests.object(&presented("web", HOST, "exact"))?;
     let exact = Pair::renew(&site.manifests, "exact", &[HOST])?;
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     presents(&sluice, HOST, &exact).await?;
     let folder = sluice.run_dir().join("nginx");
     let secret = exact.key.lines().nth(1).context("a key")?.to_owned();
     ensure!(!fs::read_to_string(folder.join("nginx.conf"))?.contains(&secret));
-    ensure!(!sluice.log().lines().iter().any(|line| line.contains(&secret)));
+    ensure!(
+        !sluice
+            .log()
+            .lines()
+            .iter()
+            .any(|line| line.contains(&secret))
+    );
     let mode = |path| fs::metadata(path).map(|data| data.permissions().mode() & 0o777);
     ensure!(mode(folder.join("certificates"))? == 0o700);
     for file in fs::read_dir(folder.join("certificates"))? {
@@ -68,7 +84,8 @@ async fn a_certificate_changes_under_open_connections() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate() -> Result<()> {
+async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_certificate()
+-> Result<()> {
     let rotation = Rotation::start().await?;
     let sluice = rotation.options().data_plane("nginx").start().await?;
     let clients = Clients::connect(&sluice).await?;
@@ -81,13 +98,21 @@ async fn a_secret_that_is_spoiled_or_deleted_leaves_its_host_to_the_default_cert
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_gets_and_loses_a_certificate_without_a_reload() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let plain = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
+    let plain = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
     let plain = plain.annotation("ssl-redirect", "false");
     site.manifests.ingress(&plain)?;
     let default = Pair::renew(&site.manifests, "default", &["default.test"])?;
     let own = Pair::renew(&site.manifests, "own", &[HOST])?;
-    let arguments = ["--default-ssl-certificate", "default/default"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    let arguments = ["--default-ssl-certificate", "default/default"]
+        .map(str::to_owned)
+        .into();
+    let sluice = Options::new(&site.manifests)
+        .arguments(arguments)
+        .data_plane("nginx")
+        .start()
+        .await?;
     let mut connection = Connection::open_tls(sluice.https(), HOST).await?;
     for _ in 0..2 {
         presents(&sluice, HOST, &default).await?;
@@ -106,7 +131,10 @@ async fn a_host_gets_and_loses_a_certificate_without_a_reload() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_hosts_present_a_certificate_each() -> Result<()> {
     let many = Many::start().await?;
-    let sluice = Options::new(&many.site.manifests).data_plane("nginx").start().await?;
+    let sluice = Options::new(&many.site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     many.present_their_own(&sluice).await?;
     sluice.stop()
 }

@@ -35,7 +35,10 @@ impl Authority {
         let key = KeyPair::generate()?;
         let certificate = params("client")?.signed_by(&key, &self.0)?;
         let key = PrivateKeyDer::try_from(key.serialize_der()).map_err(anyhow::Error::msg)?;
-        Ok(Identity { chain: vec![certificate.der().clone()], key })
+        Ok(Identity {
+            chain: vec![certificate.der().clone()],
+            key,
+        })
     }
 }
 
@@ -47,9 +50,21 @@ fn params(name: &str) -> Result<CertificateParams> {
 }
 
 /// The status that a client gets who asks for `sni` in the handshake and for `host` in the request.
-async fn status(sluice: &Sluice, sni: Option<&str>, identity: Option<&Identity>, host: &str) -> Result<u16> {
-    let tls = ClientTls { sni: sni.map(str::to_owned), identity: identity.cloned(), ..ClientTls::default() };
-    let dial = Dial { tls: Some(tls), ..Dial::plain(sluice.https()) };
+async fn status(
+    sluice: &Sluice,
+    sni: Option<&str>,
+    identity: Option<&Identity>,
+    host: &str,
+) -> Result<u16> {
+    let tls = ClientTls {
+        sni: sni.map(str::to_owned),
+        identity: identity.cloned(),
+        ..ClientTls::default()
+    };
+    let dial = Dial {
+        tls: Some(tls),
+        ..Dial::plain(sluice.https())
+    };
     let mut connection = Connection::dial(&dial).await.context("handshake")?;
     Ok(connection.send(&Request::get(host, "/")).await?.status)
 }
@@ -57,18 +72,40 @@ async fn status(sluice: &Sluice, sni: Option<&str>, identity: Option<&Identity>,
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let (a, b) = (Authority::new(&site.manifests, "ca-a")?, Authority::new(&site.manifests, "ca-b")?);
+    let (a, b) = (
+        Authority::new(&site.manifests, "ca-a")?,
+        Authority::new(&site.manifests, "ca-b")?,
+    );
     for (name, annotations) in [
-        ("a", vec![("auth-tls-secret", "default/ca-a"), ("ssl-redirect", "false")]),
+        (
+            "a",
+            vec![
+                ("auth-tls-secret", "default/ca-a"),
+                ("ssl-redirect", "false"),
+            ],
+        ),
         ("b", vec![("auth-tls-secret", "default/ca-b")]),
-        ("optional", vec![("auth-tls-secret", "default/ca-b"), ("auth-tls-verify-client", "optional")]),
+        (
+            "optional",
+            vec![
+                ("auth-tls-secret", "default/ca-b"),
+                ("auth-tls-verify-client", "optional"),
+            ],
+        ),
         ("open", vec![]),
     ] {
-        let ingress = Ingress::new("default", name).host(&format!("{name}.test")).path("/", "web", 80);
-        let ingress = annotations.iter().fold(ingress, |i, (name, value)| i.annotation(name, value));
+        let ingress = Ingress::new("default", name)
+            .host(&format!("{name}.test"))
+            .path("/", "web", 80);
+        let ingress = annotations
+            .iter()
+            .fold(ingress, |i, (name, value)| i.annotation(name, value));
         site.manifests.ingress(&ingress)?;
     }
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     let (a, b) = (a.client()?, b.client()?);
     for (sni, identity, host, expected) in [
         (Some("a.test"), Some(&a), "a.test", 200),
@@ -88,7 +125,11 @@ async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<
         (None, Some(&a), "a.test", 400),
     ] {
         let found = status(&sluice, sni, identity, host).await?;
-        ensure!(found == expected, "{sni:?}, a certificate {}: {host}: {found}", identity.is_some());
+        ensure!(
+            found == expected,
+            "{sni:?}, a certificate {}: {host}: {found}",
+            identity.is_some()
+        );
     }
     // Plain http, and what the client says about itself.
     let hits = site.pods[0].hits();
@@ -99,11 +140,18 @@ async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<
     ensure!(site.pods[0].hits() == hits, "no pod has heard of it");
     let page = http::send(
         sluice.http(),
-        &Request { headers: vec![], ..claims }
-            .header("host", "optional.test")
-            .header("ssl-client-verify", "SUCCESS"),
+        &Request {
+            headers: vec![],
+            ..claims
+        }
+        .header("host", "optional.test")
+        .header("ssl-client-verify", "SUCCESS"),
     )
     .await?;
-    ensure!(page.text().contains("NONE") && !page.text().contains("SUCCESS"), "{}", page.text());
+    ensure!(
+        page.text().contains("NONE") && !page.text().contains("SUCCESS"),
+        "{}",
+        page.text()
+    );
     sluice.stop()
 }

@@ -15,7 +15,10 @@ use crate::gateway::fixed;
 fn is_refused(http: &str, words: &str) -> Result<()> {
     let output = Conf::write("", http)?.test()?;
     let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(!output.status.success() && said.contains(words), "expected {words:?} for\n{http}\ngot\n{said}");
+    ensure!(
+        !output.status.success() && said.contains(words),
+        "expected {words:?} for\n{http}\ngot\n{said}"
+    );
     Ok(())
 }
 
@@ -31,11 +34,17 @@ fn a_filter_that_cannot_be_loaded_is_refused() -> Result<()> {
     is_refused(&filter(&folder.path().join("absent")), "No such file")?;
 
     let wasm = artifacts::filter()?;
-    is_refused(&filter(&wasm), "expected what this version's sluice-compile wrote")?;
+    is_refused(
+        &filter(&wasm),
+        "expected what this version's sluice-compile wrote",
+    )?;
 
     let cut = folder.path().join("cut");
     fs::write(&cut, &fs::read(&good)?[..1000])?;
-    is_refused(&filter(&cut), "expected what this version's sluice-compile wrote")?;
+    is_refused(
+        &filter(&cut),
+        "expected what this version's sluice-compile wrote",
+    )?;
 
     let open = folder.path().join("open");
     fs::copy(&good, &open)?;
@@ -46,8 +55,14 @@ fn a_filter_that_cannot_be_loaded_is_refused() -> Result<()> {
 #[test]
 fn a_configuration_that_the_filter_refuses_is_refused_with_its_words() -> Result<()> {
     let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
-    is_refused(&format!("{wasm} sluice_filter '{{\"schema\":7}}';"), "plugin configuration: ")?;
-    is_refused(&format!("{wasm} sluice_filter '{{\"schema\":7}}';"), "the filter refuses its configuration")
+    is_refused(
+        &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
+        "plugin configuration: ",
+    )?;
+    is_refused(
+        &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
+        "the filter refuses its configuration",
+    )
 }
 
 #[test]
@@ -56,7 +71,10 @@ fn directives_that_make_no_sense_are_refused() -> Result<()> {
     let filter = fixed("site", &[]);
     is_refused(&filter, "\"sluice_filter\" needs \"sluice_wasm\"")?;
     is_refused(&format!("{wasm}{wasm}"), "\"sluice_wasm\": is duplicate")?;
-    is_refused(&format!("{wasm}{filter}{filter}"), "\"sluice_filter\": is duplicate")?;
+    is_refused(
+        &format!("{wasm}{filter}{filter}"),
+        "\"sluice_filter\": is duplicate",
+    )?;
     is_refused(
         "upstream u { server 127.0.0.1:1; sluice_peer; sluice_peer; }",
         "\"sluice_peer\": is duplicate",
@@ -66,14 +84,25 @@ fn directives_that_make_no_sense_are_refused() -> Result<()> {
 
 #[test]
 fn a_long_configuration_may_be_given_in_parts() -> Result<()> {
-    let pods: Vec<_> =
-        (0..500).map(|n: u16| ([10, 0, n.to_be_bytes()[0], n.to_be_bytes()[1]], 8080).into()).collect();
+    let pods: Vec<_> = (0..500)
+        .map(|n: u16| ([10, 0, n.to_be_bytes()[0], n.to_be_bytes()[1]], 8080).into())
+        .collect();
     let whole = fixed("site", &pods);
-    let json = whole.trim_start_matches("sluice_filter '").trim_end_matches("';");
-    let parts: Vec<String> =
-        json.as_bytes().chunks(3000).map(|part| format!("'{}'", String::from_utf8_lossy(part))).collect();
+    let json = whole
+        .trim_start_matches("sluice_filter '")
+        .trim_end_matches("';");
+    let parts: Vec<String> = json
+        .as_bytes()
+        .chunks(3000)
+        .map(|part| format!("'{}'", String::from_utf8_lossy(part)))
+        .collect();
     let wasm = format!("sluice_wasm {};", artifacts::compiled_filter()?.display());
-    let output = Conf::write("", &format!("{wasm}\nsluice_filter {};", parts.join("\n")))?.test()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output =
+        Conf::write("", &format!("{wasm}\nsluice_filter {};", parts.join("\n")))?.test()?;
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     is_refused(&format!("{wasm}\n{whole}"), "too long parameter")
 }

@@ -43,7 +43,13 @@ impl Controller {
     fn new() -> (Controller, Poll) {
         let (document, documents) = watch::channel(None);
         let (counter, polls) = watch::channel(0);
-        (Controller { document, polls }, Poll { documents, counter: Arc::new(counter) })
+        (
+            Controller { document, polls },
+            Poll {
+                documents,
+                counter: Arc::new(counter),
+            },
+        )
     }
 
     /// Answers from now on.
@@ -67,7 +73,10 @@ impl Poll {
     async fn answer(mut self, mut stream: impl AsyncRead + AsyncWrite + Unpin) -> Result<()> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
-            anyhow::ensure!(stream.read_buf(&mut head).await? > 0, "the poll ended early");
+            anyhow::ensure!(
+                stream.read_buf(&mut head).await? > 0,
+                "the poll ended early"
+            );
         }
         self.counter.send_modify(|polls| *polls += 1);
         let is_first = !String::from_utf8_lossy(&head).contains("since=");
@@ -75,8 +84,16 @@ impl Poll {
             // Nothing new is ever there; the poll is held until it is given up.
             self.documents.wait_for(|_| false).await.map(drop)?;
         }
-        let document = self.documents.wait_for(Option::is_some).await?.clone().unwrap_or_default();
-        let head = format!("HTTP/1.0 200 OK\r\ncontent-length: {}\r\n\r\n", document.len());
+        let document = self
+            .documents
+            .wait_for(Option::is_some)
+            .await?
+            .clone()
+            .unwrap_or_default();
+        let head = format!(
+            "HTTP/1.0 200 OK\r\ncontent-length: {}\r\n\r\n",
+            document.len()
+        );
         stream.write_all(head.as_bytes()).await?;
         stream.write_all(&document).await?;
         Ok(())

@@ -23,11 +23,22 @@ struct Example {
 impl Example {
     async fn start(file: &str) -> Result<Example> {
         let (site, port) = (Site::start(3, 2).await?, Port::reserve()?);
-        site.manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
-        let sluice = Options::new(&site.manifests).without_data_plane().start().await?;
+        site.manifests.ingress(
+            &Ingress::new("default", "web")
+                .host(HOST)
+                .path("/", "web", 80),
+        )?;
+        let sluice = Options::new(&site.manifests)
+            .without_data_plane()
+            .start()
+            .await?;
         let text = std::fs::read_to_string(repository().join("nginx-wasm/drop-in").join(file))?;
         let text = replace(&text, "listen 8080", &format!("listen {}", port.addr()))?;
-        let text = replace(&text, "\"unix:/run/sluice/controller.sock\"", &format!("\"{}\"", sluice.xds()))?;
+        let text = replace(
+            &text,
+            "\"unix:/run/sluice/controller.sock\"",
+            &format!("\"{}\"", sluice.xds()),
+        )?;
         let text = replace(&text, "shop.example", HOST)?;
         let kongs = artifacts::ngx_wasm().filter(|_| file == "kong.conf");
         let text = match &kongs {
@@ -40,7 +51,12 @@ impl Example {
             Some(binary) => Nginx::start_with(&binary, conf).await?,
             None => Nginx::start(conf).await?,
         };
-        let example = Example { site, sluice, nginx, port };
+        let example = Example {
+            site,
+            sluice,
+            nginx,
+            port,
+        };
         example.answers(&["web-0", "web-1"]).await?;
         Ok(example)
     }
@@ -97,11 +113,17 @@ fn ours(text: &str) -> Result<String> {
 
 /// The lines of Kong's host, each with ours for it.
 fn kongs_as_ours(text: &str) -> Result<String> {
-    let text =
-        replace(text, "wasm {\n  module sluice sluice_filter.wasm;", "load_module libngx_sluice.so;\n#")?;
+    let text = replace(
+        text,
+        "wasm {\n  module sluice sluice_filter.wasm;",
+        "load_module libngx_sluice.so;\n#",
+    )?;
     let text = replace(&text, "wasmtime.toml; }\n}", "wasmtime.toml; }")?;
-    let text =
-        replace(&text, "proxy_wasm_request_headers_in_access on;", "sluice_wasm sluice_filter.cwasm;")?;
+    let text = replace(
+        &text,
+        "proxy_wasm_request_headers_in_access on;",
+        "sluice_wasm sluice_filter.cwasm;",
+    )?;
     replace(&text, "proxy_wasm sluice ", "sluice_filter ")
 }
 

@@ -12,15 +12,24 @@ use crate::site::{Site, page};
 async fn endpoints_come_and_go_under_load_without_a_reload() -> Result<()> {
     let gateway = Gateway::start(Site::start(4, 2).await?).await?;
     let workers = gateway.nginx.workers();
-    let load = Load::new(gateway.addr(), page()).connections(8).pause(Duration::from_millis(1)).start();
+    let load = Load::new(gateway.addr(), page())
+        .connections(8)
+        .pause(Duration::from_millis(1))
+        .start();
     for (endpoints, new, gone) in [([1, 2], 2, 0), ([2, 3], 3, 1), ([0, 1], 0, 3)] {
         let before = load.tally().pod(&format!("web-{new}"));
         gateway.site.endpoints(&endpoints)?;
-        load.until("traffic on the new pod", |tally| tally.pod(&format!("web-{new}")) > before + 20).await?;
+        load.until("traffic on the new pod", |tally| {
+            tally.pod(&format!("web-{new}")) > before + 20
+        })
+        .await?;
         gateway.site.left_alone(gone).await?;
     }
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
-    ensure!(gateway.nginx.workers() == workers, "the workers have changed");
+    ensure!(
+        gateway.nginx.workers() == workers,
+        "the workers have changed"
+    );
     gateway.stop()
 }

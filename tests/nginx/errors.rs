@@ -13,13 +13,25 @@ use crate::site::{HOST, Site};
 async fn an_error_service_answers_instead_of_the_pod() -> Result<()> {
     let (site, network) = (Site::start(1, 1).await?, Network::reserve()?);
     let pages = Echo::start(network.pod(0), EchoIdentity::of("pages", "pages-0")).await?;
-    site.manifests.service("default", "pages", 80, &[pages.addr()])?;
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    let ingress =
-        ingress.annotation("custom-http-errors", "404,499,500").annotation("default-backend", "pages");
+    site.manifests
+        .service("default", "pages", 80, &[pages.addr()])?;
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    let ingress = ingress
+        .annotation("custom-http-errors", "404,499,500")
+        .annotation("default-backend", "pages");
     site.manifests.ingress(&ingress)?;
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
-    for (said, pod) in [(200, "web-0"), (404, "pages-0"), (500, "pages-0"), (403, "web-0")] {
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
+    for (said, pod) in [
+        (200, "web-0"),
+        (404, "pages-0"),
+        (500, "pages-0"),
+        (403, "web-0"),
+    ] {
         site.pods[0].script(Script::status(said));
         let page = sluice.get(HOST, "/some/page?a=1").await?;
         ensure!(page.pod() == Some(pod), "{said}: {page:?}");

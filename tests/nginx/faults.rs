@@ -18,13 +18,27 @@ async fn a_panic_under_load_fails_its_request_and_no_other() -> Result<()> {
     load.until("traffic", |tally| tally.total() > 50).await?;
     for _ in 0..20 {
         let hit = http::send(gateway.addr(), &page().header("x-test-panic", "1")).await?;
-        ensure!(hit.status == 500, "expected the panic to show, got {}", hit.status);
+        ensure!(
+            hit.status == 500,
+            "expected the panic to show, got {}",
+            hit.status
+        );
     }
     let after = load.tally().total();
-    load.until("traffic after the panics", |tally| tally.total() > after + 50).await?;
+    load.until("traffic after the panics", |tally| {
+        tally.total() > after + 50
+    })
+    .await?;
     let tally = load.stop().await?;
-    ensure!(tally.failed() == 0, "{tally}; nginx's log ends\n{}", gateway.nginx.log().tail());
-    ensure!(gateway.nginx.workers() == workers, "the workers have changed");
+    ensure!(
+        tally.failed() == 0,
+        "{tally}; nginx's log ends\n{}",
+        gateway.nginx.log().tail()
+    );
+    ensure!(
+        gateway.nginx.workers() == workers,
+        "the workers have changed"
+    );
     spreads_evenly(gateway.addr(), &[0, 1]).await?;
     gateway.stop()
 }
@@ -34,7 +48,11 @@ async fn a_filter_that_does_not_return_is_interrupted() -> Result<()> {
     let filter = artifacts::compiled_filter_with_faults()?;
     let gateway = Gateway::with_filter(Site::start(2, 2).await?, filter).await?;
     let hit = http::send(gateway.addr(), &page().header("x-test-loop", "1")).await?;
-    ensure!(hit.status == 500, "expected the interruption to show, got {}", hit.status);
+    ensure!(
+        hit.status == 500,
+        "expected the interruption to show, got {}",
+        hit.status
+    );
     gateway.nginx.log().wait_for("trapped").await?;
     spreads_evenly(gateway.addr(), &[0, 1]).await?;
     gateway.stop()

@@ -38,16 +38,27 @@ impl Gateway {
 
     /// With this build of the filter.
     pub(crate) async fn with_filter(site: Site, filter: PathBuf) -> Result<Gateway> {
-        let controller = Options::new(&site.manifests).without_data_plane().start().await?;
+        let controller = Options::new(&site.manifests)
+            .without_data_plane()
+            .start()
+            .await?;
         let port = Port::reserve()?;
         let http = format!(
             "sluice_wasm {};\n{}\n{}",
             filter.display(),
             follow(controller.xds()),
-            server(port.addr(), &format!("set $sluice_location {HOST}/;\n{PROXY}"))
+            server(
+                port.addr(),
+                &format!("set $sluice_location {HOST}/;\n{PROXY}")
+            )
         );
         let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;
-        let gateway = Gateway { site, nginx, controller, port };
+        let gateway = Gateway {
+            site,
+            nginx,
+            controller,
+            port,
+        };
         gateway.wait_for_status(200).await?;
         Ok(gateway)
     }
@@ -83,7 +94,10 @@ pub(crate) fn fixed(location: &str, pods: &[SocketAddr]) -> String {
 
 /// A backend of these pods.
 pub(crate) fn round_robin(name: &str, pods: &[SocketAddr]) -> Value {
-    let endpoints: Vec<Value> = pods.iter().map(|pod| json!({"address": pod.to_string()})).collect();
+    let endpoints: Vec<Value> = pods
+        .iter()
+        .map(|pod| json!({"address": pod.to_string()}))
+        .collect();
     json!({"name": name, "load_balance": "round_robin", "attempts": 3, "endpoints": endpoints})
 }
 
@@ -119,8 +133,11 @@ impl Fixed {
     pub(crate) async fn with(directive: &str, location: &str) -> Result<Fixed> {
         let (port, filter) = (Port::reserve()?, artifacts::compiled_filter()?);
         let location = format!("set $sluice_location site;\n{PROXY}\n{location}");
-        let http =
-            format!("sluice_wasm {};\n{directive}\n{}", filter.display(), server(port.addr(), &location));
+        let http = format!(
+            "sluice_wasm {};\n{directive}\n{}",
+            filter.display(),
+            server(port.addr(), &location)
+        );
         let nginx = Nginx::start(Conf::write("worker_processes 1;", &http)?).await?;
         sluice_tests::wait::until("nginx to listen", async || {
             tokio::net::TcpStream::connect(port.addr()).await.ok()

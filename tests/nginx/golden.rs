@@ -22,9 +22,16 @@ fn companions() -> Result<TempDir> {
     }
     fs::copy(artifacts::filter()?, at("sluice_filter.wasm"))?;
     let cache = json!({"enabled": true, "directory": at("wasmtime.cache")});
-    let cache: Vec<String> =
-        cache.as_object().into_iter().flatten().map(|(k, v)| format!("{k} = {v}")).collect();
-    fs::write(at("wasmtime.toml"), format!("[cache]\n{}\n", cache.join("\n")))?;
+    let cache: Vec<String> = cache
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(k, v)| format!("{k} = {v}"))
+        .collect();
+    fs::write(
+        at("wasmtime.toml"),
+        format!("[cache]\n{}\n", cache.join("\n")),
+    )?;
     Ok(folder)
 }
 
@@ -32,29 +39,43 @@ fn companions() -> Result<TempDir> {
 fn certificates(folder: &Path, text: &str) -> Result<()> {
     let key = KeyPair::generate()?;
     let certificate = CertificateParams::default().self_signed(&key)?.pem();
-    for name in text.split('"').filter(|word| word.starts_with("nginx/certificates/") && !word.contains('$'))
+    for name in text
+        .split('"')
+        .filter(|word| word.starts_with("nginx/certificates/") && !word.contains('$'))
     {
-        fs::write(folder.join(name), format!("{certificate}{}", key.serialize_pem()))?;
+        fs::write(
+            folder.join(name),
+            format!("{certificate}{}", key.serialize_pem()),
+        )?;
     }
     Ok(())
 }
 
 /// The nginx that a configuration is for; `None` where Kong's host is not installed.
 fn binary(text: &str) -> Result<Option<PathBuf>> {
-    if text.contains("proxy_wasm ") { Ok(artifacts::ngx_wasm()) } else { artifacts::nginx().map(Some) }
+    if text.contains("proxy_wasm ") {
+        Ok(artifacts::ngx_wasm())
+    } else {
+        artifacts::nginx().map(Some)
+    }
 }
 
 /// The listeners are moved to sockets in the folder: `nginx -t` binds.
 fn without_ports(text: &str) -> String {
-    let lines = text.lines().map(|line| match line.split_once("listen 0.0.0.0:") {
-        Some((before, after)) => {
-            let end = after.find([' ', ';']).unwrap_or(after.len());
-            let (port, words) = after.split_at(end);
-            let socket = if words.contains("udp") { "udp" } else { "tcp" };
-            format!("{before}listen unix:{socket}-{port}.sock{}\n", words.replace(" reuseport", ""))
-        }
-        None => format!("{line}\n"),
-    });
+    let lines = text
+        .lines()
+        .map(|line| match line.split_once("listen 0.0.0.0:") {
+            Some((before, after)) => {
+                let end = after.find([' ', ';']).unwrap_or(after.len());
+                let (port, words) = after.split_at(end);
+                let socket = if words.contains("udp") { "udp" } else { "tcp" };
+                format!(
+                    "{before}listen unix:{socket}-{port}.sock{}\n",
+                    words.replace(" reuseport", "")
+                )
+            }
+            None => format!("{line}\n"),
+        });
     lines.collect()
 }
 
@@ -62,14 +83,22 @@ fn test(binary: &Path, folder: &Path, text: &str) -> Result<()> {
     let file = folder.join("nginx.conf");
     fs::write(&file, text)?;
     let mut command = Command::new(binary);
-    command.current_dir(folder).args(["-t", "-q", "-e", "stderr", "-p"]).arg(folder).arg("-c").arg(&file);
+    command
+        .current_dir(folder)
+        .args(["-t", "-q", "-e", "stderr", "-p"])
+        .arg(folder)
+        .arg("-c")
+        .arg(&file);
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     // Newer ones have another word for it, which that of the distribution does not know.
     let warns = |line: &str| {
         line.contains("[warn]") && !line.contains("\"listen ... http2\" directive is deprecated")
     };
-    ensure!(output.status.success() && !said.lines().any(warns), "{said}");
+    ensure!(
+        output.status.success() && !said.lines().any(warns),
+        "{said}"
+    );
     Ok(())
 }
 
@@ -79,12 +108,19 @@ fn nginx_takes_every_golden_configuration() -> Result<()> {
     for case in fs::read_dir(artifacts::repository().join("tests/golden"))? {
         let conf = case?.path().join("nginx.conf");
         let text = fs::read_to_string(&conf).with_context(|| conf.display().to_string())?;
-        let Some(binary) = binary(&text)? else { continue };
+        let Some(binary) = binary(&text)? else {
+            continue;
+        };
         certificates(folder.path(), &text)?;
         let is_part_of_nginx = artifacts::nginx_stream_module()?.is_none();
         let loads = |line: &&str| is_part_of_nginx && line.contains("ngx_stream_module.so");
-        let text: String = text.lines().filter(|line| !loads(line)).map(|line| format!("{line}\n")).collect();
-        test(&binary, folder.path(), &without_ports(&text)).with_context(|| conf.display().to_string())?;
+        let text: String = text
+            .lines()
+            .filter(|line| !loads(line))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        test(&binary, folder.path(), &without_ports(&text))
+            .with_context(|| conf.display().to_string())?;
     }
     Ok(())
 }

@@ -51,7 +51,10 @@ impl Guest {
         let wasm = wat::parse_str(self.text())?;
         let native = sluice_pwhost::compile(&wasm).and_then(|module| module.serialize());
         let file = folder.join("guest.cwasm");
-        fs::write(&file, native.map_err(|error| anyhow!("compile the guest: {error:#}"))?)?;
+        fs::write(
+            &file,
+            native.map_err(|error| anyhow!("compile the guest: {error:#}"))?,
+        )?;
         Ok(file)
     }
 
@@ -63,7 +66,11 @@ impl Guest {
         };
         let mut call = format!("(drop (call ${function} (i32.const {map})");
         for text in texts {
-            call.push_str(&format!(" (i32.const {}) (i32.const {})", self.data.len(), text.len()));
+            call.push_str(&format!(
+                " (i32.const {}) (i32.const {})",
+                self.data.len(),
+                text.len()
+            ));
             self.data.push_str(text);
         }
         call + "))\n"

@@ -38,8 +38,17 @@ impl Edited {
             pod.addr()
         );
         let nginx = Nginx::start(Conf::write("worker_processes 1;", &http)?).await?;
-        wait::until("nginx to listen", async || TcpStream::connect(port.addr()).await.ok()).await?;
-        Ok(Edited { nginx, port, _pod: pod, _network: network, _folder: folder })
+        wait::until("nginx to listen", async || {
+            TcpStream::connect(port.addr()).await.ok()
+        })
+        .await?;
+        Ok(Edited {
+            nginx,
+            port,
+            _pod: pod,
+            _network: network,
+            _folder: folder,
+        })
     }
 
     fn addr(&self) -> SocketAddr {
@@ -62,12 +71,24 @@ async fn request_headers_are_added_replaced_and_removed() -> Result<()> {
         Edit::Replace("x-fresh", "1"),
     ];
     let edited = Edited::start(Guest::default().on_request(&edits)).await?;
-    let request = page().header("x-remove", "1").header("x-replace", "a").header("x-keep", "1");
-    let request = request.header("x-add", "1").header("x-remove", "2").header("X-Replace", "b");
+    let request = page()
+        .header("x-remove", "1")
+        .header("x-replace", "a")
+        .header("x-keep", "1");
+    let request = request
+        .header("x-add", "1")
+        .header("x-remove", "2")
+        .header("X-Replace", "b");
     let (_, seen) = edited.send(&request).await?;
     ensure!(seen["x-remove"].is_null(), "{seen}");
-    ensure!(seen["x-replace"] == json!(["new"]) && seen["x-fresh"] == json!(["1"]), "{seen}");
-    ensure!(seen["x-add"] == json!(["1", "2"]) && seen["x-keep"] == json!(["1"]), "{seen}");
+    ensure!(
+        seen["x-replace"] == json!(["new"]) && seen["x-fresh"] == json!(["1"]),
+        "{seen}"
+    );
+    ensure!(
+        seen["x-add"] == json!(["1", "2"]) && seen["x-keep"] == json!(["1"]),
+        "{seen}"
+    );
     edited.nginx.stop()
 }
 
@@ -82,10 +103,18 @@ async fn what_nginx_keeps_of_a_header_follows_its_edit() -> Result<()> {
         Edit::Add("x-forwarded-for", "192.0.2.7"),
     ];
     let edited = Edited::start(Guest::default().on_request(&edits)).await?;
-    let request = page().header("cookie", "theirs=1").header("user-agent", "client").header("cookie", "b=2");
-    let (_, seen) = edited.send(&request.header("x-forwarded-for", "198.51.100.1")).await?;
+    let request = page()
+        .header("cookie", "theirs=1")
+        .header("user-agent", "client")
+        .header("cookie", "b=2");
+    let (_, seen) = edited
+        .send(&request.header("x-forwarded-for", "198.51.100.1"))
+        .await?;
     ensure!(seen["x-cookies"] == json!(["mine=1; also=2"]), "{seen}");
-    ensure!(seen["x-agent"] == json!(["filter"]) && seen["user-agent"] == json!(["filter"]), "{seen}");
+    ensure!(
+        seen["x-agent"] == json!(["filter"]) && seen["user-agent"] == json!(["filter"]),
+        "{seen}"
+    );
     ensure!(seen["x-chain"] == json!(["192.0.2.7, 127.0.0.1"]), "{seen}");
     edited.nginx.stop()
 }
@@ -99,20 +128,33 @@ async fn headers_that_frame_or_route_a_message_are_not_edited() -> Result<()> {
         Edit::Replace(":path", "/elsewhere"),
         Edit::Add("x-split", "a\\0d\\0aevil: 1"),
     ];
-    let answer = [Edit::Replace("content-length", "1"), Edit::Remove("transfer-encoding")];
+    let answer = [
+        Edit::Replace("content-length", "1"),
+        Edit::Remove("transfer-encoding"),
+    ];
     let edited = Edited::start(Guest::default().on_request(&edits).on_response(&answer)).await?;
     let request = Request::new("POST", HOST, "/here").body("hello");
     let response = http::send(edited.addr(), &request).await?;
     let seen = response.json()?;
-    ensure!(seen["body_bytes"] == 5 && seen["host"] == HOST && seen["path"] == "/here", "{seen}");
-    ensure!(seen["headers"]["x-split"].is_null() && seen["headers"]["evil"].is_null(), "{seen}");
+    ensure!(
+        seen["body_bytes"] == 5 && seen["host"] == HOST && seen["path"] == "/here",
+        "{seen}"
+    );
+    ensure!(
+        seen["headers"]["x-split"].is_null() && seen["headers"]["evil"].is_null(),
+        "{seen}"
+    );
     edited.nginx.stop()
 }
 
 /// nginx keeps 20 headers in each part of its list; all ways in which parts can shrink, split and vanish are here.
 #[tokio::test]
 async fn any_of_many_request_headers_can_be_removed() -> Result<()> {
-    let edits = [Edit::Remove("x-remove"), Edit::Add("x-last", "1"), Edit::Add("x-last", "2")];
+    let edits = [
+        Edit::Remove("x-remove"),
+        Edit::Add("x-last", "1"),
+        Edit::Add("x-last", "2"),
+    ];
     let edited = Edited::start(Guest::default().on_request(&edits)).await?;
     let patterns: [fn(usize) -> bool; 8] = [
         |_| true,
@@ -133,11 +175,27 @@ async fn any_of_many_request_headers_can_be_removed() -> Result<()> {
                 request = request.header(name, &n.to_string());
                 kept.extend((!removed(n)).then(|| n.to_string()));
             }
-            let (_, seen) = edited.send(&request).await.with_context(|| format!("{pattern}, {count}"))?;
-            let expected = if kept.is_empty() { Value::Null } else { json!(kept) };
-            ensure!(seen["x-remove"].is_null(), "pattern {pattern}, {count} headers: {seen}");
-            ensure!(seen["x-kept"] == expected, "pattern {pattern}, {count} headers: {seen}");
-            ensure!(seen["x-last"] == json!(["1", "2"]), "pattern {pattern}, {count} headers: {seen}");
+            let (_, seen) = edited
+                .send(&request)
+                .await
+                .with_context(|| format!("{pattern}, {count}"))?;
+            let expected = if kept.is_empty() {
+                Value::Null
+            } else {
+                json!(kept)
+            };
+            ensure!(
+                seen["x-remove"].is_null(),
+                "pattern {pattern}, {count} headers: {seen}"
+            );
+            ensure!(
+                seen["x-kept"] == expected,
+                "pattern {pattern}, {count} headers: {seen}"
+            );
+            ensure!(
+                seen["x-last"] == json!(["1", "2"]),
+                "pattern {pattern}, {count} headers: {seen}"
+            );
         }
     }
     edited.nginx.stop()
@@ -155,10 +213,19 @@ async fn response_headers_are_added_replaced_and_removed() -> Result<()> {
     ];
     let edited = Edited::start(Guest::default().on_response(&edits)).await?;
     let response = http::send(edited.addr(), &page()).await?;
-    ensure!(response.headers("set-cookie").collect::<Vec<_>>() == ["a=1", "b=2"], "{response:?}");
+    ensure!(
+        response.headers("set-cookie").collect::<Vec<_>>() == ["a=1", "b=2"],
+        "{response:?}"
+    );
     ensure!(response.header("x-pod").is_none(), "{response:?}");
-    ensure!(response.headers("content-type").collect::<Vec<_>>() == ["text/x-edited"], "{response:?}");
-    ensure!(response.headers("server").collect::<Vec<_>>() == ["sluice"], "{response:?}");
+    ensure!(
+        response.headers("content-type").collect::<Vec<_>>() == ["text/x-edited"],
+        "{response:?}"
+    );
+    ensure!(
+        response.headers("server").collect::<Vec<_>>() == ["sluice"],
+        "{response:?}"
+    );
     ensure!(response.header("location").is_some(), "{response:?}");
     edited.nginx.stop()
 }

@@ -11,12 +11,20 @@ use crate::site::{HOST, Site};
 async fn the_paths_of_an_ingress_are_counted_together_and_those_of_another_are_not() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let limited = |name: &str, host: &str| {
-        let ingress = Ingress::new("default", name).host(host).path("/", "web", 80).path("/more", "web", 80);
-        ingress.annotation("limit-rpm", "1").annotation("limit-burst-multiplier", "2")
+        let ingress = Ingress::new("default", name)
+            .host(host)
+            .path("/", "web", 80)
+            .path("/more", "web", 80);
+        ingress
+            .annotation("limit-rpm", "1")
+            .annotation("limit-burst-multiplier", "2")
     };
     site.manifests.ingress(&limited("web", HOST))?;
     site.manifests.ingress(&limited("other", "other.test"))?;
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     let mut statuses = Vec::new();
     for path in ["/", "/more", "/more/of/it", "/", "/more"] {
         statuses.push(sluice.get(HOST, path).await?.status);
@@ -29,7 +37,11 @@ async fn the_paths_of_an_ingress_are_counted_together_and_those_of_another_are_n
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_client_has_in_process_is_limited_over_all_workers() -> Result<()> {
     let site = crowd::site().await?;
-    let sluice = Options::new(&site.manifests).data_plane("nginx").workers(2).start().await?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .workers(2)
+        .start()
+        .await?;
     crowd::holds_the_limit(&site, &sluice).await?;
     sluice.stop()
 }

@@ -16,7 +16,10 @@ use tempfile::TempDir;
 use crate::site::{HOST, Site, page, spreads_evenly};
 
 async fn start(site: &Site) -> Result<Sluice> {
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     Ok(sluice)
 }
@@ -28,7 +31,12 @@ fn processes(sluice: &Sluice) -> Result<(u32, Vec<u32>)> {
 }
 
 pub(crate) fn reloads(sluice: &Sluice) -> usize {
-    sluice.log().lines().iter().filter(|line| line.contains("reloading nginx")).count()
+    sluice
+        .log()
+        .lines()
+        .iter()
+        .filter(|line| line.contains("reloading nginx"))
+        .count()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,10 +46,21 @@ async fn endpoints_change_without_a_reload_and_hosts_with_one() -> Result<()> {
     spreads_evenly(sluice.http(), &[0, 1]).await?;
     let before = processes(&sluice)?;
     site.endpoints(&[1, 2])?;
-    wait::until("the new pods", async || spreads_evenly(sluice.http(), &[1, 2]).await.ok()).await?;
-    ensure!(processes(&sluice)? == before && reloads(&sluice) == 0, "{}", sluice.log().tail());
+    wait::until("the new pods", async || {
+        spreads_evenly(sluice.http(), &[1, 2]).await.ok()
+    })
+    .await?;
+    ensure!(
+        processes(&sluice)? == before && reloads(&sluice) == 0,
+        "{}",
+        sluice.log().tail()
+    );
 
-    site.manifests.ingress(&Ingress::new("default", "more").host("more.test").path("/", "web", 80))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "more")
+            .host("more.test")
+            .path("/", "web", 80),
+    )?;
     sluice.wait_for_status("more.test", "/", 200).await?;
     ensure!(reloads(&sluice) == 1, "{}", sluice.log().tail());
     sluice.stop()
@@ -52,14 +71,25 @@ async fn hosts_that_come_and_go_fail_no_request_of_another() -> Result<()> {
     let site = Site::start(2, 2).await?;
     let sluice = start(&site).await?;
     let request = page().header("connection", "close");
-    let load = Load::new(sluice.http(), request).connections(4).pause(Duration::from_millis(1)).start();
+    let load = Load::new(sluice.http(), request)
+        .connections(4)
+        .pause(Duration::from_millis(1))
+        .start();
     for n in 0..4 {
         let host = format!("more-{n}.test");
-        site.manifests.ingress(&Ingress::new("default", "more").host(&host).path("/", "web", 80))?;
+        site.manifests.ingress(
+            &Ingress::new("default", "more")
+                .host(&host)
+                .path("/", "web", 80),
+        )?;
         sluice.wait_for_status(&host, "/", 200).await?;
     }
     let tally = load.stop().await?;
-    ensure!(tally.failed() == 0 && reloads(&sluice) >= 4, "{tally}\n{}", sluice.log().tail());
+    ensure!(
+        tally.failed() == 0 && reloads(&sluice) >= 4,
+        "{tally}\n{}",
+        sluice.log().tail()
+    );
     sluice.stop()
 }
 
@@ -75,9 +105,20 @@ async fn an_nginx_that_dies_is_started_again_and_so_is_a_worker() -> Result<()> 
     // Its workers would go on for ever, and keep the port.
     let (master, orphans) = processes(&sluice)?;
     process::signal_by_name(master, "SIGKILL")?;
-    let new = async || processes(&sluice).ok().filter(|(pid, workers)| *pid != master && !workers.is_empty());
-    wait::until("another nginx", new).await.with_context(|| sluice.log().tail())?;
-    let ended = async || orphans.iter().all(|orphan| !proc::is_running(*orphan)).then_some(());
+    let new = async || {
+        processes(&sluice)
+            .ok()
+            .filter(|(pid, workers)| *pid != master && !workers.is_empty())
+    };
+    wait::until("another nginx", new)
+        .await
+        .with_context(|| sluice.log().tail())?;
+    let ended = async || {
+        orphans
+            .iter()
+            .all(|orphan| !proc::is_running(*orphan))
+            .then_some(())
+    };
     wait::until("the end of the orphans", ended).await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     sluice.stop()
@@ -88,7 +129,11 @@ async fn a_controller_is_healthy_while_its_nginx_serves() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = start(&site).await?;
     let health = async || http::get(sluice.health(), "health", "/healthz").await.ok();
-    ensure!(health().await.is_some_and(|page| page.status == 200), "{:?}", health().await);
+    ensure!(
+        health().await.is_some_and(|page| page.status == 200),
+        "{:?}",
+        health().await
+    );
     // Each new one dies at once, for as long as that takes to be seen.
     let (mut master, _) = processes(&sluice)?;
     process::signal_by_name(master, "SIGKILL")?;
@@ -99,11 +144,15 @@ async fn a_controller_is_healthy_while_its_nginx_serves() -> Result<()> {
             master = pid;
             process::signal_by_name(pid, "SIGKILL").ok()?;
         }
-        health().await.filter(|page| page.status == 500 && page.text().contains("nginx"))
+        health()
+            .await
+            .filter(|page| page.status == 500 && page.text().contains("nginx"))
     };
     wait::until("the controller to be unhealthy", unhealthy).await?;
-    wait::until("the controller to be healthy", async || health().await.filter(|page| page.status == 200))
-        .await?;
+    wait::until("the controller to be healthy", async || {
+        health().await.filter(|page| page.status == 200)
+    })
+    .await?;
     sluice.stop()
 }
 
@@ -111,10 +160,14 @@ async fn a_controller_is_healthy_while_its_nginx_serves() -> Result<()> {
 async fn open_requests_are_served_before_the_end() -> Result<()> {
     let site = Site::start(1, 1).await?;
     let sluice = start(&site).await?;
-    site.pods[0].script(sluice_tests::script::Script::status(200).delay(Duration::from_millis(700)));
+    site.pods[0]
+        .script(sluice_tests::script::Script::status(200).delay(Duration::from_millis(700)));
     let (addr, before) = (sluice.http(), site.pods[0].hits());
     let open = tokio::spawn(async move { sluice_tests::http::send(addr, &page()).await });
-    wait::until("the request at the pod", async || (site.pods[0].hits() > before).then_some(())).await?;
+    wait::until("the request at the pod", async || {
+        (site.pods[0].hits() > before).then_some(())
+    })
+    .await?;
     tokio::task::spawn_blocking(move || sluice.stop()).await??;
     ensure!(open.await??.status == 200);
     Ok(())
@@ -122,11 +175,23 @@ async fn open_requests_are_served_before_the_end() -> Result<()> {
 
 /// A metric of the controller, by the end of its name.
 async fn metric(sluice: &Sluice, name: &str) -> Result<f64> {
-    let page = http::get(sluice.health(), "metrics", "/metrics").await?.text();
+    let page = http::get(sluice.health(), "metrics", "/metrics")
+        .await?
+        .text();
     let prefix = format!("nginx_ingress_controller_{name}");
-    let of = |line: &&str| line.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with(['{', ' ']));
-    let line = page.lines().find(of).with_context(|| format!("no {prefix}"))?;
-    line.rsplit(' ').next().unwrap_or_default().parse().context("a number")
+    let of = |line: &&str| {
+        line.strip_prefix(&prefix)
+            .is_some_and(|rest| rest.starts_with(['{', ' ']))
+    };
+    let line = page
+        .lines()
+        .find(of)
+        .with_context(|| format!("no {prefix}"))?;
+    line.rsplit(' ')
+        .next()
+        .unwrap_or_default()
+        .parse()
+        .context("a number")
 }
 
 const UNHEARD_OF: &str = "unheard-of";
@@ -138,7 +203,10 @@ fn picky() -> Result<(TempDir, PathBuf)> {
     let refuses = format!(
         "for last; do :; done; case \" $* \" in *\" -t \"*) ! grep -q {UNHEARD_OF} \"$last\" || exit 1;; esac"
     );
-    fs::write(&script, format!("#!/bin/sh\n{refuses}\nexec {} \"$@\"\n", nginx.display()))?;
+    fs::write(
+        &script,
+        format!("#!/bin/sh\n{refuses}\nexec {} \"$@\"\n", nginx.display()),
+    )?;
     fs::set_permissions(&script, PermissionsExt::from_mode(0o755))?;
     Ok((folder, script))
 }
@@ -157,27 +225,41 @@ async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -
     settings("bad")?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
     let (_folder, nginx) = picky()?;
-    let options = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").nginx(&nginx);
+    let options = Options::new(&site.manifests)
+        .arguments(arguments)
+        .data_plane("nginx")
+        .nginx(&nginx);
     let sluice = options.start().await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     let state = async || -> Result<(f64, f64, f64)> {
         let successful = metric(&sluice, "config_last_reload_successful").await?;
-        Ok((successful, metric(&sluice, "success").await?, metric(&sluice, "errors").await?))
+        Ok((
+            successful,
+            metric(&sluice, "success").await?,
+            metric(&sluice, "errors").await?,
+        ))
     };
     ensure!(state().await? == (1.0, 1.0, 0.0), "{:?}", state().await?);
     let first = metric(&sluice, "config_hash").await?;
 
     settings(UNHEARD_OF)?;
     let refused = async || state().await.ok().filter(|state| *state == (0.0, 1.0, 1.0));
-    wait::until("the refusal to be counted", refused).await.with_context(|| sluice.log().tail())?;
+    wait::until("the refusal to be counted", refused)
+        .await
+        .with_context(|| sluice.log().tail())?;
     // Endpoints do not need nginx's consent.
     site.endpoints(&[1])?;
     sluice.wait_for_pod(HOST, "web-1").await?;
 
     settings("worse")?;
     let taken = async || state().await.ok().filter(|state| *state == (1.0, 2.0, 1.0));
-    wait::until("the reload to be counted", taken).await.with_context(|| sluice.log().tail())?;
-    ensure!(metric(&sluice, "config_hash").await? != first, "another configuration");
+    wait::until("the reload to be counted", taken)
+        .await
+        .with_context(|| sluice.log().tail())?;
+    ensure!(
+        metric(&sluice, "config_hash").await? != first,
+        "another configuration"
+    );
     sluice.stop()
 }
 
@@ -185,16 +267,31 @@ async fn what_nginx_refuses_is_counted_and_the_last_good_configuration_stays() -
 async fn what_nginx_does_not_serve_is_said_of_the_ingress() -> Result<()> {
     let site = Site::start(1, 1).await?;
     for service in ["main", "other"] {
-        site.manifests.service("default", service, 80, &[site.pods[0].addr()])?;
+        site.manifests
+            .service("default", service, 80, &[site.pods[0].addr()])?;
     }
-    let mixed =
-        |name: &str, service: &str| Ingress::new("default", name).host("mixed.test").path("/", service, 80);
-    site.manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
+    let mixed = |name: &str, service: &str| {
+        Ingress::new("default", name)
+            .host("mixed.test")
+            .path("/", service, 80)
+    };
+    site.manifests.ingress(
+        &Ingress::new("default", "web")
+            .host(HOST)
+            .path("/", "web", 80),
+    )?;
     site.manifests.ingress(&mixed("mixed", "main"))?;
-    let canary = mixed("canary", "other").annotation("canary", "true").annotation("canary-weight", "10");
-    site.manifests.ingress(&canary.annotation("backend-protocol", "HTTPS"))?;
+    let canary = mixed("canary", "other")
+        .annotation("canary", "true")
+        .annotation("canary-weight", "10");
+    site.manifests
+        .ingress(&canary.annotation("backend-protocol", "HTTPS"))?;
     let sluice = start(&site).await?;
     let said = "location mixed.test/: backend-protocol: another one for a part of the requests";
-    ensure!(sluice.log().lines().iter().any(|line| line.contains(said)), "{}", sluice.log().tail());
+    ensure!(
+        sluice.log().lines().iter().any(|line| line.contains(said)),
+        "{}",
+        sluice.log().tail()
+    );
     sluice.stop()
 }

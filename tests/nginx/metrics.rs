@@ -13,14 +13,27 @@ use crate::site::{HOST, Site};
 
 /// A sample with these labels.
 async fn sample(sluice: &Sluice, name: &str, labels: &[&str]) -> Option<f64> {
-    let page = http::get(sluice.health(), "metrics", "/metrics").await.ok()?.text();
+    let page = http::get(sluice.health(), "metrics", "/metrics")
+        .await
+        .ok()?
+        .text();
     let prefix = format!("nginx_ingress_controller_{name}{{");
-    let is_meant = |line: &&str| line.starts_with(&prefix) && labels.iter().all(|label| line.contains(label));
-    page.lines().find(is_meant)?.rsplit(' ').next()?.parse().ok()
+    let is_meant =
+        |line: &&str| line.starts_with(&prefix) && labels.iter().all(|label| line.contains(label));
+    page.lines()
+        .find(is_meant)?
+        .rsplit(' ')
+        .next()?
+        .parse()
+        .ok()
 }
 
 async fn counted(sluice: &Sluice, labels: &[&str], count: f64) -> Result<()> {
-    let all = async || sample(sluice, "requests", labels).await.filter(|requests| *requests >= count);
+    let all = async || {
+        sample(sluice, "requests", labels)
+            .await
+            .filter(|requests| *requests >= count)
+    };
     let (requests, _) = wait::until(&format!("{count} requests of {labels:?}"), all).await?;
     ensure!(requests == count, "{labels:?}: {requests}");
     Ok(())
@@ -29,10 +42,16 @@ async fn counted(sluice: &Sluice, labels: &[&str], count: f64) -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let moved = Ingress::new("default", "moved").host("moved.test").path("/", "web", 80);
-    site.manifests.ingress(&moved.annotation("permanent-redirect", "https://elsewhere.test/"))?;
+    let moved = Ingress::new("default", "moved")
+        .host("moved.test")
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&moved.annotation("permanent-redirect", "https://elsewhere.test/"))?;
     let options = Options::new(&site.manifests).data_plane("nginx").workers(2);
-    let sluice = options.arguments(vec!["--enable-metrics".to_owned()]).start().await?;
+    let sluice = options
+        .arguments(vec!["--enable-metrics".to_owned()])
+        .start()
+        .await?;
     sluice.wait_for_status("moved.test", "/", 301).await?;
     for n in 0..50 {
         ensure!(sluice.get(HOST, &format!("/{n}")).await?.status == 200);
@@ -40,18 +59,36 @@ async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Resul
     sluice.get("nobody.test", "/").await?;
     // Whatever a client says, it is no label.
     http::send(sluice.http(), &Request::new("MADEUP", HOST, "/\"}")).await?;
-    site.manifests.ingress(&Ingress::new("default", "more").host("more.test").path("/", "web", 80))?;
+    site.manifests.ingress(
+        &Ingress::new("default", "more")
+            .host("more.test")
+            .path("/", "web", 80),
+    )?;
     sluice.wait_for_status("more.test", "/", 200).await?;
     ensure!(reloads(&sluice) == 1, "{}", sluice.log().tail());
     site.pods[0].script(Script::status(503));
     for _ in 0..10 {
         ensure!(sluice.get(HOST, "/").await?.status == 503);
     }
-    let web = ["ingress=\"web\"", "service=\"web\"", "path=\"/\"", "host=\"web.test\"", "method=\"GET\""];
+    let web = [
+        "ingress=\"web\"",
+        "service=\"web\"",
+        "path=\"/\"",
+        "host=\"web.test\"",
+        "method=\"GET\"",
+    ];
     let of = |status: &'static str| [&web[..], &[status]].concat();
     counted(&sluice, &of("status=\"200\""), 50.0).await?;
     counted(&sluice, &of("status=\"503\""), 10.0).await?;
-    ensure!(sample(&sluice, "requests", &["ingress=\"moved\"", "status=\"301\""]).await.is_some());
+    ensure!(
+        sample(
+            &sluice,
+            "requests",
+            &["ingress=\"moved\"", "status=\"301\""]
+        )
+        .await
+        .is_some()
+    );
     for name in [
         "request_duration_seconds",
         "header_duration_seconds",
@@ -62,8 +99,13 @@ async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Resul
         let count = sample(&sluice, &format!("{name}_count"), &of("status=\"200\"")).await;
         ensure!(count == Some(50.0), "{name}: {count:?}");
     }
-    let page = http::get(sluice.health(), "metrics", "/metrics").await?.text();
-    ensure!(!page.contains("nobody.test") && !page.contains("MADEUP"), "clients choose no labels");
+    let page = http::get(sluice.health(), "metrics", "/metrics")
+        .await?
+        .text();
+    ensure!(
+        !page.contains("nobody.test") && !page.contains("MADEUP"),
+        "clients choose no labels"
+    );
     sluice.stop()
 }
 
@@ -71,19 +113,34 @@ async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Resul
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_error_that_is_told_by_another_counts_for_the_ingress_that_had_it() -> Result<()> {
     let site = Site::start(2, 1).await?;
-    site.manifests.service("default", "pages", 80, &[site.pods[1].addr()])?;
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    let ingress = ingress.annotation("custom-http-errors", "404").annotation("default-backend", "pages");
+    site.manifests
+        .service("default", "pages", 80, &[site.pods[1].addr()])?;
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    let ingress = ingress
+        .annotation("custom-http-errors", "404")
+        .annotation("default-backend", "pages");
     site.manifests.ingress(&ingress)?;
     site.manifests.object(&json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "sluice"}, "data": {},
     }))?;
     let options = Options::new(&site.manifests).data_plane("nginx");
-    let sluice = options.arguments(vec!["--enable-metrics".to_owned()]).start().await?;
+    let sluice = options
+        .arguments(vec!["--enable-metrics".to_owned()])
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     site.pods[0].script(Script::status(404));
     ensure!(sluice.get(HOST, "/missing").await?.pod() == Some("web-1"));
-    let told = async || sample(&sluice, "requests", &["ingress=\"web\"", "service=\"pages\""]).await;
+    let told = async || {
+        sample(
+            &sluice,
+            "requests",
+            &["ingress=\"web\"", "service=\"pages\""],
+        )
+        .await
+    };
     wait::until("the request to be counted", told).await?;
     sluice.stop()
 }

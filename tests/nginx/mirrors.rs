@@ -20,23 +20,49 @@ struct Copies {
 
 impl Copies {
     async fn start() -> Result<Copies> {
-        let (site, network, journal) = (Site::start(1, 1).await?, Network::reserve()?, Journal::default());
-        let setup = Setup { journal: Some(journal.clone()), ..Setup::default() };
-        let pod = Echo::start_with(network.pod(0), EchoIdentity::of("copies", "copies-0"), setup).await?;
+        let (site, network, journal) = (
+            Site::start(1, 1).await?,
+            Network::reserve()?,
+            Journal::default(),
+        );
+        let setup = Setup {
+            journal: Some(journal.clone()),
+            ..Setup::default()
+        };
+        let pod = Echo::start_with(
+            network.pod(0),
+            EchoIdentity::of("copies", "copies-0"),
+            setup,
+        )
+        .await?;
         let mut service = manifests::service("default", "copies", pod.addr().port(), &[]);
         service["spec"]["clusterIP"] = pod.addr().ip().to_string().into();
         site.manifests.object(&service)?;
-        Ok(Copies { site, journal, pod, _network: network })
+        Ok(Copies {
+            site,
+            journal,
+            pod,
+            _network: network,
+        })
     }
 
     /// The Ingress of a host whose requests are copied.
     fn ingress(&self, name: &str, host: &str) -> Ingress {
-        let target = format!("http://copies.default.svc.cluster.local:{}", self.pod.addr().port());
-        Ingress::new("default", name).host(host).path("/", "web", 80).annotation("mirror-target", &target)
+        let target = format!(
+            "http://copies.default.svc.cluster.local:{}",
+            self.pod.addr().port()
+        );
+        Ingress::new("default", name)
+            .host(host)
+            .path("/", "web", 80)
+            .annotation("mirror-target", &target)
     }
 
     async fn serve(&self) -> Result<Sluice> {
-        let sluice = Options::new(&self.site.manifests).data_plane("nginx").start().await?;
+        let sluice = Options::new(&self.site.manifests)
+            .data_plane("nginx")
+            .start()
+            .await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
         Ok(sluice)
     }
@@ -45,8 +71,16 @@ impl Copies {
     async fn of_a_request(&self, sluice: &Sluice, host: &str, path: &str) -> Result<Received> {
         let request = Request::new("POST", host, &format!("{path}?a=1")).body("body");
         let answer = http::send(sluice.http(), &request).await?;
-        ensure!(answer.pod() == Some("web-0") && answer.json()?["body_bytes"] == 4, "{answer:?}");
-        let copied = async || self.journal.since(0).into_iter().find(|copy| copy.path == path);
+        ensure!(
+            answer.pod() == Some("web-0") && answer.json()?["body_bytes"] == 4,
+            "{answer:?}"
+        );
+        let copied = async || {
+            self.journal
+                .since(0)
+                .into_iter()
+                .find(|copy| copy.path == path)
+        };
         wait::until("the copy", copied).await.map(|(copy, _)| copy)
     }
 }
@@ -54,13 +88,24 @@ impl Copies {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_gets_a_copy_and_the_client_the_answer_of_the_pod() -> Result<()> {
     let copies = Copies::start().await?;
-    copies.site.manifests.ingress(&copies.ingress("web", HOST))?;
-    let heads = copies.ingress("heads", "heads.test").annotation("mirror-request-body", "off");
+    copies
+        .site
+        .manifests
+        .ingress(&copies.ingress("web", HOST))?;
+    let heads = copies
+        .ingress("heads", "heads.test")
+        .annotation("mirror-request-body", "off");
     copies.site.manifests.ingress(&heads)?;
     let sluice = copies.serve().await?;
     let copy = copies.of_a_request(&sluice, HOST, "/some").await?;
-    ensure!(copy.body_bytes == 4 && copy.query.as_deref() == Some("a=1"), "{copy:?}");
+    ensure!(
+        copy.body_bytes == 4 && copy.query.as_deref() == Some("a=1"),
+        "{copy:?}"
+    );
     let copy = copies.of_a_request(&sluice, "heads.test", "/heads").await?;
-    ensure!(copy.body_bytes == 0 && copy.header("content-length").is_none(), "{copy:?}");
+    ensure!(
+        copy.body_bytes == 0 && copy.header("content-length").is_none(),
+        "{copy:?}"
+    );
     sluice.stop()
 }

@@ -18,7 +18,10 @@ use crate::rewritten;
 use crate::site::{HOST, Site, page};
 
 async fn start(site: &Site) -> Result<Sluice> {
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     Ok(sluice)
 }
@@ -31,11 +34,19 @@ async fn clients_see_redirects_and_cookies_where_they_see_the_pod() -> Result<()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pods_are_spoken_to_in_the_version_that_is_asked_for() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    site.manifests.ingress(&ingress.annotation("proxy-http-version", "1.0"))?;
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&ingress.annotation("proxy-http-version", "1.0"))?;
     let sluice = start(&site).await?;
     let spoken = sluice.get(HOST, "/").await?.json()?;
-    ensure!(spoken["http"].as_str().is_some_and(|http| http.ends_with("1.0")), "{spoken}");
+    ensure!(
+        spoken["http"]
+            .as_str()
+            .is_some_and(|http| http.ends_with("1.0")),
+        "{spoken}"
+    );
     sluice.stop()
 }
 
@@ -43,7 +54,10 @@ async fn pods_are_spoken_to_in_the_version_that_is_asked_for() -> Result<()> {
 async fn half_a_request(sluice: &Sluice, host: &str) -> Result<TcpStream> {
     let mut client = TcpStream::connect(sluice.http()).await?;
     client
-        .write_all(format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 10\r\n\r\nfirst").as_bytes())
+        .write_all(
+            format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 10\r\n\r\nfirst")
+                .as_bytes(),
+        )
         .await?;
     Ok(client)
 }
@@ -53,21 +67,34 @@ async fn until(stream: &mut TcpStream, end: &str) -> Result<String> {
     let mut said = Vec::new();
     let mut bytes = [0; 1024];
     while !said.ends_with(end.as_bytes()) {
-        let count =
-            tokio::time::timeout(wait::LIMIT, stream.read(&mut bytes)).await.context(end.to_owned())??;
-        ensure!(count > 0, "the end, before {end:?}: {}", String::from_utf8_lossy(&said));
+        let count = tokio::time::timeout(wait::LIMIT, stream.read(&mut bytes))
+            .await
+            .context(end.to_owned())??;
+        ensure!(
+            count > 0,
+            "the end, before {end:?}: {}",
+            String::from_utf8_lossy(&said)
+        );
         said.extend_from_slice(&bytes[..count]);
     }
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
 /// A pod that answers by hand, and its Ingress.
-async fn by_hand(site: &Site, name: &str, addr: SocketAddr, buffering: &str) -> Result<TcpListener> {
+async fn by_hand(
+    site: &Site,
+    name: &str,
+    addr: SocketAddr,
+    buffering: &str,
+) -> Result<TcpListener> {
     let pod = TcpListener::bind(addr).await?;
     site.manifests.service("default", name, 80, &[addr])?;
     let host = format!("{name}.test");
-    let ingress = Ingress::new("default", name).host(&host).path("/", name, 80);
-    site.manifests.ingress(&ingress.annotation("proxy-request-buffering", buffering))?;
+    let ingress = Ingress::new("default", name)
+        .host(&host)
+        .path("/", name, 80);
+    site.manifests
+        .ingress(&ingress.annotation("proxy-request-buffering", buffering))?;
     Ok(pod)
 }
 
@@ -79,8 +106,14 @@ async fn answered(mut pod: TcpStream, mut client: TcpStream) -> Result<String> {
 /// The pod has the first half of a body before the client sends the second.
 async fn streams(sluice: &Sluice, pod: &TcpListener) -> Result<()> {
     let mut client = half_a_request(sluice, "stream.test").await?;
-    let (mut asked, _) = tokio::time::timeout(wait::LIMIT, pod.accept()).await.context("a connection")??;
-    ensure!(until(&mut asked, "first").await?.starts_with("POST / HTTP/1.1"));
+    let (mut asked, _) = tokio::time::timeout(wait::LIMIT, pod.accept())
+        .await
+        .context("a connection")??;
+    ensure!(
+        until(&mut asked, "first")
+            .await?
+            .starts_with("POST / HTTP/1.1")
+    );
     client.write_all(b"later").await?;
     until(&mut asked, "later").await?;
     ensure!(answered(asked, client).await?.starts_with("HTTP/1.1 204"));
@@ -107,7 +140,9 @@ async fn a_pod_sees_a_body_when_it_is_there_or_while_it_comes() -> Result<()> {
     let early = tokio::time::timeout(std::time::Duration::from_millis(200), whole.accept()).await;
     ensure!(early.is_err(), "the pod is asked before the body is there");
     client.write_all(b"later").await?;
-    let (mut pod, _) = tokio::time::timeout(wait::LIMIT, whole.accept()).await.context("a connection")??;
+    let (mut pod, _) = tokio::time::timeout(wait::LIMIT, whole.accept())
+        .await
+        .context("a connection")??;
     until(&mut pod, "firstlater").await?;
     ensure!(answered(pod, client).await?.starts_with("HTTP/1.1 204"));
     sluice.stop()
@@ -117,12 +152,26 @@ async fn a_pod_sees_a_body_when_it_is_there_or_while_it_comes() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_head_of_an_answer_fits_into_one_buffer() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let large = Ingress::new("default", "large").host("large.test").path("/", "web", 80);
-    site.manifests.ingress(&large.annotation("proxy-buffer-size", "16k"))?;
+    let large = Ingress::new("default", "large")
+        .host("large.test")
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&large.annotation("proxy-buffer-size", "16k"))?;
     let sluice = start(&site).await?;
     let headers = vec![("x-long".to_owned(), "a".repeat(6000))];
-    site.pods[0].script(Script::echo().answer("/long", Answer { headers, ..Answer::default() }));
-    let status = async |host| sluice.get(host, "/long").await.map(|answer: Response| answer.status);
+    site.pods[0].script(Script::echo().answer(
+        "/long",
+        Answer {
+            headers,
+            ..Answer::default()
+        },
+    ));
+    let status = async |host| {
+        sluice
+            .get(host, "/long")
+            .await
+            .map(|answer: Response| answer.status)
+    };
     let (usual, large) = (status(HOST).await?, status("large.test").await?);
     ensure!((usual, large) == (502, 200), "{usual} {large}");
     sluice.stop()
@@ -132,7 +181,9 @@ async fn the_head_of_an_answer_fits_into_one_buffer() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn values_that_nginx_would_refuse_cost_nothing_but_themselves() -> Result<()> {
     let site = Site::start(1, 1).await?;
-    let bad = Ingress::new("default", "bad").host("bad.test").path("/", "web", 80);
+    let bad = Ingress::new("default", "bad")
+        .host("bad.test")
+        .path("/", "web", 80);
     let bad = bad
         .annotation("proxy-buffers-number", "2")
         .annotation("proxy-busy-buffers-size", "900k")
@@ -152,7 +203,11 @@ async fn values_that_nginx_would_refuse_cost_nothing_but_themselves() -> Result<
     ] {
         let field = format!("default/bad: annotation {name}: expected");
         ensure!(
-            sluice.log().lines().iter().any(|line| line.contains(&field)),
+            sluice
+                .log()
+                .lines()
+                .iter()
+                .any(|line| line.contains(&field)),
             "{name}:\n{}",
             sluice.log().tail()
         );
@@ -169,8 +224,9 @@ async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
     let headers = json!({"x-long": "a".repeat(4050), "x-short": "here"});
     let map = |name: &str, data: Value| {
         let metadata = json!({"namespace": "default", "name": name});
-        site.manifests
-            .object(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))
+        site.manifests.object(
+            &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
+        )
     };
     map("headers", headers)?;
     let long = |letter: &str, length| letter.repeat(length);
@@ -184,12 +240,20 @@ async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
         "gzip-types": "text/plain application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     });
     map("sluice", data)?;
-    let classes: String = ('b'..='u').map(|letter| format!("[a-{letter}1-9]")).collect();
-    let pattern = Ingress::new("default", "pattern").host("pattern.test").annotation("use-regex", "true");
-    site.manifests.ingress(&pattern.path(&format!("/(?:{classes}){{120}}"), "web", 80))?;
-    let named = Ingress::new("default", "named").host("named.test").path("/", "web", 80);
-    let named =
-        named.annotation("auth-url", "http://auth.test/").annotation("proxy-body-size", "9000000000g");
+    let classes: String = ('b'..='u')
+        .map(|letter| format!("[a-{letter}1-9]"))
+        .collect();
+    let pattern = Ingress::new("default", "pattern")
+        .host("pattern.test")
+        .annotation("use-regex", "true");
+    site.manifests
+        .ingress(&pattern.path(&format!("/(?:{classes}){{120}}"), "web", 80))?;
+    let named = Ingress::new("default", "named")
+        .host("named.test")
+        .path("/", "web", 80);
+    let named = named
+        .annotation("auth-url", "http://auth.test/")
+        .annotation("proxy-body-size", "9000000000g");
     let named = named.annotation("auth-response-headers", &format!("x-{}", long("n", 200)));
     site.manifests.ingress(&named)?;
     let mut grpc = named.annotation("backend-protocol", "GRPC").to_json();
@@ -197,16 +261,27 @@ async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
     grpc["spec"]["rules"][0]["host"] = "grpc.test".into();
     site.manifests.object(&grpc)?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .arguments(arguments)
+        .data_plane("nginx")
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     sluice.wait_for_status("grpc.test", "/", 503).await?;
     let page = sluice.get(HOST, "/").await?;
-    ensure!(page.header("x-short") == Some("here") && page.header("x-long").is_none(), "{page:?}");
+    ensure!(
+        page.header("x-short") == Some("here") && page.header("x-long").is_none(),
+        "{page:?}"
+    );
     for agent in [long("b", 600), "bad".to_owned()] {
         let blocked = http::send(sluice.http(), &self::page().header("user-agent", &agent)).await?;
         ensure!(blocked.status == 403, "{agent}: {blocked:?}");
     }
-    let referred = http::send(sluice.http(), &self::page().header("referer", &long("c", 3000))).await?;
+    let referred = http::send(
+        sluice.http(),
+        &self::page().header("referer", &long("c", 3000)),
+    )
+    .await?;
     ensure!(referred.status == 403, "{referred:?}");
     for (said, why) in [
         ("data.add-headers: ", "expected one line"),
@@ -215,7 +290,11 @@ async fn no_text_takes_the_whole_configuration_down() -> Result<()> {
         ("data.ssl-ecdh-curve: ", "nginx data plane"),
         ("default/pattern: ", "more than 2000"),
     ] {
-        let is_said = sluice.log().lines().iter().any(|line| line.contains(said) && line.contains(why));
+        let is_said = sluice
+            .log()
+            .lines()
+            .iter()
+            .any(|line| line.contains(said) && line.contains(why));
         // An OpenSSL from 3.5 on has the curve.
         let is_good = said == "data.ssl-ecdh-curve: " && new_openssl()?;
         ensure!(is_said || is_good, "{said}\n{}", sluice.log().tail());
@@ -229,19 +308,30 @@ async fn nobody_comes_in_where_nginx_cannot_read_who_is_blocked() -> Result<()> 
     let site = Site::start(1, 1).await?;
     let data = json!({"block-user-agents": "a".repeat(5000)});
     let metadata = json!({"namespace": "default", "name": "sluice"});
-    site.manifests
-        .object(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))?;
+    site.manifests.object(
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
+    )?;
     let arguments = ["--configmap", "default/sluice"].map(str::to_owned).into();
-    let sluice = Options::new(&site.manifests).arguments(arguments).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .arguments(arguments)
+        .data_plane("nginx")
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 403).await?;
     let said = "ConfigMap default/sluice: data.block-user-agents: 1 texts that are longer than nginx reads";
     let is_said = |line: &String| line.contains(said) && line.contains("every request answers 403");
-    ensure!(sluice.log().lines().iter().any(is_said), "{}", sluice.log().tail());
+    ensure!(
+        sluice.log().lines().iter().any(is_said),
+        "{}",
+        sluice.log().tail()
+    );
     sluice.stop()
 }
 
 fn new_openssl() -> Result<bool> {
-    let output = std::process::Command::new(artifacts::nginx()?).arg("-V").output()?;
+    let output = std::process::Command::new(artifacts::nginx()?)
+        .arg("-V")
+        .output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let (_, version) = said.rsplit_once("OpenSSL ").context("an OpenSSL")?;
     let old = ["1.", "3.0", "3.1", "3.2", "3.3", "3.4"];

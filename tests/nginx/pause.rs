@@ -32,12 +32,19 @@ async fn start(upstream: &str, addr: SocketAddr) -> Result<Nginx> {
 fn document(pod: SocketAddr) -> String {
     let directive = fixed("site", &[pod]);
     let (start, end) = (directive.find("\"tables\""), directive.rfind('}'));
-    let tables = start.zip(end).and_then(|(start, end)| directive.get(start..end)).unwrap_or_default();
+    let tables = start
+        .zip(end)
+        .and_then(|(start, end)| directive.get(start..end))
+        .unwrap_or_default();
     format!("{{\"schema\":1,{tables}}}")
 }
 
 async fn listens(addr: SocketAddr) -> Result<()> {
-    wait::until("nginx to listen", async || TcpStream::connect(addr).await.ok()).await.map(drop)
+    wait::until("nginx to listen", async || {
+        TcpStream::connect(addr).await.ok()
+    })
+    .await
+    .map(drop)
 }
 
 #[tokio::test]
@@ -46,8 +53,14 @@ async fn a_request_waits_for_the_first_tables() -> Result<()> {
     let pod = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await?;
     let socket = folder.path().join("controller");
     let controllers = [
-        (format!("unix:{}", socket.display()), Controller::on_socket(&socket)?),
-        (network.pod(9).to_string(), Controller::on_tcp(network.pod(9)).await?),
+        (
+            format!("unix:{}", socket.display()),
+            Controller::on_socket(&socket)?,
+        ),
+        (
+            network.pod(9).to_string(),
+            Controller::on_tcp(network.pod(9)).await?,
+        ),
     ];
     for (upstream, mut controller) in controllers {
         let port = Port::reserve()?;
@@ -76,7 +89,10 @@ async fn a_client_that_goes_away_ends_its_paused_request() -> Result<()> {
     let mut client = TcpStream::connect(port.addr()).await?;
     client.write_all(&page().to_bytes()).await?;
     drop(client);
-    nginx.log().wait_for("logged \"GET / HTTP/1.1\" 499").await?;
+    nginx
+        .log()
+        .wait_for("logged \"GET / HTTP/1.1\" 499")
+        .await?;
     controller.publish(document(pod.addr()));
     ensure!(http::send(port.addr(), &page()).await?.pod() == Some("web-0"));
     nginx.stop()
@@ -98,7 +114,11 @@ async fn a_controller_that_never_answers_does_not_hold_requests_for_ever() -> Re
 async fn a_request_that_the_filter_forgets_is_ended() -> Result<()> {
     let (folder, port) = (TempDir::new()?, Port::reserve()?);
     let filter = Guest::default().pauses().compile(folder.path())?;
-    let conf = format!("sluice_wasm {};\nsluice_filter x;\n{}", filter.display(), server(port.addr(), PROXY));
+    let conf = format!(
+        "sluice_wasm {};\nsluice_filter x;\n{}",
+        filter.display(),
+        server(port.addr(), PROXY)
+    );
     let nginx = Nginx::start(Conf::write("worker_processes 1;", &conf)?).await?;
     listens(port.addr()).await?;
     ensure!(http::send(port.addr(), &page()).await?.status == 504);

@@ -29,12 +29,20 @@ impl Balanced {
         change(&mut backend);
         let locations = json!({"site": {"backend": "b", "session_path": "/"}});
         let gateway = Fixed::with(&balanced(&locations, &json!({ "b": backend })), "").await?;
-        Ok(Balanced { pods, gateway, _network: network })
+        Ok(Balanced {
+            pods,
+            gateway,
+            _network: network,
+        })
     }
 
     async fn send(&self, request: &Request) -> Result<Response> {
         let response = http::send(self.gateway.addr(), request).await?;
-        ensure!(response.status == 200, "{response:?}\n{}", self.gateway.nginx.log().tail());
+        ensure!(
+            response.status == 200,
+            "{response:?}\n{}",
+            self.gateway.nginx.log().tail()
+        );
         Ok(response)
     }
 
@@ -42,7 +50,13 @@ impl Balanced {
     async fn answer(&self, requests: impl IntoIterator<Item = Request>) -> Result<Vec<String>> {
         let mut pods = Vec::new();
         for request in requests {
-            pods.push(self.send(&request).await?.pod().context("a pod")?.to_owned());
+            pods.push(
+                self.send(&request)
+                    .await?
+                    .pod()
+                    .context("a pod")?
+                    .to_owned(),
+            );
         }
         Ok(pods)
     }
@@ -54,7 +68,9 @@ fn all_different(pods: &[String]) -> usize {
 
 fn cookie(response: &Response) -> Option<String> {
     let cookies: Vec<&str> = response.headers("set-cookie").collect();
-    let [cookie] = cookies.as_slice() else { return None };
+    let [cookie] = cookies.as_slice() else {
+        return None;
+    };
     Some(cookie.split(';').next()?.to_owned())
 }
 
@@ -66,9 +82,12 @@ async fn a_session_keeps_the_pod_that_began_it() -> Result<()> {
         let mut pods = BTreeSet::new();
         for _ in 0..30 {
             let first = balanced.send(&page()).await?;
-            let cookie = cookie(&first).with_context(|| format!("{mode}: one cookie, in {first:?}"))?;
+            let cookie =
+                cookie(&first).with_context(|| format!("{mode}: one cookie, in {first:?}"))?;
             ensure!(cookie.starts_with("route="), "{mode}: {cookie}");
-            let again = balanced.send(&page().header("cookie", &format!("a=1; {cookie}"))).await?;
+            let again = balanced
+                .send(&page().header("cookie", &format!("a=1; {cookie}")))
+                .await?;
             ensure!(again.pod() == first.pod(), "{mode}: {first:?} {again:?}");
             ensure!(again.header("set-cookie").is_none(), "{mode}: {again:?}");
             pods.extend(first.pod().map(str::to_owned));
@@ -81,12 +100,21 @@ async fn a_session_keeps_the_pod_that_began_it() -> Result<()> {
 
 #[tokio::test]
 async fn a_key_of_nginx_variables_leads_to_one_pod() -> Result<()> {
-    let keys = [("http_x_user", ""), ("arg_user", "/?user="), ("request_uri", "/"), ("cookie_user", "")];
+    let keys = [
+        ("http_x_user", ""),
+        ("arg_user", "/?user="),
+        ("request_uri", "/"),
+        ("cookie_user", ""),
+    ];
     for (variable, target) in keys {
         let key = json!({"chash": {"key": [{"literal": "k"}, {"variable": variable}]}});
         let balanced = Balanced::start(3, |backend| backend["load_balance"] = key).await?;
         let request = |user: usize| {
-            let target = if target.is_empty() { "/".to_owned() } else { format!("{target}{user}") };
+            let target = if target.is_empty() {
+                "/".to_owned()
+            } else {
+                format!("{target}{user}")
+            };
             let request = Request::get(HOST, &target).header("x-user", &user.to_string());
             request.header("cookie", &format!("user={user}"))
         };
@@ -108,7 +136,10 @@ async fn response_times_are_learnt_from() -> Result<()> {
         balanced.send(&page()).await?;
     }
     let (slow, quick) = (balanced.pods[0].hits(), balanced.pods[1].hits());
-    ensure!((1..15).contains(&slow) && slow + quick == 60, "slow {slow}, quick {quick}");
+    ensure!(
+        (1..15).contains(&slow) && slow + quick == 60,
+        "slow {slow}, quick {quick}"
+    );
     balanced.gateway.nginx.stop()
 }
 
@@ -121,7 +152,11 @@ async fn a_pod_that_fails_is_left_alone_for_a_while() -> Result<()> {
     for _ in 0..20 {
         http::send(balanced.gateway.addr(), &page()).await?;
     }
-    ensure!(balanced.pods[0].hits() < 5, "the failing pod had {} of 20", balanced.pods[0].hits());
+    ensure!(
+        balanced.pods[0].hits() < 5,
+        "the failing pod had {} of 20",
+        balanced.pods[0].hits()
+    );
     balanced.gateway.nginx.stop()
 }
 
@@ -129,24 +164,34 @@ async fn a_pod_that_fails_is_left_alone_for_a_while() -> Result<()> {
 async fn a_canary_takes_its_part_and_the_location_learns_its_name() -> Result<()> {
     let network = Network::reserve()?;
     let addrs = network.pods(2);
-    let (stable, canary) =
-        (Echo::start_all("stable", &addrs[..1]).await?, Echo::start_all("canary", &addrs[1..]).await?);
+    let (stable, canary) = (
+        Echo::start_all("stable", &addrs[..1]).await?,
+        Echo::start_all("canary", &addrs[1..]).await?,
+    );
     let rule = json!({"backend": "c", "header": {"name": "X-Canary"}, "cookie": "canary"});
     let locations = json!({"site": {"backend": "b", "canaries": [rule]}});
-    let backends =
-        json!({"b": round_robin("b", &[stable[0].addr()]), "c": round_robin("c", &[canary[0].addr()])});
+    let backends = json!({"b": round_robin("b", &[stable[0].addr()]), "c": round_robin("c", &[canary[0].addr()])});
     let add = "add_header x-backend $sluice_backend;";
     let gateway = Fixed::with(&balanced(&locations, &backends), add).await?;
     let cases = [
         (page(), "stable-0", "b"),
         (page().header("x-canary", "always"), "canary-0", "c"),
         (page().header("cookie", "canary=always"), "canary-0", "c"),
-        (page().header("x-canary", "never").header("cookie", "canary=always"), "stable-0", "b"),
+        (
+            page()
+                .header("x-canary", "never")
+                .header("cookie", "canary=always"),
+            "stable-0",
+            "b",
+        ),
     ];
     for (request, pod, backend) in cases {
         let response = http::send(gateway.addr(), &request).await?;
         ensure!(response.pod() == Some(pod), "expected {pod}: {response:?}");
-        ensure!(response.header("x-backend") == Some(backend), "expected {backend}: {response:?}");
+        ensure!(
+            response.header("x-backend") == Some(backend),
+            "expected {backend}: {response:?}"
+        );
     }
     gateway.nginx.stop()
 }

@@ -28,7 +28,11 @@ impl PooledPod {
                 tokio::spawn(serve(stream, requests));
             }
         });
-        Ok(PooledPod { addr, connections, task })
+        Ok(PooledPod {
+            addr,
+            connections,
+            task,
+        })
     }
 
     pub(crate) fn addr(&self) -> SocketAddr {
@@ -58,7 +62,9 @@ async fn serve(mut stream: TcpStream, requests: usize) -> std::io::Result<()> {
         if n == requests {
             return Ok(());
         }
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await?;
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+            .await?;
     }
     Ok(())
 }

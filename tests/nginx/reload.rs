@@ -13,14 +13,24 @@ async fn reloads_under_load_fail_no_request() -> Result<()> {
     let mut gateway = Gateway::start(Site::start(2, 2).await?).await?;
     // A connection for each request: a server may close one that is idle at any time, and that is the client's to bear.
     let request = page().header("connection", "close");
-    let load = Load::new(gateway.addr(), request).connections(4).pause(Duration::from_millis(1)).start();
+    let load = Load::new(gateway.addr(), request)
+        .connections(4)
+        .pause(Duration::from_millis(1))
+        .start();
     for _ in 0..5 {
         let before = load.tally().total();
         gateway.nginx.reload().await?;
-        load.until("traffic on the new workers", |tally| tally.total() > before + 50).await?;
+        load.until("traffic on the new workers", |tally| {
+            tally.total() > before + 50
+        })
+        .await?;
     }
     let tally = load.stop().await?;
-    ensure!(tally.failed() == 0, "{tally}; nginx's log ends\n{}", gateway.nginx.log().tail());
+    ensure!(
+        tally.failed() == 0,
+        "{tally}; nginx's log ends\n{}",
+        gateway.nginx.log().tail()
+    );
     gateway.stop()
 }
 
@@ -29,8 +39,13 @@ async fn a_worker_that_is_to_end_does_not_wait_for_its_poll() -> Result<()> {
     let mut gateway = Gateway::start(Site::start(1, 1).await?).await?;
     // The controller holds a poll for longer than this waits.
     gateway.nginx.reload().await?;
-    let complaints: Vec<String> =
-        gateway.nginx.log().lines().into_iter().filter(|line| line.contains("[alert]")).collect();
+    let complaints: Vec<String> = gateway
+        .nginx
+        .log()
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains("[alert]"))
+        .collect();
     ensure!(complaints.is_empty(), "{complaints:#?}");
     gateway.wait_for_status(200).await?;
     gateway.stop()

@@ -18,7 +18,10 @@ async fn requests_go_round_the_pods_that_the_controller_names() -> Result<()> {
     spreads_evenly(gateway.addr(), &[0, 1]).await?;
     gateway.site.endpoints(&[])?;
     let refusal = gateway.wait_for_status(503).await?;
-    ensure!(refusal.header("content-type") == Some("text/plain; charset=utf-8"), "{refusal:?}");
+    ensure!(
+        refusal.header("content-type") == Some("text/plain; charset=utf-8"),
+        "{refusal:?}"
+    );
     gateway.stop()
 }
 
@@ -30,7 +33,11 @@ async fn connections_to_pods_are_pooled() -> Result<()> {
     for _ in 0..20 {
         ensure!(http::get(gateway.addr(), HOST, "/").await?.status == 200);
     }
-    ensure!(pod.connections() == 1, "20 requests took {} connections", pod.connections());
+    ensure!(
+        pod.connections() == 1,
+        "20 requests took {} connections",
+        pod.connections()
+    );
     gateway.nginx.stop()
 }
 
@@ -54,8 +61,12 @@ async fn without_a_pick_the_upstreams_own_servers_serve() -> Result<()> {
     );
     let nginx = Nginx::start(Conf::write(TWO_WORKERS, &http)?).await?;
     sluice::wait_for_status(port.addr(), HOST, "/off", 200).await?;
-    for (path, expected) in [("/known", "picked"), ("/unknown", "own"), ("/unnamed", "own"), ("/off", "own")]
-    {
+    for (path, expected) in [
+        ("/known", "picked"),
+        ("/unknown", "own"),
+        ("/unnamed", "own"),
+        ("/off", "own"),
+    ] {
         let response = http::get(port.addr(), HOST, path).await?;
         ensure!(response.pod() == Some(expected), "{path}: {response:?}");
     }

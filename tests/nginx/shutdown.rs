@@ -16,7 +16,11 @@ async fn an_open_request_finishes_and_no_connection_that_rests_is_waited_for() -
     let site = Site::start(1, 1).await?;
     // Far more than the tests wait for a process to end.
     let patient = vec!["--drain-timeout".to_owned(), "600".to_owned()];
-    let sluice = Options::new(&site.manifests).arguments(patient).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .arguments(patient)
+        .data_plane("nginx")
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     let mut resting = Connection::open(sluice.http()).await?;
     ensure!(resting.send(&page()).await?.status == 200 && resting.is_reusable());
@@ -24,10 +28,16 @@ async fn an_open_request_finishes_and_no_connection_that_rests_is_waited_for() -
     site.pods[0].script(Script::echo().delay(Duration::from_millis(700)));
     let addr = sluice.http();
     let request = tokio::spawn(async move { http::send(addr, &page()).await });
-    wait::until("the request to arrive", async || (site.pods[0].hits() > before).then_some(())).await?;
+    wait::until("the request to arrive", async || {
+        (site.pods[0].hits() > before).then_some(())
+    })
+    .await?;
 
     sluice.stop()?;
     ensure!(request.await??.status == 200);
-    ensure!(resting.send(&page()).await.is_err(), "the connection is still open");
+    ensure!(
+        resting.send(&page()).await.is_err(),
+        "the connection is still open"
+    );
     Ok(())
 }

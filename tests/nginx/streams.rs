@@ -18,7 +18,8 @@ use crate::ports::{self, config_map, with_ports};
 use crate::site::{HOST, Site, page};
 
 #[tokio::test]
-async fn a_tcp_port_leads_to_its_service_and_says_who_the_client_is_where_that_is_asked_for() -> Result<()> {
+async fn a_tcp_port_leads_to_its_service_and_says_who_the_client_is_where_that_is_asked_for()
+-> Result<()> {
     ports::tcp("nginx").await
 }
 
@@ -29,7 +30,10 @@ async fn datagrams_reach_the_pods_of_a_udp_service_and_their_answers_come_back()
 
 /// Writes the ConfigMaps; a TCP port leads to the site's Service.
 fn lead_there(site: &Site, port: &Port) -> Result<()> {
-    site.manifests.object(&config_map("tcp", json!({(port.number().to_string()): "default/web:80"})))?;
+    site.manifests.object(&config_map(
+        "tcp",
+        json!({(port.number().to_string()): "default/web:80"}),
+    ))?;
     site.manifests.object(&config_map("udp", json!({})))
 }
 
@@ -60,7 +64,10 @@ async fn other_pods_need_no_reload_and_connections_that_are_open_stay() -> Resul
     let before = open.send(&page()).await?.pod().map(str::to_owned);
     site.endpoints(&[2])?;
     wait_for_pods(&port, &["web-2"], &sluice).await?;
-    ensure!(open.send(&page()).await?.pod() == before.as_deref(), "the connection has moved");
+    ensure!(
+        open.send(&page()).await?.pod() == before.as_deref(),
+        "the connection has moved"
+    );
     ensure!(reloads(&sluice) == 0, "{}", sluice.log().tail());
     // Nobody is there to take it.
     site.endpoints(&[])?;
@@ -100,16 +107,29 @@ fn without_streams() -> Result<(TempDir, PathBuf)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_nginx_without_the_module_says_what_to_install_and_serves_everything_else() -> Result<()> {
+async fn an_nginx_without_the_module_says_what_to_install_and_serves_everything_else() -> Result<()>
+{
     let (site, port) = (Site::start(1, 1).await?, Port::reserve()?);
     lead_there(&site, &port)?;
     let (_folder, nginx) = without_streams()?;
-    let sluice = with_ports(&site.manifests, "nginx").nginx(&nginx).start().await?;
+    let sluice = with_ports(&site.manifests, "nginx")
+        .nginx(&nginx)
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
-    let said = format!("ConfigMap sluice/tcp: data.{}: expected nginx's stream module", port.number());
+    let said = format!(
+        "ConfigMap sluice/tcp: data.{}: expected nginx's stream module",
+        port.number()
+    );
     let lines = sluice.log().lines();
-    let line = lines.iter().find(|line| line.contains(&said)).with_context(|| sluice.log().tail())?;
+    let line = lines
+        .iter()
+        .find(|line| line.contains(&said))
+        .with_context(|| sluice.log().tail())?;
     ensure!(line.contains("libnginx-mod-stream"), "{line}");
-    ensure!(Connection::open(port.addr()).await.is_err(), "somebody listens");
+    ensure!(
+        Connection::open(port.addr()).await.is_err(),
+        "somebody listens"
+    );
     sluice.stop()
 }

@@ -78,22 +78,37 @@ const TARGETS: &[&str] = &[
     "/\u{e9}",
 ];
 
-const HOSTS: &[&str] =
-    &["a.test", "A.Test:8080", "a.test.", "a.test.:80", "[::1]", "[::1]:80", "127.0.0.1:80", "a_b.test"];
+const HOSTS: &[&str] = &[
+    "a.test",
+    "A.Test:8080",
+    "a.test.",
+    "a.test.:80",
+    "[::1]",
+    "[::1]:80",
+    "127.0.0.1:80",
+    "a_b.test",
+];
 
 /// The same request for our reader.
 struct Read<'a>(&'a Request);
 
 impl sluice_filter_core::Request for Read<'_> {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        let Request { method, target, headers, .. } = self.0;
+        let Request {
+            method,
+            target,
+            headers,
+            ..
+        } = self.0;
         let name = match name {
             ":method" => return Some(Cow::Borrowed(method.as_bytes())),
             ":path" => return Some(Cow::Borrowed(target.as_bytes())),
             ":authority" => "host",
             name => name,
         };
-        let values = headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let values = headers
+            .iter()
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name));
         // As HTTP has it: blanks around a value are none of it.
         let values: Vec<&str> = values.map(|(_, value)| value.trim_matches(' ')).collect();
         let separator = if name == "cookie" { "; " } else { ", " };
@@ -134,16 +149,31 @@ async fn ask(addr: SocketAddr, request: &Request) -> Result<Option<Vec<Vec<u8>>>
     if answer.status != 200 {
         return Ok(None);
     }
-    Ok(Some(answer.body.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()))
+    Ok(Some(
+        answer
+            .body
+            .split(|byte| *byte == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect(),
+    ))
 }
 
 async fn compare(addr: SocketAddr, request: &Request) -> Result<bool> {
-    let Some(expected) = ask(addr, request).await.with_context(|| format!("{request:?}"))? else {
+    let Some(expected) = ask(addr, request)
+        .await
+        .with_context(|| format!("{request:?}"))?
+    else {
         return Ok(false);
     };
     for ((name, read), expected) in VARIABLES.iter().zip(read(request)?).zip(expected) {
-        let (read, expected) = (String::from_utf8_lossy(&read), String::from_utf8_lossy(&expected));
-        ensure!(read == expected, "{request:?}: ${name}: nginx reads {expected:?}, and we read {read:?}");
+        let (read, expected) = (
+            String::from_utf8_lossy(&read),
+            String::from_utf8_lossy(&expected),
+        );
+        ensure!(
+            read == expected,
+            "{request:?}: ${name}: nginx reads {expected:?}, and we read {read:?}"
+        );
     }
     Ok(true)
 }
@@ -153,11 +183,18 @@ async fn what_is_read_is_what_nginx_reads() -> Result<()> {
     let (nginx, addr, _port) = start().await?;
     let mut taken = 0;
     for cookie in COOKIES {
-        taken += usize::from(compare(addr, &Request::get("a.test", "/").header("Cookie", cookie)).await?);
+        taken += usize::from(
+            compare(addr, &Request::get("a.test", "/").header("Cookie", cookie)).await?,
+        );
         // HTTP/2 joins several of them, and so does our reader: a name without a value takes the next line along.
-        let ends_well = cookie.rsplit(';').next().is_some_and(|last| last.is_empty() || last.contains('='));
+        let ends_well = cookie
+            .rsplit(';')
+            .next()
+            .is_some_and(|last| last.is_empty() || last.contains('='));
         if ends_well {
-            let twice = Request::get("a.test", "/").header("cookie", cookie).header("Cookie", "a=9; sid=9");
+            let twice = Request::get("a.test", "/")
+                .header("cookie", cookie)
+                .header("Cookie", "a=9; sid=9");
             taken += usize::from(compare(addr, &twice).await?);
         }
     }
@@ -165,8 +202,9 @@ async fn what_is_read_is_what_nginx_reads() -> Result<()> {
         taken += usize::from(compare(addr, &Request::get("a.test", target)).await?);
     }
     for host in HOSTS {
-        let request =
-            Request::new("OPTIONS", host, "/").header("Content-Type", "text/plain").header("X-Team", "a b");
+        let request = Request::new("OPTIONS", host, "/")
+            .header("Content-Type", "text/plain")
+            .header("X-Team", "a b");
         taken += usize::from(compare(addr, &request).await?);
     }
     ensure!(taken > 60, "nginx takes {taken} of them");
@@ -183,7 +221,10 @@ async fn whatever_a_client_writes_is_read_as_nginx_reads_it() -> Result<()> {
     );
     let (mut runner, mut taken) = (TestRunner::deterministic(), 0);
     for _ in 0..600 {
-        let (cookie, target, host) = anything.new_tree(&mut runner).map_err(anyhow::Error::msg)?.current();
+        let (cookie, target, host) = anything
+            .new_tree(&mut runner)
+            .map_err(anyhow::Error::msg)?
+            .current();
         let request = Request::get(&host, &target).header("Cookie", &cookie);
         taken += usize::from(compare(addr, &request).await?);
     }

@@ -17,13 +17,22 @@ use crate::site::{HOST, Site};
 fn weak() -> Result<(String, String)> {
     let folder = TempDir::new()?;
     let run = |line: &str| -> Result<()> {
-        let output = Command::new("openssl").current_dir(&folder).args(line.split(' ')).output()?;
-        ensure!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = Command::new("openssl")
+            .current_dir(&folder)
+            .args(line.split(' '))
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         Ok(())
     };
     run("req -x509 -newkey rsa:2048 -nodes -subj /CN=authority -keyout ca.key -out ca.crt")?;
     run("req -newkey rsa:2048 -nodes -subj /CN=weak.test -keyout tls.key -out request")?;
-    run("x509 -req -sha1 -in request -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -out tls.crt")?;
+    run(
+        "x509 -req -sha1 -in request -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -out tls.crt",
+    )?;
     let read = |name: &str| fs::read_to_string(folder.path().join(name));
     Ok((read("tls.crt")?, read("tls.key")?))
 }
@@ -35,22 +44,36 @@ async fn a_weak_certificate_for_pods_does_not_keep_nginx_from_loading_the_rest()
     }
     let (certificate, key) = weak()?;
     let site = Site::start(1, 1).await?;
-    let sluice = Options::new(&site.manifests).data_plane("nginx").start().await?;
+    let sluice = Options::new(&site.manifests)
+        .data_plane("nginx")
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
     site.manifests.object(&json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "default", "name": "weak"},
         "type": "kubernetes.io/tls",
         "stringData": {"tls.crt": certificate, "tls.key": key},
     }))?;
-    let ingress = Ingress::new("default", "weak").host("weak.test").path("/", "web", 80);
-    let ingress =
-        ingress.annotation("backend-protocol", "HTTPS").annotation("proxy-ssl-secret", "default/weak");
+    let ingress = Ingress::new("default", "weak")
+        .host("weak.test")
+        .path("/", "web", 80);
+    let ingress = ingress
+        .annotation("backend-protocol", "HTTPS")
+        .annotation("proxy-ssl-secret", "default/weak");
     site.manifests.ingress(&ingress)?;
     // It is judged before nginx sees it, which would answer 500 and say so to nobody.
     sluice.wait_for_status("weak.test", "/", 503).await?;
     let is_told = |line: &String| line.contains("got one with SHA-1 or MD5");
-    ensure!(sluice.log().lines().iter().any(is_told), "{}", sluice.log().tail());
-    site.manifests.ingress(&Ingress::new("default", "more").host("more.test").path("/", "web", 80))?;
+    ensure!(
+        sluice.log().lines().iter().any(is_told),
+        "{}",
+        sluice.log().tail()
+    );
+    site.manifests.ingress(
+        &Ingress::new("default", "more")
+            .host("more.test")
+            .path("/", "web", 80),
+    )?;
     sluice.wait_for_status("more.test", "/", 200).await?;
     ensure!(reloads(&sluice) == 2, "{}", sluice.log().tail());
     sluice.stop()

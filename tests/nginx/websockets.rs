@@ -40,7 +40,9 @@ async fn serve(mut stream: TcpStream, name: &[u8; 1]) -> Result<()> {
         head.contains("\r\nupgrade: websocket\r\n") && head.contains("\r\nconnection: upgrade\r\n"),
         "{head}"
     );
-    stream.write_all(b"HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n").await?;
+    stream
+        .write_all(b"HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")
+        .await?;
     stream.write_all(name).await?;
     let (mut input, mut output) = stream.split();
     tokio::io::copy(&mut input, &mut output).await?;
@@ -58,8 +60,9 @@ async fn head(stream: &mut (impl AsyncRead + Unpin)) -> Result<String> {
 /// An upgraded connection, and the name of the pod at its other end.
 async fn open(addr: SocketAddr) -> Result<(TcpStream, u8)> {
     let mut stream = TcpStream::connect(addr).await?;
-    let upgrade =
-        format!("GET / HTTP/1.1\r\nhost: {HOST}\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\r\n");
+    let upgrade = format!(
+        "GET / HTTP/1.1\r\nhost: {HOST}\r\nupgrade: websocket\r\nconnection: Upgrade\r\n\r\n"
+    );
     stream.write_all(upgrade.as_bytes()).await?;
     let head = head(&mut stream).await?;
     ensure!(head.starts_with("HTTP/1.1 101"), "{head}");
@@ -78,16 +81,28 @@ async fn echoes(stream: &mut TcpStream, text: &[u8]) -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upgraded_connection_stays_with_its_pod_when_endpoints_change() -> Result<()> {
     let network = Network::reserve()?;
-    let _pods = (Pod::start(network.pod(0), b"a").await?, Pod::start(network.pod(1), b"b").await?);
+    let _pods = (
+        Pod::start(network.pod(0), b"a").await?,
+        Pod::start(network.pod(1), b"b").await?,
+    );
     let manifests = Manifests::new()?;
     manifests.service("default", "web", 80, &[network.pod(0)])?;
-    manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
+    manifests.ingress(
+        &Ingress::new("default", "web")
+            .host(HOST)
+            .path("/", "web", 80),
+    )?;
     let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
     let (mut old, name) = open(sluice.http()).await?;
     ensure!(name == b'a');
     echoes(&mut old, b"before").await?;
     manifests.endpoints("default", "web", &[network.pod(1)])?;
-    let elsewhere = async || open(sluice.http()).await.ok().filter(|(_, name)| *name == b'b');
+    let elsewhere = async || {
+        open(sluice.http())
+            .await
+            .ok()
+            .filter(|(_, name)| *name == b'b')
+    };
     let ((mut new, _), _) = wait::until("a connection to the new pod", elsewhere).await?;
     echoes(&mut old, b"after").await?;
     echoes(&mut new, &[7; 100_000]).await?;

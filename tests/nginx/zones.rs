@@ -11,14 +11,30 @@ use crate::site::{HOST, Site};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn near_pods_serve_and_far_ones_when_there_is_no_near_one() -> Result<()> {
     let site = Site::start(4, 4).await?;
-    let [a, b, c, d] = &site.pods[..] else { bail!("expected four pods") };
-    let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-    site.manifests.ingress(&ingress.annotation("sluice.dev/zone-preference", "prefer"))?;
-    place(&site.manifests, "web", &[(a, "a"), (b, "b"), (c, "a"), (d, "b")])?;
+    let [a, b, c, d] = &site.pods[..] else {
+        bail!("expected four pods")
+    };
+    let ingress = Ingress::new("default", "web")
+        .host(HOST)
+        .path("/", "web", 80);
+    site.manifests
+        .ingress(&ingress.annotation("sluice.dev/zone-preference", "prefer"))?;
+    place(
+        &site.manifests,
+        "web",
+        &[(a, "a"), (b, "b"), (c, "a"), (d, "b")],
+    )?;
     let options = Options::new(&site.manifests).data_plane("nginx");
-    let sluice = options.arguments(vec!["--zone=a".to_owned()]).start().await?;
+    let sluice = options
+        .arguments(vec!["--zone=a".to_owned()])
+        .start()
+        .await?;
     sluice.wait_for_status(HOST, "/", 200).await?;
-    ensure!(answering(&sluice, HOST).await? == ["web-0", "web-2"], "{:?}", answering(&sluice, HOST).await?);
+    ensure!(
+        answering(&sluice, HOST).await? == ["web-0", "web-2"],
+        "{:?}",
+        answering(&sluice, HOST).await?
+    );
     place(&site.manifests, "web", &[(b, "b"), (d, "b")])?;
     let far = async || (answering(&sluice, HOST).await.ok()? == ["web-1", "web-3"]).then_some(());
     wait::until("the other zone to serve", far).await?;

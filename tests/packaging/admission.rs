@@ -7,13 +7,17 @@ use crate::chart::{NAMESPACE, cases, notes, objects};
 use crate::pods::pods;
 
 fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> Option<&'a Value> {
-    objects.iter().find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
+    objects
+        .iter()
+        .find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
 }
 
 /// The arguments of the container of this name, in whatever pod.
 fn arguments(objects: &[Value], container: &str) -> Vec<String> {
     let pods = pods(objects);
-    let containers = pods.iter().flat_map(|pod| pod.containers().collect::<Vec<_>>());
+    let containers = pods
+        .iter()
+        .flat_map(|pod| pod.containers().collect::<Vec<_>>());
     let found = containers.filter(|found| found["name"] == container);
     let args = found.flat_map(|found| found["args"].as_array().into_iter().flatten());
     args.filter_map(Value::as_str).map(str::to_owned).collect()
@@ -21,28 +25,45 @@ fn arguments(objects: &[Value], container: &str) -> Vec<String> {
 
 fn value_of(arguments: &[String], flag: &str) -> Option<String> {
     let prefix = format!("--{flag}=");
-    arguments.iter().find_map(|argument| argument.strip_prefix(&prefix).map(str::to_owned))
+    arguments
+        .iter()
+        .find_map(|argument| argument.strip_prefix(&prefix).map(str::to_owned))
 }
 
 #[test]
 fn the_api_server_finds_a_port_that_the_controller_has() -> Result<()> {
-    for (case, values) in cases().into_iter().filter(|(case, _)| *case != "no admission") {
+    for (case, values) in cases()
+        .into_iter()
+        .filter(|(case, _)| *case != "no admission")
+    {
         let objects = objects(&values)?;
-        let webhook = named(&objects, "ValidatingWebhookConfiguration", "sluice-admission").context(case)?;
+        let webhook = named(
+            &objects,
+            "ValidatingWebhookConfiguration",
+            "sluice-admission",
+        )
+        .context(case)?;
         let client = &webhook["webhooks"][0]["clientConfig"]["service"];
         let name = client["name"].as_str().context("no name")?;
         ensure!(client["namespace"] == NAMESPACE, "{case}: {client}");
-        let service =
-            named(&objects, "Service", name).with_context(|| format!("{case}: no Service {name}"))?;
+        let service = named(&objects, "Service", name)
+            .with_context(|| format!("{case}: no Service {name}"))?;
         let mut ports = service["spec"]["ports"].as_array().into_iter().flatten();
-        let port = ports.find(|port| port["port"] == client["port"]).context("no such port")?;
+        let port = ports
+            .find(|port| port["port"] == client["port"])
+            .context("no such port")?;
         ensure!(port["targetPort"] == "admission", "{case}: {port}");
-        let listens = value_of(&arguments(&objects, "controller"), "validating-webhook").context(case)?;
+        let listens =
+            value_of(&arguments(&objects, "controller"), "validating-webhook").context(case)?;
         let pods = pods(&objects);
-        let mut containers = pods.iter().flat_map(|pod| pod.containers().collect::<Vec<_>>());
+        let mut containers = pods
+            .iter()
+            .flat_map(|pod| pod.containers().collect::<Vec<_>>());
         let has = |container: &Value| {
             let mut ports = container["ports"].as_array().into_iter().flatten();
-            ports.any(|port| port["name"] == "admission" && listens == format!(":{}", port["containerPort"]))
+            ports.any(|port| {
+                port["name"] == "admission" && listens == format!(":{}", port["containerPort"])
+            })
         };
         ensure!(containers.any(has), "{case}: nobody listens on {listens}");
     }
@@ -53,29 +74,47 @@ fn the_api_server_finds_a_port_that_the_controller_has() -> Result<()> {
 fn the_certificate_is_made_for_the_service_and_where_the_controller_reads_it() -> Result<()> {
     let objects = objects(&json!({}))?;
     let job = arguments(&objects, "certgen");
-    ensure!(value_of(&job, "host") == Some(format!("sluice-controller.{NAMESPACE}.svc")), "{job:?}");
-    ensure!(value_of(&job, "webhook-name").as_deref() == Some("sluice-admission"), "{job:?}");
+    ensure!(
+        value_of(&job, "host") == Some(format!("sluice-controller.{NAMESPACE}.svc")),
+        "{job:?}"
+    );
+    ensure!(
+        value_of(&job, "webhook-name").as_deref() == Some("sluice-admission"),
+        "{job:?}"
+    );
     let secret = value_of(&job, "secret-name").context("no secret")?;
     let controller = arguments(&objects, "controller");
-    for (made, read) in
-        [("cert-name", "validating-webhook-certificate"), ("key-name", "validating-webhook-key")]
-    {
+    for (made, read) in [
+        ("cert-name", "validating-webhook-certificate"),
+        ("key-name", "validating-webhook-key"),
+    ] {
         let entry = value_of(&job, made).context(made)?;
         let path = value_of(&controller, read).context(read)?;
         ensure!(path == format!("/etc/sluice/admission/{entry}"), "{path}");
     }
     let text = serde_json::to_string(&pods(&objects)[1].spec)?;
-    ensure!(text.contains(&format!("\"secretName\":\"{secret}\"")), "{secret} is not mounted: {text}");
+    ensure!(
+        text.contains(&format!("\"secretName\":\"{secret}\"")),
+        "{secret} is not mounted: {text}"
+    );
     Ok(())
 }
 
 #[test]
 fn with_a_scope_only_its_namespace_is_asked_about() -> Result<()> {
-    let scoped = objects(&json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}}))?;
-    let webhook =
-        named(&scoped, "ValidatingWebhookConfiguration", "sluice-admission").context("no webhook")?;
+    let scoped =
+        objects(&json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}}))?;
+    let webhook = named(
+        &scoped,
+        "ValidatingWebhookConfiguration",
+        "sluice-admission",
+    )
+    .context("no webhook")?;
     let expected = json!({"matchLabels": {"kubernetes.io/metadata.name": "shop"}});
-    ensure!(webhook["webhooks"][0]["namespaceSelector"] == expected, "{webhook}");
+    ensure!(
+        webhook["webhooks"][0]["namespaceSelector"] == expected,
+        "{webhook}"
+    );
     Ok(())
 }
 
@@ -93,7 +132,8 @@ fn without_admission_nothing_of_it_is_there() -> Result<()> {
 fn the_notes_say_what_is_waited_for() -> Result<()> {
     let said = notes(&json!({}))?;
     ensure!(
-        said.contains("Until the Job sluice-certgen-1 is done") && said.contains("no Ingress can be stored")
+        said.contains("Until the Job sluice-certgen-1 is done")
+            && said.contains("no Ingress can be stored")
     );
     let said = notes(&json!({"controller": {"admission": {"failurePolicy": "Ignore"}}}))?;
     ensure!(!said.contains("no Ingress can be stored"), "{said}");
@@ -113,17 +153,24 @@ fn the_lease_is_the_releases_own_and_the_one_that_may_be_written() -> Result<()>
         let role = named(&objects, "Role", "sluice-controller-own").context(case)?;
         let rules = role["rules"].as_array().into_iter().flatten();
         let mut leases = rules.filter(|rule| rule["resources"] == json!(["leases"]));
-        ensure!(leases.any(|rule| rule["resourceNames"] == json!([lease])), "{case}: {role}");
+        ensure!(
+            leases.any(|rule| rule["resourceNames"] == json!([lease])),
+            "{case}: {role}"
+        );
     }
     Ok(())
 }
 
 #[test]
 fn the_settings_are_in_a_config_map_that_the_controller_follows() -> Result<()> {
-    let objects = objects(&json!({"controller": {"config": {"proxy-body-size": "8m", "hsts": false}}}))?;
+    let objects =
+        objects(&json!({"controller": {"config": {"proxy-body-size": "8m", "hsts": false}}}))?;
     let flag = value_of(&arguments(&objects, "controller"), "configmap").context("no flag")?;
     ensure!(flag == format!("{NAMESPACE}/sluice-controller"), "{flag}");
     let map = named(&objects, "ConfigMap", "sluice-controller").context("no ConfigMap")?;
-    ensure!(map["data"] == json!({"proxy-body-size": "8m", "hsts": "false"}), "{map}");
+    ensure!(
+        map["data"] == json!({"proxy-body-size": "8m", "hsts": "false"}),
+        "{map}"
+    );
     Ok(())
 }

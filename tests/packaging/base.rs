@@ -19,7 +19,10 @@ fn parts() -> Vec<(&'static str, Value)> {
             "components/autoscaling",
             json!({"xds": {"certificates": "existing"}, "dataPlane": {"autoscaling": {"enabled": true}}}),
         ),
-        ("components/cert-manager", json!({"xds": {"certificates": "cert-manager"}})),
+        (
+            "components/cert-manager",
+            json!({"xds": {"certificates": "cert-manager"}}),
+        ),
         (
             "components/monitoring",
             json!({
@@ -40,11 +43,15 @@ fn files(part: &str, values: &Value) -> Result<BTreeMap<String, String>> {
     let base = render(&base())?;
     let is_new = |name: &String| part == "base" || !base.contains_key(name);
     let files = render(values)?.into_iter().filter(|(name, _)| is_new(name));
-    Ok(files.map(|(name, text)| (name.replace('/', "-"), without_helm(&text))).collect())
+    Ok(files
+        .map(|(name, text)| (name.replace('/', "-"), without_helm(&text)))
+        .collect())
 }
 
 fn without_helm(text: &str) -> String {
-    let lines = text.lines().filter(|line| !line.contains("app.kubernetes.io/managed-by"));
+    let lines = text
+        .lines()
+        .filter(|line| !line.contains("app.kubernetes.io/managed-by"));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
@@ -55,8 +62,9 @@ fn the_base_and_its_components_are_the_chart() -> Result<()> {
         let expected = files(part, &values)?;
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::create_dir_all(&folder)?;
-            for entry in
-                fs::read_dir(&folder)?.flatten().filter(|entry| entry.file_name() != "kustomization.yaml")
+            for entry in fs::read_dir(&folder)?
+                .flatten()
+                .filter(|entry| entry.file_name() != "kustomization.yaml")
             {
                 fs::remove_file(entry.path())?;
             }
@@ -70,7 +78,10 @@ fn the_base_and_its_components_are_the_chart() -> Result<()> {
             found.insert(name, fs::read_to_string(entry.path())?);
         }
         found.remove("kustomization.yaml");
-        ensure!(found == expected, "{part} is not what the chart gives: UPDATE_GOLDEN=1 writes it");
+        ensure!(
+            found == expected,
+            "{part} is not what the chart gives: UPDATE_GOLDEN=1 writes it"
+        );
     }
     Ok(())
 }
@@ -78,9 +89,18 @@ fn the_base_and_its_components_are_the_chart() -> Result<()> {
 #[test]
 fn every_file_is_listed() -> Result<()> {
     for (part, values) in parts() {
-        let list = read_yaml(&repository().join(FOLDER).join(part).join("kustomization.yaml"))?;
-        let listed: Vec<&str> =
-            list["resources"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let list = read_yaml(
+            &repository()
+                .join(FOLDER)
+                .join(part)
+                .join("kustomization.yaml"),
+        )?;
+        let listed: Vec<&str> = list["resources"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let files = files(part, &values)?;
         ensure!(
             listed == files.keys().collect::<Vec<_>>(),

@@ -19,11 +19,26 @@ pub(crate) fn cases() -> Vec<(&'static str, Value)> {
     vec![
         ("defaults", json!({})),
         ("everything", everything()),
-        ("a DaemonSet", json!({"dataPlane": {"kind": "DaemonSet", "hostPort": true}})),
-        ("one namespace", json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}})),
-        ("some namespaces", json!({"controller": {"scope": {"namespaceSelector": "team in (a,b)"}}})),
-        ("no admission", json!({"controller": {"admission": {"enabled": false}}})),
-        ("a fixed address", json!({"controller": {"extraArgs": {"publish-status-address": "192.0.2.1"}}})),
+        (
+            "a DaemonSet",
+            json!({"dataPlane": {"kind": "DaemonSet", "hostPort": true}}),
+        ),
+        (
+            "one namespace",
+            json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}}),
+        ),
+        (
+            "some namespaces",
+            json!({"controller": {"scope": {"namespaceSelector": "team in (a,b)"}}}),
+        ),
+        (
+            "no admission",
+            json!({"controller": {"admission": {"enabled": false}}}),
+        ),
+        (
+            "a fixed address",
+            json!({"controller": {"extraArgs": {"publish-status-address": "192.0.2.1"}}}),
+        ),
         (
             "internal",
             json!({"dataPlane": {"service": {"type": "ClusterIP"}}, "networkPolicy": {"enabled": false}}),
@@ -75,7 +90,9 @@ pub(crate) fn render(overrides: &Value) -> Result<BTreeMap<String, String>> {
     let mut rendered = BTreeMap::new();
     for (name, source) in templates()? {
         let engine = engine(&format!("{}\n{source}", helpers()?))?;
-        let text = engine.execute_to_string(&context).with_context(|| name.clone())?;
+        let text = engine
+            .execute_to_string(&context)
+            .with_context(|| name.clone())?;
         if !text.trim().is_empty() {
             rendered.insert(name, format!("{}\n", text.trim()));
         }
@@ -95,7 +112,9 @@ pub(crate) fn objects(overrides: &Value) -> Result<Vec<Value>> {
 /// The YAML documents of a text.
 pub(crate) fn documents(text: &str) -> Result<Vec<Value>> {
     let documents = text.split("\n---").map(serde_saphyr::from_str);
-    documents.collect::<Result<Vec<Value>, _>>().map_err(|error| anyhow!("{error}\n{text}"))
+    documents
+        .collect::<Result<Vec<Value>, _>>()
+        .map_err(|error| anyhow!("{error}\n{text}"))
 }
 
 /// What Helm says after an install.
@@ -116,7 +135,10 @@ pub(crate) fn templates() -> Result<Vec<(String, String)>> {
             let path = entry?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == "yaml")
+            {
                 let name = path.strip_prefix(&root)?.display().to_string();
                 found.push((name, fs::read_to_string(&path)?));
             }
@@ -161,12 +183,14 @@ fn engine(source: &str) -> Result<Template> {
     let source = source.replace(".Files.Get", "readFile");
     let engine = functions::all(Template::new("chart").missing_key(MissingKey::Error))
         .func("include", move |args| match (args, templates.get()) {
-            ([Item::String(name), data], Some(templates)) => {
-                templates.execute_template_to_string(name, data).map(|text| Item::String(text.into()))
-            }
+            ([Item::String(name), data], Some(templates)) => templates
+                .execute_template_to_string(name, data)
+                .map(|text| Item::String(text.into())),
             _ => Ok(Item::Nil),
         })
         .parse(&source)?;
-    included.set(engine.clone()).map_err(|_| anyhow!("the engine was set twice"))?;
+    included
+        .set(engine.clone())
+        .map_err(|_| anyhow!("the engine was set twice"))?;
     Ok(engine)
 }

@@ -12,7 +12,12 @@ use crate::chart::{cases, objects};
 const LINK_LOCAL: [&str; 2] = ["169.254.0.0/16", "fe80::/10"];
 
 fn array<'a>(value: &'a Value, pointer: &str) -> Vec<&'a Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten().collect()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Where a rule leads, as far as that is not only to a DNS server.
@@ -23,33 +28,68 @@ fn is_only_dns(rule: &Value) -> bool {
 
 #[test]
 fn upstreams_are_open_on_any_port_and_metadata_services_are_not() -> Result<()> {
-    let metadata = METADATA_NETWORKS.iter().map(|(network, length)| format!("{network}/{length}"));
+    let metadata = METADATA_NETWORKS
+        .iter()
+        .map(|(network, length)| format!("{network}/{length}"));
     let expected: BTreeSet<String> = metadata.chain(LINK_LOCAL.map(str::to_owned)).collect();
     let mut policies = 0;
     for (case, values) in cases() {
         let objects = objects(&values)?;
-        for policy in objects.iter().filter(|object| object["kind"] == "NetworkPolicy") {
+        for policy in objects
+            .iter()
+            .filter(|object| object["kind"] == "NetworkPolicy")
+        {
             let name = format!("{case}: {}", policy["metadata"]["name"]);
             policies += 1;
-            ensure!(array(policy, "/spec/policyTypes").iter().any(|kind| **kind == "Egress"), "{name}");
+            ensure!(
+                array(policy, "/spec/policyTypes")
+                    .iter()
+                    .any(|kind| **kind == "Egress"),
+                "{name}"
+            );
             let rules = array(policy, "/spec/egress");
-            let wide: Vec<&Value> = rules.into_iter().filter(|rule| !is_only_dns(rule)).collect();
-            let [rule] = wide.as_slice() else { anyhow::bail!("{name}: {wide:?}") };
-            ensure!(rule.get("ports").is_none(), "{name}: only some ports: {rule}");
+            let wide: Vec<&Value> = rules
+                .into_iter()
+                .filter(|rule| !is_only_dns(rule))
+                .collect();
+            let [rule] = wide.as_slice() else {
+                anyhow::bail!("{name}: {wide:?}")
+            };
+            ensure!(
+                rule.get("ports").is_none(),
+                "{name}: only some ports: {rule}"
+            );
             let peers = array(rule, "/to");
             // A rule without peers leads everywhere.
             ensure!(!peers.is_empty(), "{name}: everywhere");
-            let pods = peers.iter().any(|peer| peer["namespaceSelector"] == serde_json::json!({}));
-            ensure!(pods, "{name}: no pods, which some networks find by no address");
-            let blocks: Vec<&Value> =
-                peers.iter().map(|peer| &peer["ipBlock"]).filter(|b| !b.is_null()).collect();
-            let whole: BTreeSet<&str> = blocks.iter().filter_map(|block| block["cidr"].as_str()).collect();
-            ensure!(whole == BTreeSet::from(["0.0.0.0/0", "::/0"]), "{name}: {whole:?}");
+            let pods = peers
+                .iter()
+                .any(|peer| peer["namespaceSelector"] == serde_json::json!({}));
+            ensure!(
+                pods,
+                "{name}: no pods, which some networks find by no address"
+            );
+            let blocks: Vec<&Value> = peers
+                .iter()
+                .map(|peer| &peer["ipBlock"])
+                .filter(|b| !b.is_null())
+                .collect();
+            let whole: BTreeSet<&str> = blocks
+                .iter()
+                .filter_map(|block| block["cidr"].as_str())
+                .collect();
+            ensure!(
+                whole == BTreeSet::from(["0.0.0.0/0", "::/0"]),
+                "{name}: {whole:?}"
+            );
             let excepted = blocks.iter().flat_map(|block| array(block, "/except"));
             let excepted: BTreeSet<String> = excepted
                 .map(|range| range.as_str().map(str::to_owned).context("a range"))
                 .collect::<Result<_>>()?;
-            ensure!(excepted == expected, "{name}: expected {expected:?}, got {excepted:?}");
+            ensure!(
+                excepted == expected,
+                "{name}: expected {expected:?}, got {excepted:?}"
+            );
         }
     }
     ensure!(policies > 2, "{policies} policies");

@@ -11,19 +11,30 @@ use crate::pods::pods;
 
 /// What `sluice` says to these arguments.
 fn sluice(args: &[&str]) -> Result<std::process::Output> {
-    Command::new(artifacts::sluice()?).args(args).output().context("sluice")
+    Command::new(artifacts::sluice()?)
+        .args(args)
+        .output()
+        .context("sluice")
 }
 
 fn help(command: &str) -> Result<String> {
     let output = sluice(&[command, "--help"])?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(String::from_utf8(output.stdout)?)
 }
 
 /// What stands behind `[default: ` in the help of a flag.
 fn default_of(help: &str, flag: &str) -> Result<String> {
-    let (_, rest) = help.split_once(&format!("{flag} <")).with_context(|| format!("no {flag}"))?;
-    let (_, rest) = rest.split_once("[default: ").with_context(|| format!("{flag} has no default"))?;
+    let (_, rest) = help
+        .split_once(&format!("{flag} <"))
+        .with_context(|| format!("no {flag}"))?;
+    let (_, rest) = rest
+        .split_once("[default: ")
+        .with_context(|| format!("{flag} has no default"))?;
     Ok(rest.split(']').next().unwrap_or_default().to_owned())
 }
 
@@ -38,7 +49,11 @@ fn every_command_line_is_understood() -> Result<()> {
                 args.push("--help");
                 let output = sluice(&args)?;
                 let error = String::from_utf8_lossy(&output.stderr);
-                ensure!(output.status.success(), "{case}: {}: {args:?}: {error}", pod.name);
+                ensure!(
+                    output.status.success(),
+                    "{case}: {}: {args:?}: {error}",
+                    pod.name
+                );
             }
         }
     }
@@ -47,7 +62,10 @@ fn every_command_line_is_understood() -> Result<()> {
 
 #[test]
 fn a_flag_that_does_not_exist_is_seen() -> Result<()> {
-    for args in [["run", "--nonsense=1", "--help"], ["run", "--http-port=x", "--help"]] {
+    for args in [
+        ["run", "--nonsense=1", "--help"],
+        ["run", "--http-port=x", "--help"],
+    ] {
         ensure!(!sluice(&args)?.status.success(), "{args:?}");
     }
     Ok(())
@@ -60,19 +78,35 @@ fn the_values_are_the_defaults_of_the_flags() -> Result<()> {
         (&run, "--http-port", "/dataPlane/containerPort/http"),
         (&run, "--https-port", "/dataPlane/containerPort/https"),
         (&run, "--ingress-class", "/controller/ingressClass"),
-        (&run, "--controller-class", "/controller/ingressClassResource/controllerValue"),
+        (
+            &run,
+            "--controller-class",
+            "/controller/ingressClassResource/controllerValue",
+        ),
     ] {
         let value = values.pointer(pointer).context(pointer)?;
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        ensure!(default_of(help, flag)? == value, "{pointer} is {value}, {flag} {}", default_of(help, flag)?);
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        ensure!(
+            default_of(help, flag)? == value,
+            "{pointer} is {value}, {flag} {}",
+            default_of(help, flag)?
+        );
     }
     let metrics = default_of(&envoy, "--healthz-port")?;
-    for pod in pods(&objects(&json!({}))?).iter().filter(|pod| pod.kind != "Job") {
+    for pod in pods(&objects(&json!({}))?)
+        .iter()
+        .filter(|pod| pod.kind != "Job")
+    {
         for container in pod.containers() {
             let mut ports = container["ports"].as_array().into_iter().flatten();
-            let port = ports.find(|port| port["name"] == "metrics").context("no metrics port")?;
+            let port = ports
+                .find(|port| port["name"] == "metrics")
+                .context("no metrics port")?;
             ensure!(
-                port["containerPort"].as_u64().map(|port| port.to_string()) == Some(metrics.clone()),
+                port["containerPort"].as_u64().map(|port| port.to_string())
+                    == Some(metrics.clone()),
                 "{}: {port}",
                 pod.name
             );
@@ -84,10 +118,20 @@ fn the_values_are_the_defaults_of_the_flags() -> Result<()> {
 /// The command line of the controller.
 fn controller(values: &Value) -> Result<Vec<String>> {
     let pods = pods(&objects(values)?);
-    let pod = pods.iter().find(|pod| pod.name.ends_with("-controller")).context("no controller")?;
-    let args =
-        pod.containers().next().and_then(|container| container["args"].as_array()).context("no args")?;
-    Ok(args.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    let pod = pods
+        .iter()
+        .find(|pod| pod.name.ends_with("-controller"))
+        .context("no controller")?;
+    let args = pod
+        .containers()
+        .next()
+        .and_then(|container| container["args"].as_array())
+        .context("no args")?;
+    Ok(args
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect())
 }
 
 fn with_extra(flag: &str) -> Value {
@@ -97,7 +141,10 @@ fn with_extra(flag: &str) -> Value {
 #[test]
 fn extra_flags_reach_the_controller() -> Result<()> {
     let args = controller(&json!({"controller": {"extraArgs": {"drain-timeout": "3", "v": "2"}}}))?;
-    ensure!(args.ends_with(&["--drain-timeout=3".to_owned(), "--v=2".to_owned()]), "{args:?}");
+    ensure!(
+        args.ends_with(&["--drain-timeout=3".to_owned(), "--v=2".to_owned()]),
+        "{args:?}"
+    );
     Ok(())
 }
 
@@ -105,9 +152,15 @@ fn extra_flags_reach_the_controller() -> Result<()> {
 #[test]
 fn a_flag_that_the_chart_sets_is_refused_with_the_value_to_set_instead() -> Result<()> {
     for (case, values) in cases() {
-        let extra = values.pointer("/controller/extraArgs").cloned().unwrap_or_default();
+        let extra = values
+            .pointer("/controller/extraArgs")
+            .cloned()
+            .unwrap_or_default();
         for flag in controller(&values)? {
-            let Some((flag, _)) = flag.strip_prefix("--").and_then(|flag| flag.split_once('=')) else {
+            let Some((flag, _)) = flag
+                .strip_prefix("--")
+                .and_then(|flag| flag.split_once('='))
+            else {
                 continue;
             };
             if flag == "publish-service" || extra.get(flag).is_some() {
@@ -127,7 +180,10 @@ fn a_flag_that_the_chart_sets_is_refused_with_the_value_to_set_instead() -> Resu
 fn who_names_the_addresses_is_asked_instead_of_the_service_of_the_chart() -> Result<()> {
     for flag in ["publish-service", "publish-status-address"] {
         let args = controller(&with_extra(flag))?;
-        let published: Vec<_> = args.iter().filter(|arg| arg.starts_with("--publish")).collect();
+        let published: Vec<_> = args
+            .iter()
+            .filter(|arg| arg.starts_with("--publish"))
+            .collect();
         ensure!(published == [&format!("--{flag}=x")], "{args:?}");
     }
     Ok(())

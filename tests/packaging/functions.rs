@@ -12,10 +12,14 @@ use crate::chart::folder;
 pub(crate) fn all(engine: Template) -> Template {
     let string = |text: String| Ok(Item::String(text.into()));
     engine
-        .func("readFile", move |args| string(read_file(&text(args.first()))))
+        .func("readFile", move |args| {
+            string(read_file(&text(args.first())))
+        })
         .func("toYaml", move |args| string(to_yaml(args.first())))
         .func("nindent", move |args| string(nindent(args)))
-        .func("quote", move |args| string(format!("{:?}", text(args.first()))))
+        .func("quote", move |args| {
+            string(format!("{:?}", text(args.first())))
+        })
         .func("default", |args| {
             let given = args.get(1).filter(|given| given.is_truthy());
             Ok(given.or(args.first()).cloned().unwrap_or(Item::Nil))
@@ -24,15 +28,21 @@ pub(crate) fn all(engine: Template) -> Template {
             let map = args.first().map(to_json).unwrap_or_default();
             Ok(Item::Bool(map.get(text(args.get(1))).is_some()))
         })
-        .func("trim", move |args| string(text(args.first()).trim().to_owned()))
+        .func("trim", move |args| {
+            string(text(args.first()).trim().to_owned())
+        })
         .func("dict", |args| {
-            let pairs = args.chunks(2).map(|pair| (text(pair.first()), pair.get(1).map(to_json)));
+            let pairs = args
+                .chunks(2)
+                .map(|pair| (text(pair.first()), pair.get(1).map(to_json)));
             to_value(&pairs.collect::<BTreeMap<_, _>>())
         })
         .func("fail", |args| Err(TemplateError::Exec(text(args.first()))))
         .func("list", |args| Ok(Item::List(args.to_vec().into())))
         .func("lookup", |args| to_value(&look_up(&text(args.get(3)))))
-        .func("b64enc", move |args| string(format!("base64 of {}", text(args.first()))))
+        .func("b64enc", move |args| {
+            string(format!("base64 of {}", text(args.first())))
+        })
         // Their text says what they would be, the same every time.
         .func("genCA", |args| certificate(&text(args.first()), "itself"))
         .func("genSignedCert", |args| {
@@ -62,7 +72,10 @@ fn read_file(path: &str) -> String {
 }
 
 fn nindent(args: &[Item]) -> String {
-    let width = args.first().and_then(Item::as_int).and_then(|width| usize::try_from(width).ok());
+    let width = args
+        .first()
+        .and_then(Item::as_int)
+        .and_then(|width| usize::try_from(width).ok());
     let indent = " ".repeat(width.unwrap_or_default());
     let text = text(args.get(1));
     format!("\n{indent}{}", text.replace('\n', &format!("\n{indent}")))
@@ -81,7 +94,10 @@ fn to_json(item: &Item) -> Value {
         Item::Float(value) => json!(value),
         Item::String(value) => json!(value.as_ref()),
         Item::List(values) => values.iter().map(to_json).collect(),
-        Item::Map(values) => values.iter().map(|(key, value)| (key.to_string(), to_json(value))).collect(),
+        Item::Map(values) => values
+            .iter()
+            .map(|(key, value)| (key.to_string(), to_json(value)))
+            .collect(),
         _ => Value::Null,
     }
 }

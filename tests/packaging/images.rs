@@ -10,11 +10,16 @@ const DOCKERFILES: &[&str] = &["controller/Dockerfile", "envoy/Dockerfile"];
 /// The instructions, continued lines joined: name and the rest.
 fn instructions(path: &str) -> Result<Vec<(String, String)>> {
     let text = fs::read_to_string(repository().join(path)).with_context(|| path.to_owned())?;
-    let lines: String =
-        text.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<Vec<_>>().join("\n");
+    let lines: String = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .collect::<Vec<_>>()
+        .join("\n");
     let joined = lines.replace("\\\n", " ");
-    let split =
-        |line: &str| line.split_once(' ').map(|(name, rest)| (name.to_owned(), rest.trim().to_owned()));
+    let split = |line: &str| {
+        line.split_once(' ')
+            .map(|(name, rest)| (name.to_owned(), rest.trim().to_owned()))
+    };
     Ok(joined.lines().filter_map(split).collect())
 }
 
@@ -29,19 +34,29 @@ fn bases_are_pinned_by_digest() -> Result<()> {
             let mut words = from.split_whitespace();
             let base = words.next().context("FROM nothing")?;
             if !stages.contains(&base) {
-                let (image, digest) =
-                    base.split_once('@').with_context(|| format!("{path}: {base} has no digest"))?;
-                ensure!(image.contains(':') && !image.ends_with(":latest"), "{path}: {base} has no version");
-                let argument = digest.strip_prefix("${").and_then(|digest| digest.strip_suffix('}'));
+                let (image, digest) = base
+                    .split_once('@')
+                    .with_context(|| format!("{path}: {base} has no digest"))?;
+                ensure!(
+                    image.contains(':') && !image.ends_with(":latest"),
+                    "{path}: {base} has no version"
+                );
+                let argument = digest
+                    .strip_prefix("${")
+                    .and_then(|digest| digest.strip_suffix('}'));
                 ensure!(
                     digest.starts_with("sha256:")
-                        || argument.is_some_and(|name| all.contains(&("ARG".to_owned(), name.to_owned()))),
+                        || argument
+                            .is_some_and(|name| all.contains(&("ARG".to_owned(), name.to_owned()))),
                     "{path}: {digest} is neither a digest nor an argument without a default"
                 );
             }
             stages.extend(words.nth(1));
         }
-        ensure!(!stages.is_empty() || all.iter().any(|(name, _)| name == "FROM"), "{path}: no FROM");
+        ensure!(
+            !stages.is_empty() || all.iter().any(|(name, _)| name == "FROM"),
+            "{path}: no FROM"
+        );
     }
     Ok(())
 }
@@ -50,7 +65,10 @@ fn bases_are_pinned_by_digest() -> Result<()> {
 fn nothing_runs_as_root_and_nothing_is_fetched_in_passing() -> Result<()> {
     for path in DOCKERFILES {
         let all = instructions(path)?;
-        let last = all.iter().rposition(|(name, _)| name == "FROM").context("no FROM")?;
+        let last = all
+            .iter()
+            .rposition(|(name, _)| name == "FROM")
+            .context("no FROM")?;
         let user = all
             .iter()
             .skip(last)
@@ -64,9 +82,19 @@ fn nothing_runs_as_root_and_nothing_is_fetched_in_passing() -> Result<()> {
             }
         }
         let run = all.iter().skip(last).find(|(name, _)| name == "RUN");
-        ensure!(run.is_none(), "{path}: the last stage has no shell to run {run:?}");
-        let entry = all.iter().find(|(name, _)| name == "ENTRYPOINT").context("no ENTRYPOINT")?;
-        ensure!(entry.1.starts_with('['), "{path}: ENTRYPOINT {} needs a shell", entry.1);
+        ensure!(
+            run.is_none(),
+            "{path}: the last stage has no shell to run {run:?}"
+        );
+        let entry = all
+            .iter()
+            .find(|(name, _)| name == "ENTRYPOINT")
+            .context("no ENTRYPOINT")?;
+        ensure!(
+            entry.1.starts_with('['),
+            "{path}: ENTRYPOINT {} needs a shell",
+            entry.1
+        );
     }
     Ok(())
 }
@@ -74,15 +102,25 @@ fn nothing_runs_as_root_and_nothing_is_fetched_in_passing() -> Result<()> {
 /// What is tested here and what is shipped is the same Envoy and the same Rust.
 #[test]
 fn versions_are_the_ones_that_are_tested() -> Result<()> {
-    let read = |path: &str| fs::read_to_string(repository().join(path)).with_context(|| path.to_owned());
+    let read =
+        |path: &str| fs::read_to_string(repository().join(path)).with_context(|| path.to_owned());
     let quoted = |text: &str, before: &str| {
-        text.split_once(before).and_then(|(_, rest)| rest.split('"').nth(1)).map(str::to_owned)
+        text.split_once(before)
+            .and_then(|(_, rest)| rest.split('"').nth(1))
+            .map(str::to_owned)
     };
     let rust = quoted(&read("rust-toolchain.toml")?, "channel").context("channel")?;
-    let envoy = quoted(&read("xtask/src/setup/envoy.rs")?, "ENVOY_VERSION: &str").context("ENVOY_VERSION")?;
+    let envoy = quoted(&read("xtask/src/setup/envoy.rs")?, "ENVOY_VERSION: &str")
+        .context("ENVOY_VERSION")?;
     for path in DOCKERFILES {
-        ensure!(read(path)?.contains(&format!("rust:{rust}-")), "{path}: not Rust {rust}");
+        ensure!(
+            read(path)?.contains(&format!("rust:{rust}-")),
+            "{path}: not Rust {rust}"
+        );
     }
-    ensure!(read("envoy/Dockerfile")?.contains(&format!(":distroless-v{envoy}@")), "not Envoy {envoy}");
+    ensure!(
+        read("envoy/Dockerfile")?.contains(&format!(":distroless-v{envoy}@")),
+        "not Envoy {envoy}"
+    );
     Ok(())
 }

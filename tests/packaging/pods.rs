@@ -26,10 +26,15 @@ impl Pod {
 
 /// Every pod template among these objects.
 pub(crate) fn pods(objects: &[Value]) -> Vec<Pod> {
-    let templates = objects.iter().filter(|object| object["spec"]["template"]["spec"].is_object());
+    let templates = objects
+        .iter()
+        .filter(|object| object["spec"]["template"]["spec"].is_object());
     let pod = |object: &Value| Pod {
         kind: object["kind"].as_str().unwrap_or_default().to_owned(),
-        name: object["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+        name: object["metadata"]["name"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned(),
         spec: object["spec"]["template"]["spec"].clone(),
         labels: object["spec"]["template"]["metadata"]["labels"].clone(),
     };
@@ -40,7 +45,11 @@ pub(crate) fn pods(objects: &[Value]) -> Vec<Pod> {
 fn each(check: impl Fn(&Pod) -> Result<()>) -> Result<()> {
     for (case, values) in cases() {
         let pods = pods(&objects(&values)?);
-        ensure!(pods.len() >= 2, "{case}: expected the controller and the data plane, got {}", pods.len());
+        ensure!(
+            pods.len() >= 2,
+            "{case}: expected the controller and the data plane, got {}",
+            pods.len()
+        );
         for pod in pods {
             check(&pod).with_context(|| format!("{case}: {} {}", pod.kind, pod.name))?;
         }
@@ -52,21 +61,37 @@ fn each(check: impl Fn(&Pod) -> Result<()>) -> Result<()> {
 fn every_pod_is_restricted() -> Result<()> {
     each(|pod| {
         let security = &pod.spec["securityContext"];
-        ensure!(security["runAsNonRoot"] == true && security["runAsUser"] == 65532, "{security}");
-        ensure!(security["seccompProfile"]["type"] == "RuntimeDefault", "{security}");
+        ensure!(
+            security["runAsNonRoot"] == true && security["runAsUser"] == 65532,
+            "{security}"
+        );
+        ensure!(
+            security["seccompProfile"]["type"] == "RuntimeDefault",
+            "{security}"
+        );
         for field in ["hostNetwork", "hostPID", "hostIPC"] {
             ensure!(pod.spec[field].is_null(), "{field}");
         }
         let volumes = pod.spec["volumes"].as_array().into_iter().flatten();
-        ensure!(volumes.clone().all(|volume| volume["hostPath"].is_null()), "a folder of the node");
+        ensure!(
+            volumes.clone().all(|volume| volume["hostPath"].is_null()),
+            "a folder of the node"
+        );
         for container in pod.containers() {
             let expected = json!({
                 "allowPrivilegeEscalation": false,
                 "readOnlyRootFilesystem": true,
                 "capabilities": {"drop": ["ALL"]},
             });
-            ensure!(container["securityContext"] == expected, "{}", container["securityContext"]);
-            ensure!(container["resources"]["requests"]["memory"].is_string(), "no memory request");
+            ensure!(
+                container["securityContext"] == expected,
+                "{}",
+                container["securityContext"]
+            );
+            ensure!(
+                container["resources"]["requests"]["memory"].is_string(),
+                "no memory request"
+            );
         }
         Ok(())
     })
@@ -78,7 +103,10 @@ fn no_image_is_latest() -> Result<()> {
         for container in pod.containers() {
             let image = container["image"].as_str().context("no image")?;
             let tag = image.rsplit_once(':').map(|(_, tag)| tag);
-            ensure!(tag.is_some_and(|tag| !tag.is_empty() && tag != "latest"), "{image}");
+            ensure!(
+                tag.is_some_and(|tag| !tag.is_empty() && tag != "latest"),
+                "{image}"
+            );
         }
         Ok(())
     })
@@ -103,7 +131,10 @@ fn long_running_pods_have_probes_on_ports_that_they_have() -> Result<()> {
             for probe in ["livenessProbe", "readinessProbe"] {
                 let port = &container[probe]["httpGet"]["port"];
                 let mut ports = container["ports"].as_array().into_iter().flatten();
-                ensure!(ports.any(|candidate| candidate["name"] == *port), "{probe}: no port {port}");
+                ensure!(
+                    ports.any(|candidate| candidate["name"] == *port),
+                    "{probe}: no port {port}"
+                );
             }
         }
         Ok(())
@@ -116,21 +147,41 @@ fn the_data_plane_has_no_token_and_no_rights() -> Result<()> {
         if !pod.is_data_plane() {
             return Ok(());
         }
-        ensure!(pod.spec["automountServiceAccountToken"] == false, "it gets a token");
+        ensure!(
+            pod.spec["automountServiceAccountToken"] == false,
+            "it gets a token"
+        );
         let volumes = pod.spec["volumes"].to_string();
-        ensure!(!volumes.contains("serviceAccountToken") && !volumes.contains("projected"), "{volumes}");
-        ensure!(!volumes.contains("sluice-xds-controller"), "it gets the controller's key: {volumes}");
+        ensure!(
+            !volumes.contains("serviceAccountToken") && !volumes.contains("projected"),
+            "{volumes}"
+        );
+        ensure!(
+            !volumes.contains("sluice-xds-controller"),
+            "it gets the controller's key: {volumes}"
+        );
         Ok(())
     })?;
     for (case, values) in cases() {
         let objects = objects(&values)?;
-        let bindings = objects.iter().filter(|object| object["subjects"].is_array());
-        let subjects = bindings.flat_map(|binding| binding["subjects"].as_array().into_iter().flatten());
+        let bindings = objects
+            .iter()
+            .filter(|object| object["subjects"].is_array());
+        let subjects =
+            bindings.flat_map(|binding| binding["subjects"].as_array().into_iter().flatten());
         for subject in subjects {
-            ensure!(subject["name"] != "sluice-data-plane", "{case}: the data plane has rights");
+            ensure!(
+                subject["name"] != "sluice-data-plane",
+                "{case}: the data plane has rights"
+            );
         }
-        let mut accounts = objects.iter().filter(|object| object["kind"] == "ServiceAccount");
-        ensure!(accounts.all(|account| account["automountServiceAccountToken"] == false), "{case}");
+        let mut accounts = objects
+            .iter()
+            .filter(|object| object["kind"] == "ServiceAccount");
+        ensure!(
+            accounts.all(|account| account["automountServiceAccountToken"] == false),
+            "{case}"
+        );
     }
     Ok(())
 }
@@ -143,10 +194,15 @@ fn a_data_plane_has_the_time_to_finish() -> Result<()> {
             let seconds = |flag: &str| {
                 let mut args = args.iter().filter_map(Value::as_str);
                 let value = args.find_map(|arg| arg.strip_prefix(flag)?.strip_prefix('='));
-                value.context("no such flag")?.parse::<i64>().context("not a number")
+                value
+                    .context("no such flag")?
+                    .parse::<i64>()
+                    .context("not a number")
             };
             let needed = seconds("--shutdown-grace-period")? + seconds("--drain-timeout")? + 10;
-            let given = pod.spec["terminationGracePeriodSeconds"].as_i64().context("no time limit")?;
+            let given = pod.spec["terminationGracePeriodSeconds"]
+                .as_i64()
+                .context("no time limit")?;
             ensure!(needed <= given, "needs {needed} s, has {given} s");
         }
         Ok(())

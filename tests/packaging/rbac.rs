@@ -13,23 +13,35 @@ use crate::chart::{cases, objects};
 const SNAPSHOT: &str = "tests/packaging/rbac.txt";
 
 fn strings(value: &Value) -> Vec<&str> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// `kind name (namespace): group/resource [names]: verbs`, and who has it.
 fn rights(objects: &[Value]) -> Result<String> {
     let mut text = String::new();
     for role in objects.iter().filter(|object| object["rules"].is_array()) {
-        let (kind, name) =
-            (role["kind"].as_str().context("kind")?, role["metadata"]["name"].as_str().context("name")?);
-        let place = role["metadata"]["namespace"].as_str().unwrap_or("everywhere");
+        let (kind, name) = (
+            role["kind"].as_str().context("kind")?,
+            role["metadata"]["name"].as_str().context("name")?,
+        );
+        let place = role["metadata"]["namespace"]
+            .as_str()
+            .unwrap_or("everywhere");
         writeln!(text, "{kind} {name} ({place})")?;
-        for binding in objects
-            .iter()
-            .filter(|object| object["roleRef"]["name"] == name && object["kind"] == format!("{kind}Binding"))
-        {
+        for binding in objects.iter().filter(|object| {
+            object["roleRef"]["name"] == name && object["kind"] == format!("{kind}Binding")
+        }) {
             for subject in binding["subjects"].as_array().into_iter().flatten() {
-                writeln!(text, "  for {} {}/{}", subject["kind"], subject["namespace"], subject["name"])?;
+                writeln!(
+                    text,
+                    "  for {} {}/{}",
+                    subject["kind"], subject["namespace"], subject["name"]
+                )?;
             }
         }
         for rule in role["rules"].as_array().into_iter().flatten() {
@@ -58,16 +70,29 @@ fn rights_are_as_recorded() -> Result<()> {
             "With controller.scope: namespaces with labels",
             json!({"controller": {"scope": {"namespaceSelector": "a=b"}}}),
         ),
-        ("With controller.podWeights", json!({"controller": {"podWeights": true}})),
-        ("On ports of nodes", json!({"dataPlane": {"hostPort": true}})),
+        (
+            "With controller.podWeights",
+            json!({"controller": {"podWeights": true}}),
+        ),
+        (
+            "On ports of nodes",
+            json!({"dataPlane": {"hostPort": true}}),
+        ),
     ] {
         writeln!(found, "# {title}\n\n{}", rights(&objects(&values)?)?)?;
     }
-    let (path, found) = (repository().join(SNAPSHOT), format!("{}\n", found.trim_end()));
+    let (path, found) = (
+        repository().join(SNAPSHOT),
+        format!("{}\n", found.trim_end()),
+    );
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, &found)?;
     }
-    assert_eq!(fs::read_to_string(&path)?, found, "UPDATE_GOLDEN=1 writes {SNAPSHOT}");
+    assert_eq!(
+        fs::read_to_string(&path)?,
+        found,
+        "UPDATE_GOLDEN=1 writes {SNAPSHOT}"
+    );
     Ok(())
 }
 
@@ -82,9 +107,14 @@ fn no_right_is_a_wildcard_and_only_the_certificates_job_makes_a_secret() -> Resu
                 role = line;
             }
             let is_job = role == "Role sluice-certgen (sluice-system)";
-            for verb in ["create", "update", "patch", "delete"].iter().filter(|_| line.contains("/secrets ["))
+            for verb in ["create", "update", "patch", "delete"]
+                .iter()
+                .filter(|_| line.contains("/secrets ["))
             {
-                ensure!(!line.contains(verb) || (is_job && *verb == "create"), "{case}: {role}: {line}");
+                ensure!(
+                    !line.contains(verb) || (is_job && *verb == "create"),
+                    "{case}: {role}: {line}"
+                );
             }
         }
     }
@@ -96,9 +126,17 @@ fn with_a_scope_nothing_of_other_namespaces_can_be_read() -> Result<()> {
     let scoped = json!({"controller": {"scope": {"enabled": true, "namespace": "shop"}}});
     let rights = rights(&objects(&scoped)?)?;
     let controllers = |line: &&str| line.starts_with("ClusterRole sluice-controller");
-    let everywhere = rights.split("\n").skip_while(|line| !controllers(line)).skip(1);
-    let resources = everywhere.take_while(|line| line.starts_with(' ')).filter(|line| line.contains('['));
+    let everywhere = rights
+        .split("\n")
+        .skip_while(|line| !controllers(line))
+        .skip(1);
+    let resources = everywhere
+        .take_while(|line| line.starts_with(' '))
+        .filter(|line| line.contains('['));
     let resources: Vec<&str> = resources.map(str::trim).collect();
-    ensure!(resources == ["networking.k8s.io/ingressclasses []: list watch"], "{resources:?}");
+    ensure!(
+        resources == ["networking.k8s.io/ingressclasses []: list watch"],
+        "{resources:?}"
+    );
     Ok(())
 }

@@ -34,7 +34,9 @@ fn schema() -> Result<Value> {
 /// Every value by its path, down to what is a scalar, a list or free.
 fn leaves(value: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
     match value.as_object().filter(|_| !FREE.contains(&path)) {
-        Some(fields) => fields.iter().for_each(|(key, value)| leaves(value, &format!("{path}/{key}"), found)),
+        Some(fields) => fields
+            .iter()
+            .for_each(|(key, value)| leaves(value, &format!("{path}/{key}"), found)),
         None => drop(found.insert(path.to_owned(), value.clone())),
     }
 }
@@ -47,16 +49,22 @@ fn all_leaves() -> Result<BTreeMap<String, Value>> {
 
 /// The schema of a value, by the same path.
 fn property<'a>(schema: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('/').skip(1).try_fold(schema, |schema, key| schema["properties"].get(key))
+    path.split('/')
+        .skip(1)
+        .try_fold(schema, |schema, key| schema["properties"].get(key))
 }
 
 #[test]
 fn every_value_is_in_the_schema_with_a_description_and_its_type() -> Result<()> {
     let schema = schema()?;
     for (path, value) in all_leaves()? {
-        let property = property(&schema, &path).with_context(|| format!("{path} is not in the schema"))?;
+        let property =
+            property(&schema, &path).with_context(|| format!("{path} is not in the schema"))?;
         let description = property["description"].as_str().unwrap_or_default();
-        ensure!(description.len() > 10 && description.ends_with('.'), "{path}: described as {description:?}");
+        ensure!(
+            description.len() > 10 && description.ends_with('.'),
+            "{path}: described as {description:?}"
+        );
         let kind = match &value {
             Value::Bool(_) => "boolean",
             Value::Number(_) => "integer",
@@ -64,9 +72,16 @@ fn every_value_is_in_the_schema_with_a_description_and_its_type() -> Result<()> 
             Value::Array(_) => "array",
             _ => "object",
         };
-        ensure!(property["type"] == kind, "{path}: expected the type {kind}, got {}", property["type"]);
+        ensure!(
+            property["type"] == kind,
+            "{path}: expected the type {kind}, got {}",
+            property["type"]
+        );
         let allowed = property["enum"].as_array();
-        ensure!(allowed.is_none_or(|allowed| allowed.contains(&value)), "{path}: {value} is not allowed");
+        ensure!(
+            allowed.is_none_or(|allowed| allowed.contains(&value)),
+            "{path}: {value} is not allowed"
+        );
     }
     Ok(())
 }
@@ -75,13 +90,19 @@ fn every_value_is_in_the_schema_with_a_description_and_its_type() -> Result<()> 
 fn the_schema_knows_no_other_value_and_lets_none_pass() -> Result<()> {
     fn visit(schema: &Value, path: &str, known: &BTreeMap<String, Value>) -> Result<()> {
         if let Some(properties) = schema["properties"].as_object() {
-            ensure!(schema["additionalProperties"] == false, "{path}: lets misspelt values pass");
+            ensure!(
+                schema["additionalProperties"] == false,
+                "{path}: lets misspelt values pass"
+            );
             for (key, schema) in properties {
                 visit(schema, &format!("{path}/{key}"), known)?;
             }
         } else {
             // `global` belongs to Helm: a chart that has this one as a part passes it.
-            ensure!(known.contains_key(path) || path == "/global", "{path} is not in values.yaml");
+            ensure!(
+                known.contains_key(path) || path == "/global",
+                "{path} is not in values.yaml"
+            );
         }
         Ok(())
     }
@@ -92,7 +113,11 @@ fn the_schema_knows_no_other_value_and_lets_none_pass() -> Result<()> {
 fn another(path: &str, value: &Value, schema: &Value) -> Value {
     let allowed = property(schema, path).and_then(|property| property["enum"].as_array());
     match (allowed, value) {
-        (Some(allowed), _) => allowed.iter().find(|other| *other != value).cloned().unwrap_or_default(),
+        (Some(allowed), _) => allowed
+            .iter()
+            .find(|other| *other != value)
+            .cloned()
+            .unwrap_or_default(),
         (None, Value::Bool(value)) => json!(!value),
         (None, Value::Number(value)) => json!(value.as_i64().unwrap_or_default() + 1),
         (None, Value::String(value)) => json!(format!("x{value}")),
@@ -105,7 +130,9 @@ fn another(path: &str, value: &Value, schema: &Value) -> Value {
 fn at(path: &str, value: Value) -> Value {
     path.rsplit('/')
         .filter(|key| !key.is_empty())
-        .fold(value, |value, key| Value::Object(Map::from_iter([(key.to_owned(), value)])))
+        .fold(value, |value, key| {
+            Value::Object(Map::from_iter([(key.to_owned(), value)]))
+        })
 }
 
 fn merged(mut into: Value, from: Value) -> Value {

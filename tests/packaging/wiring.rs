@@ -14,31 +14,48 @@ fn selects(selector: &Value, labels: &Value) -> bool {
 
 fn selected<'a>(selector: &Value, pods: &'a [Pod]) -> Result<&'a Pod> {
     let mut found = pods.iter().filter(|pod| selects(selector, &pod.labels));
-    let pod = found.next().with_context(|| format!("{selector} selects nothing"))?;
-    ensure!(found.next().is_none(), "{selector} selects more than one workload");
+    let pod = found
+        .next()
+        .with_context(|| format!("{selector} selects nothing"))?;
+    ensure!(
+        found.next().is_none(),
+        "{selector} selects more than one workload"
+    );
     Ok(pod)
 }
 
 fn has_port(pod: &Pod, port: &Value) -> bool {
     let ports = |container: &Value| container["ports"].as_array().cloned().unwrap_or_default();
-    pod.containers().flat_map(ports).any(|candidate| candidate["name"] == *port)
+    pod.containers()
+        .flat_map(ports)
+        .any(|candidate| candidate["name"] == *port)
 }
 
 /// The ports that an object uses of the pods it selects: each selector with its port names.
 fn uses(object: &Value) -> Vec<(&Value, Vec<&Value>)> {
     let all = |pointer: &str, field: &'static str| {
-        let items = object.pointer(pointer).and_then(Value::as_array).into_iter().flatten();
+        let items = object
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         items.map(move |item| &item[field]).collect::<Vec<_>>()
     };
     let spec = &object["spec"];
     match object["kind"].as_str().unwrap_or_default() {
         "Service" => vec![(&spec["selector"], all("/spec/ports", "targetPort"))],
-        "PodMonitor" => vec![(&spec["selector"]["matchLabels"], all("/spec/podMetricsEndpoints", "port"))],
+        "PodMonitor" => vec![(
+            &spec["selector"]["matchLabels"],
+            all("/spec/podMetricsEndpoints", "port"),
+        )],
         "PodDisruptionBudget" => vec![(&spec["selector"]["matchLabels"], vec![])],
         "NetworkPolicy" => {
             let rules = spec["ingress"].as_array().into_iter().flatten();
             let ports = rules.flat_map(|rule| rule["ports"].as_array().into_iter().flatten());
-            let mine = (&spec["podSelector"]["matchLabels"], ports.map(|port| &port["port"]).collect());
+            let mine = (
+                &spec["podSelector"]["matchLabels"],
+                ports.map(|port| &port["port"]).collect(),
+            );
             let peers = spec["ingress"].as_array().into_iter().flatten();
             let peers = peers.flat_map(|rule| rule["from"].as_array().into_iter().flatten());
             let peers = peers.filter_map(|peer| peer.pointer("/podSelector/matchLabels"));
@@ -58,7 +75,11 @@ fn selectors_find_one_workload_that_has_the_ports() -> Result<()> {
             for (selector, ports) in uses(object) {
                 let pod = selected(selector, &pods).with_context(|| name.clone())?;
                 for port in ports {
-                    ensure!(has_port(pod, port), "{name}: {} has no port {port}", pod.name);
+                    ensure!(
+                        has_port(pod, port),
+                        "{name}: {} has no port {port}",
+                        pod.name
+                    );
                 }
             }
         }
@@ -69,16 +90,28 @@ fn selectors_find_one_workload_that_has_the_ports() -> Result<()> {
 #[test]
 fn a_service_monitor_finds_a_service_with_its_port() -> Result<()> {
     let objects = objects(&json!({"metrics": {"serviceMonitor": {"enabled": true}}}))?;
-    let of = |kind: &str| objects.iter().filter(move |object| object["kind"] == kind).collect::<Vec<_>>();
+    let of = |kind: &str| {
+        objects
+            .iter()
+            .filter(move |object| object["kind"] == kind)
+            .collect::<Vec<_>>()
+    };
     for monitor in of("ServiceMonitor") {
         let selector = &monitor["spec"]["selector"]["matchLabels"];
-        let services =
-            of("Service").into_iter().filter(|service| selects(selector, &service["metadata"]["labels"]));
+        let services = of("Service")
+            .into_iter()
+            .filter(|service| selects(selector, &service["metadata"]["labels"]));
         let services: Vec<&Value> = services.collect();
         ensure!(services.len() == 1, "{} services", services.len());
         let port = &monitor["spec"]["endpoints"][0]["port"];
-        let mut ports = services[0]["spec"]["ports"].as_array().into_iter().flatten();
-        ensure!(ports.any(|candidate| candidate["name"] == *port), "no port {port}");
+        let mut ports = services[0]["spec"]["ports"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        ensure!(
+            ports.any(|candidate| candidate["name"] == *port),
+            "no port {port}"
+        );
     }
     Ok(())
 }
@@ -88,21 +121,38 @@ fn accounts_mounts_and_scale_targets_exist() -> Result<()> {
     for (case, values) in cases() {
         let objects = objects(&values)?;
         let exists = |kind: &str, name: &Value| {
-            objects.iter().any(|object| object["kind"] == kind && object["metadata"]["name"] == *name)
+            objects
+                .iter()
+                .any(|object| object["kind"] == kind && object["metadata"]["name"] == *name)
         };
         for pod in pods(&objects) {
             let account = &pod.spec["serviceAccountName"];
-            ensure!(exists("ServiceAccount", account), "{case}: {}: {account}", pod.name);
-            let volumes: Vec<&Value> =
-                pod.spec["volumes"].as_array().into_iter().flatten().map(|volume| &volume["name"]).collect();
+            ensure!(
+                exists("ServiceAccount", account),
+                "{case}: {}: {account}",
+                pod.name
+            );
+            let volumes: Vec<&Value> = pod.spec["volumes"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|volume| &volume["name"])
+                .collect();
             let mounts = pod
                 .containers()
                 .flat_map(|container| container["volumeMounts"].as_array().into_iter().flatten());
             for mount in mounts {
-                ensure!(volumes.contains(&&mount["name"]), "{case}: {}: {mount}", pod.name);
+                ensure!(
+                    volumes.contains(&&mount["name"]),
+                    "{case}: {}: {mount}",
+                    pod.name
+                );
             }
         }
-        for scaler in objects.iter().filter(|object| object["kind"] == "HorizontalPodAutoscaler") {
+        for scaler in objects
+            .iter()
+            .filter(|object| object["kind"] == "HorizontalPodAutoscaler")
+        {
             let target = &scaler["spec"]["scaleTargetRef"];
             let kind = target["kind"].as_str().context("no kind")?;
             ensure!(exists(kind, &target["name"]), "{case}: {target}");
@@ -119,14 +169,23 @@ fn the_data_plane_finds_the_controller() -> Result<()> {
         let text = serde_json::to_string(&objects)?;
         let expected = format!("--xds-address=sluice-controller.{NAMESPACE}.svc:18000");
         ensure!(text.contains(&expected), "{case}");
-        let service = objects
-            .iter()
-            .find(|object| object["kind"] == "Service" && object["metadata"]["name"] == "sluice-controller");
+        let service = objects.iter().find(|object| {
+            object["kind"] == "Service" && object["metadata"]["name"] == "sluice-controller"
+        });
         let service = service.with_context(|| case.to_owned())?;
-        ensure!(service["spec"]["ports"][0]["port"] == 18000, "{case}: {service}");
-        for certificate in objects.iter().filter(|object| object["spec"]["commonName"] == "controller") {
+        ensure!(
+            service["spec"]["ports"][0]["port"] == 18000,
+            "{case}: {service}"
+        );
+        for certificate in objects
+            .iter()
+            .filter(|object| object["spec"]["commonName"] == "controller")
+        {
             let name = format!("sluice-controller.{NAMESPACE}.svc");
-            ensure!(certificate["spec"]["dnsNames"] == json!([name]), "{case}: {certificate}");
+            ensure!(
+                certificate["spec"]["dnsNames"] == json!([name]),
+                "{case}: {certificate}"
+            );
         }
     }
     Ok(())
@@ -136,20 +195,31 @@ fn the_data_plane_finds_the_controller() -> Result<()> {
 fn made_certificates_are_for_the_names_that_are_used() -> Result<()> {
     let objects = objects(&json!({}))?;
     let secrets = objects.iter().filter(|object| object["kind"] == "Secret");
-    let data: Vec<(&Value, &Value)> =
-        secrets.map(|secret| (&secret["metadata"]["name"], &secret["data"])).collect();
+    let data: Vec<(&Value, &Value)> = secrets
+        .map(|secret| (&secret["metadata"]["name"], &secret["data"]))
+        .collect();
     let [(controller, of_controller), (data_plane, of_data_plane)] = data[..] else {
         anyhow::bail!("expected two Secrets, got {data:?}")
     };
     ensure!(controller == "sluice-xds-controller" && data_plane == "sluice-xds-data-plane");
-    ensure!(of_controller["ca.crt"] == of_data_plane["ca.crt"], "not of the same CA");
+    ensure!(
+        of_controller["ca.crt"] == of_data_plane["ca.crt"],
+        "not of the same CA"
+    );
     for (data, name) in [
         (of_controller, format!("sluice-controller.{NAMESPACE}.svc")),
         (of_data_plane, "data-plane".to_owned()),
     ] {
         let certificate = data["tls.crt"].as_str().context("no certificate")?;
-        ensure!(certificate.contains(&format!("[{name}] signed by sluice-xds-authority")), "{certificate}");
-        ensure!(data["tls.key"] == format!("base64 of key of [{name}]"), "{}", data["tls.key"]);
+        ensure!(
+            certificate.contains(&format!("[{name}] signed by sluice-xds-authority")),
+            "{certificate}"
+        );
+        ensure!(
+            data["tls.key"] == format!("base64 of key of [{name}]"),
+            "{}",
+            data["tls.key"]
+        );
     }
     Ok(())
 }
@@ -160,29 +230,54 @@ fn certificates_that_are_there_stay_but_never_one_without_the_other() -> Result<
         let names = json!({"xds": {"controllerSecret": controller, "dataPlaneSecret": data_plane}});
         let objects = objects(&names)?;
         let secrets = objects.iter().filter(|object| object["kind"] == "Secret");
-        Ok(secrets.map(|secret| secret["data"]["tls.crt"].clone()).collect())
+        Ok(secrets
+            .map(|secret| secret["data"]["tls.crt"].clone())
+            .collect())
     };
     ensure!(data("kept-a", "kept-b")? == ["of kept-a", "of kept-b"]);
-    for crt in data("kept-a", "lost")?.into_iter().chain(data("lost", "kept-b")?) {
-        ensure!(crt.as_str().is_some_and(|crt| crt.contains("signed by")), "{crt}");
+    for crt in data("kept-a", "lost")?
+        .into_iter()
+        .chain(data("lost", "kept-b")?)
+    {
+        ensure!(
+            crt.as_str().is_some_and(|crt| crt.contains("signed by")),
+            "{crt}"
+        );
     }
     Ok(())
 }
 
 #[test]
 fn every_object_says_where_it_belongs() -> Result<()> {
-    let cluster = ["ClusterRole", "ClusterRoleBinding", "IngressClass", "ValidatingWebhookConfiguration"];
+    let cluster = [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "IngressClass",
+        "ValidatingWebhookConfiguration",
+    ];
     for (case, values) in cases() {
         let mut seen = Map::new();
         for object in objects(&values)? {
             let kind = object["kind"].as_str().context("no kind")?.to_owned();
-            let id = format!("{kind} {}/{}", object["metadata"]["namespace"], object["metadata"]["name"]);
+            let id = format!(
+                "{kind} {}/{}",
+                object["metadata"]["namespace"], object["metadata"]["name"]
+            );
             ensure!(object["apiVersion"].is_string(), "{case}: {id}");
             let labels = &object["metadata"]["labels"];
-            ensure!(labels["app.kubernetes.io/instance"] == "sluice", "{case}: {id}: {labels}");
+            ensure!(
+                labels["app.kubernetes.io/instance"] == "sluice",
+                "{case}: {id}: {labels}"
+            );
             let has_namespace = object["metadata"]["namespace"].is_string();
-            ensure!(has_namespace != cluster.contains(&kind.as_str()), "{case}: {id}");
-            ensure!(seen.insert(id.clone(), Value::Null).is_none(), "{case}: {id} twice");
+            ensure!(
+                has_namespace != cluster.contains(&kind.as_str()),
+                "{case}: {id}"
+            );
+            ensure!(
+                seen.insert(id.clone(), Value::Null).is_none(),
+                "{case}: {id} twice"
+            );
         }
     }
     Ok(())

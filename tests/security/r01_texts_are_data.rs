@@ -71,40 +71,72 @@ async fn a_text_arrives_as_it_is_written_or_not_at_all(plane: Plane) -> Result<(
     for (annotation, beside, before) in SEEN {
         for text in TEXTS.iter().chain(FORMATS) {
             let (host, text) = (format!("h{}.test", cases.len()), format!("{before}{text}"));
-            let ingress = Ingress::new(FOREIGN, &host).host(&host).path("/", "web", 80);
-            let ingress =
-                beside.iter().fold(ingress, |ingress, (name, value)| ingress.annotation(name, value));
+            let ingress = Ingress::new(FOREIGN, &host)
+                .host(&host)
+                .path("/", "web", 80);
+            let ingress = beside.iter().fold(ingress, |ingress, (name, value)| {
+                ingress.annotation(name, value)
+            });
             objects.push(ingress.annotation(annotation, &text).to_json());
-            cases.push(Case { host, annotation, text });
+            cases.push(Case {
+                host,
+                annotation,
+                text,
+            });
         }
     }
-    objects.push(Ingress::new(OWNER, "own").host("own.test").path("/", "web", 80).to_json());
+    objects.push(
+        Ingress::new(OWNER, "own")
+            .host("own.test")
+            .path("/", "web", 80)
+            .to_json(),
+    );
     tenants.write("all.yaml", &objects)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     let mut arrived = 0;
     for case in &cases {
-        let request =
-            Request::get(&case.host, "/").header("evil", WORD).header("origin", "https://b.example");
+        let request = Request::get(&case.host, "/")
+            .header("evil", WORD)
+            .header("origin", "https://b.example");
         let answer = http::send(sluice.http(), &request).await?;
         is_only_data(case, &answer)?;
         arrived += usize::from(is_as_written(case, &answer)?);
     }
-    ensure!(arrived > 3, "nothing arrives, so this says little: {arrived}");
+    ensure!(
+        arrived > 3,
+        "nothing arrives, so this says little: {arrived}"
+    );
     ensure!(sluice.get("own.test", "/").await?.pod() == Some(OWNER));
     sluice.stop()
 }
 
 /// Nothing of the request is in the answer, or in what the pod got but for the header itself.
 fn is_only_data(case: &Case, answer: &Response) -> Result<()> {
-    let Case { annotation, text, .. } = case;
-    ensure!(answer.header("evil").is_none(), "{annotation}: {text:?} is a header of its own: {answer:?}");
-    let leaked = answer.headers.iter().find(|(_, value)| value.contains(WORD));
+    let Case {
+        annotation, text, ..
+    } = case;
+    ensure!(
+        answer.header("evil").is_none(),
+        "{annotation}: {text:?} is a header of its own: {answer:?}"
+    );
+    let leaked = answer
+        .headers
+        .iter()
+        .find(|(_, value)| value.contains(WORD));
     ensure!(leaked.is_none(), "{annotation}: {text:?} became {leaked:?}");
     if answer.pod().is_some() {
         let mut seen = answer.json()?;
-        let of_client = seen["headers"].as_object_mut().and_then(|headers| headers.remove("evil"));
-        ensure!(of_client.is_some(), "{annotation}: {text:?}: the client's header is gone: {seen}");
-        ensure!(!seen.to_string().contains(WORD), "{annotation}: {text:?}: the pod got {seen}");
+        let of_client = seen["headers"]
+            .as_object_mut()
+            .and_then(|headers| headers.remove("evil"));
+        ensure!(
+            of_client.is_some(),
+            "{annotation}: {text:?}: the client's header is gone: {seen}"
+        );
+        ensure!(
+            !seen.to_string().contains(WORD),
+            "{annotation}: {text:?}: the pod got {seen}"
+        );
     }
     Ok(())
 }
@@ -121,6 +153,11 @@ fn is_as_written(case: &Case, answer: &Response) -> Result<bool> {
         _ => return Ok(false),
     };
     let is_written = found.as_str() == Some(case.text.trim());
-    ensure!(is_written || *found == absent, "{}: {:?} became {found}", case.annotation, case.text);
+    ensure!(
+        is_written || *found == absent,
+        "{}: {:?} became {found}",
+        case.annotation,
+        case.text
+    );
     Ok(is_written)
 }

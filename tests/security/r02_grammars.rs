@@ -20,25 +20,51 @@ fn a_text_outside_of_the_grammar_of_an_annotation_says_nothing() {
         wrong.extend(meanings(number, annotation, &texts));
         count += texts.len();
     }
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(count > 1000, "{count}");
 }
 
 /// Hosts, paths and names, whoever wrote what into them: the configuration has none that could not have been meant.
 #[test]
 fn hosts_paths_and_names_are_in_their_grammars_or_not_served() {
-    let is_name =
-        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte));
+    let is_name = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-.:".contains(&byte))
+    };
     let mut resources = Resources::default();
     let pods = ["10.0.0.1:80".parse().unwrap()];
-    let web =
-        [manifests::service("default", "web", 80, &pods), manifests::endpoint_slice("default", "web", &pods)];
-    for object in ingresses("web").into_iter().chain(web).flat_map(Object::from_value) {
+    let web = [
+        manifests::service("default", "web", 80, &pods),
+        manifests::endpoint_slice("default", "web", &pods),
+    ];
+    for object in ingresses("web")
+        .into_iter()
+        .chain(web)
+        .flat_map(Object::from_value)
+    {
         drop(resources.apply(object));
     }
-    let translation = translate(&resources, &Options { class_is_implied: true, ..Options::default() });
+    let translation = translate(
+        &resources,
+        &Options {
+            class_is_implied: true,
+            ..Options::default()
+        },
+    );
     let config = json!(translation.config());
-    let names = |field: &str| config[field].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let names = |field: &str| {
+        config[field]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
     let (servers, backends) = (names("servers"), names("backends"));
     assert!(servers.len() > 1000, "{}", servers.len());
     for name in servers.iter().filter(|name| *name != "_") {
@@ -50,13 +76,18 @@ fn hosts_paths_and_names_are_in_their_grammars_or_not_served() {
     for server in &servers {
         for location in config["servers"][server]["locations"].as_array().unwrap() {
             let path = path(location);
-            assert!(path.starts_with('/') && !path.chars().any(char::is_control), "{server}: {path:?}");
+            assert!(
+                path.starts_with('/') && !path.chars().any(char::is_control),
+                "{server}: {path:?}"
+            );
         }
     }
 }
 
 fn path(location: &Value) -> String {
-    let path = location["path"].as_object().and_then(|path| path.values().next());
+    let path = location["path"]
+        .as_object()
+        .and_then(|path| path.values().next());
     let text = path.and_then(|path| path.as_str().or_else(|| path["pattern"].as_str()));
     text.unwrap_or_else(|| panic!("{location}")).to_owned()
 }

@@ -22,10 +22,14 @@ fn good(takes: Takes) -> &'static [&'static str] {
 /// What only looks like the value.
 fn around(good: &str) -> Vec<String> {
     let before = ["x", "!", "\u{feff}", "\u{0}", "x ", "x\n", "\"", "=", "-."];
-    let behind =
-        ["!", "\u{feff}", "\u{0}", " x", "\nx", "\r\nx", "\"", ";", ";x", " ;", "$", "\\", ".x", "\u{200b}"];
+    let behind = [
+        "!", "\u{feff}", "\u{0}", " x", "\nx", "\r\nx", "\"", ";", ";x", " ;", "$", "\\", ".x",
+        "\u{200b}",
+    ];
     let before = before.iter().map(|junk| format!("{junk}{good}"));
-    before.chain(behind.iter().map(|junk| format!("{good}{junk}"))).collect()
+    before
+        .chain(behind.iter().map(|junk| format!("{good}{junk}")))
+        .collect()
 }
 
 fn says_something(annotation: &Annotation, value: &str) -> bool {
@@ -39,14 +43,24 @@ fn says_something(annotation: &Annotation, value: &str) -> bool {
 fn a_value_with_something_around_it_is_none() {
     let (mut effective, mut wrong) = (0, Vec::new());
     for (number, annotation) in all().enumerate() {
-        effective += usize::from(good(annotation.value).iter().any(|good| says_something(annotation, good)));
-        let values: Vec<String> =
-            good(annotation.value).iter().take(2).flat_map(|good| around(good)).collect();
+        effective += usize::from(
+            good(annotation.value)
+                .iter()
+                .any(|good| says_something(annotation, good)),
+        );
+        let values: Vec<String> = good(annotation.value)
+            .iter()
+            .take(2)
+            .flat_map(|good| around(good))
+            .collect();
         wrong.extend(meanings(number, annotation, &values));
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
     // The others cost nothing to leave out: nothing comes of them at all.
-    assert!(effective > 50, "only {effective} annotations change what is served");
+    assert!(
+        effective > 50,
+        "only {effective} annotations change what is served"
+    );
 }
 
 /// In annotations of every kind, and in all that is made of them.
@@ -54,14 +68,28 @@ fn a_value_with_something_around_it_is_none() {
 fn no_control_character_gets_into_what_is_served() {
     for (number, annotation) in all().enumerate() {
         for junk in ['\n', '\r', '\0', '\u{1b}', '\u{7f}', '\u{85}'] {
-            let values = good(annotation.value).iter().chain(&["/a", "http://a.example/", "a"]);
+            let values = good(annotation.value)
+                .iter()
+                .chain(&["/a", "http://a.example/", "a"]);
             // One of them: the next annotation of its kind meets the next.
-            for value in values.skip(number % 2).step_by(2).map(|good| format!("{good}{junk}{good}")) {
-                let translation =
-                    one(annotation.name, &value, &json!({"annotations-risk-level": "Critical"}), None);
+            for value in values
+                .skip(number % 2)
+                .step_by(2)
+                .map(|good| format!("{good}{junk}{good}"))
+            {
+                let translation = one(
+                    annotation.name,
+                    &value,
+                    &json!({"annotations-risk-level": "Critical"}),
+                    None,
+                );
                 let mut wrong = Vec::new();
                 collect(&config(&translation), &mut wrong);
-                assert!(wrong.is_empty(), "{}: {value:?} became {wrong:?}", annotation.name);
+                assert!(
+                    wrong.is_empty(),
+                    "{}: {value:?} became {wrong:?}",
+                    annotation.name
+                );
             }
         }
     }
@@ -70,7 +98,9 @@ fn no_control_character_gets_into_what_is_served() {
 /// Strings with control characters, but for those of files.
 fn collect(value: &Value, wrong: &mut Vec<String>) {
     match value {
-        Value::String(text) if text.chars().any(char::is_control) && !text.starts_with("-----BEGIN") => {
+        Value::String(text)
+            if text.chars().any(char::is_control) && !text.starts_with("-----BEGIN") =>
+        {
             wrong.push(text.clone());
         }
         Value::Array(all) => all.iter().for_each(|value| collect(value, wrong)),

@@ -43,10 +43,15 @@ impl Traces {
             processes.insert(pid);
         }
         let open = fs::read_dir(format!("/proc/{}/fd", sluice.pid()))?.flatten();
-        let open = open.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.display().to_string()));
+        let open =
+            open.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.display().to_string()));
         let mut files = BTreeSet::new();
         walk(sluice.run_dir(), &mut files)?;
-        Ok(Traces { processes, open: open.filter(|file| file.starts_with('/')).collect(), files })
+        Ok(Traces {
+            processes,
+            open: open.filter(|file| file.starts_with('/')).collect(),
+            files,
+        })
     }
 }
 
@@ -57,7 +62,11 @@ fn walk(folder: &Path, found: &mut BTreeSet<(String, u64, SystemTime)>) -> Resul
         if metadata.is_dir() {
             walk(&path, found)?;
         } else if path.extension().is_none_or(|extension| extension != "log") {
-            found.insert((path.display().to_string(), metadata.len(), metadata.modified()?));
+            found.insert((
+                path.display().to_string(),
+                metadata.len(),
+                metadata.modified()?,
+            ));
         }
     }
     Ok(())
@@ -69,15 +78,25 @@ async fn ask(port: &Port, authority: &str, object: &Value) -> Result<bool> {
         "uid": "9", "kind": {"group": "networking.k8s.io", "version": "v1", "kind": "Ingress"},
         "namespace": metadata["namespace"], "name": metadata["name"], "object": object,
     });
-    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let review =
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
     let request = Request::new("POST", NAME, "/networking/v1/ingresses").body(review.to_string());
-    let answer = Connection::open_trusted(port.addr(), NAME, authority).await?.send(&request).await?;
+    let answer = Connection::open_trusted(port.addr(), NAME, authority)
+        .await?
+        .send(&request)
+        .await?;
     ensure!(answer.status == 200, "{} {}", answer.status, answer.text());
-    answer.json()?["response"]["allowed"].as_bool().context("an answer")
+    answer.json()?["response"]["allowed"]
+        .as_bool()
+        .context("an answer")
 }
 
 async fn a_review_changes_nothing(plane: Plane) -> Result<()> {
-    let (tenants, port, folder) = (Tenants::start().await?, Port::reserve()?, tempfile::tempdir()?);
+    let (tenants, port, folder) = (
+        Tenants::start().await?,
+        Port::reserve()?,
+        tempfile::tempdir()?,
+    );
     let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
     let file = |name: &str| folder.path().join(name).display().to_string();
     fs::write(file("key"), made.signing_key.serialize_pem())?;
@@ -87,23 +106,58 @@ async fn a_review_changes_nothing(plane: Plane) -> Result<()> {
         format!("--validating-webhook-certificate={}", file("chain")),
         format!("--validating-webhook-key={}", file("key")),
     ];
-    tenants.manifests.ingress(&Ingress::new(OWNER, "own").host("own.test").path("/", "web", 80))?;
-    let sluice = plane.options(&tenants.manifests).arguments(flags.into()).start().await?;
+    tenants.manifests.ingress(
+        &Ingress::new(OWNER, "own")
+            .host("own.test")
+            .path("/", "web", 80),
+    )?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(flags.into())
+        .start()
+        .await?;
     sluice.wait_for_pod("own.test", OWNER).await?;
     // What is read once is read.
-    ask(&port, &made.cert.pem(), &Ingress::new(FOREIGN, "first").to_json()).await?;
+    ask(
+        &port,
+        &made.cert.pem(),
+        &Ingress::new(FOREIGN, "first").to_json(),
+    )
+    .await?;
     let before = Traces::of(&sluice)?;
     let (mut allowed, mut refused, mut hosts) = (0, 0, Vec::new());
     for mut object in ingresses("web").into_iter().step_by(STEP) {
         object["metadata"]["namespace"] = FOREIGN.into();
         let is_allowed = ask(&port, &made.cert.pem(), &object).await?;
-        (allowed, refused) = (allowed + usize::from(is_allowed), refused + usize::from(!is_allowed));
-        hosts.extend(object["spec"]["rules"][0]["host"].as_str().filter(|_| is_allowed).map(str::to_owned));
+        (allowed, refused) = (
+            allowed + usize::from(is_allowed),
+            refused + usize::from(!is_allowed),
+        );
+        hosts.extend(
+            object["spec"]["rules"][0]["host"]
+                .as_str()
+                .filter(|_| is_allowed)
+                .map(str::to_owned),
+        );
     }
-    ensure!(allowed > 10 && refused > 10, "{allowed} were let in, {refused} were refused");
-    ensure!(Traces::of(&sluice)? == before, "{before:?}\n{:?}", Traces::of(&sluice)?);
-    for host in hosts.iter().filter(|host| host.ends_with(".hostile.test")).step_by(STEP) {
-        ensure!(sluice.get(host, "/a").await?.status == 404, "{host} is served");
+    ensure!(
+        allowed > 10 && refused > 10,
+        "{allowed} were let in, {refused} were refused"
+    );
+    ensure!(
+        Traces::of(&sluice)? == before,
+        "{before:?}\n{:?}",
+        Traces::of(&sluice)?
+    );
+    for host in hosts
+        .iter()
+        .filter(|host| host.ends_with(".hostile.test"))
+        .step_by(STEP)
+    {
+        ensure!(
+            sluice.get(host, "/a").await?.status == 404,
+            "{host} is served"
+        );
     }
     ensure!(sluice.get("own.test", "/").await?.pod() == Some(OWNER));
     sluice.stop()
@@ -123,7 +177,11 @@ fn what_judges_has_no_hands() -> Result<()> {
         "unsafe",
     ];
     let mut files = Vec::new();
-    for folder in ["controller/translate/src", "controller/pattern/src", "controller/ir/src"] {
+    for folder in [
+        "controller/translate/src",
+        "controller/pattern/src",
+        "controller/ir/src",
+    ] {
         collect(&repository().join(folder), &mut files)?;
     }
     ensure!(files.len() > 100, "{}", files.len());

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 use sluice_filter_config::{
-    Affinity, AffinityMode, Backend, Canary, Cookie, HashKey, HeaderMatch, HeaderRule, LARGEST_PATTERN,
-    LoadBalance, Location, MOST_MATCHING, MOST_VARIABLES, Tables,
+    Affinity, AffinityMode, Backend, Canary, Cookie, HashKey, HeaderMatch, HeaderRule,
+    LARGEST_PATTERN, LoadBalance, Location, MOST_MATCHING, MOST_VARIABLES, Tables,
 };
 use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
 
@@ -25,7 +25,10 @@ fn metered(location: Location, backend: Backend) -> Filter {
 }
 
 /// Instructions of one request with these headers, once everything that is made once is made.
-#[allow(clippy::print_stdout, reason = "the numbers of docs/limits.md, for who asks with --no-capture")]
+#[allow(
+    clippy::print_stdout,
+    reason = "the numbers of docs/limits.md, for who asks with --no-capture"
+)]
 fn cost(what: &str, filter: &mut Filter, headers: &[(&str, &str)]) -> u64 {
     let mut ask = || {
         filter.instructions(|filter| {
@@ -45,27 +48,43 @@ fn is_bounded(what: &str, filter: &mut Filter, headers: &[(&str, &str)]) {
 }
 
 fn of_pods(count: u32) -> Backend {
-    let pods: Vec<String> =
-        (0..count).map(|n| format!("10.{}.{}.{}:8080", n >> 16, (n >> 8) & 255, n & 255)).collect();
+    let pods: Vec<String> = (0..count)
+        .map(|n| format!("10.{}.{}.{}:8080", n >> 16, (n >> 8) & 255, n & 255))
+        .collect();
     backend(&pods.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn hashed_by(key: &str) -> Backend {
     let (key, _) = HashKey::parse(key);
-    Backend { load_balance: LoadBalance::Chash { key }, ..of_pods(3) }
+    Backend {
+        load_balance: LoadBalance::Chash { key },
+        ..of_pods(3)
+    }
 }
 
 fn canary() -> Canary {
-    Canary { backend: BACKEND.into(), ..Canary::default() }
+    Canary {
+        backend: BACKEND.into(),
+        ..Canary::default()
+    }
 }
 
 fn with_canaries(canaries: Vec<Canary>) -> Location {
-    Location { canaries, ..Location::to(BACKEND) }
+    Location {
+        canaries,
+        ..Location::to(BACKEND)
+    }
 }
 
 fn by_pattern(pattern: &str) -> Canary {
-    let header = HeaderRule { name: "x-canary".into(), values: HeaderMatch::Pattern(pattern.into()) };
-    Canary { header: Some(header), ..canary() }
+    let header = HeaderRule {
+        name: "x-canary".into(),
+        values: HeaderMatch::Pattern(pattern.into()),
+    };
+    Canary {
+        header: Some(header),
+        ..canary()
+    }
 }
 
 #[test]
@@ -74,9 +93,15 @@ fn canary_patterns_cost_what_their_size_and_the_value_allow() {
     let shortest = MOST_MATCHING / LARGEST_PATTERN;
     let lengths = || (0..5).map(|n| shortest << n).chain([64 << 10]);
     // What backtracks, what has as many states at once as there are characters, and what is too large.
-    for pattern in
-        ["(a+)+$", "(a|a)*b", "(a?){20}a{20}$", "(a?){60}a{60}$", "(.*.*.*.*){9}x", "a{200}b", "(a{50}){50}"]
-    {
+    for pattern in [
+        "(a+)+$",
+        "(a|a)*b",
+        "(a?){20}a{20}$",
+        "(a?){60}a{60}$",
+        "(.*.*.*.*){9}x",
+        "a{200}b",
+        "(a{50}){50}",
+    ] {
         for count in [1, MOST_CANARIES] {
             let mut filter = metered(with_canaries(vec![by_pattern(pattern); count]), of_pods(2));
             for length in lengths().map(|length| length / count).chain([64 << 10]) {
@@ -89,45 +114,87 @@ fn canary_patterns_cost_what_their_size_and_the_value_allow() {
 
 #[test]
 fn cookies_of_64_kilobytes_cost_what_they_are_long() {
-    let pairs = (0..8_000).map(|n| format!("c{n}=x")).collect::<Vec<_>>().join("; ");
-    let cookies = [("pairs", pairs), ("one value", format!("a={}", "x".repeat(64 << 10)))];
-    let cookies =
-        cookies.into_iter().chain([";", "=", "; "].map(|part| (part, part.repeat((64 << 10) / part.len()))));
+    let pairs = (0..8_000)
+        .map(|n| format!("c{n}=x"))
+        .collect::<Vec<_>>()
+        .join("; ");
+    let cookies = [
+        ("pairs", pairs),
+        ("one value", format!("a={}", "x".repeat(64 << 10))),
+    ];
+    let cookies = cookies
+        .into_iter()
+        .chain([";", "=", "; "].map(|part| (part, part.repeat((64 << 10) / part.len()))));
     let affinity = Affinity {
-        cookie: Cookie { name: "none".into(), ..Cookie::default() },
+        cookie: Cookie {
+            name: "none".into(),
+            ..Cookie::default()
+        },
         mode: AffinityMode::Balanced,
         change_on_failure: false,
     };
     for (name, cookie) in cookies {
         let headers = [("cookie", cookie.as_str())];
-        let sticky = Backend { affinity: Some(affinity.clone()), ..of_pods(3) };
-        is_bounded(&format!("a session in {name}"), &mut metered(Location::to(BACKEND), sticky), &headers);
+        let sticky = Backend {
+            affinity: Some(affinity.clone()),
+            ..of_pods(3)
+        };
+        is_bounded(
+            &format!("a session in {name}"),
+            &mut metered(Location::to(BACKEND), sticky),
+            &headers,
+        );
         let key = "$cookie_none".repeat(MOST_VARIABLES);
         is_bounded(
             &format!("a key in {name}"),
             &mut metered(Location::to(BACKEND), hashed_by(&key)),
             &headers,
         );
-        let by_cookie = Canary { cookie: Some("none".into()), ..canary() };
+        let by_cookie = Canary {
+            cookie: Some("none".into()),
+            ..canary()
+        };
         for count in [1, MOST_CANARIES] {
             let location = with_canaries(vec![by_cookie.clone(); count]);
-            is_bounded(&format!("{count} canaries in {name}"), &mut metered(location, of_pods(3)), &headers);
+            is_bounded(
+                &format!("{count} canaries in {name}"),
+                &mut metered(location, of_pods(3)),
+                &headers,
+            );
         }
     }
 }
 
 #[test]
 fn ten_thousand_arguments_and_headers_cost_what_they_are_long() {
-    let arguments = format!("/?{}", (0..10_000).map(|n| format!("a{n}=x")).collect::<Vec<_>>().join("&"));
+    let arguments = format!(
+        "/?{}",
+        (0..10_000)
+            .map(|n| format!("a{n}=x"))
+            .collect::<Vec<_>>()
+            .join("&")
+    );
     for key in ["$arg_none", "$args", "$request_uri"] {
         for count in [1, MOST_VARIABLES] {
             let mut filter = metered(Location::to(BACKEND), hashed_by(&key.repeat(count)));
-            is_bounded(&format!("{count} {key} of 10,000"), &mut filter, &[(":path", &arguments)]);
+            is_bounded(
+                &format!("{count} {key} of 10,000"),
+                &mut filter,
+                &[(":path", &arguments)],
+            );
         }
     }
-    let many: Vec<(String, String)> = (0..5_000).map(|n| (format!("x-{n}"), "y".to_owned())).collect();
-    let many: Vec<(&str, &str)> = many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let mut filter = metered(Location::to(BACKEND), hashed_by(&"$http_none".repeat(MOST_VARIABLES)));
+    let many: Vec<(String, String)> = (0..5_000)
+        .map(|n| (format!("x-{n}"), "y".to_owned()))
+        .collect();
+    let many: Vec<(&str, &str)> = many
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let mut filter = metered(
+        Location::to(BACKEND),
+        hashed_by(&"$http_none".repeat(MOST_VARIABLES)),
+    );
     is_bounded("16 headers of 5,000", &mut filter, &many);
 }
 
@@ -135,20 +202,42 @@ fn ten_thousand_arguments_and_headers_cost_what_they_are_long() {
 fn a_subset_of_65535_costs_no_more_than_the_largest_one() {
     let (key, _) = HashKey::parse("$http_x");
     for count in [1, 3, 5_000] {
-        let load_balance = LoadBalance::ChashSubset { key: key.clone(), size: NonZeroU16::MAX };
-        let mut filter = metered(Location::to(BACKEND), Backend { load_balance, ..of_pods(count) });
-        is_bounded(&format!("a subset of 65,535 of {count} endpoints"), &mut filter, &[("x", "y")]);
+        let load_balance = LoadBalance::ChashSubset {
+            key: key.clone(),
+            size: NonZeroU16::MAX,
+        };
+        let mut filter = metered(
+            Location::to(BACKEND),
+            Backend {
+                load_balance,
+                ..of_pods(count)
+            },
+        );
+        is_bounded(
+            &format!("a subset of 65,535 of {count} endpoints"),
+            &mut filter,
+            &[("x", "y")],
+        );
     }
 }
 
 #[test]
 fn a_hundred_thousand_endpoints_fit_into_a_worker_and_a_choice_among_them_is_bounded() {
-    for load_balance in
-        [LoadBalance::RoundRobin, LoadBalance::Ewma, LoadBalance::LeastConn, LoadBalance::PeakEwma]
-    {
+    for load_balance in [
+        LoadBalance::RoundRobin,
+        LoadBalance::Ewma,
+        LoadBalance::LeastConn,
+        LoadBalance::PeakEwma,
+    ] {
         let what = format!("{load_balance:?} of 100,000 endpoints");
         // That it is taken is the proof that the document and its tables fit: a guest that needs more memory traps.
-        let mut filter = metered(Location::to(BACKEND), Backend { load_balance, ..of_pods(100_000) });
+        let mut filter = metered(
+            Location::to(BACKEND),
+            Backend {
+                load_balance,
+                ..of_pods(100_000)
+            },
+        );
         is_bounded(&what, &mut filter, &[]);
     }
 }

@@ -15,7 +15,10 @@ use sluice_tests::{tls, wait};
 
 use crate::setup::{OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(answers_wait_for_no_translation, connections_to_the_service_are_kept_and_few);
+on_every_plane!(
+    answers_wait_for_no_translation,
+    connections_to_the_service_are_kept_and_few
+);
 
 const HOST: &str = "guarded.test";
 
@@ -30,26 +33,56 @@ struct Guarded {
 
 impl Guarded {
     async fn start(plane: Plane, scheme: &str) -> Result<Guarded> {
-        let (tenants, network, faults) = (Tenants::start().await?, Network::reserve()?, Faults::new()?);
-        let identity = Authorities::default().described("auth.owner.svc")?.identity()?;
+        let (tenants, network, faults) =
+            (Tenants::start().await?, Network::reserve()?, Faults::new()?);
+        let identity = Authorities::default()
+            .described("auth.owner.svc")?
+            .identity()?;
         let setup = Setup {
-            tls: (scheme == "https").then(|| tls::server_config(identity)).transpose()?,
+            tls: (scheme == "https")
+                .then(|| tls::server_config(identity))
+                .transpose()?,
             ..Setup::default()
         };
         let (pod, service) = ("auth-0".to_owned(), "auth".to_owned());
-        let identity = EchoIdentity { pod, service, namespace: OWNER.to_owned() };
+        let identity = EchoIdentity {
+            pod,
+            service,
+            namespace: OWNER.to_owned(),
+        };
         let service = Echo::start_with(network.pod(0), identity, setup).await?;
-        tenants.manifests.service(OWNER, "auth", 80, &[service.addr()])?;
+        tenants
+            .manifests
+            .service(OWNER, "auth", 80, &[service.addr()])?;
         let url = format!("{scheme}://auth.owner.svc:80/verify");
-        let guarded = Ingress::new(OWNER, "guarded").host(HOST).path("/", "web", 80);
-        tenants.manifests.ingress(&guarded.annotation("auth-url", &url))?;
-        let sluice = faults.for_controller(plane.options(&tenants.manifests)).start().await?;
+        let guarded = Ingress::new(OWNER, "guarded")
+            .host(HOST)
+            .path("/", "web", 80);
+        tenants
+            .manifests
+            .ingress(&guarded.annotation("auth-url", &url))?;
+        let sluice = faults
+            .for_controller(plane.options(&tenants.manifests))
+            .start()
+            .await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
-        Ok(Guarded { tenants, service, _network: network, sluice, faults })
+        Ok(Guarded {
+            tenants,
+            service,
+            _network: network,
+            sluice,
+            faults,
+        })
     }
 
     fn says(&self, status: u16) {
-        self.service.script(Script::echo().answer("*", Answer { status, ..Answer::default() }));
+        self.service.script(Script::echo().answer(
+            "*",
+            Answer {
+                status,
+                ..Answer::default()
+            },
+        ));
     }
 }
 
@@ -57,7 +90,9 @@ async fn answers_wait_for_no_translation(plane: Plane) -> Result<()> {
     let guarded = Guarded::start(plane, "http").await?;
     let addr = guarded.sluice.http();
     guarded.faults.hold("translation")?;
-    let new = Ingress::new(OWNER, "new").host("new.test").path("/", "web", 80);
+    let new = Ingress::new(OWNER, "new")
+        .host("new.test")
+        .path("/", "web", 80);
     guarded.tenants.manifests.ingress(&new)?;
     guarded.sluice.log().wait_for("held: translation").await?;
     for (said, told) in [(200, 200), (401, 401), (204, 200), (403, 403)] {
@@ -67,10 +102,16 @@ async fn answers_wait_for_no_translation(plane: Plane) -> Result<()> {
             let before = guarded.service.hits();
             let answer = http::get(addr, HOST, "/").await?;
             ensure!(answer.status == told, "{said}: {answer:?}");
-            ensure!(guarded.service.hits() == before + 1, "{said}: nobody was asked");
+            ensure!(
+                guarded.service.hits() == before + 1,
+                "{said}: nobody was asked"
+            );
         }
     }
-    ensure!(http::get(addr, "new.test", "/").await?.status == 404, "the translation was not held");
+    ensure!(
+        http::get(addr, "new.test", "/").await?.status == 404,
+        "the translation was not held"
+    );
     guarded.faults.clear()?;
     guarded.sluice.wait_for_status("new.test", "/", 200).await?;
     guarded.sluice.stop()
@@ -81,8 +122,15 @@ async fn connections_to_the_service_are_kept_and_few(plane: Plane) -> Result<()>
     for scheme in ["http", "https"] {
         let guarded = Guarded::start(plane, scheme).await?;
         let load = Load::new(guarded.sluice.http(), Request::get(HOST, "/"));
-        let tally = load.connections(CLIENTS).max_requests(1000).run_for(wait::LIMIT).await?;
-        ensure!(tally.failed() == 0 && tally.total() == 1000, "{scheme}: {tally}");
+        let tally = load
+            .connections(CLIENTS)
+            .max_requests(1000)
+            .run_for(wait::LIMIT)
+            .await?;
+        ensure!(
+            tally.failed() == 0 && tally.total() == 1000,
+            "{scheme}: {tally}"
+        );
         let (asked, connections) = (guarded.service.hits(), guarded.service.connections());
         ensure!(asked >= 1000, "{scheme}: asked {asked} times");
         // One for each request in process, and some for those whose connection was just about to be free.

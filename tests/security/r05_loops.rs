@@ -27,11 +27,19 @@ const TRIES: u64 = 3;
 
 async fn a_question_about_a_question_is_none(plane: Plane) -> Result<()> {
     let (tenants, back) = (Tenants::start().await?, Service::start().await?);
-    tenants.manifests.service(OWNER, "back", 80, &[back.addr()])?;
-    let open = Ingress::new(OWNER, "open").host("open.test").path("/", "web", 80);
+    tenants
+        .manifests
+        .service(OWNER, "back", 80, &[back.addr()])?;
+    let open = Ingress::new(OWNER, "open")
+        .host("open.test")
+        .path("/", "web", 80);
     tenants.manifests.ingress(&open)?;
-    let guarded = Ingress::new(OWNER, "guarded").host(HOST).path("/", "web", 80);
-    tenants.manifests.ingress(&guarded.annotation("auth-url", &format!("http://{HOST}/verify")))?;
+    let guarded = Ingress::new(OWNER, "guarded")
+        .host(HOST)
+        .path("/", "web", 80);
+    tenants
+        .manifests
+        .ingress(&guarded.annotation("auth-url", &format!("http://{HOST}/verify")))?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("open.test", "/", 200).await?;
     back.add(sluice.http(), sluice.health()).await?;
@@ -48,19 +56,31 @@ async fn a_question_about_a_question_is_none(plane: Plane) -> Result<()> {
 /// The pod counts passes: it gets the request, or a copy of it, in each.
 async fn what_comes_back_ends(plane: Plane) -> Result<()> {
     let (tenants, back) = (Tenants::start().await?, Service::start().await?);
-    tenants.manifests.service(OWNER, "back", 80, &[back.addr()])?;
+    tenants
+        .manifests
+        .service(OWNER, "back", 80, &[back.addr()])?;
     let to = |service: &str| format!("http://{service}.{OWNER}.svc$request_uri");
     let host = |host: &str, service: &str, mirror: &str| {
-        let ingress = Ingress::new(OWNER, service).host(host).path("/", service, 80);
+        let ingress = Ingress::new(OWNER, service)
+            .host(host)
+            .path("/", service, 80);
         ingress
             .annotation("mirror-target", &to(mirror))
             .annotation("mirror-host", host)
             .annotation("proxy-next-upstream", "error timeout http_502 http_503")
             .annotation("proxy-next-upstream-tries", &TRIES.to_string())
     };
-    tenants.manifests.ingress(&host("request.test", "back", "web"))?;
-    tenants.manifests.ingress(&host("copy.test", "web", "back"))?;
-    tenants.manifests.ingress(&Ingress::new(OWNER, "open").host("open.test").path("/", "web", 80))?;
+    tenants
+        .manifests
+        .ingress(&host("request.test", "back", "web"))?;
+    tenants
+        .manifests
+        .ingress(&host("copy.test", "web", "back"))?;
+    tenants.manifests.ingress(
+        &Ingress::new(OWNER, "open")
+            .host("open.test")
+            .path("/", "web", 80),
+    )?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("open.test", "/", 200).await?;
     back.add(sluice.http(), sluice.health()).await?;
@@ -92,11 +112,17 @@ async fn tries_on_the_way_back_do_not_multiply(plane: Plane) -> Result<()> {
     for (place, host) in HOSTS.iter().enumerate() {
         let next = HOSTS.get(place + 1);
         let service = if next.is_some() { "back" } else { "web" };
-        let ingress = Ingress::new(OWNER, &format!("i{place}")).host(host).path("/", service, 80);
-        let ingress = next.iter().fold(ingress, |ingress, next| ingress.annotation("upstream-vhost", next));
+        let ingress = Ingress::new(OWNER, &format!("i{place}"))
+            .host(host)
+            .path("/", service, 80);
+        let ingress = next.iter().fold(ingress, |ingress, next| {
+            ingress.annotation("upstream-vhost", next)
+        });
         let on = "error timeout http_500 http_502 http_503 http_504 http_404 http_429";
         let ingress = ingress.annotation("proxy-next-upstream", on);
-        tenants.manifests.ingress(&ingress.annotation("proxy-next-upstream-tries", &TRIES.to_string()))?;
+        tenants
+            .manifests
+            .ingress(&ingress.annotation("proxy-next-upstream-tries", &TRIES.to_string()))?;
     }
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("last.test", "/", 200).await?;
@@ -110,7 +136,10 @@ async fn tries_on_the_way_back_do_not_multiply(plane: Plane) -> Result<()> {
         let answer = http::get(sluice.http(), "one.test", "/").await?;
         ensure!(answer.status >= 400, "{status}: {answer:?}");
         let hits = tenants.owner.hits() - hits;
-        ensure!((1..=TRIES).contains(&hits), "{status}: {hits} hits of one request");
+        ensure!(
+            (1..=TRIES).contains(&hits),
+            "{status}: {hits} hits of one request"
+        );
     }
     sluice.stop()
 }
@@ -118,12 +147,18 @@ async fn tries_on_the_way_back_do_not_multiply(plane: Plane) -> Result<()> {
 /// Only our own marks count, however many others there are; a pod sees all of them.
 async fn who_comes_through_others_is_served(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    tenants.manifests.ingress(&Ingress::new(OWNER, "open").host("open.test").path("/", "web", 80))?;
+    tenants.manifests.ingress(
+        &Ingress::new(OWNER, "open")
+            .host("open.test")
+            .path("/", "web", 80),
+    )?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("open.test", "/", 200).await?;
     let marks = async |sent: &[&str]| -> Result<(u16, String)> {
         let request = Request::get("open.test", "/");
-        let request = sent.iter().fold(request, |request, line| request.header("cdn-loop", line));
+        let request = sent
+            .iter()
+            .fold(request, |request, line| request.header("cdn-loop", line));
         let answer = http::send(sluice.http(), &request).await?;
         let seen = answer.json().unwrap_or_default()["headers"]["cdn-loop"].take();
         let seen: Vec<String> = serde_json::from_value(seen).unwrap_or_default();
@@ -136,13 +171,21 @@ async fn who_comes_through_others_is_served(plane: Plane) -> Result<()> {
         let mut sent = vec![own.as_str(); usize::try_from(times)?];
         sent.push(&others);
         let in_one_line = sent.join(", ");
-        let behind_an_empty_one: Vec<&str> = std::iter::once("").chain(sent.iter().copied()).collect();
+        let behind_an_empty_one: Vec<&str> =
+            std::iter::once("").chain(sent.iter().copied()).collect();
         for lines in [&[in_one_line.as_str()][..], &sent, &behind_an_empty_one] {
             let (status, seen) = marks(lines).await?;
             let is_served = times < PASSES;
-            ensure!((status == 200) == is_served, "{times} in {} lines: {status}", lines.len());
+            ensure!(
+                (status == 200) == is_served,
+                "{times} in {} lines: {status}",
+                lines.len()
+            );
             let count = u64::try_from(seen.matches(&own).count())?;
-            ensure!(!is_served || (count == times + 1 && seen.contains(&others)), "{times}: {seen}");
+            ensure!(
+                !is_served || (count == times + 1 && seen.contains(&others)),
+                "{times}: {seen}"
+            );
         }
     }
     sluice.stop()

@@ -32,12 +32,19 @@ fn external(namespace: &str, name: &str, host: &str) -> Value {
 }
 
 async fn a_crowd_of_slow_names_keeps_no_other_namespace_waiting(plane: Plane) -> Result<()> {
-    let (tenants, dns, network) = (Tenants::start().await?, DnsServer::start().await?, Network::reserve()?);
+    let (tenants, dns, network) = (
+        Tenants::start().await?,
+        DnsServer::start().await?,
+        Network::reserve()?,
+    );
     let mut pods = Vec::new();
     for n in 0..2 {
         pods.push(Echo::start(network.pod(n), EchoIdentity::of("app", &format!("app-{n}"))).await?);
     }
-    let (ip, port) = (|n: usize| pods[n].addr().ip().to_string(), pods[0].addr().port());
+    let (ip, port) = (
+        |n: usize| pods[n].addr().ip().to_string(),
+        pods[0].addr().port(),
+    );
     dns.be_slow(".crowd.test", PAUSE);
     let mut crowd = Ingress::new(FOREIGN, "crowd").host("crowd.test");
     let mut objects = Vec::new();
@@ -56,34 +63,68 @@ async fn a_crowd_of_slow_names_keeps_no_other_namespace_waiting(plane: Plane) ->
         "--allow-upstream-cidr".to_owned(),
         format!("127.{second}.0.0/16"),
     ];
-    let sluice = plane.options(&tenants.manifests).arguments(arguments.to_vec()).start().await?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(arguments.to_vec())
+        .start()
+        .await?;
     let asked = async || {
-        let count = (0..CROWD).filter(|n| dns.asked(&format!("n{n}.crowd.test")) > 0).count();
+        let count = (0..CROWD)
+            .filter(|n| dns.asked(&format!("n{n}.crowd.test")) > 0)
+            .count();
         (count >= 100).then_some(())
     };
     wait::until("the crowd to be asked about", asked).await?;
     // A name that comes late is looked up at once, and followed.
     dns.set(NAME, 1, &[&ip(0)])?;
     let begun = Instant::now();
-    let ingress = Ingress::new(OWNER, "named").host(HOST).path("/", "named", port);
-    tenants.write("named.yaml", &[external(OWNER, "named", NAME), ingress.to_json()])?;
+    let ingress = Ingress::new(OWNER, "named")
+        .host(HOST)
+        .path("/", "named", port);
+    tenants.write(
+        "named.yaml",
+        &[external(OWNER, "named", NAME), ingress.to_json()],
+    )?;
     sluice.wait_for_pod(HOST, "app-0").await?;
-    ensure!(begun.elapsed() < SOON, "it was looked up after {:?}", begun.elapsed());
+    ensure!(
+        begun.elapsed() < SOON,
+        "it was looked up after {:?}",
+        begun.elapsed()
+    );
     for n in [1, 0, 1] {
         dns.set(NAME, 1, &[&ip(n)])?;
         let begun = Instant::now();
         sluice.wait_for_pod(HOST, &format!("app-{n}")).await?;
-        ensure!(begun.elapsed() < SOON, "it was followed after {:?}", begun.elapsed());
+        ensure!(
+            begun.elapsed() < SOON,
+            "it was followed after {:?}",
+            begun.elapsed()
+        );
     }
     // Of the crowd, so many are not looked up, each of which is told so.
     let said = |n: usize| {
-        let (object, reason) = (format!("Service {FOREIGN}/slow-{n}:"), format!("has {MOST} names already"));
-        sluice.log().lines().iter().any(|line| line.contains(&object) && line.contains(&reason))
+        let (object, reason) = (
+            format!("Service {FOREIGN}/slow-{n}:"),
+            format!("has {MOST} names already"),
+        );
+        sluice
+            .log()
+            .lines()
+            .iter()
+            .any(|line| line.contains(&object) && line.contains(&reason))
     };
     let refused: Vec<usize> = (0..CROWD).filter(|n| said(*n)).collect();
-    ensure!(refused.len() == CROWD - MOST, "{} are reported: {}", refused.len(), sluice.log().tail());
+    ensure!(
+        refused.len() == CROWD - MOST,
+        "{} are reported: {}",
+        refused.len(),
+        sluice.log().tail()
+    );
     for n in refused {
-        ensure!(dns.asked(&format!("n{n}.crowd.test")) == 0, "{n} is looked up all the same");
+        ensure!(
+            dns.asked(&format!("n{n}.crowd.test")) == 0,
+            "{n} is looked up all the same"
+        );
     }
     sluice.stop()
 }

@@ -29,18 +29,28 @@ fn host(namespace: &str, number: usize) -> String {
 
 async fn log_in(addr: SocketAddr, host: &str, user: &str, password: &str) -> Result<Response> {
     let credentials = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
-    http::send(addr, &Request::get(host, "/").header("authorization", &credentials)).await
+    http::send(
+        addr,
+        &Request::get(host, "/").header("authorization", &credentials),
+    )
+    .await
 }
 
 fn guard(tenants: &Tenants, namespace: &str, number: usize, cost: u32) -> Result<()> {
     let name = format!("users-{number}");
     let line = format!("ada:{}\n", bcrypt::hash("secret", cost)?);
     let metadata = json!({"namespace": namespace, "name": name});
-    let secret =
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"auth": line}});
-    let ingress = Ingress::new(namespace, &name).host(&host(namespace, number)).path("/", "web", 80);
-    let ingress = ingress.annotation("auth-type", "basic").annotation("auth-secret", &name);
-    tenants.write(&format!("{namespace}-{number}.yaml"), &[secret, ingress.to_json()])
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"auth": line}});
+    let ingress = Ingress::new(namespace, &name)
+        .host(&host(namespace, number))
+        .path("/", "web", 80);
+    let ingress = ingress
+        .annotation("auth-type", "basic")
+        .annotation("auth-secret", &name);
+    tenants.write(
+        &format!("{namespace}-{number}.yaml"),
+        &[secret, ingress.to_json()],
+    )
 }
 
 async fn a_crowd_of_slow_logins_keeps_no_other_tenant_waiting(plane: Plane) -> Result<()> {
@@ -52,7 +62,9 @@ async fn a_crowd_of_slow_logins_keeps_no_other_tenant_waiting(plane: Plane) -> R
     let sluice = plane.options(&tenants.manifests).start().await?;
     let mine = host(OWNER, 0);
     sluice.wait_for_status(&mine, "/", 401).await?;
-    sluice.wait_for_status(&host(FOREIGN, SECRETS - 1), "/", 401).await?;
+    sluice
+        .wait_for_status(&host(FOREIGN, SECRETS - 1), "/", 401)
+        .await?;
     let (addr, answered) = (sluice.http(), Arc::new(AtomicUsize::new(0)));
     let mut crowd = JoinSet::new();
     for number in 0..CROWD {
@@ -72,15 +84,33 @@ async fn a_crowd_of_slow_logins_keeps_no_other_tenant_waiting(plane: Plane) -> R
     let answer = log_in(addr, &mine, "ada", "secret").await?;
     let meanwhile = answered.load(Ordering::Relaxed) - before;
     ensure!(answer.status == 200, "{answer:?}");
-    ensure!(meanwhile < CROWD / 2, "{meanwhile} of the crowd were answered before");
+    ensure!(
+        meanwhile < CROWD / 2,
+        "{meanwhile} of the crowd were answered before"
+    );
     let mut answers = vec![first];
     while let Some(answer) = crowd.join_next().await {
         answers.push(answer??);
     }
     let busy = answers.iter().filter(|answer| answer.status == 503);
-    ensure!(busy.clone().all(|answer| answer.header("retry-after") == Some("2")), "{answers:?}");
+    ensure!(
+        busy.clone()
+            .all(|answer| answer.header("retry-after") == Some("2")),
+        "{answers:?}"
+    );
     ensure!(busy.count() > CROWD / 10, "there was room for all of them");
-    ensure!(answers.iter().all(|answer| [401, 503].contains(&answer.status)), "{answers:?}");
-    ensure!(log_in(addr, &host(FOREIGN, 0), "ada", "secret").await?.status == 200, "the crowd is gone");
+    ensure!(
+        answers
+            .iter()
+            .all(|answer| [401, 503].contains(&answer.status)),
+        "{answers:?}"
+    );
+    ensure!(
+        log_in(addr, &host(FOREIGN, 0), "ada", "secret")
+            .await?
+            .status
+            == 200,
+        "the crowd is gone"
+    );
     sluice.stop()
 }

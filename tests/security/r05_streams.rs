@@ -34,10 +34,18 @@ async fn start(plane: Plane, tenants: &Tenants) -> Result<Sluice> {
         "--tcp-services-configmap=sluice/tcp",
         "--udp-services-configmap=sluice/udp",
     ];
-    map(tenants, "settings", &json!({ "max-worker-connections": MOST.to_string() }))?;
-    let open = Ingress::new(OWNER, "open").host("open.test").path("/", "web", 80);
+    map(
+        tenants,
+        "settings",
+        &json!({ "max-worker-connections": MOST.to_string() }),
+    )?;
+    let open = Ingress::new(OWNER, "open")
+        .host("open.test")
+        .path("/", "web", 80);
     tenants.manifests.ingress(&open)?;
-    let options = plane.options(&tenants.manifests).arguments(flags.map(str::to_owned).into());
+    let options = plane
+        .options(&tenants.manifests)
+        .arguments(flags.map(str::to_owned).into());
     let sluice = options.start().await?;
     sluice.wait_for_status("open.test", "/", 200).await?;
     Ok(sluice)
@@ -45,9 +53,9 @@ async fn start(plane: Plane, tenants: &Tenants) -> Result<Sluice> {
 
 fn map(tenants: &Tenants, name: &str, data: &Value) -> Result<()> {
     let metadata = json!({ "name": name, "namespace": "sluice" });
-    tenants
-        .manifests
-        .object(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data }))
+    tenants.manifests.object(
+        &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data }),
+    )
 }
 
 /// A Service for TCP and UDP whose pods are these.
@@ -57,7 +65,10 @@ fn service(tenants: &Tenants, name: &str, pods: &[SocketAddr]) -> Result<()> {
     let udp = |mut ports: Value| {
         let mut other = ports[0].clone();
         (other["name"], other["protocol"]) = (json!("udp"), json!("UDP"));
-        ports.as_array_mut().into_iter().for_each(|ports| ports.push(other.clone()));
+        ports
+            .as_array_mut()
+            .into_iter()
+            .for_each(|ports| ports.push(other.clone()));
         ports
     };
     service["spec"]["ports"] = udp(service["spec"]["ports"].clone());
@@ -67,31 +78,44 @@ fn service(tenants: &Tenants, name: &str, pods: &[SocketAddr]) -> Result<()> {
 
 /// This machine, as an EndpointSlice may write it.
 fn own_addresses() -> BTreeSet<IpAddr> {
-    let own = if_addrs::get_if_addrs().unwrap_or_default().into_iter().map(|interface| interface.ip());
+    let own = if_addrs::get_if_addrs()
+        .unwrap_or_default()
+        .into_iter()
+        .map(|interface| interface.ip());
     let own = own.filter(|ip| !matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local()));
-    own.chain(["127.0.0.1", "127.9.9.9"].map(|ip| ip.parse().unwrap())).collect()
+    own.chain(["127.0.0.1", "127.9.9.9"].map(|ip| ip.parse().unwrap()))
+        .collect()
 }
 
 /// The endpoints of all backends.
 async fn endpoints(sluice: &Sluice) -> Result<BTreeMap<String, Vec<SocketAddr>>> {
-    let conf = http::get_unix(&sluice.admin_socket(), "/configuration/conf").await?.json()?;
+    let conf = http::get_unix(&sluice.admin_socket(), "/configuration/conf")
+        .await?
+        .json()?;
     let mut all = BTreeMap::new();
     for (id, backend) in conf["backends"].as_object().context("backends")? {
         let endpoints = backend["endpoints"].as_array().into_iter().flatten();
-        let addresses = endpoints.map(|at| Ok(at["address"].as_str().context("address")?.parse()?));
+        let addresses =
+            endpoints.map(|at| Ok(at["address"].as_str().context("address")?.parse()?));
         all.insert(id.clone(), addresses.collect::<Result<Vec<SocketAddr>>>()?);
     }
     Ok(all)
 }
 
 async fn no_endpoint_is_a_port_of_ours_whoever_names_it_and_whenever(plane: Plane) -> Result<()> {
-    let (tenants, ports) = (Tenants::start().await?, [Port::reserve()?, Port::reserve()?]);
+    let (tenants, ports) = (
+        Tenants::start().await?,
+        [Port::reserve()?, Port::reserve()?],
+    );
     let (early, late) = (ports[0].number(), ports[1].number());
     // Every port leads to, and every host names, this machine with each of these ports.
     let mut targets = Map::new();
     for port in [early, late] {
         let name = format!("back-{port}");
-        let pods: Vec<_> = own_addresses().into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+        let pods: Vec<_> = own_addresses()
+            .into_iter()
+            .map(|ip| SocketAddr::new(ip, port))
+            .collect();
         service(&tenants, &name, &pods)?;
         let ingress = Ingress::new(OWNER, &name).host(&format!("{name}.test"));
         tenants.manifests.ingress(&ingress.path("/", &name, 80))?;
@@ -107,7 +131,11 @@ async fn no_endpoint_is_a_port_of_ours_whoever_names_it_and_whenever(plane: Plan
             let all = endpoints(&sluice).await.ok()?;
             Some(all.values().flatten().any(|at| at.port() == port))
         };
-        ensure!(named(early).await == Some(false), "{:?}", endpoints(&sluice).await?);
+        ensure!(
+            named(early).await == Some(false),
+            "{:?}",
+            endpoints(&sluice).await?
+        );
         ensure!(named(late).await == Some(true), "nobody listens there yet");
         // The other one comes to be ours, and is nobody's again.
         for (data, is_endpoint) in [(json!(targets), false), (early_only.clone(), true)] {
@@ -120,7 +148,11 @@ async fn no_endpoint_is_a_port_of_ours_whoever_names_it_and_whenever(plane: Plan
             ends(early).await?;
         }
         let said = "a port that Sluice itself listens on";
-        ensure!(sluice.log().lines().iter().any(|line| line.contains(said)), "{}", sluice.log().tail());
+        ensure!(
+            sluice.log().lines().iter().any(|line| line.contains(said)),
+            "{}",
+            sluice.log().tail()
+        );
         ensure!(sluice.get("open.test", "/").await?.status == 200);
         sluice.stop()?;
     }
@@ -131,7 +163,9 @@ async fn no_endpoint_is_a_port_of_ours_whoever_names_it_and_whenever(plane: Plan
 async fn ends(port: u16) -> Result<()> {
     let mut connection = TcpStream::connect(("127.0.0.1", port)).await?;
     connection.write_all(b"hello").await.ok();
-    let heard = timeout(wait::LIMIT, connection.read(&mut [0; 16])).await.context("it stays open")?;
+    let heard = timeout(wait::LIMIT, connection.read(&mut [0; 16]))
+        .await
+        .context("it stays open")?;
     ensure!(matches!(heard, Ok(0) | Err(_)), "{heard:?}");
     Ok(())
 }
@@ -155,10 +189,18 @@ async fn relay(at: SocketAddr, to: u16) -> Result<Arc<AtomicUsize>> {
 }
 
 async fn a_connection_that_comes_back_ends(plane: Plane) -> Result<()> {
-    let (tenants, network, port) = (Tenants::start().await?, Network::reserve()?, Port::reserve()?);
+    let (tenants, network, port) = (
+        Tenants::start().await?,
+        Network::reserve()?,
+        Port::reserve()?,
+    );
     let times = relay(network.pod(0), port.number()).await?;
     service(&tenants, "back", &[network.pod(0)])?;
-    map(&tenants, "tcp", &json!({ (port.number().to_string()): format!("{OWNER}/back:80") }))?;
+    map(
+        &tenants,
+        "tcp",
+        &json!({ (port.number().to_string()): format!("{OWNER}/back:80") }),
+    )?;
     map(&tenants, "udp", &json!({}))?;
     let sluice = start(plane, &tenants).await?;
     let listened = async || TcpStream::connect(port.addr()).await.ok().map(drop);
@@ -187,7 +229,10 @@ async fn relay_datagrams(at: SocketAddr, to: u16) -> Result<Arc<AtomicUsize>> {
             }
             counted.store(senders.len(), Ordering::Relaxed);
             if let Some(sender) = senders.get(&from) {
-                sender.send_to(&datagram[..length], ("127.0.0.1", to)).await.ok();
+                sender
+                    .send_to(&datagram[..length], ("127.0.0.1", to))
+                    .await
+                    .ok();
             }
         }
     });
@@ -195,10 +240,18 @@ async fn relay_datagrams(at: SocketAddr, to: u16) -> Result<Arc<AtomicUsize>> {
 }
 
 async fn a_datagram_that_comes_back_ends(plane: Plane) -> Result<()> {
-    let (tenants, network, port) = (Tenants::start().await?, Network::reserve()?, Port::reserve()?);
+    let (tenants, network, port) = (
+        Tenants::start().await?,
+        Network::reserve()?,
+        Port::reserve()?,
+    );
     let times = relay_datagrams(network.pod(0), port.number()).await?;
     service(&tenants, "back", &[network.pod(0)])?;
-    map(&tenants, "udp", &json!({ (port.number().to_string()): format!("{OWNER}/back:80") }))?;
+    map(
+        &tenants,
+        "udp",
+        &json!({ (port.number().to_string()): format!("{OWNER}/back:80") }),
+    )?;
     map(&tenants, "tcp", &json!({}))?;
     let sluice = start(plane, &tenants).await?;
     let client = UdpSocket::bind("127.0.0.1:0").await?;
@@ -207,7 +260,9 @@ async fn a_datagram_that_comes_back_ends(plane: Plane) -> Result<()> {
         tokio::time::sleep(Duration::from_millis(20)).await;
         (times.load(Ordering::Relaxed) > 1).then_some(())
     };
-    wait::until("a datagram to arrive", arrived).await.with_context(|| sluice.log().tail())?;
+    wait::until("a datagram to arrive", arrived)
+        .await
+        .with_context(|| sluice.log().tail())?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let senders = times.load(Ordering::Relaxed);
     ensure!((2..=4 * MOST).contains(&senders), "{senders} sockets");

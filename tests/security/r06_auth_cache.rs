@@ -22,8 +22,15 @@ on_every_plane!(
 fn knows_a_session(request: &Received) -> Option<Answer> {
     let cookies = request.header("cookie").unwrap_or_default().to_lowercase();
     let mut cookies = cookies.split(';').map(str::trim);
-    let status = if cookies.any(|cookie| cookie == "sid=valid") { 200 } else { 401 };
-    Some(Answer { status, ..Answer::default() })
+    let status = if cookies.any(|cookie| cookie == "sid=valid") {
+        200
+    } else {
+        401
+    };
+    Some(Answer {
+        status,
+        ..Answer::default()
+    })
 }
 
 /// Lets everybody in.
@@ -38,16 +45,27 @@ async fn service(
 ) -> Result<(Echo, Port)> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let (port, number) = (Port::reserve()?, NUMBER.fetch_add(1, Ordering::Relaxed));
-    let setup = Setup { reflex: Some(reflex), ..Setup::default() };
-    let pod =
-        Echo::start_with(port.addr(), EchoIdentity::of("auth", &format!("auth-{number}")), setup).await?;
-    tenants.manifests.service(namespace, "auth", 80, &[port.addr()])?;
+    let setup = Setup {
+        reflex: Some(reflex),
+        ..Setup::default()
+    };
+    let pod = Echo::start_with(
+        port.addr(),
+        EchoIdentity::of("auth", &format!("auth-{number}")),
+        setup,
+    )
+    .await?;
+    tenants
+        .manifests
+        .service(namespace, "auth", 80, &[port.addr()])?;
     Ok((pod, port))
 }
 
 fn guarded(namespace: &str, name: &str, key: &str) -> Ingress {
     let url = format!("http://auth.{namespace}.svc/");
-    let ingress = Ingress::new(namespace, name).host(&format!("{name}.test")).path("/", "web", 80);
+    let ingress = Ingress::new(namespace, name)
+        .host(&format!("{name}.test"))
+        .path("/", "web", 80);
     ingress
         .annotation("auth-url", &url)
         .annotation("auth-cache-key", key)
@@ -56,7 +74,9 @@ fn guarded(namespace: &str, name: &str, key: &str) -> Ingress {
 
 async fn with(sluice: &Sluice, name: &str, cookie: Option<&str>) -> Result<Response> {
     let request = Request::get(&format!("{name}.test"), "/");
-    let request = cookie.iter().fold(request, |request, cookie| request.header("cookie", cookie));
+    let request = cookie
+        .iter()
+        .fold(request, |request, cookie| request.header("cookie", cookie));
     http::send(sluice.http(), &request).await
 }
 
@@ -71,13 +91,26 @@ async fn nobody_comes_in_by_an_answer_that_somebody_else_got(plane: Plane) -> Re
         ("two-cookies", "$cookie_sid$cookie_token"),
         ("header", "$http_cookie"),
     ];
-    let ingresses: Vec<_> = keys.iter().map(|(name, key)| guarded(OWNER, name, key).to_json()).collect();
+    let ingresses: Vec<_> = keys
+        .iter()
+        .map(|(name, key)| guarded(OWNER, name, key).to_json())
+        .collect();
     tenants.write("all.yaml", &ingresses)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     for (name, key) in keys {
-        sluice.wait_for_status(&format!("{name}.test"), "/", 401).await?;
-        for known in ["SID=valid", "sid=valid", "other=1; Sid=valid", "sid=; sid=valid"] {
-            ensure!(with(&sluice, name, Some(known)).await?.status == 200, "{key}: {known:?} is refused");
+        sluice
+            .wait_for_status(&format!("{name}.test"), "/", 401)
+            .await?;
+        for known in [
+            "SID=valid",
+            "sid=valid",
+            "other=1; Sid=valid",
+            "sid=; sid=valid",
+        ] {
+            ensure!(
+                with(&sluice, name, Some(known)).await?.status == 200,
+                "{key}: {known:?} is refused"
+            );
             for unknown in [
                 None,
                 Some("sid="),
@@ -88,7 +121,10 @@ async fn nobody_comes_in_by_an_answer_that_somebody_else_got(plane: Plane) -> Re
                 Some("token=valid"),
             ] {
                 let answer = with(&sluice, name, unknown).await?;
-                ensure!(answer.status == 401, "{key}: {unknown:?} comes in behind {known:?}");
+                ensure!(
+                    answer.status == 401,
+                    "{key}: {unknown:?} comes in behind {known:?}"
+                );
             }
         }
         let asked = auth.hits();
@@ -105,21 +141,42 @@ async fn an_answer_holds_where_it_was_given_and_nowhere_else(plane: Plane) -> Re
     // The same key for all, so that nothing else tells requests apart.
     let open = guarded(FOREIGN, "open", "fixed");
     let closed = guarded(OWNER, "closed", "fixed");
-    let wildcard = Ingress::new(OWNER, "any").host("*.any.test").path("/", "web", 80);
+    let wildcard = Ingress::new(OWNER, "any")
+        .host("*.any.test")
+        .path("/", "web", 80);
     let wildcard = wildcard
         .annotation("auth-url", "http://auth.foreign.svc/$host")
         .annotation("auth-cache-key", "fixed");
-    tenants.write("all.yaml", &[open.to_json(), closed.to_json(), wildcard.to_json()])?;
+    tenants.write(
+        "all.yaml",
+        &[open.to_json(), closed.to_json(), wildcard.to_json()],
+    )?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("open.test", "/", 200).await?;
-    ensure!(with(&sluice, "closed", None).await?.status == 401, "another location's answer holds");
+    ensure!(
+        with(&sluice, "closed", None).await?.status == 401,
+        "another location's answer holds"
+    );
     // Asked anew for each method and each host.
-    for (method, host) in [("GET", "a.any.test"), ("PUT", "a.any.test"), ("GET", "b.any.test")] {
+    for (method, host) in [
+        ("GET", "a.any.test"),
+        ("PUT", "a.any.test"),
+        ("GET", "b.any.test"),
+    ] {
         let asked = theirs.hits();
         for _ in 0..2 {
-            ensure!(http::send(sluice.http(), &Request::new(method, host, "/")).await?.status == 200);
+            ensure!(
+                http::send(sluice.http(), &Request::new(method, host, "/"))
+                    .await?
+                    .status
+                    == 200
+            );
         }
-        ensure!(theirs.hits() == asked + 1, "{method} {host}: {} questions", theirs.hits() - asked);
+        ensure!(
+            theirs.hits() == asked + 1,
+            "{method} {host}: {} questions",
+            theirs.hits() - asked
+        );
     }
     // Who asks somebody else from now on takes nothing of what was said before.
     let moved = guarded(FOREIGN, "open", "fixed").annotation("auth-url", "http://auth.owner.svc/");

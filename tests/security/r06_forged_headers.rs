@@ -40,41 +40,71 @@ struct Site {
 
 impl Site {
     async fn start() -> Result<Site> {
-        let (network, manifests, heard) = (Network::reserve()?, Manifests::new()?, Journal::default());
-        let listens = || Setup { journal: Some(heard.clone()), ..Setup::default() };
+        let (network, manifests, heard) =
+            (Network::reserve()?, Manifests::new()?, Journal::default());
+        let listens = || Setup {
+            journal: Some(heard.clone()),
+            ..Setup::default()
+        };
         let mut pods = Vec::new();
-        for (place, name) in ["web", "canary", "errors", "copies"].into_iter().enumerate() {
+        for (place, name) in ["web", "canary", "errors", "copies"]
+            .into_iter()
+            .enumerate()
+        {
             let addr = network.pod(u16::try_from(place)?);
             let port = if name == "copies" { addr.port() } else { 80 };
             manifests.object(&service(name, port, addr))?;
             manifests.endpoints("default", name, &[addr])?;
             pods.push(Echo::start_with(addr, EchoIdentity::of(name, name), listens()).await?);
         }
-        pods[0].script(Script::echo().answer("/fails", Answer { status: 500, ..Answer::default() }));
+        pods[0].script(Script::echo().answer(
+            "/fails",
+            Answer {
+                status: 500,
+                ..Answer::default()
+            },
+        ));
         let addr = network.pod(9);
         manifests.service("default", "auth", 80, &[addr])?;
         let asked = Journal::default();
-        let setup = Setup { journal: Some(asked.clone()), ..Setup::default() };
+        let setup = Setup {
+            journal: Some(asked.clone()),
+            ..Setup::default()
+        };
         let auth = Echo::start_with(addr, EchoIdentity::of("auth", "auth"), setup).await?;
         manifests.object(&json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": "default"},
             "stringData": {"auth": "ada:{PLAIN}secret\n"},
         }))?;
-        Ok(Site { manifests, heard, asked, auth, _pods: pods, _network: network })
+        Ok(Site {
+            manifests,
+            heard,
+            asked,
+            auth,
+            _pods: pods,
+            _network: network,
+        })
     }
 
     /// An Ingress of a host of the same name, with a path.
     fn ingress(&self, name: &str, path: &str, annotations: &[(&str, &str)]) -> Result<()> {
-        let ingress = Ingress::new("default", name).host(&host(name)).path(path, "web", 80);
+        let ingress = Ingress::new("default", name)
+            .host(&host(name))
+            .path(path, "web", 80);
         let all = annotations.iter();
-        let ingress = all.fold(ingress, |ingress, (name, value)| ingress.annotation(name, value));
+        let ingress = all.fold(ingress, |ingress, (name, value)| {
+            ingress.annotation(name, value)
+        });
         self.manifests.ingress(&ingress)
     }
 
     /// What pods have heard in a header since a place of the journal, in every spelling that CGI takes for the same one.
     fn heard(&self, since: usize, header: &str) -> Vec<String> {
         let all = self.heard.since(since).into_iter().flat_map(|request| {
-            let headers = request.headers.into_iter().filter(|(name, _)| name.replace('_', "-") == header);
+            let headers = request
+                .headers
+                .into_iter()
+                .filter(|(name, _)| name.replace('_', "-") == header);
             headers
                 .map(|(_, values)| format!("{}: {}", request.service, values.join(", ")))
                 .collect::<Vec<_>>()
@@ -97,15 +127,21 @@ fn service(name: &str, port: u16, pod: SocketAddr) -> Value {
 
 fn with_configmap(plane: Plane, site: &Site, data: &Value) -> Result<Options> {
     let metadata = json!({"namespace": "sluice", "name": "sluice"});
-    site.manifests
-        .object(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}))?;
-    Ok(plane.options(&site.manifests).arguments(vec!["--configmap".to_owned(), "sluice/sluice".to_owned()]))
+    site.manifests.object(
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}),
+    )?;
+    Ok(plane
+        .options(&site.manifests)
+        .arguments(vec!["--configmap".to_owned(), "sluice/sluice".to_owned()]))
 }
 
 /// Twice, in capital letters, and with an underscore: a client writes what it likes.
 fn forged(name: &str, path: &str) -> Request {
     let request = Request::get(&host(name), path);
-    let request = request.header("X-User", FORGED).header("x-user", FORGED).header("X-Group", FORGED);
+    let request = request
+        .header("X-User", FORGED)
+        .header("x-user", FORGED)
+        .header("X-Group", FORGED);
     request.header("X_User", FORGED).header("x_group", FORGED)
 }
 
@@ -118,30 +154,64 @@ type Annotations = &'static [(&'static str, &'static str)];
 /// All ways on which a request gets to somebody who listens: with the headers of the service, or without it being asked.
 const WAYS: &[(&str, &str, Annotations)] = &[
     ("asked", "/", &[]),
-    ("satisfied-by-address", "/", &[("satisfy", "any"), ("whitelist-source-range", "127.0.0.0/8")]),
-    ("satisfied-by-password", "/", &[("satisfy", "any"), ("auth-type", "basic"), ("auth-secret", "users")]),
+    (
+        "satisfied-by-address",
+        "/",
+        &[
+            ("satisfy", "any"),
+            ("whitelist-source-range", "127.0.0.0/8"),
+        ],
+    ),
+    (
+        "satisfied-by-password",
+        "/",
+        &[
+            ("satisfy", "any"),
+            ("auth-type", "basic"),
+            ("auth-secret", "users"),
+        ],
+    ),
     ("not-asked-here", "/.well-known/acme-challenge/x", &[]),
     ("remembered", "/", &[("auth-cache-key", "fixed")]),
-    ("failing", "/fails", &[("custom-http-errors", "500"), ("default-backend", "errors")]),
+    (
+        "failing",
+        "/fails",
+        &[("custom-http-errors", "500"), ("default-backend", "errors")],
+    ),
     ("copied", "/", &[]),
     ("main", "/", &[]),
-    ("shared-with-others", "/", &[("enable-cors", "true"), ("cors-allow-origin", "https://a.example")]),
+    (
+        "shared-with-others",
+        "/",
+        &[
+            ("enable-cors", "true"),
+            ("cors-allow-origin", "https://a.example"),
+        ],
+    ),
 ];
 
 async fn no_client_says_what_only_an_authentication_service_may_say(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
-    let asked = [("auth-url", "http://auth.default.svc/"), ("auth-response-headers", "X-User,X-Group")];
-    let copies = format!("http://copies.default.svc.cluster.local:{}", site.auth.addr().port());
+    let asked = [
+        ("auth-url", "http://auth.default.svc/"),
+        ("auth-response-headers", "X-User,X-Group"),
+    ];
+    let copies = format!(
+        "http://copies.default.svc.cluster.local:{}",
+        site.auth.addr().port()
+    );
     for (name, path, annotations) in WAYS {
         let copied = (*name == "copied").then_some(("mirror-target", copies.as_str()));
         let copied: Vec<_> = copied.into_iter().collect();
         site.ingress(name, path, &[&asked[..], annotations, &copied].concat())?;
     }
     let canary = [("canary", "true"), ("canary-by-header", "x-canary")];
-    let canary = canary
-        .iter()
-        .fold(Ingress::new("default", "second"), |ingress, (name, value)| ingress.annotation(name, value));
-    site.manifests.ingress(&canary.host(&host("main")).path("/", "canary", 80))?;
+    let canary = canary.iter().fold(
+        Ingress::new("default", "second"),
+        |ingress, (name, value)| ingress.annotation(name, value),
+    );
+    site.manifests
+        .ingress(&canary.host(&host("main")).path("/", "canary", 80))?;
     site.ingress("nobody-asks", "/", &asked[1..])?;
     site.ingress(OPERATORS, "/", &[("enable-global-auth", "false")])?;
     site.ingress("last", "/", &[("enable-global-auth", "false")])?;
@@ -152,35 +222,71 @@ async fn no_client_says_what_only_an_authentication_service_may_say(plane: Plane
     let sluice = with_configmap(plane, &site, &operator)?.start().await?;
     sluice.wait_for_status(&host("last"), "/", 200).await?;
     for (said, says) in [("", None), ("X-User", Some("ada"))] {
-        let headers = says.iter().map(|value| (said.to_owned(), (*value).to_owned())).collect();
-        site.auth.script(Script::echo().answer("*", Answer { headers, ..Answer::default() }));
+        let headers = says
+            .iter()
+            .map(|value| (said.to_owned(), (*value).to_owned()))
+            .collect();
+        site.auth.script(Script::echo().answer(
+            "*",
+            Answer {
+                headers,
+                ..Answer::default()
+            },
+        ));
         let place = site.heard.len();
         let ways = WAYS.iter().map(|(name, path, _)| (*name, *path));
         for (name, path) in ways.chain([("nobody-asks", "/"), (OPERATORS, "/")]) {
             let place = site.heard.len();
-            all_requests(&sluice, name, path).await.with_context(|| name.to_owned())?;
+            all_requests(&sluice, name, path)
+                .await
+                .with_context(|| name.to_owned())?;
             // Copies may come later.
             let arrived = async || (site.heard.len() > place).then_some(());
             wait::until(name, arrived).await?;
             // Its service is the operator's, which says nothing of users.
-            let users = if name == OPERATORS { Vec::new() } else { site.heard(place, "x-user") };
+            let users = if name == OPERATORS {
+                Vec::new()
+            } else {
+                site.heard(place, "x-user")
+            };
             let values = [users, site.heard(place, "x-group")].concat();
-            ensure!(values.iter().all(|value| !value.contains(FORGED)), "{name}: {values:?}");
+            ensure!(
+                values.iter().all(|value| !value.contains(FORGED)),
+                "{name}: {values:?}"
+            );
         }
         let users = site.heard(place, "x-user");
-        ensure!(users.iter().any(|user| user == "web: ada") == says.is_some(), "{users:?}");
+        ensure!(
+            users.iter().any(|user| user == "web: ada") == says.is_some(),
+            "{users:?}"
+        );
     }
-    let copies = async || site.heard.since(0).iter().any(|request| request.service == "copies").then_some(());
+    let copies = async || {
+        site.heard
+            .since(0)
+            .iter()
+            .any(|request| request.service == "copies")
+            .then_some(())
+    };
     wait::until("a copy", copies).await?;
     for service in ["canary", "errors"] {
         ensure!(
-            site.heard.since(0).iter().any(|request| request.service == service),
+            site.heard
+                .since(0)
+                .iter()
+                .any(|request| request.service == service),
             "{service} heard nothing"
         );
     }
-    let of_copies = site.heard(0, "x-user").into_iter().filter(|user| user.starts_with("copies"));
+    let of_copies = site
+        .heard(0, "x-user")
+        .into_iter()
+        .filter(|user| user.starts_with("copies"));
     let values: Vec<String> = of_copies.chain(site.heard(0, "x-group")).collect();
-    ensure!(values.iter().all(|value| !value.contains(FORGED)), "{values:?}");
+    ensure!(
+        values.iter().all(|value| !value.contains(FORGED)),
+        "{values:?}"
+    );
     sluice.stop()
 }
 
@@ -191,17 +297,31 @@ async fn all_requests(sluice: &Sluice, name: &str, path: &str) -> Result<()> {
         "satisfied-by-password" => forged(name, path).header("authorization", &password),
         _ => forged(name, path),
     };
-    let origin = plain().header("origin", "https://b.example").header("access-control-request-method", "GET");
+    let origin = plain()
+        .header("origin", "https://b.example")
+        .header("access-control-request-method", "GET");
     let requests = [
         plain(),
         plain().header("x-canary", "always"),
-        Request { method: "OPTIONS".to_owned(), ..origin },
-        Request { method: "POST".to_owned(), ..plain().body("a body") },
-        plain().header("connection", "Upgrade").header("upgrade", "websocket"),
+        Request {
+            method: "OPTIONS".to_owned(),
+            ..origin
+        },
+        Request {
+            method: "POST".to_owned(),
+            ..plain().body("a body")
+        },
+        plain()
+            .header("connection", "Upgrade")
+            .header("upgrade", "websocket"),
     ];
     for request in requests {
         let answer = send(sluice, &request).await?;
-        ensure!([200, 500].contains(&answer.status), "{request:?}: {}", answer.status);
+        ensure!(
+            [200, 500].contains(&answer.status),
+            "{request:?}: {}",
+            answer.status
+        );
     }
     Ok(())
 }
@@ -234,22 +354,37 @@ async fn no_client_tells_the_service_what_only_a_proxy_may_tell(plane: Plane) ->
     site.ingress("plain", "/", &[asked])?;
     site.ingress("method", "/", &[asked, ("auth-method", "POST")])?;
     site.ingress("either", "/", &[asked, ("satisfy", "any")])?;
-    let sluice =
-        with_configmap(plane, &site, &json!({"enable-underscores-in-headers": "true"}))?.start().await?;
+    let sluice = with_configmap(
+        plane,
+        &site,
+        &json!({"enable-underscores-in-headers": "true"}),
+    )?
+    .start()
+    .await?;
     for name in ["plain", "method", "either"] {
         sluice.wait_for_status(&host(name), "/", 200).await?;
         let place = site.asked.len();
-        let spelled = OF_PROXIES.iter().flat_map(|name| [(*name).to_owned(), name.replace('-', "_")]);
+        let spelled = OF_PROXIES
+            .iter()
+            .flat_map(|name| [(*name).to_owned(), name.replace('-', "_")]);
         let request = Request::get(&host(name), "/").header("X-Own", "own");
         let request = spelled.fold(request, |request, header| request.header(&header, FORGED));
         let answer = send(&sluice, &request).await?;
         ensure!(answer.status == 200, "{plane:?} {name}: {answer:?}");
         let heard = site.asked.since(place);
-        let [heard] = heard.as_slice() else { anyhow::bail!("{plane:?} {name}: {heard:?}") };
-        let forged: Vec<_> =
-            heard.headers.iter().filter(|(_, said)| said.join(", ").contains(FORGED)).collect();
+        let [heard] = heard.as_slice() else {
+            anyhow::bail!("{plane:?} {name}: {heard:?}")
+        };
+        let forged: Vec<_> = heard
+            .headers
+            .iter()
+            .filter(|(_, said)| said.join(", ").contains(FORGED))
+            .collect();
         ensure!(forged.is_empty(), "{plane:?} {name}: {forged:?}");
-        ensure!(heard.header("x-own").as_deref() == Some("own"), "{plane:?} {name}: {heard:?}");
+        ensure!(
+            heard.header("x-own").as_deref() == Some("own"),
+            "{plane:?} {name}: {heard:?}"
+        );
     }
     sluice.stop()
 }
@@ -262,32 +397,56 @@ async fn no_client_says_what_the_operator_takes_away_or_says_itself(plane: Plane
         "X-User": "", "X-Group": "$http_x_absent", "X-Token": "$http_authorization", "Authorization": "",
         "X-Own": "$http_x_own", "X-Unknown": "$upstream_addr", "X-Team": "shop",
     });
-    site.manifests
-        .object(&json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": headers}))?;
+    site.manifests.object(
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": headers}),
+    )?;
     site.ingress("plain", "/", &[])?;
-    let asked = [("auth-url", "http://auth.default.svc/"), ("auth-response-headers", "X-User")];
+    let asked = [
+        ("auth-url", "http://auth.default.svc/"),
+        ("auth-response-headers", "X-User"),
+    ];
     site.ingress("asked", "/", &asked)?;
-    let sluice =
-        with_configmap(plane, &site, &json!({"proxy-set-headers": "sluice/headers"}))?.start().await?;
-    site.auth.script(
-        Script::echo().answer(
-            "*",
-            Answer { headers: vec![("X-User".to_owned(), "ada".to_owned())], ..Answer::default() },
-        ),
-    );
+    let sluice = with_configmap(
+        plane,
+        &site,
+        &json!({"proxy-set-headers": "sluice/headers"}),
+    )?
+    .start()
+    .await?;
+    site.auth.script(Script::echo().answer(
+        "*",
+        Answer {
+            headers: vec![("X-User".to_owned(), "ada".to_owned())],
+            ..Answer::default()
+        },
+    ));
     sluice.wait_for_status(&host("asked"), "/", 200).await?;
     for (name, user) in [("plain", None), ("asked", Some("ada"))] {
-        let request = forged(name, "/").header("X-Unknown", FORGED).header("X-Team", FORGED);
-        let request = request.header("Authorization", "Bearer token").header("X-Own", "own");
+        let request = forged(name, "/")
+            .header("X-Unknown", FORGED)
+            .header("X-Team", FORGED);
+        let request = request
+            .header("Authorization", "Bearer token")
+            .header("X-Own", "own");
         let answer = send(&sluice, &request).await?;
         let pod = answer.json()?;
         let heard = |header: &str| pod["headers"][header][0].as_str().map(str::to_owned);
-        ensure!(heard("x-user").as_deref() == user, "{plane:?} {name}: {pod}");
+        ensure!(
+            heard("x-user").as_deref() == user,
+            "{plane:?} {name}: {pod}"
+        );
         for gone in ["x-group", "x-unknown", "authorization"] {
             ensure!(heard(gone).is_none(), "{plane:?} {name}: {gone} in {pod}");
         }
-        for (header, said) in [("x-team", "shop"), ("x-token", "Bearer token"), ("x-own", "own")] {
-            ensure!(heard(header).as_deref() == Some(said), "{plane:?} {name}: {header} in {pod}");
+        for (header, said) in [
+            ("x-team", "shop"),
+            ("x-token", "Bearer token"),
+            ("x-own", "own"),
+        ] {
+            ensure!(
+                heard(header).as_deref() == Some(said),
+                "{plane:?} {name}: {header} in {pod}"
+            );
         }
     }
     sluice.stop()

@@ -37,13 +37,16 @@ const CASE: Case = Case {
 };
 
 fn annotate(ingress: &mut Value, name: &str, value: &str) {
-    ingress["metadata"]["annotations"][format!("nginx.ingress.kubernetes.io/{name}")] = value.into();
+    ingress["metadata"]["annotations"][format!("nginx.ingress.kubernetes.io/{name}")] =
+        value.into();
 }
 
 /// Other rules, before the one with the path or after it.
 fn fill(ingress: &mut Value, is_first: bool) {
     let filler = json!({"host": "filler.test"});
-    let Some(rules) = ingress["spec"]["rules"].as_array_mut() else { return };
+    let Some(rules) = ingress["spec"]["rules"].as_array_mut() else {
+        return;
+    };
     let place = if is_first { rules.len() } else { 0 };
     rules.splice(place..place, std::iter::repeat_n(filler, RULES));
 }
@@ -83,7 +86,12 @@ struct Expected {
 }
 
 /// The Ingresses of one host.
-fn ingresses(number: usize, case: &'static Case, is_guarded: bool, order: &str) -> (Vec<Value>, Expected) {
+fn ingresses(
+    number: usize,
+    case: &'static Case,
+    is_guarded: bool,
+    order: &str,
+) -> (Vec<Value>, Expected) {
     let host = format!("h{number}-{is_guarded}-{order}.test").to_lowercase();
     let name = |name: &str| format!("{name}-{number}-{is_guarded}-{order}");
     let mut lost = Ingress::new(OWNER, &name("m-lost")).host(&host);
@@ -93,20 +101,37 @@ fn ingresses(number: usize, case: &'static Case, is_guarded: bool, order: &str) 
             None => lost.annotation("whitelist-source-range", "192.0.2.0/24"),
         };
     }
-    let mut lost = lost.typed_path("ImplementationSpecific", case.path, "web", 80).to_json();
+    let mut lost = lost
+        .typed_path("ImplementationSpecific", case.path, "web", 80)
+        .to_json();
     (case.loses)(&mut lost);
     let open = if order == "older" { "a-open" } else { "z-open" };
-    let open = Ingress::new(OWNER, &name(open)).host(&host).path("/", "web", 80);
-    let open = case.beside.iter().fold(open, |open, path| open.path(path, "web", 80));
-    let foreign = Ingress::new(FOREIGN, &name("foreign")).host(&host).path("/foreign", "web", 80);
-    (vec![lost, open.to_json(), foreign.to_json()], Expected { host, case, is_guarded })
+    let open = Ingress::new(OWNER, &name(open))
+        .host(&host)
+        .path("/", "web", 80);
+    let open = case
+        .beside
+        .iter()
+        .fold(open, |open, path| open.path(path, "web", 80));
+    let foreign = Ingress::new(FOREIGN, &name("foreign"))
+        .host(&host)
+        .path("/foreign", "web", 80);
+    (
+        vec![lost, open.to_json(), foreign.to_json()],
+        Expected {
+            host,
+            case,
+            is_guarded,
+        },
+    )
 }
 
 /// In either order: the open path may be older or younger.
 async fn what_is_lost_with_its_guard_is_never_open(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let metadata = json!({"namespace": "sluice", "name": "sluice"});
-    let data = json!({"annotation-value-word-blocklist": WORD, "annotations-risk-level": "Critical"});
+    let data =
+        json!({"annotation-value-word-blocklist": WORD, "annotations-risk-level": "Critical"});
     let mut objects =
         vec![json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})];
     let mut expected = Vec::new();
@@ -117,20 +142,39 @@ async fn what_is_lost_with_its_guard_is_never_open(plane: Plane) -> Result<()> {
             expected.push(expects);
         }
     }
-    objects.push(Ingress::new(OWNER, "zz-last").host("last.test").path("/", "web", 80).to_json());
+    objects.push(
+        Ingress::new(OWNER, "zz-last")
+            .host("last.test")
+            .path("/", "web", 80)
+            .to_json(),
+    );
     tenants.write("all.yaml", &objects)?;
     let flags = ["--disable-catch-all", "--configmap", "sluice/sluice"].map(str::to_owned);
-    let sluice = plane.options(&tenants.manifests).arguments(flags.to_vec()).start().await?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(flags.to_vec())
+        .start()
+        .await?;
     sluice.wait_for_status("last.test", "/", 200).await?;
     let mut wrong = Vec::new();
-    for Expected { host, case, is_guarded } in expected {
+    for Expected {
+        host,
+        case,
+        is_guarded,
+    } in expected
+    {
         let is_closed = is_guarded || case.always;
         // Without a guard, a path that is served is served.
         let taken = case.taken.iter().map(|path| (path, !is_closed));
         for (path, is_open) in taken.chain(case.open.iter().map(|path| (path, true))) {
             let answer = sluice.get(&host, path).await?;
             if answer.pod().is_some() != is_open {
-                wrong.push(format!("{host}: {}: {path}: {} {:?}", case.path, answer.status, answer.pod()));
+                wrong.push(format!(
+                    "{host}: {}: {path}: {} {:?}",
+                    case.path,
+                    answer.status,
+                    answer.pod()
+                ));
             }
         }
     }

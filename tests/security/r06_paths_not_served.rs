@@ -23,7 +23,12 @@ const fn case(
     taken: &'static [&'static str],
     open: &'static [&'static str],
 ) -> Case {
-    Case { path, annotation, taken, open }
+    Case {
+        path,
+        annotation,
+        taken,
+        open,
+    }
 }
 
 #[rustfmt::skip]
@@ -50,24 +55,53 @@ async fn what_would_be_guarded_is_never_open(plane: Plane) -> Result<()> {
             let guarded = case
                 .annotation
                 .iter()
-                .fold(guarded, |guarded, (name, value)| guarded.annotation(name, value));
-            ingresses.push(guarded.typed_path("ImplementationSpecific", case.path, "web", 80).to_json());
-            let open = Ingress::new(OWNER, &format!("{open}-{number}")).host(&host).path("/", "web", 80);
+                .fold(guarded, |guarded, (name, value)| {
+                    guarded.annotation(name, value)
+                });
+            ingresses.push(
+                guarded
+                    .typed_path("ImplementationSpecific", case.path, "web", 80)
+                    .to_json(),
+            );
+            let open = Ingress::new(OWNER, &format!("{open}-{number}"))
+                .host(&host)
+                .path("/", "web", 80);
             // What is closed in the place of a path is closed with a slash behind it, too.
-            let open = if case.path.starts_with("/admin/") { open.path("/admin/", "web", 80) } else { open };
+            let open = if case.path.starts_with("/admin/") {
+                open.path("/admin/", "web", 80)
+            } else {
+                open
+            };
             ingresses.push(open.to_json());
             let foreign = Ingress::new(FOREIGN, &format!("{order}-{number}")).host(&host);
             ingresses.push(foreign.path("/foreign", "web", 80).to_json());
             expected.push((host, case));
         }
     }
-    ingresses.push(Ingress::new(OWNER, "last").host("last.test").path("/", "web", 80).to_json());
+    ingresses.push(
+        Ingress::new(OWNER, "last")
+            .host("last.test")
+            .path("/", "web", 80)
+            .to_json(),
+    );
     tenants.write("all.yaml", &ingresses)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("last.test", "/", 200).await?;
     let mut wrong = Vec::new();
-    for (host, Case { path: guarded, taken, open, .. }) in expected {
-        let all = taken.iter().map(|path| (path, false)).chain(open.iter().map(|path| (path, true)));
+    for (
+        host,
+        Case {
+            path: guarded,
+            taken,
+            open,
+            ..
+        },
+    ) in expected
+    {
+        let all = taken
+            .iter()
+            .map(|path| (path, false))
+            .chain(open.iter().map(|path| (path, true)));
         for (path, is_open) in all {
             let answer = sluice.get(&host, path).await?;
             if answer.pod().is_some() != is_open {

@@ -68,7 +68,11 @@ const HARMLESS: &[&str] = &[
 const SNIPPETS: &[&str] = &["configuration-snippet", "auth-snippet"];
 
 async fn forged(sluice: &Sluice, host: &str) -> Result<http::Response> {
-    http::send(sluice.http(), &Request::get(host, "/").header("X-Remote-User", "admin")).await
+    http::send(
+        sluice.http(),
+        &Request::get(host, "/").header("X-Remote-User", "admin"),
+    )
+    .await
 }
 
 /// What the operator has to say for snippets to be looked at.
@@ -77,7 +81,9 @@ fn operator(data: &Value) -> Value {
 }
 
 fn with_configmap(plane: Plane, tenants: &Tenants) -> Options {
-    plane.options(&tenants.manifests).arguments(vec!["--configmap".to_owned(), "sluice/sluice".to_owned()])
+    plane
+        .options(&tenants.manifests)
+        .arguments(vec!["--configmap".to_owned(), "sluice/sluice".to_owned()])
 }
 
 async fn a_snippet_that_may_guard_closes_its_paths_and_no_others(plane: Plane) -> Result<()> {
@@ -85,16 +91,26 @@ async fn a_snippet_that_may_guard_closes_its_paths_and_no_others(plane: Plane) -
     let mut ingresses = Vec::new();
     let mut expected = Vec::new();
     for (annotation, kind) in SNIPPETS.iter().zip(["configuration", "auth"]) {
-        let all = GUARDING.iter().map(|text| (text, 503)).chain(HARMLESS.iter().map(|text| (text, 200)));
+        let all = GUARDING
+            .iter()
+            .map(|text| (text, 503))
+            .chain(HARMLESS.iter().map(|text| (text, 200)));
         for (number, (text, status)) in all.enumerate() {
             let name = format!("{kind}-{number}");
             let host = format!("{name}.test");
-            let ingress = Ingress::new(OWNER, &name).annotation(annotation, text).host(&host);
+            let ingress = Ingress::new(OWNER, &name)
+                .annotation(annotation, text)
+                .host(&host);
             ingresses.push(ingress.path("/", "web", 80).to_json());
             expected.push((host, *annotation, *text, status));
         }
     }
-    ingresses.push(Ingress::new(OWNER, "last").host("last.test").path("/", "web", 80).to_json());
+    ingresses.push(
+        Ingress::new(OWNER, "last")
+            .host("last.test")
+            .path("/", "web", 80)
+            .to_json(),
+    );
     tenants.write("all.yaml", &ingresses)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("last.test", "/", 200).await?;
@@ -102,7 +118,10 @@ async fn a_snippet_that_may_guard_closes_its_paths_and_no_others(plane: Plane) -
     for (host, annotation, text, status) in expected {
         let answer = forged(&sluice, &host).await?;
         if answer.status != status {
-            wrong.push(format!("{annotation}: {text:?}: {} for {status}", answer.status));
+            wrong.push(format!(
+                "{annotation}: {text:?}: {} for {status}",
+                answer.status
+            ));
         }
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -110,13 +129,19 @@ async fn a_snippet_that_may_guard_closes_its_paths_and_no_others(plane: Plane) -
 }
 
 /// As in ingress-nginx, where it stands in the server; but what it does there to others is none of its business.
-async fn a_snippet_of_the_server_closes_what_its_namespace_has_of_the_host(plane: Plane) -> Result<()> {
+async fn a_snippet_of_the_server_closes_what_its_namespace_has_of_the_host(
+    plane: Plane,
+) -> Result<()> {
     let tenants = Tenants::start().await?;
     let on = |namespace: &str, name: &str, path: &str| {
-        Ingress::new(namespace, name).host("shared.test").path(path, "web", 80)
+        Ingress::new(namespace, name)
+            .host("shared.test")
+            .path(path, "web", 80)
     };
     let guarding = on(OWNER, "b", "/b").annotation("server-snippet", "deny all;");
-    let elsewhere = Ingress::new(OWNER, "d").host("other.test").path("/", "web", 80);
+    let elsewhere = Ingress::new(OWNER, "d")
+        .host("other.test")
+        .path("/", "web", 80);
     let all = [
         on(OWNER, "a", "/a"),
         guarding,
@@ -131,13 +156,22 @@ async fn a_snippet_of_the_server_closes_what_its_namespace_has_of_the_host(plane
         let answer = sluice.get("shared.test", path).await?;
         ensure!(answer.status == 503, "{path}: {}", answer.status);
     }
-    ensure!(sluice.get("shared.test", "/e").await?.status == 200, "the other namespace");
+    ensure!(
+        sluice.get("shared.test", "/e").await?.status == 200,
+        "the other namespace"
+    );
     sluice.stop()
 }
 
 async fn a_snippet_of_the_operator_that_may_guard_closes_everything(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    tenants.write("web.yaml", &[Ingress::new(OWNER, "a").host("a.test").path("/", "web", 80).to_json()])?;
+    tenants.write(
+        "web.yaml",
+        &[Ingress::new(OWNER, "a")
+            .host("a.test")
+            .path("/", "web", 80)
+            .to_json()],
+    )?;
     let harmless = json!({
         "server-snippet": "gzip on;", "location-snippet": "expires 1d;", "main-snippet": "env TZ;",
         "http-snippet": "map $http_a $b { default 1; } limit_req_zone $b zone=b:1m rate=1r/s;",

@@ -20,7 +20,13 @@ use crate::setup::{Plane, on_every_plane};
 on_every_plane!(who_joins_to_the_same_name_shares_nothing);
 
 /// Namespaces and names that come to the same text in some way of joining them.
-const ALIKE: [(&str, &str); 5] = [("a", "b-c"), ("a-b", "c"), ("a", "b.c"), ("a", "b-c-80"), ("a-b", "c-80")];
+const ALIKE: [(&str, &str); 5] = [
+    ("a", "b-c"),
+    ("a-b", "c"),
+    ("a", "b.c"),
+    ("a", "b-c-80"),
+    ("a-b", "c-80"),
+];
 
 fn host(namespace: &str, name: &str) -> String {
     format!("{}.{namespace}.test", name.replace('.', "-dot-"))
@@ -31,8 +37,15 @@ async fn who_joins_to_the_same_name_shares_nothing(plane: Plane) -> Result<()> {
     let (network, manifests) = (Network::reserve()?, Manifests::new()?);
     let (mut pods, mut objects) = (Vec::new(), Vec::new());
     for (number, (namespace, name)) in ALIKE.into_iter().enumerate() {
-        let (addr, pod) = (network.pod(u16::try_from(number)?), format!("{namespace}/{name}"));
-        let identity = EchoIdentity { pod, service: name.to_owned(), namespace: namespace.to_owned() };
+        let (addr, pod) = (
+            network.pod(u16::try_from(number)?),
+            format!("{namespace}/{name}"),
+        );
+        let identity = EchoIdentity {
+            pod,
+            service: name.to_owned(),
+            namespace: namespace.to_owned(),
+        };
         pods.push(Echo::start_with(addr, identity, Setup::default()).await?);
         objects.push(manifests::service(namespace, name, 80, &[addr]));
         objects.push(manifests::endpoint_slice(namespace, name, &[addr]));
@@ -41,12 +54,20 @@ async fn who_joins_to_the_same_name_shares_nothing(plane: Plane) -> Result<()> {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name}, "stringData": users,
         }));
         let of = |kind: &str| format!("{kind}.{}", host(namespace, name));
-        let guarded = Ingress::new(namespace, name).host(&of("guarded")).path("/", name, 80);
-        let guarded = guarded.annotation("auth-type", "basic").annotation("auth-secret", name);
+        let guarded = Ingress::new(namespace, name)
+            .host(&of("guarded"))
+            .path("/", name, 80);
+        let guarded = guarded
+            .annotation("auth-type", "basic")
+            .annotation("auth-secret", name);
         objects.push(guarded.to_json());
         let counted = format!("{name}-counted");
-        let counted = Ingress::new(namespace, &counted).host(&of("counted")).path("/", name, 80);
-        let counted = counted.annotation("limit-rpm", "1").annotation("limit-burst-multiplier", "1");
+        let counted = Ingress::new(namespace, &counted)
+            .host(&of("counted"))
+            .path("/", name, 80);
+        let counted = counted
+            .annotation("limit-rpm", "1")
+            .annotation("limit-burst-multiplier", "1");
         objects.push(counted.to_json());
     }
     let documents: Vec<String> = objects.iter().map(Value::to_string).collect();
@@ -56,20 +77,30 @@ async fn who_joins_to_the_same_name_shares_nothing(plane: Plane) -> Result<()> {
         let guarded = format!("guarded.{}", host(namespace, name));
         for (number, owner) in ALIKE.into_iter().enumerate() {
             let password = STANDARD.encode(format!("ada:{number}"));
-            let request = Request::get(&guarded, "/").header("authorization", &format!("Basic {password}"));
+            let request =
+                Request::get(&guarded, "/").header("authorization", &format!("Basic {password}"));
             let answer = http::send(sluice.http(), &request).await?;
             let expected = (owner == (namespace, name)).then(|| format!("{namespace}/{name}"));
-            ensure!(answer.pod() == expected.as_deref(), "{owner:?} at {guarded}: {answer:?}");
+            ensure!(
+                answer.pod() == expected.as_deref(),
+                "{owner:?} at {guarded}: {answer:?}"
+            );
         }
     }
     for (namespace, name) in ALIKE {
         let counted = format!("counted.{}", host(namespace, name));
-        ensure!(sluice.get(&counted, "/").await?.status == 200, "{counted} pays for somebody else");
+        ensure!(
+            sluice.get(&counted, "/").await?.status == 200,
+            "{counted} pays for somebody else"
+        );
         let mut statuses = BTreeSet::new();
         for _ in 0..4 {
             statuses.insert(sluice.get(&counted, "/").await?.status);
         }
-        ensure!(statuses.contains(&503), "{counted} has no limit: {statuses:?}");
+        ensure!(
+            statuses.contains(&503),
+            "{counted} has no limit: {statuses:?}"
+        );
     }
     sluice.stop()
 }
@@ -77,7 +108,8 @@ async fn who_joins_to_the_same_name_shares_nothing(plane: Plane) -> Result<()> {
 /// Names of which each part may hold what joins parts elsewhere.
 fn names() -> impl Strategy<Value = BTreeSet<(String, String)>> {
     let part = |letters: &'static [&'static str]| {
-        prop::collection::vec(select(letters), 0..4).prop_map(|letters| format!("a{}z", letters.concat()))
+        prop::collection::vec(select(letters), 0..4)
+            .prop_map(|letters| format!("a{}z", letters.concat()))
     };
     let namespace = part(&["-a", "a", "80", "--a"]);
     let name = part(&["-a", ".a", "a", "80", "-80", "--a"]);

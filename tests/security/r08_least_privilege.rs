@@ -16,7 +16,10 @@ use sluice_tests::sluice::{Options, Sluice};
 
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(who_serves_holds_nothing_of_the_controllers, what_is_private_is_readable_by_nobody_else);
+on_every_plane!(
+    who_serves_holds_nothing_of_the_controllers,
+    what_is_private_is_readable_by_nobody_else
+);
 
 /// The data plane and all that it has started.
 fn data_plane(sluice: &Sluice) -> Result<BTreeSet<u32>> {
@@ -31,7 +34,9 @@ fn data_plane(sluice: &Sluice) -> Result<BTreeSet<u32>> {
 
 fn open_files(pid: u32) -> Result<BTreeSet<String>> {
     let all = fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
-    Ok(all.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.display().to_string())).collect())
+    Ok(all
+        .filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.display().to_string()))
+        .collect())
 }
 
 /// With an API server, its token and its Secrets: none of its connections and files is the data plane's, and no Secret was asked
@@ -45,10 +50,15 @@ async fn who_serves_holds_nothing_of_the_controllers(plane: Plane) -> Result<()>
         let pair = Pair::of(&["web.test"])?;
         let data = json!({"tls.crt": pair.pem, "tls.key": pair.key});
         let metadata = json!({"namespace": namespace, "name": name});
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data});
         cluster.apply(&secret).await?;
     }
-    let mut ingress = cluster.ingress("web").host("web.test").path("/", "web", 80).to_json();
+    let mut ingress = cluster
+        .ingress("web")
+        .host("web.test")
+        .path("/", "web", 80)
+        .to_json();
     ingress["spec"]["tls"] = json!([{"hosts": ["web.test"], "secretName": "named"}]);
     cluster.apply(&ingress).await?;
     let sluice = plane.on(Options::in_cluster(&cluster)).start().await?;
@@ -59,11 +69,24 @@ async fn who_serves_holds_nothing_of_the_controllers(plane: Plane) -> Result<()>
     for pid in data_plane(&sluice)? {
         let open = open_files(pid)?;
         ensure!(!open.contains(&kubeconfig), "{pid} has the kubeconfig open");
-        let shared: Vec<_> = open.intersection(&own).filter(|file| file.starts_with("socket:")).collect();
-        ensure!(shared.is_empty(), "{pid} has sockets of the controller: {shared:?}");
+        let shared: Vec<_> = open
+            .intersection(&own)
+            .filter(|file| file.starts_with("socket:"))
+            .collect();
+        ensure!(
+            shared.is_empty(),
+            "{pid} has sockets of the controller: {shared:?}"
+        );
     }
-    let reads = |name: &str| cluster.gate().count("GET", &format!("/namespaces/{namespace}/secrets/{name}"));
-    ensure!(reads("named") > 0 && reads("unnamed") == 0, "a Secret that nobody names is read");
+    let reads = |name: &str| {
+        cluster
+            .gate()
+            .count("GET", &format!("/namespaces/{namespace}/secrets/{name}"))
+    };
+    ensure!(
+        reads("named") > 0 && reads("unnamed") == 0,
+        "a Secret that nobody names is read"
+    );
     sluice.stop()
 }
 
@@ -78,11 +101,21 @@ async fn what_is_private_is_readable_by_nobody_else(plane: Plane) -> Result<()> 
             let metadata = json!({"namespace": namespace, "name": name});
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data})
         };
-        objects.push(secret("tls", json!({"tls.crt": pair.pem, "tls.key": pair.key})));
-        objects.push(secret("users", json!({"auth": "ada:{PLAIN}a-password-of-a-tenant\n"})));
-        let ingress = Ingress::new(namespace, "web").host(&host).path("/", "web", 80);
-        let mut ingress =
-            ingress.annotation("auth-type", "basic").annotation("auth-secret", "users").to_json();
+        objects.push(secret(
+            "tls",
+            json!({"tls.crt": pair.pem, "tls.key": pair.key}),
+        ));
+        objects.push(secret(
+            "users",
+            json!({"auth": "ada:{PLAIN}a-password-of-a-tenant\n"}),
+        ));
+        let ingress = Ingress::new(namespace, "web")
+            .host(&host)
+            .path("/", "web", 80);
+        let mut ingress = ingress
+            .annotation("auth-type", "basic")
+            .annotation("auth-secret", "users")
+            .to_json();
         ingress["spec"]["tls"] = json!([{"hosts": [host], "secretName": "tls"}]);
         objects.push(ingress);
     }
@@ -91,13 +124,18 @@ async fn what_is_private_is_readable_by_nobody_else(plane: Plane) -> Result<()> 
     sluice.wait_for_status("owner.test", "/", 308).await?;
     let mut seen = 0;
     walk(sluice.run_dir(), false, &mut seen)?;
-    ensure!(seen > 0, "there are no files in {}", sluice.run_dir().display());
+    ensure!(
+        seen > 0,
+        "there are no files in {}",
+        sluice.run_dir().display()
+    );
     sluice.stop()
 }
 
 /// Whether the folders above let nobody in.
 fn walk(folder: &Path, is_closed: bool, seen: &mut usize) -> Result<()> {
-    let is_private = |path: &Path| fs::metadata(path).map(|found| found.permissions().mode() & 0o077 == 0);
+    let is_private =
+        |path: &Path| fs::metadata(path).map(|found| found.permissions().mode() & 0o077 == 0);
     let is_closed = is_closed || is_private(folder)?;
     for entry in fs::read_dir(folder)?.flatten() {
         let path = entry.path();
@@ -108,9 +146,18 @@ fn walk(folder: &Path, is_closed: bool, seen: &mut usize) -> Result<()> {
         *seen += 1;
         let text = fs::read(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        ensure!(!text.contains("a-password-of-a-tenant"), "{} has a password", path.display());
-        let is_secret = text.contains("PRIVATE KEY") || path.extension().is_some_and(|end| end == "sock");
-        ensure!(!is_secret || is_closed || is_private(&path)?, "others can read {}", path.display());
+        ensure!(
+            !text.contains("a-password-of-a-tenant"),
+            "{} has a password",
+            path.display()
+        );
+        let is_secret =
+            text.contains("PRIVATE KEY") || path.extension().is_some_and(|end| end == "sock");
+        ensure!(
+            !is_secret || is_closed || is_private(&path)?,
+            "others can read {}",
+            path.display()
+        );
     }
     Ok(())
 }

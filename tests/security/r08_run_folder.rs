@@ -66,11 +66,21 @@ async fn a_run_folder_that_others_have_prepared_is_refused(plane: Plane) -> Resu
     let elsewhere = TempDir::new()?;
     for (folder, culprit) in hostile_folders(elsewhere.path())? {
         let before = fs::read_dir(folder.path())?.count();
-        let sluice = plane.options(&tenants.manifests).run_in_folder(folder.path()).spawn()?;
+        let sluice = plane
+            .options(&tenants.manifests)
+            .run_in_folder(folder.path())
+            .spawn()?;
         let log = sluice.log().clone();
-        ensure!(!sluice.exit_status().await?.success(), "{} was taken", culprit.display());
+        ensure!(
+            !sluice.exit_status().await?.success(),
+            "{} was taken",
+            culprit.display()
+        );
         let said = log.tail();
-        ensure!(said.contains("--run-dir") && said.contains(&culprit.display().to_string()), "{said}");
+        ensure!(
+            said.contains("--run-dir") && said.contains(&culprit.display().to_string()),
+            "{said}"
+        );
         ensure!(
             fs::read_dir(folder.path())?.count() == before,
             "something was written into {}",
@@ -78,7 +88,10 @@ async fn a_run_folder_that_others_have_prepared_is_refused(plane: Plane) -> Resu
         );
     }
     ensure!(fs::read_to_string(elsewhere.path().join("victim"))? == "precious");
-    ensure!(fs::read_dir(elsewhere.path())?.count() == 2, "something was written through a symlink");
+    ensure!(
+        fs::read_dir(elsewhere.path())?.count() == 2,
+        "something was written through a symlink"
+    );
     Ok(())
 }
 
@@ -95,7 +108,11 @@ impl Innocent {
         let pid = self.0.id();
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         let after_name = stat.rsplit_once(") ").context("stat")?.1;
-        let started: u64 = after_name.split(' ').nth(19).context("starttime")?.parse()?;
+        let started: u64 = after_name
+            .split(' ')
+            .nth(19)
+            .context("starttime")?
+            .parse()?;
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
         let program = fs::metadata(format!("/proc/{pid}/exe"))?;
         let record = json!({
@@ -115,16 +132,29 @@ impl Drop for Innocent {
 
 async fn a_process_that_is_not_our_data_plane_gets_no_signal(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    tenants.manifests.ingress(&Ingress::new(OWNER, "web").host(HOST).path("/", "web", 80))?;
+    tenants
+        .manifests
+        .ingress(&Ingress::new(OWNER, "web").host(HOST).path("/", "web", 80))?;
     let (folder, innocent) = (TempDir::new()?, Innocent::start()?);
     fs::create_dir(folder.path().join("nginx"))?;
     for file in ["envoy.json", "envoy-former.json", "nginx/nginx.json"] {
         fs::write(folder.path().join(file), innocent.record()?)?;
     }
-    let sluice = plane.options(&tenants.manifests).run_in_folder(folder.path()).start().await?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .run_in_folder(folder.path())
+        .start()
+        .await?;
     sluice.wait_for_pod(HOST, OWNER).await?;
-    ensure!(proc::is_running(innocent.0.id()), "it was ended: {}", sluice.log().tail());
+    ensure!(
+        proc::is_running(innocent.0.id()),
+        "it was ended: {}",
+        sluice.log().tail()
+    );
     sluice.stop()?;
-    ensure!(proc::is_running(innocent.0.id()), "it was ended with the controller");
+    ensure!(
+        proc::is_running(innocent.0.id()),
+        "it was ended with the controller"
+    );
     Ok(())
 }

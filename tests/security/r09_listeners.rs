@@ -23,17 +23,34 @@ on_every_plane!(nothing_that_listens_here_is_reached_through_the_proxy);
 
 /// The name of this machine, where it has one that leads to itself.
 fn own_name() -> Option<String> {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?.trim().to_ascii_lowercase();
+    let name = fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()?
+        .trim()
+        .to_ascii_lowercase();
     (name.as_str(), 0).to_socket_addrs().is_ok().then_some(name)
 }
 
 /// Spellings of this machine that an object may have.
 fn addresses() -> Vec<String> {
-    let own = if_addrs::get_if_addrs().unwrap_or_default().into_iter().map(|interface| interface.ip());
+    let own = if_addrs::get_if_addrs()
+        .unwrap_or_default()
+        .into_iter()
+        .map(|interface| interface.ip());
     let own = own.filter(|ip| !matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local()));
-    let written =
-        ["127.0.0.1", "127.9.9.9", "0.0.0.0", "::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::127.0.0.1"];
-    written.map(str::to_owned).into_iter().chain(own.map(|ip| ip.to_string())).collect()
+    let written = [
+        "127.0.0.1",
+        "127.9.9.9",
+        "0.0.0.0",
+        "::1",
+        "::ffff:127.0.0.1",
+        "::127.0.0.1",
+        "64:ff9b::127.0.0.1",
+    ];
+    written
+        .map(str::to_owned)
+        .into_iter()
+        .chain(own.map(|ip| ip.to_string()))
+        .collect()
 }
 
 /// Objects that name one port of this machine in every way, each with a host of its own.
@@ -50,7 +67,11 @@ fn objects(port: u16) -> Vec<(String, Vec<Value>)> {
             let service = manifests::service(OWNER, &name, port, &[pod]);
             all.push((
                 host(&slice),
-                vec![service, endpoints, ingress(&slice).path("/", &name, port).to_json()],
+                vec![
+                    service,
+                    endpoints,
+                    ingress(&slice).path("/", &name, port).to_json(),
+                ],
             ));
         }
         let literal = address.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv4());
@@ -58,10 +79,14 @@ fn objects(port: u16) -> Vec<(String, Vec<Value>)> {
             let (way, name) = (format!("literal{n}"), format!("literal{n}-{port}"));
             all.push((
                 host(&way),
-                vec![external(&name, address), ingress(&way).path("/", &name, port).to_json()],
+                vec![
+                    external(&name, address),
+                    ingress(&way).path("/", &name, port).to_json(),
+                ],
             ));
             let way = format!("asked{n}");
-            let asked = ingress(&way).annotation("auth-url", &format!("http://{address}:{port}/healthz"));
+            let asked =
+                ingress(&way).annotation("auth-url", &format!("http://{address}:{port}/healthz"));
             all.push((host(&way), vec![asked.path("/", "web", 80).to_json()]));
         }
     }
@@ -69,10 +94,17 @@ fn objects(port: u16) -> Vec<(String, Vec<Value>)> {
         let name = format!("name-{port}");
         all.push((
             host("name"),
-            vec![external(&name, &own), ingress("name").path("/", &name, port).to_json()],
+            vec![
+                external(&name, &own),
+                ingress("name").path("/", &name, port).to_json(),
+            ],
         ));
-        let asked = ingress("askedname").annotation("auth-url", &format!("http://{own}:{port}/healthz"));
-        all.push((host("askedname"), vec![asked.path("/", "web", 80).to_json()]));
+        let asked =
+            ingress("askedname").annotation("auth-url", &format!("http://{own}:{port}/healthz"));
+        all.push((
+            host("askedname"),
+            vec![asked.path("/", "web", 80).to_json()],
+        ));
         let copied = ingress("copied").annotation("mirror-target", &format!("http://{own}:{port}"));
         all.push((String::new(), vec![copied.path("/", "web", 80).to_json()]));
     }
@@ -106,7 +138,12 @@ fn ensure_private(path: &Path) -> Result<()> {
     if !path.is_absolute() || !path.exists() {
         return Ok(());
     }
-    let private = path.ancestors().take(3).map(mode).collect::<Result<Vec<_>>>()?.contains(&0);
+    let private = path
+        .ancestors()
+        .take(3)
+        .map(mode)
+        .collect::<Result<Vec<_>>>()?
+        .contains(&0);
     ensure!(private, "{} can be opened by others", path.display());
     Ok(())
 }
@@ -116,9 +153,16 @@ async fn nothing_that_listens_here_is_reached_through_the_proxy(plane: Plane) ->
     // As wide as an operator can open it.
     let open = ["--allow-upstream-cidr", "0.0.0.0/0,::/0"];
     let options: Options = plane.options(&tenants.manifests);
-    let sluice = options.arguments(open.map(str::to_owned).to_vec()).start().await?;
+    let sluice = options
+        .arguments(open.map(str::to_owned).to_vec())
+        .start()
+        .await?;
     let ports = ports(&sluice)?;
-    for port in [sluice.http().port(), sluice.https().port(), sluice.health().port()] {
+    for port in [
+        sluice.http().port(),
+        sluice.https().port(),
+        sluice.health().port(),
+    ] {
         ensure!(ports.contains(&port), "{port} is none of {ports:?}");
     }
     let mut hosts = Vec::new();
@@ -131,21 +175,42 @@ async fn nothing_that_listens_here_is_reached_through_the_proxy(plane: Plane) ->
     // A last one, that is served: then all are published.
     tenants.write(
         "last.yaml",
-        &[Ingress::new(OWNER, "last").host("last.test").path("/", "web", 80).to_json()],
+        &[Ingress::new(OWNER, "last")
+            .host("last.test")
+            .path("/", "web", 80)
+            .to_json()],
     )?;
     sluice.wait_for_status("last.test", "/", 200).await?;
     if let Some(own) = own_name() {
         let said = format!("{own} leads to ");
-        let judged = async || sluice.log().lines().iter().any(|line| line.contains(&said)).then_some(());
-        wait::until("the name to be judged", judged).await.with_context(|| sluice.log().tail())?;
+        let judged = async || {
+            sluice
+                .log()
+                .lines()
+                .iter()
+                .any(|line| line.contains(&said))
+                .then_some(())
+        };
+        wait::until("the name to be judged", judged)
+            .await
+            .with_context(|| sluice.log().tail())?;
     }
     for host in hosts.iter().filter(|host| !host.is_empty()) {
         for path in ["/healthz", "/metrics", "/configuration/conf"] {
             // A worker of nginx that goes does not know the host yet.
-            let known =
-                async || http::get(sluice.http(), host, path).await.ok().filter(|page| page.status != 404);
+            let known = async || {
+                http::get(sluice.http(), host, path)
+                    .await
+                    .ok()
+                    .filter(|page| page.status != 404)
+            };
             let (page, _) = wait::until(&format!("{host} to be known"), known).await?;
-            ensure!(page.status >= 500, "{host}{path}: {} {}", page.status, page.text());
+            ensure!(
+                page.status >= 500,
+                "{host}{path}: {} {}",
+                page.status,
+                page.text()
+            );
         }
     }
     no_endpoint_is_ours(&sluice, &ports).await?;

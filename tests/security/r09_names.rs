@@ -12,7 +12,10 @@ use sluice_tests::wait;
 
 use crate::setup::{Plane, on_every_plane};
 
-on_every_plane!(a_name_leads_where_dns_says_and_nowhere_that_is_forbidden, copies_and_questions_follow_names);
+on_every_plane!(
+    a_name_leads_where_dns_says_and_nowhere_that_is_forbidden,
+    copies_and_questions_follow_names
+);
 
 const NAME: &str = "app.upstream.test";
 const HOST: &str = "named.test";
@@ -28,14 +31,24 @@ struct Stage {
 
 impl Stage {
     async fn start() -> Result<Stage> {
-        let (network, manifests, journal) = (Network::reserve()?, Manifests::new()?, Journal::default());
+        let (network, manifests, journal) =
+            (Network::reserve()?, Manifests::new()?, Journal::default());
         let mut pods = Vec::new();
         for n in 0..2 {
-            let setup = Setup { journal: Some(journal.clone()), ..Setup::default() };
+            let setup = Setup {
+                journal: Some(journal.clone()),
+                ..Setup::default()
+            };
             let identity = EchoIdentity::of("app", &format!("app-{n}"));
             pods.push(Echo::start_with(network.pod(n), identity, setup).await?);
         }
-        Ok(Stage { manifests, dns: DnsServer::start().await?, network, pods, journal })
+        Ok(Stage {
+            manifests,
+            dns: DnsServer::start().await?,
+            network,
+            pods,
+            journal,
+        })
     }
 
     fn ip(&self, n: usize) -> String {
@@ -59,7 +72,12 @@ impl Stage {
 
     fn service(&self, name: &str, external: &str) -> Result<()> {
         self.manifests.object(&external_name(name, external))?;
-        self.manifests.ingress(&Ingress::new("default", name).host(HOST).path("/", name, self.port()))
+        self.manifests
+            .ingress(
+                &Ingress::new("default", name)
+                    .host(HOST)
+                    .path("/", name, self.port()),
+            )
     }
 }
 
@@ -72,8 +90,17 @@ fn external_name(name: &str, external: &str) -> Value {
 }
 
 async fn reported(sluice: &Sluice, text: &str) -> Result<()> {
-    let line = async || sluice.log().lines().iter().any(|line| line.contains(text)).then_some(());
-    wait::until(&format!("a report that says {text:?}"), line).await.with_context(|| sluice.log().tail())?;
+    let line = async || {
+        sluice
+            .log()
+            .lines()
+            .iter()
+            .any(|line| line.contains(text))
+            .then_some(())
+    };
+    wait::until(&format!("a report that says {text:?}"), line)
+        .await
+        .with_context(|| sluice.log().tail())?;
     Ok(())
 }
 
@@ -87,15 +114,29 @@ async fn a_name_leads_where_dns_says_and_nowhere_that_is_forbidden(plane: Plane)
     stage.dns.set(NAME, 1, &[&stage.ip(1)])?;
     sluice.wait_for_pod(HOST, "app-1").await?;
     // Of a mixed answer what is allowed stays, and the other is named. Somebody listens on both.
-    let secret =
-        Echo::start(format!("127.0.0.1:{}", stage.port()).parse()?, EchoIdentity::of("no", "no")).await?;
+    let secret = Echo::start(
+        format!("127.0.0.1:{}", stage.port()).parse()?,
+        EchoIdentity::of("no", "no"),
+    )
+    .await?;
     stage.dns.set(NAME, 1, &["127.0.0.1", &stage.ip(1)])?;
-    reported(&sluice, &format!("{NAME} leads to 127.0.0.1:{}, a loopback address", stage.port())).await?;
+    reported(
+        &sluice,
+        &format!(
+            "{NAME} leads to 127.0.0.1:{}, a loopback address",
+            stage.port()
+        ),
+    )
+    .await?;
     for _ in 0..4 {
         ensure!(sluice.get(HOST, "/").await?.pod() == Some("app-1"));
     }
     // A name that moves to a forbidden address is no endpoint any more.
-    stage.dns.set(NAME, 1, &["127.0.0.1", "169.254.169.254", "100.100.100.200"])?;
+    stage.dns.set(
+        NAME,
+        1,
+        &["127.0.0.1", "169.254.169.254", "100.100.100.200"],
+    )?;
     sluice.wait_for_status(HOST, "/", 503).await?;
     reported(&sluice, "the metadata service of a cloud").await?;
     ensure!(secret.hits() == 0, "a forbidden address was asked");
@@ -104,7 +145,10 @@ async fn a_name_leads_where_dns_says_and_nowhere_that_is_forbidden(plane: Plane)
     sluice.wait_for_pod(HOST, "app-0").await?;
     stage.dns.be_silent(true);
     let before = stage.dns.asked(NAME);
-    wait::until("more questions", async || (stage.dns.asked(NAME) > before + 3).then_some(())).await?;
+    wait::until("more questions", async || {
+        (stage.dns.asked(NAME) > before + 3).then_some(())
+    })
+    .await?;
     ensure!(sluice.get(HOST, "/").await?.pod() == Some("app-0"));
     stage.dns.be_silent(false);
     stage.dns.remove(NAME);
@@ -115,7 +159,9 @@ async fn a_name_leads_where_dns_says_and_nowhere_that_is_forbidden(plane: Plane)
 async fn copies_and_questions_follow_names(plane: Plane) -> Result<()> {
     let stage = Stage::start().await?;
     stage.dns.set(NAME, 1, &[&stage.ip(0)])?;
-    stage.manifests.service("default", "web", 80, &[stage.pods[1].addr()])?;
+    stage
+        .manifests
+        .service("default", "web", 80, &[stage.pods[1].addr()])?;
     let url = format!("http://{NAME}:{}", stage.port());
     let ingress = |name: &str| Ingress::new("default", name).host(&format!("{name}.test"));
     let copied = ingress("copied").annotation("mirror-target", &format!("{url}$request_uri"));
@@ -124,23 +170,42 @@ async fn copies_and_questions_follow_names(plane: Plane) -> Result<()> {
     stage.manifests.ingress(&asked.path("/", "web", 80))?;
     let sluice = stage.options(plane).start().await?;
     sluice.wait_for_status("asked.test", "/", 200).await?;
-    let seen = |path: &str| stage.journal.since(0).into_iter().filter(|request| request.path == path).count();
+    let seen = |path: &str| {
+        stage
+            .journal
+            .since(0)
+            .into_iter()
+            .filter(|request| request.path == path)
+            .count()
+    };
     ensure!(seen("/auth") > 0, "the service was not asked");
     let copies = async || {
-        http::get(sluice.http(), "copied.test", "/copy").await.ok()?;
+        http::get(sluice.http(), "copied.test", "/copy")
+            .await
+            .ok()?;
         // Each request is seen by the pod, and by who gets the copy.
         (seen("/copy") > 1 && stage.pods[0].hits() > 0).then_some(())
     };
-    wait::until("a copy", copies).await.with_context(|| sluice.log().tail())?;
+    wait::until("a copy", copies)
+        .await
+        .with_context(|| sluice.log().tail())?;
     // Both lead to this machine now: nobody is let in, and nothing is copied.
-    let secret =
-        Echo::start(format!("127.0.0.1:{}", stage.port()).parse()?, EchoIdentity::of("no", "no")).await?;
+    let secret = Echo::start(
+        format!("127.0.0.1:{}", stage.port()).parse()?,
+        EchoIdentity::of("no", "no"),
+    )
+    .await?;
     stage.dns.set(NAME, 1, &["127.0.0.1"])?;
     let closed = async || {
-        let status = http::get(sluice.http(), "asked.test", "/").await.ok()?.status;
+        let status = http::get(sluice.http(), "asked.test", "/")
+            .await
+            .ok()?
+            .status;
         (status >= 500).then_some(())
     };
-    wait::until("the host to close", closed).await.with_context(|| sluice.log().tail())?;
+    wait::until("the host to close", closed)
+        .await
+        .with_context(|| sluice.log().tail())?;
     ensure!(sluice.get("copied.test", "/copy").await?.pod() == Some("app-1"));
     ensure!(secret.hits() == 0, "a forbidden address was asked");
     sluice.stop()

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 use sluice_tests::manifests::{Ingress, endpoint_slice, service};
 use sluice_translate::{
-    AddressPolicy, Changes, DnsName, Object, ObjectKey, Options, Resolution, Resources, Translation,
-    translate,
+    AddressPolicy, Changes, DnsName, Object, ObjectKey, Options, Resolution, Resources,
+    Translation, translate,
 };
 
 use crate::setup::OWNER;
@@ -41,7 +41,10 @@ fn options() -> Options {
 }
 
 fn slice(namespace: &str, name: &str, pods: &[&str], port: u16) -> Value {
-    let pods: Vec<_> = pods.iter().map(|ip| format!("{ip}:{port}").parse().unwrap()).collect();
+    let pods: Vec<_> = pods
+        .iter()
+        .map(|ip| format!("{ip}:{port}").parse().unwrap())
+        .collect();
     endpoint_slice(namespace, name, &pods)
 }
 
@@ -73,17 +76,24 @@ fn naming() -> Vec<Value> {
                 service(OWNER, &name("slice"), 80, &pods),
                 slice(OWNER, &name("slice"), &[ip], port),
             ]);
-            all.extend([external(&name("literal"), ip), external(&name("name"), "moves.example")]);
+            all.extend([
+                external(&name("literal"), ip),
+                external(&name("name"), "moves.example"),
+            ]);
             for (way, number) in [("slice", 80), ("literal", port), ("name", port)] {
                 let ingress = Ingress::new(OWNER, &name(way)).host(&format!("{}.test", name(way)));
                 all.push(ingress.path("/", &name(way), number).to_json());
             }
             let url = format!("http://{ip}:{port}/");
             for annotation in ["auth-url", "mirror-target"] {
-                let ingress =
-                    Ingress::new(OWNER, &name(annotation)).host(&format!("{}.test", name(annotation)));
+                let ingress = Ingress::new(OWNER, &name(annotation))
+                    .host(&format!("{}.test", name(annotation)));
                 let ingress = ingress.annotation(annotation, &url);
-                all.push(ingress.path("/", &format!("slice-{THEIRS}-{THEIR_PORT}"), 80).to_json());
+                all.push(
+                    ingress
+                        .path("/", &format!("slice-{THEIRS}-{THEIR_PORT}"), 80)
+                        .to_json(),
+                );
             }
         }
     }
@@ -94,7 +104,8 @@ fn naming() -> Vec<Value> {
 fn endpoints(translation: &Translation) -> BTreeSet<(String, u16)> {
     let backends = translation.config().backends.iter();
     let all = backends.flat_map(|(_, backend)| backend.endpoints.clone());
-    all.map(|endpoint| (endpoint.address.ip().to_string(), endpoint.address.port())).collect()
+    all.map(|endpoint| (endpoint.address.ip().to_string(), endpoint.address.port()))
+        .collect()
 }
 
 fn apply(resources: &mut Resources, objects: Vec<Value>) -> Changes {
@@ -107,8 +118,15 @@ fn apply(resources: &mut Resources, objects: Vec<Value>) -> Changes {
 
 fn know(resources: &mut Resources, changes: &mut Changes) {
     changes.add(resources.know_machines(BTreeSet::from([OURS[2].parse::<IpAddr>().unwrap()])));
-    let addresses = OURS.into_iter().chain([THEIRS]).map(|ip| ip.parse().unwrap()).collect();
-    let moved = Resolution { addresses, failure: None };
+    let addresses = OURS
+        .into_iter()
+        .chain([THEIRS])
+        .map(|ip| ip.parse().unwrap())
+        .collect();
+    let moved = Resolution {
+        addresses,
+        failure: None,
+    };
     changes.add(resources.resolve(DnsName::parse("moves.example").unwrap(), moved));
 }
 
@@ -118,7 +136,10 @@ fn no_machine_that_runs_sluice_is_an_endpoint_with_a_port_of_ours() {
     apply(&mut resources, naming());
     let mut translation = translate(&resources, &options);
     let all = endpoints(&translation);
-    assert!(all.contains(&(OURS[0].to_owned(), 8080)), "nothing is known yet: {all:?}");
+    assert!(
+        all.contains(&(OURS[0].to_owned(), 8080)),
+        "nothing is known yet: {all:?}"
+    );
     let mut changes = apply(&mut resources, telling());
     know(&mut resources, &mut changes);
     translation.update(&changes, &resources, &options);
@@ -132,7 +153,11 @@ fn no_machine_that_runs_sluice_is_an_endpoint_with_a_port_of_ours() {
     for ip in OURS.into_iter().chain([THEIRS]) {
         assert!(later.contains(&(ip.to_owned(), THEIR_PORT)), "{ip}");
     }
-    let theirs: BTreeSet<u16> = later.iter().filter(|(ip, _)| ip == THEIRS).map(|(_, port)| *port).collect();
+    let theirs: BTreeSet<u16> = later
+        .iter()
+        .filter(|(ip, _)| ip == THEIRS)
+        .map(|(_, port)| *port)
+        .collect();
     assert_eq!(theirs, PORTS.into_iter().chain([THEIR_PORT]).collect());
     let reports = translation.reports();
     for ip in OURS {
@@ -140,7 +165,9 @@ fn no_machine_that_runs_sluice_is_an_endpoint_with_a_port_of_ours() {
             let said = format!("{ip}:{port}, a port that Sluice itself listens on");
             let of = |way: &str| {
                 let name = format!("{way}-{ip}-{port}");
-                reports.iter().any(|report| report.object.key.name == name && report.reason.contains(&said))
+                reports
+                    .iter()
+                    .any(|report| report.object.key.name == name && report.reason.contains(&said))
             };
             for way in ["slice", "literal", "name", "auth-url", "mirror-target"] {
                 assert!(of(way), "{way} to {ip}:{port} is not reported");
@@ -185,29 +212,52 @@ fn connections_do_not_come_back_by_our_own_service_and_requests_may() {
     ]));
     let mut targets = serde_json::Map::new();
     let mut objects = vec![front];
-    for (n, ip) in ["10.96.0.1", "192.0.2.1", "198.51.100.1"].iter().enumerate() {
+    for (n, ip) in ["10.96.0.1", "192.0.2.1", "198.51.100.1"]
+        .iter()
+        .enumerate()
+    {
         for port in [80, 9000, 1234, 99] {
             let (plain, raw) = (format!("plain{n}-{port}"), format!("raw{n}-{port}"));
             for name in [&plain, &raw] {
                 let pods = [format!("{ip}:{port}").parse().unwrap()];
-                objects.extend([service(OWNER, name, 80, &pods), slice(OWNER, name, &[ip], port)]);
+                objects.extend([
+                    service(OWNER, name, 80, &pods),
+                    slice(OWNER, name, &[ip], port),
+                ]);
             }
             let host = format!("{plain}.test");
-            objects.push(Ingress::new(OWNER, &plain).host(&host).path("/", &plain, 80).to_json());
-            targets.insert((9000 + targets.len()).to_string(), json!(format!("{OWNER}/{raw}:80")));
+            objects.push(
+                Ingress::new(OWNER, &plain)
+                    .host(&host)
+                    .path("/", &plain, 80)
+                    .to_json(),
+            );
+            targets.insert(
+                (9000 + targets.len()).to_string(),
+                json!(format!("{OWNER}/{raw}:80")),
+            );
         }
     }
     let metadata = json!({"name": "tcp", "namespace": "sluice"});
-    objects.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": targets}));
+    objects.push(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": targets}),
+    );
     let (mut resources, options) = (Resources::default(), options());
     apply(&mut resources, objects);
     let translation = translate(&resources, &options);
     let mut seen = 0;
     for (id, backend) in translation.config().backends.iter() {
         for (way, expected) in [("plain", [80, 99].as_slice()), ("raw", &[99])] {
-            let Some(name) = id.as_str().strip_prefix(&format!("{OWNER}/{way}")) else { continue };
+            let Some(name) = id.as_str().strip_prefix(&format!("{OWNER}/{way}")) else {
+                continue;
+            };
             let port: u16 = name.split(['-', '/']).nth(1).unwrap().parse().unwrap();
-            assert_eq!(!backend.endpoints.is_empty(), expected.contains(&port), "{}", id.as_str());
+            assert_eq!(
+                !backend.endpoints.is_empty(),
+                expected.contains(&port),
+                "{}",
+                id.as_str()
+            );
             seen += 1;
         }
     }

@@ -54,7 +54,10 @@ fn annotations(pairs: impl IntoIterator<Item = (String, Value)>) -> Map<String, 
         true => name,
         false => format!("nginx.ingress.kubernetes.io/{name}"),
     };
-    pairs.into_iter().map(|(name, value)| (named(name), value)).collect()
+    pairs
+        .into_iter()
+        .map(|(name, value)| (named(name), value))
+        .collect()
 }
 
 fn ingress(
@@ -80,13 +83,19 @@ fn owners(age: u8, annotations: &Map<String, Value>) -> Value {
 
 /// The owner's backends, by all that an operator refers to them with, too.
 fn backends(ingresses: &[Value], options: &Options) -> Vec<(BackendId, Backend)> {
-    let pods = ["10.0.0.1:80".parse().unwrap(), "10.0.0.2:80".parse().unwrap()];
+    let pods = [
+        "10.0.0.1:80".parse().unwrap(),
+        "10.0.0.2:80".parse().unwrap(),
+    ];
     let mut outside = manifests::service(FOREIGN, "alias", 80, &[]);
-    outside["spec"] = json!({"type": "ExternalName", "externalName": "web.owner.svc.cluster.local"});
+    outside["spec"] =
+        json!({"type": "ExternalName", "externalName": "web.owner.svc.cluster.local"});
     let map = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "ops"}, "data": data});
     // Without names of ports, everybody names them alike.
-    let (mut service, mut slice) =
-        (manifests::service(OWNER, "web", 80, &pods), manifests::endpoint_slice(OWNER, "web", &pods));
+    let (mut service, mut slice) = (
+        manifests::service(OWNER, "web", 80, &pods),
+        manifests::endpoint_slice(OWNER, "web", &pods),
+    );
     service["spec"]["ports"] = json!([{"port": 80}]);
     slice["ports"] = json!([{"port": 80}]);
     let objects = [
@@ -110,12 +119,14 @@ fn backends(ingresses: &[Value], options: &Options) -> Vec<(BackendId, Backend)>
 
 fn options() -> impl Strategy<Value = Options> {
     let key = |name| ObjectKey::new("ops", name);
-    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(move |(default, tcp, settings)| Options {
-        class_is_implied: true,
-        configmap: settings.then(|| key("settings")),
-        tcp_services: tcp.then(|| key("tcp")),
-        default_backend_service: default.then(|| ObjectKey::new(OWNER, "web")),
-        ..Options::default()
+    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(move |(default, tcp, settings)| {
+        Options {
+            class_is_implied: true,
+            configmap: settings.then(|| key("settings")),
+            tcp_services: tcp.then(|| key("tcp")),
+            default_backend_service: default.then(|| ObjectKey::new(OWNER, "web")),
+            ..Options::default()
+        }
     })
 }
 
@@ -174,32 +185,50 @@ fn a_foreign_reference_does_not_decide_for_the_operator() {
         tcp_services: key("tcp"),
         ..Options::default()
     };
-    let mirror = annotations([("mirror-target".to_owned(), json!("http://web.owner.svc.cluster.local/"))]);
+    let mirror = annotations([(
+        "mirror-target".to_owned(),
+        json!("http://web.owner.svc.cluster.local/"),
+    )]);
     let foreign = ingress(FOREIGN, ("b.example", "web"), 1, &mirror);
     let after = backends(&[foreign], &options);
     for (id, backend) in backends(&[], &options) {
-        let now = after.iter().find(|(other, _)| *other == id).map(|(_, backend)| backend);
+        let now = after
+            .iter()
+            .find(|(other, _)| *other == id)
+            .map(|(_, backend)| backend);
         assert_eq!(now, Some(&backend), "{}", id.as_str());
     }
 }
 
 /// Each path of the owner has one of the two pods, as it says, however old the stranger is who has copies sent to them.
-async fn an_older_mirror_leaves_the_balancing_to_the_namespace_of_the_service(plane: Plane) -> Result<()> {
+async fn an_older_mirror_leaves_the_balancing_to_the_namespace_of_the_service(
+    plane: Plane,
+) -> Result<()> {
     let tenants = Tenants::start().await?;
     let network = Network::reserve()?;
     let mut pods = Vec::new();
     for n in 0..2 {
         let (pod, service) = (format!("hashed-{n}"), "hashed".to_owned());
-        let identity = EchoIdentity { pod, service, namespace: OWNER.to_owned() };
+        let identity = EchoIdentity {
+            pod,
+            service,
+            namespace: OWNER.to_owned(),
+        };
         pods.push(Echo::start_with(network.pod(n), identity, Setup::default()).await?);
     }
     let addresses: Vec<_> = pods.iter().map(Echo::addr).collect();
     tenants.manifests.service(OWNER, "hashed", 80, &addresses)?;
-    let own = Ingress::new(OWNER, "own").host("own.test").path("/", "hashed", 80);
+    let own = Ingress::new(OWNER, "own")
+        .host("own.test")
+        .path("/", "hashed", 80);
     let mut own = own.annotation("upstream-hash-by", "$request_uri").to_json();
     own["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:02Z");
-    let foreign = Ingress::new(FOREIGN, "mirror").host("foreign.test").path("/", "web", 80);
-    let mut foreign = foreign.annotation("mirror-target", "http://hashed.owner.svc.cluster.local").to_json();
+    let foreign = Ingress::new(FOREIGN, "mirror")
+        .host("foreign.test")
+        .path("/", "web", 80);
+    let mut foreign = foreign
+        .annotation("mirror-target", "http://hashed.owner.svc.cluster.local")
+        .to_json();
     foreign["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:01Z");
     tenants.write("all.yaml", &[own, foreign])?;
     let sluice = plane.options(&tenants.manifests).start().await?;

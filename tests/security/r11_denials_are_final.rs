@@ -60,12 +60,25 @@ struct Site {
 
 impl Site {
     async fn start() -> Result<Site> {
-        let (tenants, network, heard) = (Tenants::start().await?, Network::reserve()?, Journal::default());
+        let (tenants, network, heard) = (
+            Tenants::start().await?,
+            Network::reserve()?,
+            Journal::default(),
+        );
         let mut others = Vec::new();
-        for (number, name) in ["errors", "copies", "auth401", "auth403", "auth500"].into_iter().enumerate() {
-            let identity = EchoIdentity { namespace: OWNER.to_owned(), ..EchoIdentity::of(name, name) };
+        for (number, name) in ["errors", "copies", "auth401", "auth403", "auth500"]
+            .into_iter()
+            .enumerate()
+        {
+            let identity = EchoIdentity {
+                namespace: OWNER.to_owned(),
+                ..EchoIdentity::of(name, name)
+            };
             let addr = network.pod(u16::try_from(number)?);
-            let setup = Setup { journal: (name == "copies").then(|| heard.clone()), ..Setup::default() };
+            let setup = Setup {
+                journal: (name == "copies").then(|| heard.clone()),
+                ..Setup::default()
+            };
             let echo = Echo::start_with(addr, identity, setup).await?;
             if let Some(status) = name.strip_prefix("auth") {
                 echo.script(Script::status(status.parse()?));
@@ -84,7 +97,12 @@ impl Site {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": OWNER},
             "stringData": {"auth": "ada:{PLAIN}secret\n"},
         }))?;
-        Ok(Site { tenants, heard, _others: others, _network: network })
+        Ok(Site {
+            tenants,
+            heard,
+            _others: others,
+            _network: network,
+        })
     }
 }
 
@@ -98,12 +116,18 @@ fn objects() -> (Vec<String>, Vec<Value>) {
                 let ingress = Ingress::new(OWNER, &name).host(&host).path("/", "web", 80);
                 let all = guarding.iter().chain(*more);
                 objects.push(
-                    all.fold(ingress, |ingress, (name, value)| ingress.annotation(name, value)).to_json(),
+                    all.fold(ingress, |ingress, (name, value)| {
+                        ingress.annotation(name, value)
+                    })
+                    .to_json(),
                 );
                 if !namespace.is_empty() {
-                    let canary =
-                        Ingress::new(namespace, &format!("{name}-canary")).host(&host).path("/", "web", 80);
-                    let canary = canary.annotation("canary", "true").annotation("canary-weight", "100");
+                    let canary = Ingress::new(namespace, &format!("{name}-canary"))
+                        .host(&host)
+                        .path("/", "web", 80);
+                    let canary = canary
+                        .annotation("canary", "true")
+                        .annotation("canary-weight", "100");
                     let mut canary = canary.annotation("canary-by-header", "x-canary").to_json();
                     canary["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:02Z");
                     objects.push(canary);
@@ -116,16 +140,28 @@ fn objects() -> (Vec<String>, Vec<Value>) {
 }
 
 async fn asked(sluice: &Sluice, host: &str) -> Result<()> {
-    for (method, path) in [("GET", "/"), ("POST", "/x/%2e%2e/open"), ("OPTIONS", "/open"), ("HEAD", "/")] {
-        let request = Request::new(method, host, path).header("x-canary", "always").header("x-code", "200");
-        let request = request.header("origin", "https://other.example").header("connection", "close");
+    for (method, path) in [
+        ("GET", "/"),
+        ("POST", "/x/%2e%2e/open"),
+        ("OPTIONS", "/open"),
+        ("HEAD", "/"),
+    ] {
+        let request = Request::new(method, host, path)
+            .header("x-canary", "always")
+            .header("x-code", "200");
+        let request = request
+            .header("origin", "https://other.example")
+            .header("connection", "close");
         let answer = http::send(sluice.http(), &request).await?;
         // The page of an error is the error service's, also its status. What a browser asks before it asks is answered
         // without a pod; app-root leads to another path of the same host.
         let is_page = answer.pod() == Some("errors") && host.contains("-errors-");
         let is_preflight = method == "OPTIONS" && answer.status == 204 && answer.pod().is_none();
         let is_told = answer.status >= 300 && answer.pod().is_none();
-        ensure!(is_page || is_preflight || is_told, "{method} {path} at {host}: {answer:?}");
+        ensure!(
+            is_page || is_preflight || is_told,
+            "{method} {path} at {host}: {answer:?}"
+        );
     }
     Ok(())
 }
@@ -133,7 +169,12 @@ async fn asked(sluice: &Sluice, host: &str) -> Result<()> {
 async fn nothing_turns_a_denial_into_an_answer(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     let (hosts, mut objects) = objects();
-    objects.push(Ingress::new(FOREIGN, "last").host("last.test").path("/", "web", 80).to_json());
+    objects.push(
+        Ingress::new(FOREIGN, "last")
+            .host("last.test")
+            .path("/", "web", 80)
+            .to_json(),
+    );
     site.tenants.write("all.yaml", &objects)?;
     let sluice = plane.options(&site.tenants.manifests).start().await?;
     sluice.wait_for_pod("last.test", FOREIGN).await?;
@@ -141,8 +182,14 @@ async fn nothing_turns_a_denial_into_an_answer(plane: Plane) -> Result<()> {
     for host in &hosts {
         asked(&sluice, host).await?;
     }
-    ensure!(site.tenants.owner.hits() == own, "a pod of the owner was asked");
-    ensure!(site.tenants.foreign.hits() == theirs, "a pod of the foreign namespace was asked");
+    ensure!(
+        site.tenants.owner.hits() == own,
+        "a pod of the owner was asked"
+    );
+    ensure!(
+        site.tenants.foreign.hits() == theirs,
+        "a pod of the foreign namespace was asked"
+    );
     ensure!(site.heard.is_empty(), "a copy was sent of what was denied");
     sluice.stop()
 }

@@ -23,8 +23,15 @@ const LEADING: [&str; 3] = ["x-accel-redirect", "x-sendfile", "x-reproxy-url"];
 
 fn objects(tenants: &Tenants) -> Vec<serde_json::Value> {
     let on = |namespace: &str, name: &str, path: &str, annotations: &[(&str, &str)]| {
-        let ingress = Ingress::new(namespace, name).host(HOST).path(path, "web", 80);
-        annotations.iter().fold(ingress, |ingress, (name, value)| ingress.annotation(name, value)).to_json()
+        let ingress = Ingress::new(namespace, name)
+            .host(HOST)
+            .path(path, "web", 80);
+        annotations
+            .iter()
+            .fold(ingress, |ingress, (name, value)| {
+                ingress.annotation(name, value)
+            })
+            .to_json()
     };
     let copies = format!("http://{}", tenants.owner.addr());
     vec![
@@ -32,22 +39,49 @@ fn objects(tenants: &Tenants) -> Vec<serde_json::Value> {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "users", "namespace": OWNER},
             "stringData": {"auth": "ada:{PLAIN}secret\n"},
         }),
-        on(OWNER, "a-open", "/", &[("custom-http-errors", "418"), ("default-backend", "web")]),
-        on(OWNER, "a-secret", "/secret", &[("auth-type", "basic"), ("auth-secret", "users")]),
+        on(
+            OWNER,
+            "a-open",
+            "/",
+            &[("custom-http-errors", "418"), ("default-backend", "web")],
+        ),
+        on(
+            OWNER,
+            "a-secret",
+            "/secret",
+            &[("auth-type", "basic"), ("auth-secret", "users")],
+        ),
         on(
             OWNER,
             "a-asked",
             "/asked",
-            &[("auth-url", "http://web.owner.svc/"), ("auth-signin", "https://login.example/")],
+            &[
+                ("auth-url", "http://web.owner.svc/"),
+                ("auth-signin", "https://login.example/"),
+            ],
         ),
-        on(OWNER, "a-copied", "/copied", &[("mirror-target", copies.as_str())]),
+        on(
+            OWNER,
+            "a-copied",
+            "/copied",
+            &[("mirror-target", copies.as_str())],
+        ),
         on(FOREIGN, "z-plain", "/foreign", &[]),
-        on(FOREIGN, "z-grpc", "/foreign-grpc", &[("backend-protocol", "GRPC")]),
+        on(
+            FOREIGN,
+            "z-grpc",
+            "/foreign-grpc",
+            &[("backend-protocol", "GRPC")],
+        ),
         on(
             FOREIGN,
             "z-errors",
             "/foreign-errors",
-            &[("custom-http-errors", "404"), ("default-backend", "web"), ("proxy-buffering", "on")],
+            &[
+                ("custom-http-errors", "404"),
+                ("default-backend", "web"),
+                ("proxy-buffering", "on"),
+            ],
         ),
     ]
 }
@@ -59,11 +93,18 @@ fn locations(sluice: &Sluice) -> Result<BTreeSet<String>> {
     };
     let name = |line: &str| {
         let name = line.trim().strip_prefix("location ")?.strip_suffix(" {")?;
-        Some(name.trim_start_matches(['=', '~', '*', '^', ' ']).trim_matches('"').to_owned())
+        Some(
+            name.trim_start_matches(['=', '~', '*', '^', ' '])
+                .trim_matches('"')
+                .to_owned(),
+        )
     };
     let names: BTreeSet<String> = text.lines().filter_map(name).collect();
     for ours in ["sluice_guard", "sluice_mirror_", "@sluice_"] {
-        ensure!(names.iter().any(|name| name.starts_with(ours)), "no {ours} in {names:?}");
+        ensure!(
+            names.iter().any(|name| name.starts_with(ours)),
+            "no {ours} in {names:?}"
+        );
     }
     Ok(names)
 }
@@ -76,13 +117,26 @@ async fn no_pod_answers_with_a_location_of_somebody_else(plane: Plane) -> Result
         sluice.wait_for_status(HOST, path, 200).await?;
     }
     let mut names = locations(&sluice)?;
-    ensure!((plane == Plane::Nginx) != names.is_empty(), "{plane:?}: {names:?}");
+    ensure!(
+        (plane == Plane::Nginx) != names.is_empty(),
+        "{plane:?}: {names:?}"
+    );
     names.extend(OWNERS.map(str::to_owned));
-    let spelled = names.iter().flat_map(|name| [name.clone(), format!("/{name}"), format!("{name}?a=b")]);
+    let spelled = names
+        .iter()
+        .flat_map(|name| [name.clone(), format!("/{name}"), format!("{name}?a=b")]);
     let owners = tenants.owner.hits();
     for name in spelled.collect::<Vec<_>>() {
-        let headers = LEADING.map(|header| (header.to_owned(), name.clone())).to_vec();
-        tenants.foreign.script(Script::echo().answer("*", Answer { headers, ..Answer::default() }));
+        let headers = LEADING
+            .map(|header| (header.to_owned(), name.clone()))
+            .to_vec();
+        tenants.foreign.script(Script::echo().answer(
+            "*",
+            Answer {
+                headers,
+                ..Answer::default()
+            },
+        ));
         for path in FOREIGNS {
             let answer = sluice.get(HOST, path).await.with_context(|| name.clone())?;
             ensure!(

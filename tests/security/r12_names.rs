@@ -17,10 +17,20 @@ on_every_plane!(
     a_foreign_host_that_is_allowed_presents_no_certificate_of_the_wildcard,
 );
 
-fn ingress(namespace: &str, second: u8, host: &str, annotations: &[(&str, &str)], tls: bool) -> Value {
+fn ingress(
+    namespace: &str,
+    second: u8,
+    host: &str,
+    annotations: &[(&str, &str)],
+    tls: bool,
+) -> Value {
     let name = host.replace('*', "wild");
-    let ingress = Ingress::new(namespace, &name).host(host).path("/", "web", 80);
-    let ingress = annotations.iter().fold(ingress, |ingress, (key, value)| ingress.annotation(key, value));
+    let ingress = Ingress::new(namespace, &name)
+        .host(host)
+        .path("/", "web", 80);
+    let ingress = annotations.iter().fold(ingress, |ingress, (key, value)| {
+        ingress.annotation(key, value)
+    });
     let mut object = ingress.to_json();
     object["metadata"]["creationTimestamp"] = json!(format!("2026-01-01T00:00:{second:02}Z"));
     if tls {
@@ -57,12 +67,21 @@ fn world(tenants: &Tenants) -> Result<Pair> {
 
 /// The host presents this certificate or not, and its response.
 async fn asked(sluice: &Sluice, host: &str, pair: &Pair) -> Result<(bool, Response)> {
-    let mut connection = Connection::open_tls(sluice.https(), host).await.with_context(|| host.to_owned())?;
+    let mut connection = Connection::open_tls(sluice.https(), host)
+        .await
+        .with_context(|| host.to_owned())?;
     let is_presented = connection.certificate() == Some(pair.der.as_slice());
-    Ok((is_presented, connection.send(&Request::get(host, "/")).await?))
+    Ok((
+        is_presented,
+        connection.send(&Request::get(host, "/")).await?,
+    ))
 }
 
-async fn check(sluice: &Sluice, pair: &Pair, expected: &[(&str, bool, Option<&str>)]) -> Result<()> {
+async fn check(
+    sluice: &Sluice,
+    pair: &Pair,
+    expected: &[(&str, bool, Option<&str>)],
+) -> Result<()> {
     presents(sluice, "any.a.test", pair).await?;
     for (host, certificate, pod) in expected {
         let (is_presented, answer) = asked(sluice, host, pair).await?;
@@ -96,11 +115,17 @@ async fn names_that_an_older_namespace_covers_stay_its_own(plane: Plane) -> Resu
     sluice.stop()
 }
 
-async fn a_foreign_host_that_is_allowed_presents_no_certificate_of_the_wildcard(plane: Plane) -> Result<()> {
+async fn a_foreign_host_that_is_allowed_presents_no_certificate_of_the_wildcard(
+    plane: Plane,
+) -> Result<()> {
     let tenants = Tenants::start().await?;
     let pair = world(&tenants)?;
     let flag = "--allow-hosts-under-foreign-wildcards".to_owned();
-    let sluice = plane.options(&tenants.manifests).arguments(vec![flag]).start().await?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(vec![flag])
+        .start()
+        .await?;
     let expected = [
         ("any.a.test", true, Some(OWNER)),
         ("own.a.test", true, Some(OWNER)),

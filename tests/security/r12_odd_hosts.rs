@@ -64,32 +64,56 @@ const ODD: &[&str] = &[
 async fn a_host_that_is_no_name_takes_nothing(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let long = ["a".repeat(64), format!("{}.test", "a.".repeat(130))];
-    let odd: Vec<&str> = ODD.iter().copied().chain(long.iter().map(String::as_str)).collect();
+    let odd: Vec<&str> = ODD
+        .iter()
+        .copied()
+        .chain(long.iter().map(String::as_str))
+        .collect();
     // Older than the neighbour, so that nothing is its own only because it came first.
     let ingress = odd
         .iter()
-        .fold(Ingress::new(FOREIGN, "a-odd"), |ingress, host| ingress.host(host).path("/", "web", 80));
+        .fold(Ingress::new(FOREIGN, "a-odd"), |ingress, host| {
+            ingress.host(host).path("/", "web", 80)
+        });
     let ingress = ingress.host("good.test").path("/", "web", 80);
     let mut object = ingress.to_json();
     object["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z".into();
     tenants.write("odd.yaml", &[object])?;
-    let neighbour = Ingress::new(OWNER, "neighbour").host("neighbour.test").path("/", "web", 80);
+    let neighbour = Ingress::new(OWNER, "neighbour")
+        .host("neighbour.test")
+        .path("/", "web", 80);
     tenants.manifests.ingress(&neighbour)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     // The other rule of the same Ingress.
     sluice.wait_for_pod("good.test", FOREIGN).await?;
     sluice.wait_for_pod("neighbour.test", OWNER).await?;
-    for host in ["any.test", "a.neighbour.test", "other.example", "a.b.test", "localhost", "127.0.0.1"] {
+    for host in [
+        "any.test",
+        "a.neighbour.test",
+        "other.example",
+        "a.b.test",
+        "localhost",
+        "127.0.0.1",
+    ] {
         let page = http::get(sluice.http(), host, "/").await?;
-        ensure!(page.status == 404 && page.pod().is_none(), "{host}: {} {:?}", page.status, page.pod());
+        ensure!(
+            page.status == 404 && page.pod().is_none(),
+            "{host}: {} {:?}",
+            page.status,
+            page.pod()
+        );
     }
     for host in &odd {
         // What is no header at all ends the connection.
-        let Ok(page) = http::get(sluice.http(), host, "/").await else { continue };
+        let Ok(page) = http::get(sluice.http(), host, "/").await else {
+            continue;
+        };
         ensure!(page.pod() != Some(FOREIGN), "{host:?} is served");
     }
-    let page =
-        Connection::open_tls(sluice.https(), "any.test").await?.send(&Request::get("any.test", "/")).await?;
+    let page = Connection::open_tls(sluice.https(), "any.test")
+        .await?
+        .send(&Request::get("any.test", "/"))
+        .await?;
     ensure!(page.status == 404, "over TLS: {}", page.status);
     let told = sluice.log().lines();
     for (number, host) in odd.iter().enumerate() {

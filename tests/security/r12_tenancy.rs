@@ -21,7 +21,9 @@ async fn a_foreign_ingress_takes_no_path_that_the_owner_has(plane: Plane) -> Res
     let paths = ["/", "/a", "/a/b"];
     let with_paths = |namespace: &str| {
         let ingress = Ingress::new(namespace, "web").host("shared.test");
-        paths.iter().fold(ingress, |ingress, path| ingress.path(path, "web", 80))
+        paths
+            .iter()
+            .fold(ingress, |ingress, path| ingress.path(path, "web", 80))
     };
     let own = with_paths(FOREIGN).path("/foreign", "web", 80);
     tenants.write("a-foreign.yaml", &[created_at(&own, 2)])?;
@@ -29,7 +31,11 @@ async fn a_foreign_ingress_takes_no_path_that_the_owner_has(plane: Plane) -> Res
     let sluice = plane.options(&tenants.manifests).start().await?;
     for path in paths {
         let answer = sluice.get("shared.test", path).await?;
-        ensure!(answer.pod() == Some(OWNER), "{path}: {:?} answered", answer.pod());
+        ensure!(
+            answer.pod() == Some(OWNER),
+            "{path}: {:?} answered",
+            answer.pod()
+        );
     }
     ensure!(sluice.get("shared.test", "/foreign").await?.pod() == Some(FOREIGN));
     ensure!((tenants.owner.hits(), tenants.foreign.hits()) == (3, 1));

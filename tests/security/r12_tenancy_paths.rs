@@ -22,17 +22,36 @@ fn created_at(ingress: &Ingress, second: usize) -> Value {
     object
 }
 
-async fn patterns_of_a_newer_namespace_leave_the_owners_paths_as_they_are(plane: Plane) -> Result<()> {
+async fn patterns_of_a_newer_namespace_leave_the_owners_paths_as_they_are(
+    plane: Plane,
+) -> Result<()> {
     let tenants = Tenants::start().await?;
     let owner = Ingress::new(OWNER, "web").host("shared.test");
-    let owner = owner.typed_path("Exact", "/a", "web", 80).path("/login", "web", 80);
-    let guarded = Ingress::new(OWNER, "guarded").annotation("whitelist-source-range", "192.0.2.0/24");
+    let owner = owner
+        .typed_path("Exact", "/a", "web", 80)
+        .path("/login", "web", 80);
+    let guarded =
+        Ingress::new(OWNER, "guarded").annotation("whitelist-source-range", "192.0.2.0/24");
     let guarded = guarded.host("shared.test").path("/admin", "web", 80);
-    let foreign = Ingress::new(FOREIGN, "web").annotation("use-regex", "true").host("shared.test");
-    let foreign = ["/zz", "/.{0,1}.{0,1}.*", "/admin/?.*", "/login(/|$)(.*)", "/LOGIN/x"]
-        .iter()
-        .fold(foreign, |ingress, path| ingress.typed_path("ImplementationSpecific", path, "web", 80));
-    let objects = [created_at(&owner, 1), created_at(&guarded, 2), created_at(&foreign, 3)];
+    let foreign = Ingress::new(FOREIGN, "web")
+        .annotation("use-regex", "true")
+        .host("shared.test");
+    let foreign = [
+        "/zz",
+        "/.{0,1}.{0,1}.*",
+        "/admin/?.*",
+        "/login(/|$)(.*)",
+        "/LOGIN/x",
+    ]
+    .iter()
+    .fold(foreign, |ingress, path| {
+        ingress.typed_path("ImplementationSpecific", path, "web", 80)
+    });
+    let objects = [
+        created_at(&owner, 1),
+        created_at(&guarded, 2),
+        created_at(&foreign, 3),
+    ];
     tenants.write("shared.yaml", &objects)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     let expected = [
@@ -81,8 +100,8 @@ const PATHS: [(&str, &str); 20] = [
     ("ImplementationSpecific", "/b(/|$)(.*)"),
 ];
 const REQUESTS: [&str; 16] = [
-    "/", "/a", "/a/", "/A", "/a/b", "/ab", "/abc", "/a/b/c", "/b", "/b/", "/b/c", "/c", "/c/a", "/x/b",
-    "/A/b/x", "/B/c",
+    "/", "/a", "/a/", "/A", "/a/b", "/ab", "/abc", "/a/b/c", "/b", "/b/", "/b/c", "/c", "/c/a",
+    "/x/b", "/A/b/x", "/B/c",
 ];
 const HOSTS: usize = 32;
 
@@ -97,13 +116,25 @@ fn worlds(tenants: &Tenants) -> Vec<Value> {
     let mut objects = Vec::new();
     for host in 0..HOSTS {
         for number in 0..3 + draw(4) {
-            let (namespace, pod) =
-                if draw(2) == 0 { (OWNER, tenants.owner.addr()) } else { (FOREIGN, tenants.foreign.addr()) };
+            let (namespace, pod) = if draw(2) == 0 {
+                (OWNER, tenants.owner.addr())
+            } else {
+                (FOREIGN, tenants.foreign.addr())
+            };
             let (name, (kind, path)) = (format!("h{host}-{number}"), PATHS[draw(PATHS.len())]);
-            let use_regex = if kind == "ImplementationSpecific" || draw(4) == 0 { "true" } else { "false" };
+            let use_regex = if kind == "ImplementationSpecific" || draw(4) == 0 {
+                "true"
+            } else {
+                "false"
+            };
             let ingress = Ingress::new(namespace, &name).annotation("use-regex", use_regex);
-            let ingress = ingress.annotation("upstream-vhost", &name).host(&format!("h{host}.test"));
-            objects.push(created_at(&ingress.typed_path(kind, path, &name, 80), number));
+            let ingress = ingress
+                .annotation("upstream-vhost", &name)
+                .host(&format!("h{host}.test"));
+            objects.push(created_at(
+                &ingress.typed_path(kind, path, &name, 80),
+                number,
+            ));
             objects.push(manifests::service(namespace, &name, 80, &[pod]));
             objects.push(manifests::endpoint_slice(namespace, &name, &[pod]));
         }
@@ -116,7 +147,13 @@ fn translated(objects: &[Value]) -> Result<Translation> {
     for object in objects {
         resources.apply(Object::from_value(object.clone())?);
     }
-    Ok(translate(&resources, &Options { class_is_implied: true, ..Options::default() }))
+    Ok(translate(
+        &resources,
+        &Options {
+            class_is_implied: true,
+            ..Options::default()
+        },
+    ))
 }
 
 fn takes(location: &Location, request: &str) -> bool {
@@ -125,9 +162,8 @@ fn takes(location: &Location, request: &str) -> bool {
         PathMatch::Prefix(path) => request
             .strip_prefix(path.as_str())
             .is_some_and(|rest| rest.is_empty() || path.ends_with('/') || rest.starts_with('/')),
-        PathMatch::Regex(regex) => {
-            Regex::new(&format!("(?i)^{}", regex.pattern)).is_ok_and(|regex| regex.is_match(request))
-        }
+        PathMatch::Regex(regex) => Regex::new(&format!("(?i)^{}", regex.pattern))
+            .is_ok_and(|regex| regex.is_match(request)),
     }
 }
 
@@ -141,19 +177,34 @@ async fn every_path_is_tried_in_the_order_of_the_ir(plane: Plane) -> Result<()> 
         let name = ServerName::parse(&host).map_err(|_| anyhow::anyhow!("{host}"))?;
         let server = &translation.config().servers[&name];
         for request in REQUESTS {
-            let first = server.locations.iter().find(|location| takes(location, request));
+            let first = server
+                .locations
+                .iter()
+                .find(|location| takes(location, request));
             let answer = sluice.get(&host, request).await?;
             let expected = match first.map(|location| &location.action) {
-                Some(Action::Forward(backend)) => {
-                    backend.as_str().split('/').nth(1).map_or_else(String::new, |name| format!("200 {name}"))
-                }
+                Some(Action::Forward(backend)) => backend
+                    .as_str()
+                    .split('/')
+                    .nth(1)
+                    .map_or_else(String::new, |name| format!("200 {name}")),
                 Some(_) => "301 ".to_owned(),
                 None => "404 ".to_owned(),
             };
-            let told = answer.json().ok().and_then(|seen| Some(seen["host"].as_str()?.to_owned()));
+            let told = answer
+                .json()
+                .ok()
+                .and_then(|seen| Some(seen["host"].as_str()?.to_owned()));
             let got = format!("{} {}", answer.status, told.unwrap_or_default());
-            let paths: Vec<_> = server.locations.iter().map(|location| location.id.as_str()).collect();
-            ensure!(got == expected, "{host}{request}: {got}, not {expected}: {paths:?}");
+            let paths: Vec<_> = server
+                .locations
+                .iter()
+                .map(|location| location.id.as_str())
+                .collect();
+            ensure!(
+                got == expected,
+                "{host}{request}: {got}, not {expected}: {paths:?}"
+            );
         }
     }
     sluice.stop()

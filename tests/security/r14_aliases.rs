@@ -22,7 +22,9 @@ const VALUES: &[&str] = &[
 
 /// Pairs of an alias and its name.
 fn aliases() -> Vec<(&'static str, &'static str)> {
-    let aliases: Vec<_> = all().filter_map(|alias| Some((alias.name, alias.alias_of?))).collect();
+    let aliases: Vec<_> = all()
+        .filter_map(|alias| Some((alias.name, alias.alias_of?)))
+        .collect();
     assert!(aliases.len() >= 2, "{aliases:?}");
     aliases
 }
@@ -39,9 +41,16 @@ fn an_alias_comes_to_what_its_name_comes_to_at_every_level() {
                 let data_plane = some_data_plane(0, number);
                 let by_alias = one(alias, value, &settings(level), data_plane);
                 let by_name = one(name, value, &settings(level), data_plane);
-                assert!(is_alike(&by_alias, &by_name), "{alias}: {value:?} at {level}");
+                assert!(
+                    is_alike(&by_alias, &by_name),
+                    "{alias}: {value:?} at {level}"
+                );
                 let is_told = is_reported(&by_alias, alias) || is_reported(&by_alias, name);
-                assert_eq!(is_told, is_reported(&by_name, name), "{alias}: {value:?} at {level}");
+                assert_eq!(
+                    is_told,
+                    is_reported(&by_name, name),
+                    "{alias}: {value:?} at {level}"
+                );
             }
         }
     }
@@ -51,13 +60,18 @@ fn an_alias_comes_to_what_its_name_comes_to_at_every_level() {
 #[test]
 fn of_both_the_name_counts_and_the_alias_is_reported() {
     for (alias, name) in aliases() {
-        for (value, other) in
-            [("10.0.0.0/8", "0.0.0.0/0"), ("10.0.0.0/8", "nonsense"), ("nonsense", "0.0.0.0/0")]
-        {
+        for (value, other) in [
+            ("10.0.0.0/8", "0.0.0.0/0"),
+            ("10.0.0.0/8", "nonsense"),
+            ("nonsense", "0.0.0.0/0"),
+        ] {
             let more = [("limit-rps", "5"), (alias, other), (name, value)];
             let both = with(&more, &settings("Critical"), None);
             let alone = with(&[more[0], more[2]], &settings("Critical"), None);
-            assert!(is_alike(&both, &alone), "{alias}={other} beside {name}={value}");
+            assert!(
+                is_alike(&both, &alone),
+                "{alias}={other} beside {name}={value}"
+            );
             assert!(is_reported(&both, alias), "{alias}");
         }
     }
@@ -70,10 +84,13 @@ async fn an_older_name_keeps_out_who_the_name_keeps_out(plane: Plane) -> Result<
     let mut objects = Vec::new();
     for namespace in [OWNER, FOREIGN] {
         for (number, value) in VALUES.iter().enumerate() {
-            for (guard, host) in
-                guards.iter().map(|guard| (guard, format!("{guard}-{number}.{namespace}.test")))
+            for (guard, host) in guards
+                .iter()
+                .map(|guard| (guard, format!("{guard}-{number}.{namespace}.test")))
             {
-                let ingress = Ingress::new(namespace, &host).annotation(guard, value).host(&host);
+                let ingress = Ingress::new(namespace, &host)
+                    .annotation(guard, value)
+                    .host(&host);
                 objects.push(ingress.path("/", "web", 80).to_json());
                 hosts.push((host, *guard, *value, namespace));
             }
@@ -83,7 +100,9 @@ async fn an_older_name_keeps_out_who_the_name_keeps_out(plane: Plane) -> Result<
     let sluice = plane.options(&tenants.manifests).start().await?;
     for (host, guard, value, namespace) in hosts {
         let answer = sluice.get(&host, "/").await?;
-        let expected = ["127.0.0.0/8", "0.0.0.0/0"].contains(&value).then_some(namespace);
+        let expected = ["127.0.0.0/8", "0.0.0.0/0"]
+            .contains(&value)
+            .then_some(namespace);
         ensure!(answer.pod() == expected, "{guard}: {value:?}: {answer:?}");
     }
     sluice.stop()

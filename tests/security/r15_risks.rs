@@ -17,12 +17,25 @@ on_every_plane!(what_is_too_risky_is_refused_alone);
 
 const LEVELS: [Risk; 4] = [Risk::Low, Risk::Medium, Risk::High, Risk::Critical];
 /// Something for everybody: each annotation can read one of them.
-const VALUES: [&str; 8] =
-    ["true", "7", "on", "/a", "http://a.example/", "10.0.0.0/8", "cookie", "proxy_set_header X-A b;"];
+const VALUES: [&str; 8] = [
+    "true",
+    "7",
+    "on",
+    "/a",
+    "http://a.example/",
+    "10.0.0.0/8",
+    "cookie",
+    "proxy_set_header X-A b;",
+];
 
 /// Two of the values, and where they stand: each annotation meets all of them, at one level or another.
 fn some_values(number: usize) -> impl Iterator<Item = (usize, &'static str)> {
-    VALUES.iter().copied().enumerate().skip(number % 4).step_by(4)
+    VALUES
+        .iter()
+        .copied()
+        .enumerate()
+        .skip(number % 4)
+        .step_by(4)
 }
 
 fn settings(level: Risk) -> Value {
@@ -33,33 +46,53 @@ fn settings(level: Risk) -> Value {
 fn nothing_that_is_too_risky_counts_and_nothing_else_is_lost() {
     for (number, annotation) in all().enumerate() {
         let levels = LEVELS.into_iter().enumerate();
-        for (level, (position, value)) in
-            levels.flat_map(|(place, level)| some_values(number + place).map(move |value| (level, value)))
+        for (level, (position, value)) in levels
+            .flat_map(|(place, level)| some_values(number + place).map(move |value| (level, value)))
         {
             let data_plane = some_data_plane(number, position);
             if annotation.risk > level {
                 is_refused_alone(annotation, value, level, data_plane);
             } else if is_taken(annotation, level) {
                 let found = one(annotation.name, value, &settings(level), data_plane);
-                let most = one(annotation.name, value, &settings(Risk::Critical), data_plane);
-                assert!(is_alike(&found, &most), "{}: {value} at {level}", annotation.name);
+                let most = one(
+                    annotation.name,
+                    value,
+                    &settings(Risk::Critical),
+                    data_plane,
+                );
+                assert!(
+                    is_alike(&found, &most),
+                    "{}: {value} at {level}",
+                    annotation.name
+                );
             }
         }
     }
 }
 
 #[track_caller]
-fn is_refused_alone(annotation: &Annotation, value: &str, level: Risk, data_plane: Option<DataPlane>) {
+fn is_refused_alone(
+    annotation: &Annotation,
+    value: &str,
+    level: Risk,
+    data_plane: Option<DataPlane>,
+) {
     let (name, settings) = (annotation.name, settings(level));
     let found = one(name, value, &settings, data_plane);
     let is_told = is_reported(&found, name) || !is_honoured(annotation, data_plane);
     assert!(is_told, "{name}: {value} at {level} is not reported");
     let other = one(name, "something else", &settings, data_plane);
-    assert!(is_alike(&found, &other), "{name}: {value} counts at {level}");
+    assert!(
+        is_alike(&found, &other),
+        "{name}: {value} counts at {level}"
+    );
     match annotation.role {
         Role::Guard | Role::Snippet => assert!(is_closed(&found), "{name}: {value} at {level}"),
         Role::Plain => {
-            assert!(is_alike(&found, &none(name, &settings, data_plane)), "{name}: {value} at {level}");
+            assert!(
+                is_alike(&found, &none(name, &settings, data_plane)),
+                "{name}: {value} at {level}"
+            );
         }
         Role::Paths | Role::Narrows(_) => {}
     }
@@ -80,35 +113,60 @@ fn without_a_word_of_the_operator_nothing_critical_counts() {
 async fn what_is_too_risky_is_refused_alone(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let metadata = json!({"namespace": "ops", "name": "settings"});
-    let settings =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": settings(Risk::Low)});
+    let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": settings(Risk::Low)});
     tenants.manifests.object(&settings)?;
-    let mut objects = vec![Ingress::new(OWNER, "own").host("own.test").path("/", "web", 80).to_json()];
-    let risky: Vec<_> = all().filter(|annotation| annotation.risk > Risk::Low).collect();
+    let mut objects = vec![
+        Ingress::new(OWNER, "own")
+            .host("own.test")
+            .path("/", "web", 80)
+            .to_json(),
+    ];
+    let risky: Vec<_> = all()
+        .filter(|annotation| annotation.risk > Risk::Low)
+        .collect();
     let host = |name: &str| format!("{}.test", name.replace(['/', '.'], "-"));
     for annotation in &risky {
         let name = annotation.name.replace(['/', '.'], "-");
         let ingress = Ingress::new(FOREIGN, &name).annotation(annotation.name, "http://a.example/");
         // Low, and still honoured.
-        let ingress = ingress.annotation("enable-cors", "true").host(&host(annotation.name));
+        let ingress = ingress
+            .annotation("enable-cors", "true")
+            .host(&host(annotation.name));
         objects.push(ingress.path("/", "web", 80).to_json());
     }
     tenants.write("all.yaml", &objects)?;
     let flags = ["--configmap", "ops/settings"].map(str::to_owned).into();
-    let sluice = plane.options(&tenants.manifests).arguments(flags).start().await?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(flags)
+        .start()
+        .await?;
     ensure!(sluice.get("own.test", "/").await?.pod() == Some(OWNER));
     ensure!(risky.len() > 20, "{}", risky.len());
     for annotation in risky {
-        let request = Request::get(&host(annotation.name), "/").header("origin", "https://other.example");
+        let request =
+            Request::get(&host(annotation.name), "/").header("origin", "https://other.example");
         let answer = http::send(sluice.http(), &request).await?;
         match annotation.role {
             Role::Guard | Role::Snippet => {
-                ensure!(answer.status == 503 && answer.pod().is_none(), "{}: {answer:?}", annotation.name);
+                ensure!(
+                    answer.status == 503 && answer.pod().is_none(),
+                    "{}: {answer:?}",
+                    annotation.name
+                );
             }
             Role::Plain => {
-                ensure!(answer.pod() == Some(FOREIGN), "{}: {answer:?}", annotation.name);
+                ensure!(
+                    answer.pod() == Some(FOREIGN),
+                    "{}: {answer:?}",
+                    annotation.name
+                );
                 let origin = answer.header("access-control-allow-origin");
-                ensure!(origin.is_some(), "{}: the rest of its object is lost", annotation.name);
+                ensure!(
+                    origin.is_some(),
+                    "{}: the rest of its object is lost",
+                    annotation.name
+                );
             }
             Role::Paths | Role::Narrows(_) => {}
         }

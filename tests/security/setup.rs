@@ -29,7 +29,9 @@ impl Plane {
     pub(crate) fn on(self, options: Options) -> Options {
         match self {
             Plane::EnvoyTable => options,
-            Plane::EnvoyScopes => options.arguments(vec!["--scopes-from".to_owned(), "0".to_owned()]),
+            Plane::EnvoyScopes => {
+                options.arguments(vec!["--scopes-from".to_owned(), "0".to_owned()])
+            }
             Plane::Nginx => options.data_plane("nginx"),
         }
     }
@@ -80,13 +82,21 @@ impl Tenants {
         let manifests = Manifests::new()?;
         let owner = pod(&manifests, OWNER, network.pod(0)).await?;
         let foreign = pod(&manifests, FOREIGN, network.pod(1)).await?;
-        Ok(Tenants { manifests, owner, foreign, _network: network })
+        Ok(Tenants {
+            manifests,
+            owner,
+            foreign,
+            _network: network,
+        })
     }
 
     /// Writes objects into the folder at once, as one file.
     pub(crate) fn write(&self, file: &str, objects: &[serde_json::Value]) -> Result<()> {
-        let documents: Vec<String> =
-            objects.iter().map(serde_json::to_string).collect::<Result<_, _>>().context("objects")?;
+        let documents: Vec<String> = objects
+            .iter()
+            .map(serde_json::to_string)
+            .collect::<Result<_, _>>()
+            .context("objects")?;
         self.manifests.write(file, &documents.join("\n---\n"))
     }
 }
@@ -94,6 +104,10 @@ impl Tenants {
 async fn pod(manifests: &Manifests, namespace: &str, addr: SocketAddr) -> Result<Echo> {
     manifests.service(namespace, "web", 80, &[addr])?;
     let (pod, service) = (namespace.to_owned(), "web".to_owned());
-    let identity = EchoIdentity { pod, service, namespace: namespace.to_owned() };
+    let identity = EchoIdentity {
+        pod,
+        service,
+        namespace: namespace.to_owned(),
+    };
     Echo::start_with(addr, identity, Setup::default()).await
 }

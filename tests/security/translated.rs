@@ -9,7 +9,8 @@ use sluice_translate::{DataPlane, Object, ObjectKey, Options, Resources, Transla
 use crate::setup::{FOREIGN, OWNER};
 
 /// Who may serve; `None` is what is translated where nobody is named.
-pub(crate) const DATA_PLANES: [Option<DataPlane>; 3] = [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)];
+pub(crate) const DATA_PLANES: [Option<DataPlane>; 3] =
+    [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)];
 /// The owner's host.
 pub(crate) const HOST: &str = "own.test";
 /// A value that is none of any annotation that does not take every text.
@@ -23,33 +24,69 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Annotation> {
 /// What an annotation says something beside.
 const COMPANIONS: &[(&str, &[(&str, &str)])] = &[
     ("affinity-", &[("affinity", "cookie")]),
-    ("auth-secret", &[("auth-type", "basic"), ("auth-secret", "users")]),
+    (
+        "auth-secret",
+        &[("auth-type", "basic"), ("auth-secret", "users")],
+    ),
     ("auth-tls-", &[("auth-tls-secret", "owner/ca")]),
     ("auth-", &[("auth-url", "http://web.owner.svc/")]),
-    ("canary", &[("canary", "true"), ("canary-weight", "30"), ("canary-by-header", "x-canary")]),
+    (
+        "canary",
+        &[
+            ("canary", "true"),
+            ("canary-weight", "30"),
+            ("canary-by-header", "x-canary"),
+        ],
+    ),
     ("cors-", &[("enable-cors", "true")]),
     ("limit-burst-multiplier", &[("limit-rps", "5")]),
     ("limit-allowlist", &[("limit-rps", "5")]),
     ("limit-whitelist", &[("limit-rps", "5")]),
     ("limit-rate-after", &[("limit-rate", "5")]),
     ("mirror-", &[("mirror-target", "http://web.owner.svc/")]),
-    ("permanent-redirect-", &[("permanent-redirect", "http://a.example/")]),
-    ("temporal-redirect-", &[("temporal-redirect", "http://a.example/")]),
-    ("proxy-ssl-", &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "owner/ca")]),
+    (
+        "permanent-redirect-",
+        &[("permanent-redirect", "http://a.example/")],
+    ),
+    (
+        "temporal-redirect-",
+        &[("temporal-redirect", "http://a.example/")],
+    ),
+    (
+        "proxy-ssl-",
+        &[
+            ("backend-protocol", "HTTPS"),
+            ("proxy-ssl-secret", "owner/ca"),
+        ],
+    ),
     (
         "satisfy",
-        &[("auth-type", "basic"), ("auth-secret", "users"), ("allowlist-source-range", "10.0.0.0/8")],
+        &[
+            ("auth-type", "basic"),
+            ("auth-secret", "users"),
+            ("allowlist-source-range", "10.0.0.0/8"),
+        ],
     ),
     ("session-", &[("affinity", "cookie")]),
     ("sluice.dev/eject", &[("sluice.dev/eject-after", "3")]),
     ("sluice.dev/hash-", &[("upstream-hash-by", "$request_uri")]),
     ("sluice.dev/max-", &[("sluice.dev/eject-after", "3")]),
-    ("upstream-hash-by-", &[("upstream-hash-by", "$request_uri"), ("upstream-hash-by-subset", "true")]),
+    (
+        "upstream-hash-by-",
+        &[
+            ("upstream-hash-by", "$request_uri"),
+            ("upstream-hash-by-subset", "true"),
+        ],
+    ),
 ];
 
 fn beside(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
-    let found = COMPANIONS.iter().find(|(beginning, _)| name.starts_with(beginning));
-    found.into_iter().flat_map(|(_, beside)| beside.iter().copied())
+    let found = COMPANIONS
+        .iter()
+        .find(|(beginning, _)| name.starts_with(beginning));
+    found
+        .into_iter()
+        .flat_map(|(_, beside)| beside.iter().copied())
 }
 
 /// The translation of an Ingress with these annotations, under these settings of the operator.
@@ -59,21 +96,54 @@ pub(crate) fn with(
     data_plane: Option<DataPlane>,
 ) -> Translation {
     let own = Ingress::new(OWNER, "own").host(HOST).path("/", "web", 80);
-    let own = annotations.iter().fold(own, |own, (name, value)| own.annotation(name, value)).to_json();
-    let main = Ingress::new(OWNER, "main").host(HOST).path("/", "web", 80).to_json();
-    let foreign = Ingress::new(FOREIGN, "web").host("foreign.test").path("/", "web", 80).to_json();
-    let pods = ["10.0.0.1:80".parse().unwrap(), "10.0.0.2:80".parse().unwrap()];
+    let own = annotations
+        .iter()
+        .fold(own, |own, (name, value)| own.annotation(name, value))
+        .to_json();
+    let main = Ingress::new(OWNER, "main")
+        .host(HOST)
+        .path("/", "web", 80)
+        .to_json();
+    let foreign = Ingress::new(FOREIGN, "web")
+        .host("foreign.test")
+        .path("/", "web", 80)
+        .to_json();
+    let pods = [
+        "10.0.0.1:80".parse().unwrap(),
+        "10.0.0.2:80".parse().unwrap(),
+    ];
     let named = |kind: &str, namespace: &str, name: &str, field: &str, data: &Value| json!({"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace, "name": name}, field: data});
     let mut objects = vec![
         named("ConfigMap", "ops", "settings", "data", settings),
-        named("ConfigMap", OWNER, "headers", "data", &json!({"X-Team": "shop"})),
-        named("Secret", OWNER, "users", "stringData", &json!({"auth": "ada:{PLAIN}secret\n"})),
-        named("Secret", OWNER, "ca", "stringData", &json!({"ca.crt": "-----BEGIN CERTIFICATE-----"})),
+        named(
+            "ConfigMap",
+            OWNER,
+            "headers",
+            "data",
+            &json!({"X-Team": "shop"}),
+        ),
+        named(
+            "Secret",
+            OWNER,
+            "users",
+            "stringData",
+            &json!({"auth": "ada:{PLAIN}secret\n"}),
+        ),
+        named(
+            "Secret",
+            OWNER,
+            "ca",
+            "stringData",
+            &json!({"ca.crt": "-----BEGIN CERTIFICATE-----"}),
+        ),
         own,
         foreign,
     ];
     // A canary is one of another Ingress; without that one, the owner's would be alone with its host.
-    if annotations.iter().any(|(name, _)| name.starts_with("canary")) {
+    if annotations
+        .iter()
+        .any(|(name, _)| name.starts_with("canary"))
+    {
         objects.push(main);
     }
     for namespace in [OWNER, FOREIGN] {
@@ -81,14 +151,30 @@ pub(crate) fn with(
         objects.push(manifests::endpoint_slice(namespace, "web", &pods));
     }
     let mut resources = Resources::default();
-    objects.into_iter().for_each(|object| drop(resources.apply(Object::from_value(object).unwrap())));
+    objects
+        .into_iter()
+        .for_each(|object| drop(resources.apply(Object::from_value(object).unwrap())));
     let configmap = Some(ObjectKey::new("ops", "settings"));
-    translate(&resources, &Options { class_is_implied: true, configmap, data_plane, ..Options::default() })
+    translate(
+        &resources,
+        &Options {
+            class_is_implied: true,
+            configmap,
+            data_plane,
+            ..Options::default()
+        },
+    )
 }
 
 /// With one annotation and what it says something beside.
-pub(crate) fn one(name: &str, value: &str, settings: &Value, data_plane: Option<DataPlane>) -> Translation {
-    let mut annotations: Vec<(&str, &str)> = beside(name).filter(|(other, _)| *other != name).collect();
+pub(crate) fn one(
+    name: &str,
+    value: &str,
+    settings: &Value,
+    data_plane: Option<DataPlane>,
+) -> Translation {
+    let mut annotations: Vec<(&str, &str)> =
+        beside(name).filter(|(other, _)| *other != name).collect();
     annotations.push((name, value));
     with(&annotations, settings, data_plane)
 }
@@ -117,13 +203,22 @@ pub(crate) fn some_data_plane(annotation: usize, value: usize) -> Option<DataPla
 /// No path of the owner's host lets anybody in.
 pub(crate) fn is_closed(translation: &Translation) -> bool {
     let config = config(translation);
-    let locations = config["servers"][HOST]["locations"].as_array().cloned().unwrap_or_default();
-    !locations.is_empty() && locations.iter().all(|location| location["action"] == "denied")
+    let locations = config["servers"][HOST]["locations"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    !locations.is_empty()
+        && locations
+            .iter()
+            .all(|location| location["action"] == "denied")
 }
 
 /// Who serves does something about the annotation.
 pub(crate) fn is_honoured(annotation: &Annotation, data_plane: Option<DataPlane>) -> bool {
-    let (envoy, nginx) = (annotation.supports.envoy.is_honoured(), annotation.supports.nginx.is_honoured());
+    let (envoy, nginx) = (
+        annotation.supports.envoy.is_honoured(),
+        annotation.supports.nginx.is_honoured(),
+    );
     match data_plane {
         None => envoy || nginx,
         Some(DataPlane::Envoy) => envoy,
@@ -134,7 +229,10 @@ pub(crate) fn is_honoured(annotation: &Annotation, data_plane: Option<DataPlane>
 /// A report names the annotation.
 pub(crate) fn is_reported(translation: &Translation, name: &str) -> bool {
     let field = format!("annotation {name}");
-    translation.reports().iter().any(|report| report.object.key.name == "own" && report.field == field)
+    translation
+        .reports()
+        .iter()
+        .any(|report| report.object.key.name == "own" && report.field == field)
 }
 
 /// Whether a text is in the language of an annotation whose values are counted, as far as that can be said without knowing
@@ -143,12 +241,17 @@ pub(crate) fn is_in(takes: Takes, text: &str) -> Option<bool> {
     let is_number = |text: &str| text.parse::<i64>().is_ok();
     let but_letters = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     match takes {
-        Takes::Bool => Some(["1", "t", "0", "f", "true", "false"].contains(&text.to_lowercase().as_str())),
+        Takes::Bool => {
+            Some(["1", "t", "0", "f", "true", "false"].contains(&text.to_lowercase().as_str()))
+        }
         Takes::OnOff => Some(["on", "off"].contains(&text)),
         Takes::OneOf(values) => Some(values.iter().any(|value| value.eq_ignore_ascii_case(text))),
         Takes::Int => Some(is_number(text)),
         Takes::Seconds | Takes::Size => Some(is_number(but_letters)),
-        Takes::Cidrs => Some(text.split(',').any(|part| part.trim().parse::<sluice_ir::Cidr>().is_ok())),
+        Takes::Cidrs => Some(
+            text.split(',')
+                .any(|part| part.trim().parse::<sluice_ir::Cidr>().is_ok()),
+        ),
         _ => None,
     }
 }
@@ -156,7 +259,10 @@ pub(crate) fn is_in(takes: Takes, text: &str) -> Option<bool> {
 /// What is wrong with values that are none of an annotation: each comes to what a bad one comes to, and is reported where the
 /// annotation is honoured.
 pub(crate) fn meanings(number: usize, annotation: &Annotation, values: &[String]) -> Vec<String> {
-    let (name, settings) = (annotation.name, json!({"annotations-risk-level": "Critical"}));
+    let (name, settings) = (
+        annotation.name,
+        json!({"annotations-risk-level": "Critical"}),
+    );
     let bad = DATA_PLANES.map(|data_plane| one(name, BAD, &settings, data_plane));
     let reported_as = annotation.alias_of.unwrap_or(name);
     let wrong = values.iter().enumerate().filter_map(|(position, value)| {
@@ -165,10 +271,16 @@ pub(crate) fn meanings(number: usize, annotation: &Annotation, values: &[String]
         let is_told = is_reported(&found, name) || is_reported(&found, reported_as);
         let is_silent = !is_told && is_honoured(annotation, DATA_PLANES[place]);
         match is_alike(&found, &bad[place]) {
-            false => Some(format!("{name}: {value:?} means something ({:?})", DATA_PLANES[place])),
-            true => {
-                is_silent.then(|| format!("{name}: {value:?} is not reported ({:?})", DATA_PLANES[place]))
-            }
+            false => Some(format!(
+                "{name}: {value:?} means something ({:?})",
+                DATA_PLANES[place]
+            )),
+            true => is_silent.then(|| {
+                format!(
+                    "{name}: {value:?} is not reported ({:?})",
+                    DATA_PLANES[place]
+                )
+            }),
         }
     });
     wrong.collect()
@@ -178,5 +290,8 @@ pub(crate) fn meanings(number: usize, annotation: &Annotation, values: &[String]
 pub(crate) fn is_taken(annotation: &Annotation, level: Risk) -> bool {
     let names = beside(annotation.name).map(|(name, _)| name);
     let companions = all().filter(|other| names.clone().any(|name| name == other.name));
-    annotation.risk <= level && companions.into_iter().all(|companion| companion.risk <= level)
+    annotation.risk <= level
+        && companions
+            .into_iter()
+            .all(|companion| companion.risk <= level)
 }

@@ -7,7 +7,9 @@ use anyhow::{Context, Result, bail};
 
 /// The root of the repository.
 pub fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ is a folder of the repository")
 }
 
 /// Cargo's target folder.
@@ -17,18 +19,30 @@ pub fn target() -> PathBuf {
 
 /// The controller.
 pub fn sluice() -> Result<PathBuf> {
-    find("SLUICE_BIN", target().join("debug/sluice"), "the controller")
+    find(
+        "SLUICE_BIN",
+        target().join("debug/sluice"),
+        "the controller",
+    )
 }
 
 /// The filter as it is shipped.
 pub fn filter() -> Result<PathBuf> {
-    find("SLUICE_FILTER_WASM", target().join("wasm32-wasip1/filter/sluice_filter.wasm"), "the filter")
+    find(
+        "SLUICE_FILTER_WASM",
+        target().join("wasm32-wasip1/filter/sluice_filter.wasm"),
+        "the filter",
+    )
 }
 
 /// The filter that fails when a request asks for it.
 pub fn filter_with_faults() -> Result<PathBuf> {
     let default = target().join("fault-injection/wasm32-wasip1/filter/sluice_filter.wasm");
-    find("SLUICE_FAULT_FILTER_WASM", default, "the filter with fault injection")
+    find(
+        "SLUICE_FAULT_FILTER_WASM",
+        default,
+        "the filter with fault injection",
+    )
 }
 
 /// The filter as the nginx module takes it.
@@ -40,25 +54,47 @@ pub fn compiled_filter() -> Result<PathBuf> {
 /// The filter that fails when a request asks for it, as the nginx module takes it.
 pub fn compiled_filter_with_faults() -> Result<PathBuf> {
     let default = target().join("fault-injection/wasm32-wasip1/filter/sluice_filter.cwasm");
-    find("SLUICE_FAULT_FILTER_CWASM", default, "the compiled filter with fault injection")
+    find(
+        "SLUICE_FAULT_FILTER_CWASM",
+        default,
+        "the compiled filter with fault injection",
+    )
 }
 
 /// The nginx module.
 pub fn nginx_module() -> Result<PathBuf> {
-    find("SLUICE_NGINX_MODULE", target().join("module/libngx_sluice.so"), "the nginx module")
+    find(
+        "SLUICE_NGINX_MODULE",
+        target().join("module/libngx_sluice.so"),
+        "the nginx module",
+    )
 }
 
 /// nginx: `NGINX_BINARY`, or the one that `cargo xtask setup` unpacked.
 pub fn nginx() -> Result<PathBuf> {
-    find("NGINX_BINARY", target().join("nginx/root/usr/sbin/nginx"), "nginx")
+    find(
+        "NGINX_BINARY",
+        target().join("nginx/root/usr/sbin/nginx"),
+        "nginx",
+    )
 }
 
 /// The library of nginx's stream module, where distributions have it; `None` where it should be a part of nginx.
 pub fn nginx_stream_module() -> Result<Option<PathBuf>> {
     let nginx = nginx()?;
-    let root = nginx.parent().and_then(Path::parent).context("nginx is in no folder")?;
-    let folders = [root.join("lib/nginx/modules"), root.join("modules"), "/usr/lib/nginx/modules".into()];
-    Ok(folders.map(|folder| folder.join("ngx_stream_module.so")).into_iter().find(|file| file.is_file()))
+    let root = nginx
+        .parent()
+        .and_then(Path::parent)
+        .context("nginx is in no folder")?;
+    let folders = [
+        root.join("lib/nginx/modules"),
+        root.join("modules"),
+        "/usr/lib/nginx/modules".into(),
+    ];
+    Ok(folders
+        .map(|folder| folder.join("ngx_stream_module.so"))
+        .into_iter()
+        .find(|file| file.is_file()))
 }
 
 /// An nginx with Kong's ngx_wasm_module, `SLUICE_NGX_WASM`: where it is set, managed nginx runs there.
@@ -79,12 +115,18 @@ pub fn nginx_host() -> String {
 
 /// Envoy: `ENVOY_BINARY`, or the one that `cargo xtask setup` installed.
 pub fn envoy() -> Result<PathBuf> {
-    find("ENVOY_BINARY", installed_envoy().unwrap_or_else(|| target().join("envoy-venv")), "Envoy")
+    find(
+        "ENVOY_BINARY",
+        installed_envoy().unwrap_or_else(|| target().join("envoy-venv")),
+        "Envoy",
+    )
 }
 
 fn installed_envoy() -> Option<PathBuf> {
     let libraries = target().join("envoy-venv/lib").read_dir().ok()?;
-    let binaries = libraries.flatten().map(|python| python.path().join("site-packages/envoy/_bin/envoy"));
+    let binaries = libraries
+        .flatten()
+        .map(|python| python.path().join("site-packages/envoy/_bin/envoy"));
     binaries.into_iter().find(|binary| binary.is_file())
 }
 
@@ -96,5 +138,6 @@ fn find(variable: &str, default: PathBuf, what: &str) -> Result<PathBuf> {
             path.display()
         );
     }
-    path.canonicalize().with_context(|| format!("{what} at {}", path.display()))
+    path.canonicalize()
+        .with_context(|| format!("{what} at {}", path.display()))
 }

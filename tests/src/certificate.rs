@@ -29,13 +29,20 @@ impl Pair {
         let key = KeyPair::generate()?;
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let certificate = CertificateParams::new(names)?.self_signed(&key)?;
-        Ok(Pair { der: certificate.der().to_vec(), pem: certificate.pem(), key: key.serialize_pem() })
+        Ok(Pair {
+            der: certificate.der().to_vec(),
+            pem: certificate.pem(),
+            key: key.serialize_pem(),
+        })
     }
 
     /// For a pod's side of TLS.
     pub fn identity(&self) -> Result<Identity> {
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).context("key")?;
-        Ok(Identity { chain: vec![self.der.clone().into()], key })
+        Ok(Identity {
+            chain: vec![self.der.clone().into()],
+            key,
+        })
     }
 
     /// Puts it into a Secret.
@@ -64,7 +71,10 @@ pub fn store(manifests: &Manifests, secret: &str, certificate: &str, key: &str) 
 
 /// An Ingress of `web` whose host presents what a Secret holds.
 pub fn presented(name: &str, host: &str, secret: &str) -> Value {
-    let mut object = Ingress::new("default", name).host(host).path("/", "web", 80).to_json();
+    let mut object = Ingress::new("default", name)
+        .host(host)
+        .path("/", "web", 80)
+        .to_json();
     object["spec"]["tls"] = json!([{"hosts": [host], "secretName": secret}]);
     object
 }
@@ -76,5 +86,8 @@ pub async fn presents(sluice: &Sluice, name: &str, pair: &Pair) -> Result<()> {
         (connection.certificate() == Some(pair.der.as_slice())).then_some(())
     };
     let what = format!("{name} to present its certificate");
-    wait::until(&what, sees).await.map(drop).with_context(|| sluice.log().tail())
+    wait::until(&what, sees)
+        .await
+        .map(drop)
+        .with_context(|| sluice.log().tail())
 }

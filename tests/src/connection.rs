@@ -45,20 +45,36 @@ impl Connection {
     /// Connects with TLS to a server whose certificate is signed by this authority (PEM) and names `sni`.
     pub async fn open_trusted(addr: SocketAddr, sni: &str, authority: &str) -> Result<Connection> {
         let dial = Dial::tls(addr, sni);
-        let tls = dial.tls.map(|tls| ClientTls { authority: Some(authority.to_owned()), ..tls });
+        let tls = dial.tls.map(|tls| ClientTls {
+            authority: Some(authority.to_owned()),
+            ..tls
+        });
         Connection::dial(&Dial { tls, ..dial }).await
     }
 
     /// Connects to a unix socket.
     pub async fn open_unix(socket: &Path) -> Result<Connection> {
         let stream = UnixStream::connect(socket).await.context("connect")?;
-        Ok(Connection { stream: Box::new(stream), certificate: None, input: Vec::new(), reusable: true })
+        Ok(Connection {
+            stream: Box::new(stream),
+            certificate: None,
+            input: Vec::new(),
+            reusable: true,
+        })
     }
 
     /// Connects as it is told.
     pub async fn dial(dial: &Dial) -> Result<Connection> {
-        let Dialled { stream, certificate } = dial.connect().await?;
-        Ok(Connection { stream, certificate, input: Vec::new(), reusable: true })
+        let Dialled {
+            stream,
+            certificate,
+        } = dial.connect().await?;
+        Ok(Connection {
+            stream,
+            certificate,
+            input: Vec::new(),
+            reusable: true,
+        })
     }
 
     /// The server's certificate, in DER.
@@ -73,7 +89,8 @@ impl Connection {
 
     /// Sends a request and reads the answer.
     pub async fn send(&mut self, request: &Request) -> Result<Response> {
-        self.send_bytes(&request.to_bytes(), request.method == "HEAD").await
+        self.send_bytes(&request.to_bytes(), request.method == "HEAD")
+            .await
     }
 
     /// Sends prepared bytes and reads one answer; `head`: an answer without a body, whatever its headers say.
@@ -109,7 +126,8 @@ impl Connection {
         loop {
             let line = self.read_line().await?;
             let size = line.split(';').next().unwrap_or_default().trim();
-            let size = usize::from_str_radix(size, 16).with_context(|| format!("chunk size {line:?}"))?;
+            let size =
+                usize::from_str_radix(size, 16).with_context(|| format!("chunk size {line:?}"))?;
             if size == 0 {
                 break;
             }
@@ -141,15 +159,30 @@ impl Connection {
 
     async fn read_to_end(&mut self) -> Result<Vec<u8>> {
         self.reusable = false;
-        while self.stream.read_buf(&mut self.input).await.context("receive")? > 0 {
+        while self
+            .stream
+            .read_buf(&mut self.input)
+            .await
+            .context("receive")?
+            > 0
+        {
             ensure!(self.input.len() <= MAX_RESPONSE, "a body without an end");
         }
         Ok(std::mem::take(&mut self.input))
     }
 
     async fn fill(&mut self) -> Result<()> {
-        if self.stream.read_buf(&mut self.input).await.context("receive")? == 0 {
-            bail!("the connection was closed in the middle of an answer ({} bytes)", self.input.len());
+        if self
+            .stream
+            .read_buf(&mut self.input)
+            .await
+            .context("receive")?
+            == 0
+        {
+            bail!(
+                "the connection was closed in the middle of an answer ({} bytes)",
+                self.input.len()
+            );
         }
         Ok(())
     }
@@ -163,28 +196,46 @@ fn parse_head(input: &[u8]) -> Result<Option<(usize, Response)>> {
         return Ok(None);
     };
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-    let headers = head.headers.iter().map(|header| (header.name.to_ascii_lowercase(), text(header.value)));
+    let headers = head
+        .headers
+        .iter()
+        .map(|header| (header.name.to_ascii_lowercase(), text(header.value)));
     let status = head.code.context("an answer without a status")?;
-    Ok(Some((length, Response { status, headers: headers.collect(), body: Vec::new() })))
+    Ok(Some((
+        length,
+        Response {
+            status,
+            headers: headers.collect(),
+            body: Vec::new(),
+        },
+    )))
 }
 
 fn framing(response: &Response, head: bool) -> Result<Framing> {
     if head || matches!(response.status, 101 | 204 | 304) {
         return Ok(Framing::Length(0));
     }
-    if response.headers("transfer-encoding").any(|value| value.eq_ignore_ascii_case("chunked")) {
+    if response
+        .headers("transfer-encoding")
+        .any(|value| value.eq_ignore_ascii_case("chunked"))
+    {
         return Ok(Framing::Chunked);
     }
     match response.header("content-length") {
-        Some(length) => {
-            Ok(Framing::Length(length.parse().with_context(|| format!("content-length {length:?}"))?))
-        }
+        Some(length) => Ok(Framing::Length(
+            length
+                .parse()
+                .with_context(|| format!("content-length {length:?}"))?,
+        )),
         None => Ok(Framing::UntilClose),
     }
 }
 
 fn keeps_alive(response: &Response) -> bool {
-    response.status != 101 && !response.headers("connection").any(|value| value.eq_ignore_ascii_case("close"))
+    response.status != 101
+        && !response
+            .headers("connection")
+            .any(|value| value.eq_ignore_ascii_case("close"))
 }
 
 #[cfg(test)]
@@ -219,18 +270,28 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_may_be_chunked_after_an_interim_one() {
-        let raw = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+        let raw =
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
             5;x=y\r\nhello\r\n1\r\n!\r\n0\r\nt: 1\r\n\r\nHTTP/1.1 204 No\r\n\r\n";
         let responses = answers(raw, 2).await.unwrap();
-        assert_eq!((responses[0].status, responses[0].text().as_str()), (200, "hello!"));
+        assert_eq!(
+            (responses[0].status, responses[0].text().as_str()),
+            (200, "hello!")
+        );
         assert_eq!(responses[1].status, 204);
     }
 
     #[tokio::test]
     async fn a_body_may_end_with_the_connection_but_a_length_must_be_met() {
-        let until_close = answers(b"HTTP/1.1 200 OK\r\nA: 1\r\na: 2\r\n\r\nbye", 1).await.unwrap();
+        let until_close = answers(b"HTTP/1.1 200 OK\r\nA: 1\r\na: 2\r\n\r\nbye", 1)
+            .await
+            .unwrap();
         assert_eq!(until_close[0].text(), "bye");
         assert_eq!(until_close[0].headers("a").collect::<Vec<_>>(), ["1", "2"]);
-        assert!(answers(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbye", 1).await.is_err());
+        assert!(
+            answers(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbye", 1)
+                .await
+                .is_err()
+        );
     }
 }

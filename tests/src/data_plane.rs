@@ -33,12 +33,18 @@ impl Authority {
     pub fn new() -> Result<Authority> {
         let mut params = named("authority", Vec::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Ok(Authority { issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)? })
+        Ok(Authority {
+            issuer: CertifiedIssuer::self_signed(params, KeyPair::generate()?)?,
+        })
     }
 
     /// A certificate with this name, and this CA as the one to believe.
     pub fn identity(&self, name: &str) -> Result<Identity> {
-        let identity = Identity { folder: tempfile::Builder::new().prefix("sluice-identity-").tempdir()? };
+        let identity = Identity {
+            folder: tempfile::Builder::new()
+                .prefix("sluice-identity-")
+                .tempdir()?,
+        };
         self.renew(&identity, name)?;
         Ok(identity)
     }
@@ -47,9 +53,11 @@ impl Authority {
     pub fn renew(&self, identity: &Identity, name: &str) -> Result<()> {
         let key = KeyPair::generate()?;
         let certificate = named(name, vec![name.to_owned()])?.signed_by(&key, &self.issuer)?;
-        for (file, text) in
-            [("tls.key", key.serialize_pem()), ("tls.crt", certificate.pem()), ("ca.crt", self.issuer.pem())]
-        {
+        for (file, text) in [
+            ("tls.key", key.serialize_pem()),
+            ("tls.crt", certificate.pem()),
+            ("ca.crt", self.issuer.pem()),
+        ] {
             let staged = identity.folder().join(format!(".{file}"));
             fs::write(&staged, text)?;
             fs::rename(&staged, identity.folder().join(file))?;
@@ -83,20 +91,48 @@ impl DataPlane {
     /// Starts one; it may not be ready yet.
     pub async fn start(xds: SocketAddr, identity: &Identity) -> Result<DataPlane> {
         let health = Port::reserve()?;
-        let run_dir = tempfile::Builder::new().prefix("sluice-data-plane-").tempdir()?;
+        let run_dir = tempfile::Builder::new()
+            .prefix("sluice-data-plane-")
+            .tempdir()?;
         let mut command = Command::new(artifacts::sluice()?);
         // By name, as in a cluster.
         let xds = format!("localhost:{}", xds.port());
-        command.args(["envoy", "--xds-address", &xds, "--xds-server-name", CONTROLLER]);
+        command.args([
+            "envoy",
+            "--xds-address",
+            &xds,
+            "--xds-server-name",
+            CONTROLLER,
+        ]);
         command.arg("--xds-certificates").arg(identity.folder());
-        command.arg("--envoy-binary").arg(artifacts::envoy()?).args(["--envoy-concurrency", "1"]);
+        command
+            .arg("--envoy-binary")
+            .arg(artifacts::envoy()?)
+            .args(["--envoy-concurrency", "1"]);
         command.arg("--run-dir").arg(run_dir.path());
-        command.args(["--healthz-host", "127.0.0.1", "--healthz-port", &health.number().to_string()]);
+        command.args([
+            "--healthz-host",
+            "127.0.0.1",
+            "--healthz-port",
+            &health.number().to_string(),
+        ]);
         command.args(["--shutdown-grace-period", "1", "--drain-timeout", "5"]);
         let process = Process::spawn(command)?;
-        let mut data_plane = DataPlane { process, health, _run_dir: run_dir };
-        let healthy = async || data_plane.page("/healthz").await.ok().filter(|page| page.status == 200);
-        wait::until("the data plane to live", healthy).await.with_context(|| data_plane.log().tail())?;
+        let mut data_plane = DataPlane {
+            process,
+            health,
+            _run_dir: run_dir,
+        };
+        let healthy = async || {
+            data_plane
+                .page("/healthz")
+                .await
+                .ok()
+                .filter(|page| page.status == 200)
+        };
+        wait::until("the data plane to live", healthy)
+            .await
+            .with_context(|| data_plane.log().tail())?;
         data_plane.process.remember_children();
         Ok(data_plane)
     }
@@ -108,7 +144,12 @@ impl DataPlane {
 
     /// Waits until it serves.
     pub async fn ready(&self) -> Result<()> {
-        let ready = async || self.page("/readyz").await.ok().filter(|page| page.status == 200);
+        let ready = async || {
+            self.page("/readyz")
+                .await
+                .ok()
+                .filter(|page| page.status == 200)
+        };
         let waited = wait::until("the data plane to be ready", ready).await;
         waited.map(drop).with_context(|| self.log().tail())
     }
@@ -126,7 +167,11 @@ impl DataPlane {
     /// Stops it in an orderly way.
     pub fn stop(mut self) -> Result<()> {
         let status = self.process.stop()?;
-        ensure!(status.success(), "the data plane ended with {status}; its log ends\n{}", self.log().tail());
+        ensure!(
+            status.success(),
+            "the data plane ended with {status}; its log ends\n{}",
+            self.log().tail()
+        );
         Ok(())
     }
 }

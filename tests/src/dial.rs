@@ -39,35 +39,66 @@ pub struct Dialled {
 impl Dial {
     /// Plain TCP.
     pub fn plain(addr: SocketAddr) -> Dial {
-        Dial { addr, proxy_line: None, tls: None }
+        Dial {
+            addr,
+            proxy_line: None,
+            tls: None,
+        }
     }
 
     /// TLS for HTTP/1.1 with this server name.
     pub fn tls(addr: SocketAddr, sni: &str) -> Dial {
-        let tls = ClientTls { sni: Some(sni.to_owned()), ..ClientTls::default() };
-        Dial { addr, proxy_line: None, tls: Some(tls) }
+        let tls = ClientTls {
+            sni: Some(sni.to_owned()),
+            ..ClientTls::default()
+        };
+        Dial {
+            addr,
+            proxy_line: None,
+            tls: Some(tls),
+        }
     }
 
     /// Connects.
     pub async fn connect(&self) -> Result<Dialled> {
         if let Some(name) = self.absolute_name() {
-            ensure!(self.proxy_line.is_none(), "an absolute server name behind a PROXY line");
+            ensure!(
+                self.proxy_line.is_none(),
+                "an absolute server name behind a PROXY line"
+            );
             return openssl::connect(self.addr, name).await;
         }
         let mut stream = TcpStream::connect(self.addr).await.context("connect")?;
         stream.set_nodelay(true)?;
         if let Some(line) = &self.proxy_line {
-            stream.write_all(format!("{}\r\n", line.trim_end()).as_bytes()).await.context("PROXY line")?;
+            stream
+                .write_all(format!("{}\r\n", line.trim_end()).as_bytes())
+                .await
+                .context("PROXY line")?;
         }
-        let Some(tls) = &self.tls else { return Ok(Dialled { stream: Box::new(stream), certificate: None }) };
+        let Some(tls) = &self.tls else {
+            return Ok(Dialled {
+                stream: Box::new(stream),
+                certificate: None,
+            });
+        };
         let stream = tls::handshake(stream, tls).await.context("handshake")?;
         let certificates = stream.get_ref().1.peer_certificates();
-        let certificate = certificates.and_then(<[_]>::first).map(|certificate| certificate.to_vec());
-        Ok(Dialled { stream: Box::new(stream), certificate })
+        let certificate = certificates
+            .and_then(<[_]>::first)
+            .map(|certificate| certificate.to_vec());
+        Ok(Dialled {
+            stream: Box::new(stream),
+            certificate,
+        })
     }
 
     /// A server name with a dot at its end: only [`openssl`] sends it.
     pub fn absolute_name(&self) -> Option<&str> {
-        self.tls.as_ref()?.sni.as_deref().filter(|name| name.ends_with('.'))
+        self.tls
+            .as_ref()?
+            .sni
+            .as_deref()
+            .filter(|name| name.ends_with('.'))
     }
 }

@@ -15,19 +15,32 @@ const ADDRESS: [u8; 4] = [0, 1, 0, 1];
 const ANSWERED: [u8; 2] = [0x81, 0x80];
 
 /// Asks for the address of a name.
-pub async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, name: &str) -> Result<Vec<Ipv4Addr>> {
+pub async fn ask(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    name: &str,
+) -> Result<Vec<Ipv4Addr>> {
     write(&mut stream, &question(name)?).await?;
     let answer = read(&mut stream).await.context("answer")?;
-    ensure!(answer.get(..2) == Some(&ID.to_be_bytes()[..]), "the answer to another question");
-    let count = u16::from_be_bytes([*answer.get(6).context("header")?, *answer.get(7).context("header")?]);
-    let mut rest = answer.get(HEADER + question_length(&answer)?..).context("question")?;
+    ensure!(
+        answer.get(..2) == Some(&ID.to_be_bytes()[..]),
+        "the answer to another question"
+    );
+    let count = u16::from_be_bytes([
+        *answer.get(6).context("header")?,
+        *answer.get(7).context("header")?,
+    ]);
+    let mut rest = answer
+        .get(HEADER + question_length(&answer)?..)
+        .context("question")?;
     let mut addresses = Vec::new();
     for _ in 0..count {
         // A pointer to the name, type, class, time to live, length, data.
         let (record, next) = rest.split_at_checked(12).context("record")?;
         let length = usize::from(u16::from_be_bytes([record[10], record[11]]));
         let (data, next) = next.split_at_checked(length).context("record")?;
-        if let (Some(&ADDRESS), Ok(data)) = (record[2..].first_chunk::<4>(), <[u8; 4]>::try_from(data)) {
+        if let (Some(&ADDRESS), Ok(data)) =
+            (record[2..].first_chunk::<4>(), <[u8; 4]>::try_from(data))
+        {
             addresses.push(Ipv4Addr::from(data));
         }
         rest = next;
@@ -36,10 +49,15 @@ pub async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, name: &str) ->
 }
 
 /// Answers every question with this address, until the client goes.
-pub async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, address: Ipv4Addr) -> Result<()> {
+pub async fn answer(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    address: Ipv4Addr,
+) -> Result<()> {
     loop {
         let asked = read(&mut stream).await?;
-        let question = asked.get(HEADER..HEADER + question_length(&asked)?).context("question")?;
+        let question = asked
+            .get(HEADER..HEADER + question_length(&asked)?)
+            .context("question")?;
         let mut message = asked.get(..2).context("header")?.to_vec();
         message.extend(ANSWERED);
         message.extend([0, 1, 0, 1, 0, 0, 0, 0]);
@@ -97,6 +115,9 @@ mod tests {
         let address = Ipv4Addr::new(192, 0, 2, 7);
         let server = tokio::spawn(answer(server, address));
         assert_eq!(ask(client, "a.example.").await.unwrap(), [address]);
-        assert!(server.await.unwrap().is_err(), "it ends when the client goes");
+        assert!(
+            server.await.unwrap().is_err(),
+            "it ends when the client goes"
+        );
     }
 }

@@ -49,8 +49,12 @@ impl DnsServer {
             async move {
                 let mut buffer = [0; 1500];
                 while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
-                    let answer = buffer.get(..length).and_then(|question| answer(question, &zone));
-                    let Some((answer, pause)) = answer else { continue };
+                    let answer = buffer
+                        .get(..length)
+                        .and_then(|question| answer(question, &zone));
+                    let Some((answer, pause)) = answer else {
+                        continue;
+                    };
                     if pause.is_zero() {
                         socket.send_to(&answer, from).await.ok();
                         continue;
@@ -73,8 +77,13 @@ impl DnsServer {
 
     /// From now on a name has these addresses, for so many seconds.
     pub fn set(&self, name: &str, ttl: u32, addresses: &[&str]) -> Result<()> {
-        let parsed = addresses.iter().map(|text| text.parse().with_context(|| (*text).to_owned()));
-        let records = Records { ttl, addresses: parsed.collect::<Result<_>>()? };
+        let parsed = addresses
+            .iter()
+            .map(|text| text.parse().with_context(|| (*text).to_owned()));
+        let records = Records {
+            ttl,
+            addresses: parsed.collect::<Result<_>>()?,
+        };
         self.zone().names.insert(name.to_owned(), records);
         Ok(())
     }
@@ -121,11 +130,14 @@ fn answer(message: &[u8], zone: &Mutex<Zone>) -> Option<(Vec<u8>, Duration)> {
     }
     let known = zone.names.get(&name);
     let records = known.into_iter().flat_map(|records| {
-        records.addresses.iter().filter_map(move |address| match (kind, address) {
-            (A, IpAddr::V4(address)) => Some((records.ttl, address.octets().to_vec())),
-            (AAAA, IpAddr::V6(address)) => Some((records.ttl, address.octets().to_vec())),
-            _ => None,
-        })
+        records
+            .addresses
+            .iter()
+            .filter_map(move |address| match (kind, address) {
+                (A, IpAddr::V4(address)) => Some((records.ttl, address.octets().to_vec())),
+                (AAAA, IpAddr::V6(address)) => Some((records.ttl, address.octets().to_vec())),
+                _ => None,
+            })
     });
     let records: Vec<(u32, Vec<u8>)> = records.collect();
     let code = if known.is_some() { 0 } else { NO_SUCH_NAME };
@@ -144,7 +156,10 @@ fn answer(message: &[u8], zone: &Mutex<Zone>) -> Option<(Vec<u8>, Duration)> {
         answer.extend(u16::try_from(data.len()).ok()?.to_be_bytes());
         answer.extend(data);
     }
-    let slow = zone.slow.as_ref().filter(|(ending, _)| name.ends_with(ending));
+    let slow = zone
+        .slow
+        .as_ref()
+        .filter(|(ending, _)| name.ends_with(ending));
     Some((answer, slow.map(|(_, pause)| *pause).unwrap_or_default()))
 }
 

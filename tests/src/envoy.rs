@@ -27,39 +27,76 @@ impl Envoy {
     /// Starts Envoy and waits until its admin interface answers. It may have no listeners yet.
     pub async fn start(bootstrap: &str) -> Result<Envoy> {
         let run_dir = tempfile::Builder::new().prefix("sluice-envoy-").tempdir()?;
-        let (config, admin) = (run_dir.path().join("bootstrap.yaml"), run_dir.path().join("admin"));
+        let (config, admin) = (
+            run_dir.path().join("bootstrap.yaml"),
+            run_dir.path().join("admin"),
+        );
         fs::write(&config, bootstrap)?;
         let mut command = Command::new(artifacts::envoy()?);
-        command.arg("--config-path").arg(&config).arg("--admin-address-path").arg(&admin);
-        command.args(["--config-yaml", ADMIN, "--concurrency", "1", "--disable-hot-restart"]);
+        command
+            .arg("--config-path")
+            .arg(&config)
+            .arg("--admin-address-path")
+            .arg(&admin);
+        command.args([
+            "--config-yaml",
+            ADMIN,
+            "--concurrency",
+            "1",
+            "--disable-hot-restart",
+        ]);
         command.args(["--drain-time-s", "1", "--log-level", "warning"]);
         let mut process = Process::spawn(command)?;
         let admin = admin_address(&mut process, &admin).await?;
-        Ok(Envoy { process, admin, _run_dir: run_dir })
+        Ok(Envoy {
+            process,
+            admin,
+            _run_dir: run_dir,
+        })
     }
 
     /// Waits until all of the configuration that it asked for is there.
     pub async fn ready(&mut self) -> Result<()> {
         let admin = self.admin;
-        let ready = async || http::get(admin, "admin", "/ready").await.ok().filter(|page| page.status == 200);
-        wait::until("Envoy to be ready", ready).await.with_context(|| self.process.log().tail())?;
+        let ready = async || {
+            http::get(admin, "admin", "/ready")
+                .await
+                .ok()
+                .filter(|page| page.status == 200)
+        };
+        wait::until("Envoy to be ready", ready)
+            .await
+            .with_context(|| self.process.log().tail())?;
         self.process.check()
     }
 
     /// A counter or gauge; 0 while Envoy does not know it.
     pub async fn stat(&self, name: &str) -> Result<u64> {
-        let page = http::get(self.admin, "admin", &format!("/stats?filter=^{name}$")).await?.text();
-        let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok());
+        let page = http::get(self.admin, "admin", &format!("/stats?filter=^{name}$"))
+            .await?
+            .text();
+        let value = page
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok());
         Ok(value.unwrap_or(0))
     }
 
     /// Connections that its listeners, but the admin interface's, accepted so far.
     pub async fn connections(&self) -> Result<u64> {
-        let page =
-            http::get(self.admin, "admin", "/stats?filter=^listener.*downstream_cx_total$").await?.text();
+        let page = http::get(
+            self.admin,
+            "admin",
+            "/stats?filter=^listener.*downstream_cx_total$",
+        )
+        .await?
+        .text();
         // Each listener is counted once as a whole and once per worker.
-        let whole = page.lines().filter(|line| !line.contains("admin") && !line.contains("worker_"));
-        Ok(whole.filter_map(|line| line.rsplit_once(": ")?.1.parse::<u64>().ok()).sum())
+        let whole = page
+            .lines()
+            .filter(|line| !line.contains("admin") && !line.contains("worker_"));
+        Ok(whole
+            .filter_map(|line| line.rsplit_once(": ")?.1.parse::<u64>().ok())
+            .sum())
     }
 
     /// A page of the admin interface.

@@ -20,7 +20,9 @@ impl Faults {
     /// A controller that takes them, and names its tasks in the log.
     pub fn for_controller(&self, options: Options) -> Options {
         let file = self.file().display().to_string();
-        options.environment("SLUICE_FAULTS", &file).environment("RUST_LOG", "info,sluice_tasks=debug")
+        options
+            .environment("SLUICE_FAULTS", &file)
+            .environment("RUST_LOG", "info,sluice_tasks=debug")
     }
 
     /// Kills a task.

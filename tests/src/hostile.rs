@@ -67,7 +67,10 @@ const SHARE: usize = 8;
 /// Ingresses for `service`, each on a host of its own, with one text in one place.
 #[must_use]
 pub fn ingresses(service: &str) -> Vec<Value> {
-    let names = GROUPS.iter().flat_map(|group| group.annotations).map(|annotation| annotation.name);
+    let names = GROUPS
+        .iter()
+        .flat_map(|group| group.annotations)
+        .map(|annotation| annotation.name);
     let mut all = Vec::new();
     for (position, name) in names.enumerate() {
         for text in TEXTS.iter().skip(position % SHARE).step_by(SHARE) {
@@ -116,7 +119,11 @@ fn annotated(number: usize, service: &str, own: &[(&str, &str)], in_company: boo
     let mut annotations = Map::new();
     let companions = COMPANIONS.iter().filter(|_| in_company);
     for (name, text) in companions.chain(own) {
-        let whole = if name.contains('/') { (*name).to_owned() } else { format!("{PREFIX}/{name}") };
+        let whole = if name.contains('/') {
+            (*name).to_owned()
+        } else {
+            format!("{PREFIX}/{name}")
+        };
         annotations.insert(whole, json!(text));
     }
     let host = format!("h{number}.hostile.test");

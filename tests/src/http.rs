@@ -15,14 +15,25 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 pub async fn send(addr: SocketAddr, request: &Request) -> Result<Response> {
     let exchange = async { Connection::open(addr).await?.send(request).await };
     let what = || format!("{} {} to {addr}", request.method, request.target);
-    tokio::time::timeout(TIMEOUT, exchange).await.with_context(what)?.with_context(what)
+    tokio::time::timeout(TIMEOUT, exchange)
+        .await
+        .with_context(what)?
+        .with_context(what)
 }
 
 /// GETs one page from a unix socket.
 pub async fn get_unix(socket: &Path, target: &str) -> Result<Response> {
-    let exchange = async { Connection::open_unix(socket).await?.send(&Request::get("unix", target)).await };
+    let exchange = async {
+        Connection::open_unix(socket)
+            .await?
+            .send(&Request::get("unix", target))
+            .await
+    };
     let what = || format!("GET {target} from {}", socket.display());
-    tokio::time::timeout(TIMEOUT, exchange).await.with_context(what)?.with_context(what)
+    tokio::time::timeout(TIMEOUT, exchange)
+        .await
+        .with_context(what)?
+        .with_context(what)
 }
 
 /// GETs one page on a connection of its own.

@@ -24,16 +24,23 @@ pub struct Connection {
 impl Connection {
     /// Begins HTTP/2 on a stream.
     pub async fn open(stream: Box<dyn Stream>) -> Result<Connection> {
-        let (sender, connection) =
-            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.context("HTTP/2")?;
-        Ok(Connection { sender, running: tokio::spawn(connection).abort_handle() })
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .context("HTTP/2")?;
+        Ok(Connection {
+            sender,
+            running: tokio::spawn(connection).abort_handle(),
+        })
     }
 
     /// Sends a request and reads the answer; trailers end up among the headers. `grpc` makes it a unary call.
     pub async fn send(&mut self, request: &Request, secure: bool, grpc: bool) -> Result<Response> {
         let sent = self.sender.send_request(to_hyper(request, secure, grpc)?);
         let mut response = sent.await.context("send")?;
-        let mut answer = Response { status: response.status().as_u16(), ..Response::default() };
+        let mut answer = Response {
+            status: response.status().as_u16(),
+            ..Response::default()
+        };
         answer.headers.extend(pairs(response.headers()));
         while let Some(frame) = response.body_mut().frame().await {
             let frame = frame.context("receive")?;
@@ -54,24 +61,43 @@ impl Drop for Connection {
 }
 
 /// Sends one request on a connection of its own.
-pub async fn send(stream: Box<dyn Stream>, request: &Request, secure: bool, grpc: bool) -> Result<Response> {
-    Connection::open(stream).await?.send(request, secure, grpc).await
+pub async fn send(
+    stream: Box<dyn Stream>,
+    request: &Request,
+    secure: bool,
+    grpc: bool,
+) -> Result<Response> {
+    Connection::open(stream)
+        .await?
+        .send(request, secure, grpc)
+        .await
 }
 
 /// The first `Host` is the `:authority`; others go out as they are.
 fn to_hyper(request: &Request, secure: bool, grpc: bool) -> Result<hyper::Request<Full<Bytes>>> {
-    let authority = request.headers.iter().position(|(name, _)| name.eq_ignore_ascii_case(HOST.as_str()));
+    let authority = request
+        .headers
+        .iter()
+        .position(|(name, _)| name.eq_ignore_ascii_case(HOST.as_str()));
     let host = authority.map_or("localhost", |place| request.headers[place].1.as_str());
     let scheme = if secure { "https" } else { "http" };
     let uri = format!("{scheme}://{host}{}", request.target);
-    let mut builder = hyper::Request::builder().method(request.method.as_str()).uri(uri);
-    let headers = request.headers.iter().enumerate().filter(|(place, _)| Some(*place) != authority);
+    let mut builder = hyper::Request::builder()
+        .method(request.method.as_str())
+        .uri(uri);
+    let headers = request
+        .headers
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| Some(*place) != authority);
     for (_, (name, value)) in headers {
         builder = builder.header(name, value);
     }
     let mut body = Bytes::from(request.body.clone());
     if grpc {
-        builder = builder.header(CONTENT_TYPE, "application/grpc").header(TE, "trailers");
+        builder = builder
+            .header(CONTENT_TYPE, "application/grpc")
+            .header(TE, "trailers");
         if body.is_empty() {
             body = Bytes::from_static(EMPTY_MESSAGE);
         }
@@ -80,8 +106,11 @@ fn to_hyper(request: &Request, secure: bool, grpc: bool) -> Result<hyper::Reques
 }
 
 fn pairs(headers: &hyper::HeaderMap) -> impl Iterator<Item = (String, String)> {
-    let text = |value: &hyper::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    headers.iter().map(move |(name, value)| (name.as_str().to_owned(), text(value)))
+    let text =
+        |value: &hyper::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers
+        .iter()
+        .map(move |(name, value)| (name.as_str().to_owned(), text(value)))
 }
 
 #[cfg(test)]
@@ -98,7 +127,10 @@ mod tests {
         let dialled = Dial::plain(pods[0].addr()).connect().await.unwrap();
         let call = Request::new("POST", "echo", "/grpcbin.GRPCBin/HeadersUnary");
         let answer = send(dialled.stream, &call, false, true).await.unwrap();
-        assert_eq!((answer.status, answer.header("grpc-status")), (200, Some("0")));
+        assert_eq!(
+            (answer.status, answer.header("grpc-status")),
+            (200, Some("0"))
+        );
         assert_eq!((answer.pod(), answer.body.len()), (Some("grpcbin-0"), 5));
     }
 }

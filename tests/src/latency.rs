@@ -19,7 +19,11 @@ pub struct Latencies {
 
 impl Default for Latencies {
     fn default() -> Self {
-        Latencies { counts: vec![0; BUCKETS], total: 0, max: Duration::ZERO }
+        Latencies {
+            counts: vec![0; BUCKETS],
+            total: 0,
+            max: Duration::ZERO,
+        }
     }
 }
 
@@ -75,7 +79,12 @@ mod tests {
         for micros in 1..=100_000 {
             latencies.record(Duration::from_micros(micros));
         }
-        for (share, expected) in [(0.5, 50_000.0), (0.9, 90_000.0), (0.99, 99_000.0), (0.0001, 10.0)] {
+        for (share, expected) in [
+            (0.5, 50_000.0),
+            (0.9, 90_000.0),
+            (0.99, 99_000.0),
+            (0.0001, 10.0),
+        ] {
             let found = latencies.quantile(share).as_micros() as f64;
             assert!((found / expected - 1.0).abs() < 0.02, "{share}: {found}");
         }
@@ -84,7 +93,10 @@ mod tests {
 
     #[test]
     fn every_value_lies_in_its_bucket_and_the_longest_fits() {
-        for micros in (0..40).map(|bit| 1u64 << bit).chain([63, 64, 65, 127, 128, 1_000_003]) {
+        for micros in (0..40)
+            .map(|bit| 1u64 << bit)
+            .chain([63, 64, 65, 127, 128, 1_000_003])
+        {
             let micros = micros.min(MAX);
             assert!(upper(bucket(micros)) >= micros);
             assert!(bucket(micros) == 0 || upper(bucket(micros) - 1) < micros);

@@ -33,15 +33,27 @@ pub fn of_tree(root: u32) -> Result<BTreeSet<Listener>> {
     }
     let known = known(root)?;
     let inodes = pids.iter().flat_map(|pid| sockets(*pid));
-    Ok(inodes.filter_map(|inode| known.get(&inode).cloned()).collect())
+    Ok(inodes
+        .filter_map(|inode| known.get(&inode).cloned())
+        .collect())
 }
 
 /// The inodes of a process's sockets.
 fn sockets(pid: u32) -> Vec<String> {
-    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let files = fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let targets = files.filter_map(|file| fs::read_link(file.path()).ok());
-    let inode =
-        |target: PathBuf| Some(target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned());
+    let inode = |target: PathBuf| {
+        Some(
+            target
+                .to_str()?
+                .strip_prefix("socket:[")?
+                .strip_suffix(']')?
+                .to_owned(),
+        )
+    };
     targets.filter_map(inode).collect()
 }
 
@@ -72,10 +84,14 @@ fn known(pid: u32) -> Result<BTreeMap<String, Listener>> {
 /// `0100007F:1F90`: words of 32 bits in the machine's order, and the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (address, port) = text.split_once(':')?;
-    let words =
-        (0..address.len()).step_by(8).map(|at| u32::from_str_radix(address.get(at..at + 8)?, 16).ok());
-    let bytes: Vec<u8> =
-        words.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let words = (0..address.len())
+        .step_by(8)
+        .map(|at| u32::from_str_radix(address.get(at..at + 8)?, 16).ok());
+    let bytes: Vec<u8> = words
+        .collect::<Option<Vec<u32>>>()?
+        .into_iter()
+        .flat_map(u32::to_ne_bytes)
+        .collect();
     let ip = match bytes.len() {
         4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
         _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
@@ -94,7 +110,10 @@ mod tests {
         for address in ["127.0.0.1:0", "[::1]:0"] {
             let listener = TcpListener::bind(address).unwrap();
             let own = Listener::Tcp(listener.local_addr().unwrap());
-            assert!(of_tree(std::process::id()).unwrap().contains(&own), "{own:?}");
+            assert!(
+                of_tree(std::process::id()).unwrap().contains(&own),
+                "{own:?}"
+            );
         }
     }
 }

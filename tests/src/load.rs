@@ -35,7 +35,14 @@ impl Load {
     /// The same with several requests: the first connection begins with the first, the second with the second ...
     pub fn of(addr: SocketAddr, requests: Vec<Request>) -> Load {
         let (pause, timeout) = (Duration::ZERO, Duration::from_secs(10));
-        Load { addr, requests, connections: 4, pause, timeout, max_requests: u64::MAX }
+        Load {
+            addr,
+            requests,
+            connections: 4,
+            pause,
+            timeout,
+            max_requests: u64::MAX,
+        }
     }
 
     /// Sets the number of connections.
@@ -79,7 +86,11 @@ impl Load {
         for first in 0..self.connections {
             workers.spawn(work(self.clone(), first, Arc::clone(&shared)));
         }
-        Running { shared, workers, started: Instant::now() }
+        Running {
+            shared,
+            workers,
+            started: Instant::now(),
+        }
     }
 }
 
@@ -98,7 +109,10 @@ impl Shared {
     fn claim(&self) -> bool {
         let one_less = |left: u64| left.checked_sub(1);
         !self.stop.load(Ordering::Relaxed)
-            && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
+            && self
+                .left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
+                .is_ok()
     }
 }
 
@@ -112,7 +126,10 @@ pub struct Running {
 impl Running {
     /// The counts up to now.
     pub fn tally(&self) -> Tally {
-        Tally { elapsed: self.started.elapsed(), ..self.shared.tally().clone() }
+        Tally {
+            elapsed: self.started.elapsed(),
+            ..self.shared.tally().clone()
+        }
     }
 
     /// Waits until the counts satisfy `done`; how long that took.
@@ -134,7 +151,11 @@ impl Running {
 async fn work(load: Load, first: usize, shared: Arc<Shared>) {
     let prepared = |request: &Request| (request.to_bytes(), request.method == "HEAD");
     let requests: Vec<(Vec<u8>, bool)> = load.requests.iter().map(prepared).collect();
-    let in_turn = requests.iter().cycle().skip(first).step_by(load.connections);
+    let in_turn = requests
+        .iter()
+        .cycle()
+        .skip(first)
+        .step_by(load.connections);
     let mut connection = None;
     for (bytes, head) in in_turn {
         if !shared.claim() {
@@ -185,7 +206,11 @@ mod tests {
         pods[0].script(Script::echo().fail_first(3, 503));
         let load = Load::new(pods[0].addr(), Request::get("h", "/x?y")).max_requests(100);
         let tally = load.run_for(Duration::from_secs(10)).await.unwrap();
-        assert_eq!((tally.total(), tally.failed(), tally.errors), (100, 3, 0), "{tally}");
+        assert_eq!(
+            (tally.total(), tally.failed(), tally.errors),
+            (100, 3, 0),
+            "{tally}"
+        );
         assert_eq!((tally.pod("web-0"), pods[0].hits()), (100, 100));
     }
 
@@ -194,12 +219,21 @@ mod tests {
         let network = Network::reserve().unwrap();
         let mut pods = Echo::start_all("web", &network.pods(1)).await.unwrap();
         let running = Load::new(pods[0].addr(), Request::get("h", "/")).start();
-        running.until("answers", |tally| tally.pod("web-0") > 10).await.unwrap();
+        running
+            .until("answers", |tally| tally.pod("web-0") > 10)
+            .await
+            .unwrap();
         pods[0].stop().await;
-        running.until("errors", |tally| tally.errors > 0).await.unwrap();
+        running
+            .until("errors", |tally| tally.errors > 0)
+            .await
+            .unwrap();
         pods[0].start_again().await.unwrap();
         let before = running.tally().pod("web-0");
-        running.until("answers again", |tally| tally.pod("web-0") > before + 10).await.unwrap();
+        running
+            .until("answers again", |tally| tally.pod("web-0") > before + 10)
+            .await
+            .unwrap();
         assert_eq!(running.stop().await.unwrap().by_status.len(), 1);
     }
 }

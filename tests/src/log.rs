@@ -22,7 +22,10 @@ impl Log {
         thread::spawn(move || {
             let mut stream = BufReader::new(stream);
             let mut line = Vec::new();
-            while stream.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            while stream
+                .read_until(b'\n', &mut line)
+                .is_ok_and(|read| read > 0)
+            {
                 log.push(String::from_utf8_lossy(&line).trim_end().to_owned());
                 line.clear();
             }
@@ -30,17 +33,26 @@ impl Log {
     }
 
     fn push(&self, line: String) {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(line);
     }
 
     /// The lines so far.
     pub fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// How many lines there are: a place for [`Log::wait_after`].
     pub fn len(&self) -> usize {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.lines
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
     }
 
     /// Whether nothing was written yet.
@@ -55,13 +67,22 @@ impl Log {
 
     /// The first line with this text behind a place that [`Log::len`] gave.
     pub async fn wait_after(&self, place: usize, text: &str) -> Result<String> {
-        let found = wait::until(&format!("a line with {text:?}"), async || self.find(place, text)).await;
-        Ok(found.with_context(|| format!("the log ends\n{}", self.tail()))?.0)
+        let found = wait::until(&format!("a line with {text:?}"), async || {
+            self.find(place, text)
+        })
+        .await;
+        Ok(found
+            .with_context(|| format!("the log ends\n{}", self.tail()))?
+            .0)
     }
 
     fn find(&self, place: usize, text: &str) -> Option<String> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.iter().skip(place).find(|line| line.contains(text)).cloned()
+        lines
+            .iter()
+            .skip(place)
+            .find(|line| line.contains(text))
+            .cloned()
     }
 
     /// The last lines, for a failure's message.

@@ -42,11 +42,17 @@ impl Manifests {
 
     /// A folder with nothing at all.
     pub fn folder() -> Result<Manifests> {
-        let root = tempfile::Builder::new().prefix("sluice-manifests-").tempdir()?;
+        let root = tempfile::Builder::new()
+            .prefix("sluice-manifests-")
+            .tempdir()?;
         let (dir, staging) = (root.path().join("manifests"), root.path().join("staging"));
         fs::create_dir(&dir)?;
         fs::create_dir(&staging)?;
-        Ok(Manifests { _root: root, dir, staging })
+        Ok(Manifests {
+            _root: root,
+            dir,
+            staging,
+        })
     }
 
     /// The folder to watch.
@@ -87,7 +93,13 @@ impl Manifests {
     }
 
     /// Writes a Service and its EndpointSlice. All pods listen on the port of the first.
-    pub fn service(&self, namespace: &str, name: &str, port: u16, pods: &[SocketAddr]) -> Result<()> {
+    pub fn service(
+        &self,
+        namespace: &str,
+        name: &str,
+        port: u16,
+        pods: &[SocketAddr],
+    ) -> Result<()> {
         self.object(&service(namespace, name, port, pods))?;
         self.endpoints(namespace, name, pods)
     }
@@ -106,8 +118,14 @@ impl Manifests {
         leaving: &[SocketAddr],
     ) -> Result<()> {
         let mut slice = endpoint_slice(namespace, service, &[pods, leaving].concat());
-        for endpoint in slice["endpoints"].as_array_mut().into_iter().flatten().skip(pods.len()) {
-            endpoint["conditions"] = json!({ "ready": false, "serving": true, "terminating": true });
+        for endpoint in slice["endpoints"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .skip(pods.len())
+        {
+            endpoint["conditions"] =
+                json!({ "ready": false, "serving": true, "terminating": true });
         }
         self.object(&slice)
     }
@@ -132,7 +150,8 @@ pub fn service(namespace: &str, name: &str, port: u16, pods: &[SocketAddr]) -> V
 /// The EndpointSlice of a Service. All pods listen on the port of the first.
 pub fn endpoint_slice(namespace: &str, service: &str, pods: &[SocketAddr]) -> Value {
     let port = pods.first().map_or(80, SocketAddr::port);
-    let endpoint = |pod: &SocketAddr| json!({ "addresses": [pod.ip()], "conditions": { "ready": true } });
+    let endpoint =
+        |pod: &SocketAddr| json!({ "addresses": [pod.ip()], "conditions": { "ready": true } });
     json!({
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
@@ -148,8 +167,13 @@ pub fn endpoint_slice(namespace: &str, service: &str, pods: &[SocketAddr]) -> Va
 }
 
 fn file_of(object: &Value) -> String {
-    let text =
-        |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("cluster").to_owned();
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or("cluster")
+            .to_owned()
+    };
     let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
     format!("{}-{namespace}-{name}.yaml", text("/kind").to_lowercase())
 }
@@ -188,8 +212,11 @@ impl Ingress {
     /// An annotation of `nginx.ingress.kubernetes.io/`, or one with another prefix.
     #[must_use]
     pub fn annotation(mut self, name: &str, value: &str) -> Ingress {
-        let name =
-            if name.contains('/') { name.to_owned() } else { format!("nginx.ingress.kubernetes.io/{name}") };
+        let name = if name.contains('/') {
+            name.to_owned()
+        } else {
+            format!("nginx.ingress.kubernetes.io/{name}")
+        };
         self.annotations.insert(name, value.into());
         self
     }
@@ -210,7 +237,8 @@ impl Ingress {
     /// A path of the last rule, or of a rule for all hosts when there is none.
     #[must_use]
     pub fn typed_path(mut self, path_type: &str, path: &str, service: &str, port: u16) -> Ingress {
-        let path = json!({ "path": path, "pathType": path_type, "backend": backend(service, port) });
+        let path =
+            json!({ "path": path, "pathType": path_type, "backend": backend(service, port) });
         match self.rules.last_mut() {
             Some((_, paths)) => paths.push(path),
             None => self.rules.push((String::new(), vec![path])),
@@ -234,7 +262,8 @@ impl Ingress {
             }
             rule
         });
-        let mut spec = json!({ "ingressClassName": self.class, "rules": rules.collect::<Vec<_>>() });
+        let mut spec =
+            json!({ "ingressClassName": self.class, "rules": rules.collect::<Vec<_>>() });
         if let Some(backend) = &self.default_backend {
             spec["defaultBackend"] = backend.clone();
         }

@@ -22,7 +22,12 @@ impl Request {
     /// A request of any method.
     pub fn new(method: &str, host: &str, target: &str) -> Request {
         let headers = vec![("host".to_owned(), host.to_owned())];
-        Request { method: method.to_owned(), target: target.to_owned(), headers, body: Vec::new() }
+        Request {
+            method: method.to_owned(),
+            target: target.to_owned(),
+            headers,
+            body: Vec::new(),
+        }
     }
 
     /// A GET.
@@ -52,7 +57,9 @@ impl Request {
         }
         // A test that frames its body itself means it.
         let framed = |name: &str| {
-            ["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own))
+            ["content-length", "transfer-encoding"]
+                .iter()
+                .any(|own| name.eq_ignore_ascii_case(own))
         };
         if !self.body.is_empty() && !self.headers.iter().any(|(name, _)| framed(name)) {
             text.push_str(&format!("content-length: {}\r\n", self.body.len()));
@@ -78,12 +85,18 @@ pub struct Response {
 impl Response {
     /// The first header of this name (in lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// Every header of this name (in lower case).
     pub fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.headers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .filter(move |(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The echo pod that answered.

@@ -40,17 +40,25 @@ pub struct Conf {
 impl Conf {
     /// Writes a configuration: `main` beside, and `http` inside of `http {}`.
     pub fn write(main: &str, http: &str) -> Result<Conf> {
-        let conf = Conf { dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()? };
+        let conf = Conf {
+            dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()?,
+        };
         conf.rewrite(main, http)?;
         Ok(conf)
     }
 
     /// Writes a whole configuration of somebody else's, whose files are where all others' are.
     pub fn beside(text: &str) -> Result<Conf> {
-        let conf = Conf { dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()? };
-        let modules = text.lines().filter(|line| line.trim_start().starts_with("load_module"));
+        let conf = Conf {
+            dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()?,
+        };
+        let modules = text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("load_module"));
         let modules: Vec<&str> = modules.collect();
-        let rest = modules.iter().fold(text.to_owned(), |text, line| text.replace(line, ""));
+        let rest = modules
+            .iter()
+            .fold(text.to_owned(), |text, line| text.replace(line, ""));
         let rest = rest.replacen("http {", &format!("http {{\n{HTTP}"), 1);
         let rest = rest.replacen("events {}", "", 1);
         fs::write(conf.file(), format!("{}\n{MAIN}{rest}", modules.join("\n")))
@@ -60,7 +68,9 @@ impl Conf {
 
     /// Writes all of a configuration, which is told its folder.
     pub fn whole(text: impl FnOnce(&Path) -> Result<String>) -> Result<Conf> {
-        let conf = Conf { dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()? };
+        let conf = Conf {
+            dir: tempfile::Builder::new().prefix("sluice-nginx-").tempdir()?,
+        };
         let text = text(conf.dir())?;
         fs::create_dir(conf.dir().join("certificates"))?;
         fs::write(conf.file(), text).context("write nginx.conf")?;
@@ -70,7 +80,10 @@ impl Conf {
     /// Replaces it, for the next reload.
     pub fn rewrite(&self, main: &str, http: &str) -> Result<()> {
         let module = artifacts::nginx_module()?;
-        let text = format!("load_module {};\n{MAIN}{main}\nhttp {{\n{HTTP}{http}\n}}\n", module.display());
+        let text = format!(
+            "load_module {};\n{MAIN}{main}\nhttp {{\n{HTTP}{http}\n}}\n",
+            module.display()
+        );
         fs::write(self.file(), text).context("write nginx.conf")
     }
 
@@ -117,7 +130,10 @@ impl Nginx {
             Ok(()) => (!proc::children(process.pid()).is_empty()).then_some(Ok(())),
             Err(error) => Some(Err(error)),
         };
-        wait::until("nginx's workers", workers).await.with_context(|| log.tail())?.0?;
+        wait::until("nginx's workers", workers)
+            .await
+            .with_context(|| log.tail())?
+            .0?;
         nginx.process.remember_children();
         Ok(nginx)
     }
@@ -148,9 +164,12 @@ impl Nginx {
     pub async fn replaced(&mut self, old: &[u32]) -> Result<()> {
         let replaced = async || {
             let workers = self.workers();
-            (!workers.is_empty() && workers.iter().all(|worker| !old.contains(worker))).then_some(())
+            (!workers.is_empty() && workers.iter().all(|worker| !old.contains(worker)))
+                .then_some(())
         };
-        wait::until("new workers", replaced).await.with_context(|| self.log().tail())?;
+        wait::until("new workers", replaced)
+            .await
+            .with_context(|| self.log().tail())?;
         self.process.remember_children();
         Ok(())
     }
@@ -163,7 +182,11 @@ impl Nginx {
     /// Stops it in an orderly way.
     pub fn stop(mut self) -> Result<()> {
         let status = self.process.stop()?;
-        ensure!(status.success(), "nginx ended with {status}; its log ends\n{}", self.log().tail());
+        ensure!(
+            status.success(),
+            "nginx ended with {status}; its log ends\n{}",
+            self.log().tail()
+        );
         Ok(())
     }
 }

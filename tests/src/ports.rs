@@ -27,12 +27,16 @@ impl Port {
     /// Reserves a free port.
     pub fn reserve() -> Result<Port> {
         let (from, len) = (PORTS.start, PORTS.len());
-        let candidates = scattered(len).map(|offset| from + u16::try_from(offset).unwrap_or_default());
+        let candidates =
+            scattered(len).map(|offset| from + u16::try_from(offset).unwrap_or_default());
         for number in candidates {
             if let Some(lock) = lock(&format!("port-{number}"))?
                 && is_free(SocketAddr::from((Ipv4Addr::LOCALHOST, number)))
             {
-                return Ok(Port { number, _lock: lock });
+                return Ok(Port {
+                    number,
+                    _lock: lock,
+                });
             }
         }
         bail!("no free port from {} to {}", PORTS.start, PORTS.end);
@@ -65,16 +69,27 @@ impl Network {
         for offset in scattered(NETWORKS.len()) {
             let octet = NETWORKS.start + u8::try_from(offset).unwrap_or_default();
             if let Some(lock) = lock(&format!("network-{octet}"))? {
-                return Ok(Network { octet, port, _lock: lock });
+                return Ok(Network {
+                    octet,
+                    port,
+                    _lock: lock,
+                });
             }
         }
-        bail!("no free network 127.{}.0.0/16 to 127.{}.0.0/16", NETWORKS.start, NETWORKS.end);
+        bail!(
+            "no free network 127.{}.0.0/16 to 127.{}.0.0/16",
+            NETWORKS.start,
+            NETWORKS.end
+        );
     }
 
     /// The address of the `n`th pod, counted from 0.
     pub fn pod(&self, n: u16) -> SocketAddr {
         let [high, low] = (n + 1).to_be_bytes();
-        SocketAddr::from((Ipv4Addr::new(127, self.octet, high, low), self.port.number()))
+        SocketAddr::from((
+            Ipv4Addr::new(127, self.octet, high, low),
+            self.port.number(),
+        ))
     }
 
     /// The addresses of the first `count` pods.
@@ -88,8 +103,14 @@ impl Network {
 /// Does not listen itself: a process that another thread starts at this moment would keep a listener open until it becomes
 /// another program, and whoever asked could not bind.
 pub fn is_free(addr: SocketAddr) -> bool {
-    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
-    socket.and_then(|socket| socket.set_reuseaddr(true).and_then(|()| socket.bind(addr))).is_ok()
+    let socket = if addr.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    };
+    socket
+        .and_then(|socket| socket.set_reuseaddr(true).and_then(|()| socket.bind(addr)))
+        .is_ok()
 }
 
 /// All of `0..len`, from a start that differs between processes and calls.
@@ -97,7 +118,9 @@ fn scattered(len: usize) -> impl Iterator<Item = usize> {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let start = (std::process::id() as usize).wrapping_mul(61).wrapping_add(call * 7);
+    let start = (std::process::id() as usize)
+        .wrapping_mul(61)
+        .wrapping_add(call * 7);
     (0..len).map(move |n| start.wrapping_add(n) % len)
 }
 
@@ -105,7 +128,11 @@ fn scattered(len: usize) -> impl Iterator<Item = usize> {
 fn lock(name: &str) -> Result<Option<File>> {
     let path = folder()?.join(name);
     let context = || format!("lock {}", path.display());
-    let file = File::options().create(true).append(true).open(&path).with_context(context)?;
+    let file = File::options()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .with_context(context)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(fs::TryLockError::WouldBlock) => Ok(None),

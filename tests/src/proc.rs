@@ -14,10 +14,16 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
 
 /// Memory of the process that is in RAM, in bytes.
 pub fn resident_memory(pid: u32) -> Result<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).with_context(|| format!("process {pid}"))?;
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))
+        .with_context(|| format!("process {pid}"))?;
     let kib = || {
-        text.lines()
-            .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok())
+        text.lines().find_map(|line| {
+            line.strip_prefix("VmRSS:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse::<u64>()
+                .ok()
+        })
     };
     Ok(kib().with_context(|| format!("VmRSS of process {pid}"))? * 1024)
 }
@@ -26,19 +32,29 @@ pub fn resident_memory(pid: u32) -> Result<u64> {
 ///
 /// The kernel lists them by the thread that started each; there is no need to look at every process of the machine.
 pub fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     let pids: Vec<u32> = lists.flat_map(|list| numbers(&list)).collect();
-    pids.into_iter().filter(|child| is_running(*child)).collect()
+    pids.into_iter()
+        .filter(|child| is_running(*child))
+        .collect()
 }
 
 fn numbers(list: &str) -> Vec<u32> {
-    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    list.split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
 }
 
 /// The name of the program, cut at 15 characters by the kernel.
 pub fn name(pid: u32) -> Option<String> {
-    fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim().to_owned())
+    fs::read_to_string(format!("/proc/{pid}/comm"))
+        .ok()
+        .map(|name| name.trim().to_owned())
 }
 
 /// Whether it still runs; a zombie does not.
@@ -55,8 +71,8 @@ struct Stat {
 
 impl Stat {
     fn read(pid: u32) -> Result<Stat> {
-        let text =
-            fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid}"))?;
+        let text = fs::read_to_string(format!("/proc/{pid}/stat"))
+            .with_context(|| format!("process {pid}"))?;
         Stat::parse(&text).with_context(|| format!("/proc/{pid}/stat: {text}"))
     }
 
@@ -64,7 +80,10 @@ impl Stat {
     fn parse(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        Some(Stat { state: (*fields.first()?).to_owned(), ticks: number(11)? + number(12)? })
+        Some(Stat {
+            state: (*fields.first()?).to_owned(),
+            ticks: number(11)? + number(12)?,
+        })
     }
 }
 

@@ -29,14 +29,24 @@ impl Process {
     pub fn spawn(mut command: Command) -> Result<Process> {
         let program = command.get_program().to_owned();
         let name = name_of(&program);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().with_context(|| format!("start {}", program.display()))?;
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("start {}", program.display()))?;
         let log = Log::default();
         if let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) {
             log.follow(stdout);
             log.follow(stderr);
         }
-        Ok(Process { name, child, log, family: Vec::new() })
+        Ok(Process {
+            name,
+            child,
+            log,
+            family: Vec::new(),
+        })
     }
 
     /// The process id.
@@ -52,7 +62,8 @@ impl Process {
     /// Takes note of its children, to end them with it however it ends.
     pub fn remember_children(&mut self) {
         let named = |pid| Some((pid, proc::name(pid)?));
-        self.family.extend(proc::children(self.pid()).into_iter().filter_map(named));
+        self.family
+            .extend(proc::children(self.pid()).into_iter().filter_map(named));
     }
 
     /// An error with the end of the log when the process is gone.
@@ -60,7 +71,11 @@ impl Process {
         if let Some(status) = self.child.try_wait()? {
             // The reader threads may be a moment behind.
             thread::sleep(Duration::from_millis(50));
-            bail!("{} ended with {status}; its log ends\n{}", self.name, self.log.tail());
+            bail!(
+                "{} ended with {status}; its log ends\n{}",
+                self.name,
+                self.log.tail()
+            );
         }
         Ok(())
     }
@@ -162,5 +177,8 @@ fn signal(pid: u32, signal: Signal) {
 
 fn name_of(program: &OsStr) -> String {
     let path = std::path::Path::new(program);
-    path.file_name().unwrap_or(program).to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or(program)
+        .to_string_lossy()
+        .into_owned()
 }

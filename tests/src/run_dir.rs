@@ -14,7 +14,11 @@ pub(crate) enum RunDir {
 impl RunDir {
     /// This one, or a new one.
     pub(crate) fn new(given: Option<&Path>) -> Result<RunDir> {
-        let own = || Ok(RunDir::Own(tempfile::Builder::new().prefix("sluice-run-").tempdir()?));
+        let own = || {
+            Ok(RunDir::Own(
+                tempfile::Builder::new().prefix("sluice-run-").tempdir()?,
+            ))
+        };
         given.map_or_else(own, |path| Ok(RunDir::Given(path.to_owned())))
     }
 

@@ -31,7 +31,12 @@ pub struct Answer {
 
 impl Default for Answer {
     fn default() -> Self {
-        Answer { status: 200, headers: Vec::new(), body: None, delay: Duration::ZERO }
+        Answer {
+            status: 200,
+            headers: Vec::new(),
+            body: None,
+            delay: Duration::ZERO,
+        }
     }
 }
 
@@ -43,12 +48,21 @@ impl Script {
 
     /// Echoes with this status.
     pub fn status(status: u16) -> Script {
-        Script::echo().answer("*", Answer { status, ..Answer::default() })
+        Script::echo().answer(
+            "*",
+            Answer {
+                status,
+                ..Answer::default()
+            },
+        )
     }
 
     /// Closes every connection instead of answering.
     pub fn hang_up() -> Script {
-        Script { hang_up: true, ..Script::default() }
+        Script {
+            hang_up: true,
+            ..Script::default()
+        }
     }
 
     /// Answers a path (`*`: any other).
@@ -74,13 +88,24 @@ impl Script {
 
     /// The answer to the `n`th request (counted from 0) since the script was set.
     /// `otherwise` is asked before `*` is.
-    pub(crate) fn answer_to(&self, n: u64, path: &str, otherwise: impl FnOnce() -> Option<Answer>) -> Answer {
+    pub(crate) fn answer_to(
+        &self,
+        n: u64,
+        path: &str,
+        otherwise: impl FnOnce() -> Option<Answer>,
+    ) -> Answer {
         if let Some((count, status)) = self.fail_first
             && n < count
         {
-            return Answer { status, ..Answer::default() };
+            return Answer {
+                status,
+                ..Answer::default()
+            };
         }
         let exact = self.answers.get(path).cloned();
-        exact.or_else(otherwise).or_else(|| self.answers.get("*").cloned()).unwrap_or_default()
+        exact
+            .or_else(otherwise)
+            .or_else(|| self.answers.get("*").cloned())
+            .unwrap_or_default()
     }
 }

@@ -43,7 +43,11 @@ impl Service {
             tokio::spawn(accept(listener, Arc::clone(&replicas))),
             tokio::spawn(probe(Arc::clone(&replicas))),
         ];
-        Ok(Service { port, replicas, tasks })
+        Ok(Service {
+            port,
+            replicas,
+            tasks,
+        })
     }
 
     /// Where clients connect.
@@ -53,10 +57,16 @@ impl Service {
 
     /// A replica that serves here and answers `/healthz` there; returns when it is ready.
     pub async fn add(&self, addr: SocketAddr, health: SocketAddr) -> Result<()> {
-        let replica = Arc::new(Replica { addr, health, ready: AtomicBool::new(false) });
+        let replica = Arc::new(Replica {
+            addr,
+            health,
+            ready: AtomicBool::new(false),
+        });
         held(&self.replicas).push(Arc::clone(&replica));
         let ready = async || replica.ready.load(Ordering::Relaxed).then_some(());
-        wait::until("the replica to be ready", ready).await.map(drop)
+        wait::until("the replica to be ready", ready)
+            .await
+            .map(drop)
     }
 }
 
@@ -75,7 +85,10 @@ async fn probe(replicas: Arc<Mutex<Vec<Arc<Replica>>>>) {
         let all = held(&replicas).clone();
         for replica in all {
             let answer = http::get(replica.health, "health", "/healthz").await;
-            replica.ready.store(answer.is_ok_and(|page| page.status == 200), Ordering::Relaxed);
+            replica.ready.store(
+                answer.is_ok_and(|page| page.status == 200),
+                Ordering::Relaxed,
+            );
         }
         tokio::time::sleep(PERIOD).await;
     }
@@ -91,7 +104,10 @@ async fn accept(listener: TcpListener, replicas: Arc<Mutex<Vec<Arc<Replica>>>>) 
             .map(|replica| replica.addr)
             .collect();
         // With nobody ready, the client sees a connection that ends.
-        let Some(addr) = ready.get(turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1)).copied() else {
+        let Some(addr) = ready
+            .get(turn.fetch_add(1, Ordering::Relaxed) % ready.len().max(1))
+            .copied()
+        else {
             continue;
         };
         connections.spawn(async move {

@@ -39,7 +39,10 @@ pub struct Options {
 impl Options {
     /// On these manifests, with an Envoy as its child, on free ports.
     pub fn new(manifests: &Manifests) -> Options {
-        Options::from_source(vec!["--manifests".to_owned(), manifests.dir().display().to_string()])
+        Options::from_source(vec![
+            "--manifests".to_owned(),
+            manifests.dir().display().to_string(),
+        ])
     }
 
     /// In this cluster, with an Envoy as its child, on free ports.
@@ -53,7 +56,8 @@ impl Options {
     }
 
     fn run_in(self, namespace: &str) -> Options {
-        self.environment("POD_NAMESPACE", namespace).environment("POD_NAME", "sluice-0")
+        self.environment("POD_NAMESPACE", namespace)
+            .environment("POD_NAME", "sluice-0")
     }
 
     fn from_source(source: Vec<String>) -> Options {
@@ -170,24 +174,45 @@ impl Options {
         let run_dir = RunDir::new(self.run_dir.as_deref())?;
         let in_run_dir = || format!("unix:{}", run_dir.path().join("controller.sock").display());
         let xds = self.xds.clone().unwrap_or_else(in_run_dir);
-        let https = self.https.unwrap_or(SocketAddr::new(http.ip(), ports[1].number()));
+        let https = self
+            .https
+            .unwrap_or(SocketAddr::new(http.ip(), ports[1].number()));
         let mut command = self.command(http, https, &xds, run_dir.path())?;
         let health = ports[2].addr();
         command.arg("--healthz-host").arg(health.ip().to_string());
         command.arg("--healthz-port").arg(health.port().to_string());
         let process = Process::spawn(command)?;
         let own_envoy = self.own_envoy;
-        Ok(Sluice { process, http, https, xds, own_envoy, health, _ports: ports, run_dir })
+        Ok(Sluice {
+            process,
+            http,
+            https,
+            xds,
+            own_envoy,
+            health,
+            _ports: ports,
+            run_dir,
+        })
     }
 
-    fn command(&self, http: SocketAddr, https: SocketAddr, xds: &str, run_dir: &Path) -> Result<Command> {
+    fn command(
+        &self,
+        http: SocketAddr,
+        https: SocketAddr,
+        xds: &str,
+        run_dir: &Path,
+    ) -> Result<Command> {
         let mut command = Command::new(artifacts::sluice()?);
         command.arg("run").args(&self.source);
         command.arg("--bind-address").arg(http.ip().to_string());
         command.arg("--http-port").arg(http.port().to_string());
         command.arg("--https-port").arg(https.port().to_string());
         command.arg("--run-dir").arg(run_dir);
-        if !self.arguments.iter().any(|argument| argument == "--drain-timeout") {
+        if !self
+            .arguments
+            .iter()
+            .any(|argument| argument == "--drain-timeout")
+        {
             command.args(["--drain-timeout", "2"]);
         }
         let filter = self.filter.clone().map_or_else(artifacts::filter, Ok)?;
@@ -198,7 +223,9 @@ impl Options {
         } else {
             command.args(["--data-plane", "none", "--xds-address", xds]);
         }
-        command.args(&self.arguments).envs(self.environment.iter().cloned());
+        command
+            .args(&self.arguments)
+            .envs(self.environment.iter().cloned());
         Ok(command)
     }
 
@@ -206,17 +233,28 @@ impl Options {
     fn programs(&self, command: &mut Command) -> Result<()> {
         if self.data_plane == "nginx" {
             command.arg("--nginx-workers").arg(self.workers.to_string());
-            let nginx = self.nginx.clone().map_or_else(artifacts::managed_nginx, Ok)?;
+            let nginx = self
+                .nginx
+                .clone()
+                .map_or_else(artifacts::managed_nginx, Ok)?;
             command.arg("--nginx-binary").arg(nginx);
             if artifacts::ngx_wasm().is_some() {
                 command.args(["--nginx-host", "kong"]);
                 return Ok(());
             }
-            command.arg("--nginx-module").arg(artifacts::nginx_module()?);
-            command.arg("--filter-cwasm").arg(artifacts::compiled_filter()?);
+            command
+                .arg("--nginx-module")
+                .arg(artifacts::nginx_module()?);
+            command
+                .arg("--filter-cwasm")
+                .arg(artifacts::compiled_filter()?);
         } else {
-            command.arg("--envoy-concurrency").arg(self.workers.to_string());
-            command.arg("--envoy-binary").arg(self.envoy.clone().map_or_else(artifacts::envoy, Ok)?);
+            command
+                .arg("--envoy-concurrency")
+                .arg(self.workers.to_string());
+            command
+                .arg("--envoy-binary")
+                .arg(self.envoy.clone().map_or_else(artifacts::envoy, Ok)?);
         }
         Ok(())
     }
@@ -246,12 +284,18 @@ impl Sluice {
         let line = format!("serving http on {}", self.http);
         let process = &mut self.process;
         let serves = async || match process.check() {
-            Ok(()) if own_envoy => log.lines().iter().any(|text| text.contains(&line)).then_some(Ok(())),
+            Ok(()) if own_envoy => log
+                .lines()
+                .iter()
+                .any(|text| text.contains(&line))
+                .then_some(Ok(())),
             Ok(()) => is_listening(&xds).await.then_some(Ok(())),
             Err(error) => Some(Err(error)),
         };
         let waited = wait::until("the controller to serve", serves).await;
-        waited.with_context(|| format!("its log ends\n{}", log.tail()))?.0?;
+        waited
+            .with_context(|| format!("its log ends\n{}", log.tail()))?
+            .0?;
         self.process.remember_children();
         Ok(self)
     }
@@ -350,15 +394,26 @@ impl Sluice {
 
     /// Waits until a pod answers.
     pub async fn wait_for_pod(&self, host: &str, pod: &str) -> Result<Response> {
-        let answers = async || self.get(host, "/").await.ok().filter(|page| page.pod() == Some(pod));
+        let answers = async || {
+            self.get(host, "/")
+                .await
+                .ok()
+                .filter(|page| page.pod() == Some(pod))
+        };
         let waited = wait::until(&format!("{pod} to answer for {host}"), answers).await;
-        Ok(waited.with_context(|| format!("the log ends\n{}", self.log().tail()))?.0)
+        Ok(waited
+            .with_context(|| format!("the log ends\n{}", self.log().tail()))?
+            .0)
     }
 
     /// Stops it in an orderly way.
     pub fn stop(mut self) -> Result<()> {
         let status = self.process.stop()?;
-        ensure!(status.success(), "the controller ended with {status}; its log ends\n{}", self.log().tail());
+        ensure!(
+            status.success(),
+            "the controller ended with {status}; its log ends\n{}",
+            self.log().tail()
+        );
         Ok(())
     }
 }
@@ -371,9 +426,23 @@ async fn is_listening(address: &str) -> bool {
 }
 
 /// Waits until a page has this status.
-pub async fn wait_for_status(addr: SocketAddr, host: &str, target: &str, status: u16) -> Result<Response> {
-    let page = async || http::get(addr, host, target).await.ok().filter(|page| page.status == status);
-    Ok(wait::until(&format!("http://{host}{target} to answer {status}"), page).await?.0)
+pub async fn wait_for_status(
+    addr: SocketAddr,
+    host: &str,
+    target: &str,
+    status: u16,
+) -> Result<Response> {
+    let page = async || {
+        http::get(addr, host, target)
+            .await
+            .ok()
+            .filter(|page| page.status == status)
+    };
+    Ok(
+        wait::until(&format!("http://{host}{target} to answer {status}"), page)
+            .await?
+            .0,
+    )
 }
 
 /// The bootstrap that the controller gives to an Envoy which somebody else runs; `node` tells one from another.
@@ -382,6 +451,10 @@ pub fn bootstrap(xds: &str, node: &str) -> Result<String> {
     command.args(["bootstrap", "--node-id", node, "--xds-address", xds]);
     // `envoy::Envoy` puts the admin interface elsewhere.
     let output = command.args(["--admin-socket", "/nonexistent"]).output()?;
-    ensure!(output.status.success(), "sluice bootstrap: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "sluice bootstrap: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(String::from_utf8(output.stdout)?)
 }

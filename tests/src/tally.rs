@@ -60,7 +60,14 @@ impl Tally {
             match self.by_pod.get_mut(pod) {
                 Some(tally) => (tally.count, tally.last) = (tally.count + 1, now),
                 None => {
-                    self.by_pod.insert(pod.to_owned(), PodTally { count: 1, first: now, last: now });
+                    self.by_pod.insert(
+                        pod.to_owned(),
+                        PodTally {
+                            count: 1,
+                            first: now,
+                            last: now,
+                        },
+                    );
                 }
             }
         }
@@ -82,7 +89,11 @@ impl Tally {
 
     /// Requests without an answer or with a status of 400 and above.
     pub fn failed(&self) -> u64 {
-        self.by_status.range(400..).map(|(_, count)| count).sum::<u64>() + self.errors
+        self.by_status
+            .range(400..)
+            .map(|(_, count)| count)
+            .sum::<u64>()
+            + self.errors
     }
 
     /// How many requests a pod answered.

@@ -7,8 +7,12 @@ use anyhow::{Context, Result, ensure};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::crypto::{
+    CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature,
+};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
@@ -30,7 +34,10 @@ pub struct Identity {
 
 impl Clone for Identity {
     fn clone(&self) -> Identity {
-        Identity { chain: self.chain.clone(), key: self.key.clone_key() }
+        Identity {
+            chain: self.chain.clone(),
+            key: self.key.clone_key(),
+        }
     }
 }
 
@@ -60,26 +67,38 @@ fn roots(authority: &str) -> Result<RootCertStore> {
 /// Shakes hands over a connection.
 pub(crate) async fn handshake(stream: TcpStream, tls: &ClientTls) -> Result<TlsStream<TcpStream>> {
     let provider = provider(tls.cipher);
-    let config =
-        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?;
     let config = match &tls.authority {
         Some(authority) => config.with_root_certificates(roots(authority)?),
         None => {
             let verifier = Arc::new(AnyCertificate(provider));
-            config.dangerous().with_custom_certificate_verifier(verifier)
+            config
+                .dangerous()
+                .with_custom_certificate_verifier(verifier)
         }
     };
     let mut config = match tls.identity.clone() {
         Some(Identity { chain, key }) => config.with_client_auth_cert(chain, key)?,
         None => config.with_no_client_auth(),
     };
-    config.alpn_protocols = vec![if tls.http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
+    config.alpn_protocols = vec![if tls.http2 {
+        b"h2".to_vec()
+    } else {
+        b"http/1.1".to_vec()
+    }];
     config.enable_sni = tls.sni.is_some();
     let name = tls.sni.as_deref().unwrap_or("none.invalid");
     // It would be sent without the dot, and another name be tested than the one that was meant.
-    ensure!(!name.ends_with('.'), "rustls sends no server name with a dot at its end");
-    let name = ServerName::try_from(name.to_owned()).with_context(|| format!("server name {name:?}"))?;
-    Ok(TlsConnector::from(Arc::new(config)).connect(name, stream).await?)
+    ensure!(
+        !name.ends_with('.'),
+        "rustls sends no server name with a dot at its end"
+    );
+    let name =
+        ServerName::try_from(name.to_owned()).with_context(|| format!("server name {name:?}"))?;
+    Ok(TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await?)
 }
 
 /// A pod's side: HTTP/2 and HTTP/1.1; a client's certificate is asked for, never demanded, and not checked.
@@ -88,7 +107,10 @@ pub fn server_config(identity: Identity) -> Result<Arc<ServerConfig>> {
 }
 
 /// The same with one cipher alone, if it is named.
-pub fn server_config_of(identity: Identity, cipher: Option<CipherSuite>) -> Result<Arc<ServerConfig>> {
+pub fn server_config_of(
+    identity: Identity,
+    cipher: Option<CipherSuite>,
+) -> Result<Arc<ServerConfig>> {
     let provider = provider(cipher);
     let verifier = Arc::new(AnyCertificate(Arc::clone(&provider)));
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -101,7 +123,9 @@ pub fn server_config_of(identity: Identity, cipher: Option<CipherSuite>) -> Resu
 
 fn provider(cipher: Option<CipherSuite>) -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
-    provider.cipher_suites.retain(|known| cipher.is_none_or(|cipher| known.suite() == cipher));
+    provider
+        .cipher_suites
+        .retain(|known| cipher.is_none_or(|cipher| known.suite() == cipher));
     Arc::new(provider)
 }
 
@@ -112,12 +136,32 @@ struct AnyCertificate(Arc<CryptoProvider>);
 type Verified = Result<HandshakeSignatureValid, Error>;
 
 impl AnyCertificate {
-    fn tls12(&self, message: &[u8], of: &CertificateDer<'_>, signed: &DigitallySignedStruct) -> Verified {
-        verify_tls12_signature(message, of, signed, &self.0.signature_verification_algorithms)
+    fn tls12(
+        &self,
+        message: &[u8],
+        of: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Verified {
+        verify_tls12_signature(
+            message,
+            of,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
-    fn tls13(&self, message: &[u8], of: &CertificateDer<'_>, signed: &DigitallySignedStruct) -> Verified {
-        verify_tls13_signature(message, of, signed, &self.0.signature_verification_algorithms)
+    fn tls13(
+        &self,
+        message: &[u8],
+        of: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Verified {
+        verify_tls13_signature(
+            message,
+            of,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn schemes(&self) -> Vec<SignatureScheme> {

@@ -17,7 +17,8 @@ pub fn place(manifests: &Manifests, service: &str, pods: &[(&Echo, &str)]) -> Re
     let endpoints = slice["endpoints"].as_array_mut().into_iter().flatten();
     for (endpoint, (pod, zone)) in endpoints.zip(pods) {
         endpoint["zone"] = (*zone).into();
-        endpoint["targetRef"] = json!({ "kind": "Pod", "namespace": "default", "name": pod.name() });
+        endpoint["targetRef"] =
+            json!({ "kind": "Pod", "namespace": "default", "name": pod.name() });
     }
     manifests.object(&slice)
 }

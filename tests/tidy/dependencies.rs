@@ -12,10 +12,30 @@ const CLOSED: &[(&str, &[&str])] = &[
     // D1: the wire schema is read inside the filter.
     ("sluice-filter-config", &["serde", "serde_json"]),
     // D2: what decides knows no host.
-    ("sluice-filter-core", &["crc32fast", "foldhash", "md-5", "regex-lite", "sluice-filter-config"]),
-    ("sluice-filter", &["proxy-wasm", "rustc-hash", "sluice-filter-config", "sluice-filter-core"]),
+    (
+        "sluice-filter-core",
+        &[
+            "crc32fast",
+            "foldhash",
+            "md-5",
+            "regex-lite",
+            "sluice-filter-config",
+        ],
+    ),
+    (
+        "sluice-filter",
+        &[
+            "proxy-wasm",
+            "rustc-hash",
+            "sluice-filter-config",
+            "sluice-filter-core",
+        ],
+    ),
     // The nginx module is a join of two crates that do not know each other; only one of them knows nginx.
-    ("sluice-nginx-module", &["rustix", "sluice-ngxsafe", "sluice-pwhost"]),
+    (
+        "sluice-nginx-module",
+        &["rustix", "sluice-ngxsafe", "sluice-pwhost"],
+    ),
     ("sluice-ngxsafe", &["httparse", "nginx-sys", "wasmtime"]),
     ("sluice-pwhost", &["wasmtime"]),
     // D4: our words know nobody else's.
@@ -23,19 +43,52 @@ const CLOSED: &[(&str, &[&str])] = &[
     // A pattern is a text, and what it costs is the same for everybody.
     ("sluice-pattern", &["regex-syntax"]),
     // Passwords are values, and seen by nobody else.
-    ("sluice-basic-auth", &["base64", "bcrypt", "crypt3_rs", "sha1", "sha2", "sluice-fair", "subtle"]),
+    (
+        "sluice-basic-auth",
+        &[
+            "base64",
+            "bcrypt",
+            "crypt3_rs",
+            "sha1",
+            "sha2",
+            "sluice-fair",
+            "subtle",
+        ],
+    ),
     // Shares are numbers.
     ("sluice-fair", &[]),
     ("sluice-tasks", &["anyhow", "futures", "tokio", "tracing"]),
     // D5: a renderer sees the IR and its target.
-    ("sluice-plugin", &["serde", "serde_json", "sha2", "sluice-filter-config", "sluice-ir"]),
-    ("sluice-nginx", &["askama", "serde_json", "sha2", "sluice-ir", "sluice-pattern", "thiserror"]),
+    (
+        "sluice-plugin",
+        &[
+            "serde",
+            "serde_json",
+            "sha2",
+            "sluice-filter-config",
+            "sluice-ir",
+        ],
+    ),
+    (
+        "sluice-nginx",
+        &[
+            "askama",
+            "serde_json",
+            "sha2",
+            "sluice-ir",
+            "sluice-pattern",
+            "thiserror",
+        ],
+    ),
 ];
 
 /// Dependencies that only these packages may have.
 const RESERVED: &[(&str, &[&str])] = &[
     // D5
-    ("k8s-openapi", &["sluice-translate", "sluice-kube", "sluice"]),
+    (
+        "k8s-openapi",
+        &["sluice-translate", "sluice-kube", "sluice"],
+    ),
     ("envoy-types", &["sluice-xds"]),
     ("tonic", &["sluice-xds", "sluice"]),
     ("askama", &["sluice-nginx"]),
@@ -56,7 +109,10 @@ const RESERVED: &[(&str, &[&str])] = &[
     ),
     // D3
     ("proxy-wasm", &["sluice-filter"]),
-    ("wasmtime", &["sluice-ngxsafe", "sluice-pwhost", "sluice-tests"]),
+    (
+        "wasmtime",
+        &["sluice-ngxsafe", "sluice-pwhost", "sluice-tests"],
+    ),
     ("nginx-sys", &["sluice-ngxsafe"]),
     (
         "anyhow",
@@ -81,10 +137,16 @@ fn packages_with_a_closed_list_of_dependencies_keep_it() {
     for (package, allowed) in CLOSED {
         let found = packages.get(*package).into_iter().flatten();
         wrong.extend(
-            found.filter(|name| !allowed.contains(&name.as_str())).map(|n| format!("{package}: {n}")),
+            found
+                .filter(|name| !allowed.contains(&name.as_str()))
+                .map(|n| format!("{package}: {n}")),
         );
     }
-    assert!(wrong.is_empty(), "against D1-D5 of the design:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "against D1-D5 of the design:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -97,32 +159,48 @@ fn reserved_dependencies_stay_where_they_belong() {
             }
         }
     }
-    assert!(wrong.is_empty(), "against D3-D6 of the design:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "against D3-D6 of the design:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn every_direct_dependency_is_explained() {
     let path = repository().join("docs/dependencies.md");
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let all: BTreeSet<String> = dependencies(|_| true).into_values().flatten().collect();
     let ours: BTreeSet<String> = dependencies(|_| true).into_keys().collect();
     let missing: Vec<String> = all
         .into_iter()
         .filter(|name| !ours.contains(name) && !text.contains(&format!("| {name} |")))
         .collect();
-    assert!(missing.is_empty(), "say in docs/dependencies.md why these are here: {}", missing.join(", "));
+    assert!(
+        missing.is_empty(),
+        "say in docs/dependencies.md why these are here: {}",
+        missing.join(", ")
+    );
 }
 
 /// Direct dependencies of each package of the workspace.
 fn dependencies(wanted: fn(&Value) -> bool) -> BTreeMap<String, BTreeSet<String>> {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
-    packages.iter().map(|package| (name(package), direct(package, wanted))).collect()
+    packages
+        .iter()
+        .map(|package| (name(package), direct(package, wanted)))
+        .collect()
 }
 
 fn direct(package: &Value, wanted: fn(&Value) -> bool) -> BTreeSet<String> {
     let dependencies = package["dependencies"].as_array().unwrap();
-    dependencies.iter().filter(|dependency| wanted(dependency)).map(name).collect()
+    dependencies
+        .iter()
+        .filter(|dependency| wanted(dependency))
+        .map(name)
+        .collect()
 }
 
 fn name(of: &Value) -> String {
@@ -136,8 +214,18 @@ fn is_shipped(dependency: &Value) -> bool {
 
 fn metadata() -> Value {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["metadata", "--no-deps", "--format-version", "1", "--offline"]);
+    cargo.args([
+        "metadata",
+        "--no-deps",
+        "--format-version",
+        "1",
+        "--offline",
+    ]);
     let output = cargo.current_dir(repository()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }

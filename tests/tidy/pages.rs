@@ -21,14 +21,20 @@ fn anchors(page: &Source) -> Result<BTreeSet<String>, Vec<String>> {
             twice.push(anchor);
         }
     }
-    if twice.is_empty() { Ok(anchors) } else { Err(twice) }
+    if twice.is_empty() {
+        Ok(anchors)
+    } else {
+        Err(twice)
+    }
 }
 
 #[test]
 fn no_two_headings_of_a_page_have_the_same_anchor() {
     let pages = files("", "md");
     assert!(pages.len() > 10, "adapt this test if they moved");
-    let twice = pages.iter().filter_map(|page| Some((page.path.clone(), anchors(page).err()?)));
+    let twice = pages
+        .iter()
+        .filter_map(|page| Some((page.path.clone(), anchors(page).err()?)));
     let twice: Vec<(String, Vec<String>)> = twice.collect();
     assert!(twice.is_empty(), "name one of them otherwise: {twice:?}");
 }
@@ -37,20 +43,39 @@ fn no_two_headings_of_a_page_have_the_same_anchor() {
 #[test]
 fn links_to_parts_of_pages_lead_somewhere() {
     let pages = files("", "md");
-    let of: BTreeMap<&str, BTreeSet<String>> =
-        pages.iter().map(|page| (page.path.as_str(), anchors(page).unwrap_or_default())).collect();
+    let of: BTreeMap<&str, BTreeSet<String>> = pages
+        .iter()
+        .map(|page| (page.path.as_str(), anchors(page).unwrap_or_default()))
+        .collect();
     let mut broken = Vec::new();
     for page in &pages {
-        let links = page.text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
-        let links = links.filter_map(|(link, _)| link.split_once('#')).filter(|(to, _)| !to.contains("://"));
+        let links = page
+            .text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(')'));
+        let links = links
+            .filter_map(|(link, _)| link.split_once('#'))
+            .filter(|(to, _)| !to.contains("://"));
         for (to, anchor) in links {
-            let path = if to.is_empty() { page.path.clone() } else { beside(&page.path, to) };
-            if !of.get(path.as_str()).is_some_and(|anchors| anchors.contains(anchor)) {
+            let path = if to.is_empty() {
+                page.path.clone()
+            } else {
+                beside(&page.path, to)
+            };
+            if !of
+                .get(path.as_str())
+                .is_some_and(|anchors| anchors.contains(anchor))
+            {
                 broken.push(format!("{}: {to}#{anchor}", page.path));
             }
         }
     }
-    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+    assert!(
+        broken.is_empty(),
+        "links that lead nowhere:\n{}",
+        broken.join("\n")
+    );
 }
 
 /// A path that is written in a file, from the root of the repository.
@@ -69,9 +94,17 @@ fn beside(file: &str, to: &str) -> String {
 
 #[test]
 fn headings_are_found_outside_of_code_only() {
-    let page = |text: &str| Source { path: "docs/x.md".to_owned(), text: text.to_owned() };
-    let found = anchors(&page("# A: b-c\n```sh\n# no heading\n```\n## `D` (e)\n#none\n"));
-    assert_eq!(found, Ok(BTreeSet::from(["a-b-c".to_owned(), "d-e".to_owned()])));
+    let page = |text: &str| Source {
+        path: "docs/x.md".to_owned(),
+        text: text.to_owned(),
+    };
+    let found = anchors(&page(
+        "# A: b-c\n```sh\n# no heading\n```\n## `D` (e)\n#none\n",
+    ));
+    assert_eq!(
+        found,
+        Ok(BTreeSet::from(["a-b-c".to_owned(), "d-e".to_owned()]))
+    );
     assert_eq!(anchors(&page("# A\n## a\n")), Err(vec!["a".to_owned()]));
     assert_eq!(beside("docs/x.md", "../a/./y.md"), "a/y.md");
 }

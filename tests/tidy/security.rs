@@ -18,7 +18,10 @@ fn tests_by_rule(page: &str) -> BTreeMap<String, Vec<(String, String)>> {
     for line in page.lines() {
         if let Some(heading) = line.strip_prefix("##") {
             let heading = heading.trim_start_matches('#').trim();
-            rule = heading.split_once(':').map(|(rule, _)| rule.to_owned()).unwrap_or_default();
+            rule = heading
+                .split_once(':')
+                .map(|(rule, _)| rule.to_owned())
+                .unwrap_or_default();
             continue;
         }
         for test in tests_of(line) {
@@ -33,21 +36,33 @@ fn tests_of(line: &str) -> Vec<(String, String)> {
     let parts: Vec<&str> = line.split('`').collect();
     let is_test = |window: &&[&str]| window[1] == " (" && window[3].starts_with(')');
     let named = |window: &[&str]| (window[0].to_owned(), window[2].to_owned());
-    parts.windows(4).skip(1).step_by(2).filter(is_test).map(named).collect()
+    parts
+        .windows(4)
+        .skip(1)
+        .step_by(2)
+        .filter(is_test)
+        .map(named)
+        .collect()
 }
 
 #[test]
 fn every_rule_has_tests_and_every_test_that_is_named_is_there() {
     let page = fs::read_to_string(repository().join(PAGE)).unwrap();
     let rules = tests_by_rule(&page);
-    let without: Vec<String> =
-        (1..=RULES).map(|rule| format!("R{rule}")).filter(|rule| !rules.contains_key(rule)).collect();
+    let without: Vec<String> = (1..=RULES)
+        .map(|rule| format!("R{rule}"))
+        .filter(|rule| !rules.contains_key(rule))
+        .collect();
     assert!(without.is_empty(), "{PAGE} names no test of {without:?}");
     let is_there = |(name, path): &&(String, String)| {
         let text = fs::read_to_string(repository().join(path)).unwrap_or_default();
         text.contains(&format!("fn {name}("))
     };
-    let missing: Vec<_> = rules.values().flatten().filter(|test| !is_there(test)).collect();
+    let missing: Vec<_> = rules
+        .values()
+        .flatten()
+        .filter(|test| !is_there(test))
+        .collect();
     assert!(
         missing.is_empty(),
         "{PAGE} names tests that are not there; say what holds the rule now: {missing:#?}"
@@ -69,10 +84,16 @@ fn tests_in(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for part in text.split("on_every_plane!(").skip(1) {
         let list = part.split(");").next().unwrap_or_default().split(',');
-        names.extend(list.filter_map(|item| item.split_whitespace().last()).map(str::to_owned));
+        names.extend(
+            list.filter_map(|item| item.split_whitespace().last())
+                .map(str::to_owned),
+        );
     }
     for mark in ["#[test]", "#[tokio::test"] {
-        let behind = text.split(mark).skip(1).filter_map(|part| part.split_once("fn ")?.1.split('(').next());
+        let behind = text
+            .split(mark)
+            .skip(1)
+            .filter_map(|part| part.split_once("fn ")?.1.split('(').next());
         names.extend(behind.map(str::to_owned));
     }
     names
@@ -86,13 +107,17 @@ fn every_test_of_the_rules_stands_once_and_under_its_rule() {
         let Some(rule) = rule_of(&source.path) else {
             // The macro makes tests where it is used.
             if source.path != "tests/security/setup.rs" && !tests_in(&source.text).is_empty() {
-                wrong.push(format!("{} has tests, and is called after no rule", source.path));
+                wrong.push(format!(
+                    "{} has tests, and is called after no rule",
+                    source.path
+                ));
             }
             continue;
         };
         for name in tests_in(&source.text) {
             let test = (name, source.path.clone());
-            let below = |tests: &[(String, String)]| tests.iter().filter(|other| **other == test).count();
+            let below =
+                |tests: &[(String, String)]| tests.iter().filter(|other| **other == test).count();
             let all: usize = rules.values().map(|tests| below(tests)).sum();
             if (all, rules.get(&rule).map_or(0, |tests| below(tests))) != (1, 1) {
                 wrong.push(format!("{rule}: - `{}` (`{}`)", test.0, test.1));
@@ -112,7 +137,10 @@ fn every_kind_of_test_is_found() {
                 #[tokio::test(flavor = \"x\")]\nasync fn g() {}\nfn h() {}\n";
     let names: Vec<String> = tests_in(text).into_iter().collect();
     assert_eq!(names, ["a", "c", "d", "e", "f", "g"]);
-    assert_eq!(rule_of("tests/security/r06_guards/mod.rs").as_deref(), Some("R6"));
+    assert_eq!(
+        rule_of("tests/security/r06_guards/mod.rs").as_deref(),
+        Some("R6")
+    );
     assert_eq!(rule_of("tests/security/setup.rs"), None);
 }
 

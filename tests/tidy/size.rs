@@ -13,7 +13,9 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[];
 #[test]
 fn no_file_is_longer_than_400_lines() {
     let excused = |path: &str| LONG_FILES.iter().any(|(excused, _)| *excused == path);
-    let files = sources("").into_iter().map(|source| (source.text.lines().count(), source.path));
+    let files = sources("")
+        .into_iter()
+        .map(|source| (source.text.lines().count(), source.path));
     let long: Vec<String> = files
         .filter(|(lines, path)| *lines > FILE && !excused(path))
         .map(|(lines, path)| format!("{path}: {lines} lines"))
@@ -30,16 +32,25 @@ fn no_function_is_longer_than_60_lines() {
         .filter(|function| function.lines > FUNCTION && !excused(&function.name))
         .map(|function| format!("{}: {} lines", function.name, function.lines))
         .collect();
-    assert!(long.is_empty(), "split into steps that have names:\n{}", long.join("\n"));
+    assert!(
+        long.is_empty(),
+        "split into steps that have names:\n{}",
+        long.join("\n")
+    );
 }
 
 #[test]
 fn no_template_is_longer_than_120_lines() {
     let templates = files("controller/nginx/templates", "conf");
     assert!(!templates.is_empty(), "adapt this test if they moved");
-    let long = templates.into_iter().filter(|template| template.text.lines().count() > TEMPLATE);
+    let long = templates
+        .into_iter()
+        .filter(|template| template.text.lines().count() > TEMPLATE);
     let long: Vec<String> = long.map(|template| template.path).collect();
-    assert!(long.is_empty(), "split by what nginx is told, and include: {long:?}");
+    assert!(
+        long.is_empty(),
+        "split by what nginx is told, and include: {long:?}"
+    );
 }
 
 struct Function {
@@ -50,19 +61,26 @@ struct Function {
 /// rustfmt is what makes this simple: a body ends at the first `}` with the indentation of its `fn`.
 fn functions(source: &Source) -> Vec<Function> {
     let lines: Vec<&str> = source.text.lines().collect();
-    let heads = lines.iter().enumerate().filter_map(|(start, line)| Some((start, name(line)?)));
+    let heads = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(start, line)| Some((start, name(line)?)));
     let length = |start: usize| {
         let end = format!("{}}}", &lines[start][..indentation(lines[start])]);
         // A declaration without a body has no such line of its own; it ends at its semicolon, on the same indentation.
         let rest = lines[start..].iter().skip(1);
-        let body =
-            rest.take_while(|line| **line != end && !is_declaration_end(line, indentation(lines[start])));
+        let body = rest.take_while(|line| {
+            **line != end && !is_declaration_end(line, indentation(lines[start]))
+        });
         body.count() + 2
     };
     let one_line = |start: usize| lines[start].ends_with(['}', ';']);
     heads
         .filter(|(start, _)| !one_line(*start))
-        .map(|(start, name)| Function { name: format!("{}: {name}", source.path), lines: length(start) })
+        .map(|(start, name)| Function {
+            name: format!("{}: {name}", source.path),
+            lines: length(start),
+        })
         .collect()
 }
 
@@ -78,16 +96,39 @@ fn is_declaration_end(line: &str, indent: usize) -> bool {
 /// The name, when a function starts in this line.
 fn name(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
-    let qualifiers = ["pub", "async", "const", "unsafe", "extern", "\"C\"", "pub(crate)", "pub(super)"];
-    let is_head = before.split_whitespace().all(|word| qualifiers.contains(&word));
-    let name = after.split(['(', '<']).next().filter(|name| !name.is_empty())?;
+    let qualifiers = [
+        "pub",
+        "async",
+        "const",
+        "unsafe",
+        "extern",
+        "\"C\"",
+        "pub(crate)",
+        "pub(super)",
+    ];
+    let is_head = before
+        .split_whitespace()
+        .all(|word| qualifiers.contains(&word));
+    let name = after
+        .split(['(', '<'])
+        .next()
+        .filter(|name| !name.is_empty())?;
     is_head.then_some(name)
 }
 
 #[test]
 fn the_length_of_a_function_is_counted_from_its_head_to_its_brace() {
     let text = "trait T {\n    fn a(&self);\n    fn b(\n        x: u8,\n    ) -> u8;\n    fn c() {\n        1;\n    }\n}\n";
-    let source = Source { path: "x.rs".to_owned(), text: text.to_owned() };
-    let found: Vec<(String, usize)> = functions(&source).into_iter().map(|f| (f.name, f.lines)).collect();
-    assert_eq!(found, [("x.rs: b".to_owned(), 3), ("x.rs: c".to_owned(), 3)]);
+    let source = Source {
+        path: "x.rs".to_owned(),
+        text: text.to_owned(),
+    };
+    let found: Vec<(String, usize)> = functions(&source)
+        .into_iter()
+        .map(|f| (f.name, f.lines))
+        .collect();
+    assert_eq!(
+        found,
+        [("x.rs: b".to_owned(), 3), ("x.rs: c".to_owned(), 3)]
+    );
 }

@@ -6,20 +6,44 @@ use crate::tree::{Source, files, sources};
 #[test]
 fn the_filter_core_asks_nobody_and_has_one_order() {
     let banned = ["Instant", "SystemTime", "rand::", "getrandom", "proxy_wasm"];
-    none_uses(sources("filter/core/src"), &banned, "take time and randomness as arguments");
-    let walks: Vec<String> = sources("filter/core/src").iter().flat_map(walks_over_hashes).collect();
-    assert!(walks.is_empty(), "a hasher's order is not an order; use a BTreeMap:\n{}", walks.join("\n"));
+    none_uses(
+        sources("filter/core/src"),
+        &banned,
+        "take time and randomness as arguments",
+    );
+    let walks: Vec<String> = sources("filter/core/src")
+        .iter()
+        .flat_map(walks_over_hashes)
+        .collect();
+    assert!(
+        walks.is_empty(),
+        "a hasher's order is not an order; use a BTreeMap:\n{}",
+        walks.join("\n")
+    );
 }
 
 /// Lookups are fine; the fields of a hashed type must never be walked over. (clippy.toml of the crate bans the
 /// methods that have a name of their own; a `for` and an `into_iter` only show here.)
 fn walks_over_hashes(source: &Source) -> Vec<String> {
-    let declares = |line: &str| ["HashMap<", "HashSet<"].iter().any(|hashed| line.contains(hashed));
+    let declares = |line: &str| {
+        ["HashMap<", "HashSet<"]
+            .iter()
+            .any(|hashed| line.contains(hashed))
+    };
     let declarations = source.code().filter(|(_, line)| declares(line));
-    let fields = declarations.filter_map(|(_, line)| line.split_once(':')?.0.split_whitespace().last());
+    let fields =
+        declarations.filter_map(|(_, line)| line.split_once(':')?.0.split_whitespace().last());
     let walks = fields.flat_map(|field| {
-        let methods =
-            ["iter", "iter_mut", "into_iter", "keys", "values", "values_mut", "into_values", "drain"];
+        let methods = [
+            "iter",
+            "iter_mut",
+            "into_iter",
+            "keys",
+            "values",
+            "values_mut",
+            "into_values",
+            "drain",
+        ];
         let calls = methods.map(|method| format!(".{field}.{method}("));
         let loops = ["self.", "&self.", "&mut self."].map(|of| format!("in {of}{field} {{"));
         calls.into_iter().chain(loops)
@@ -30,9 +54,16 @@ fn walks_over_hashes(source: &Source) -> Vec<String> {
 
 #[test]
 fn a_walk_over_a_hash_map_is_seen() {
-    let text = "    seen: HashMap<u8, u8>,\nself.seen.get(&1);\nfor x in &self.seen {\nself.seen.keys()\n";
-    let source = Source { path: "x.rs".to_owned(), text: text.to_owned() };
-    assert_eq!(walks_over_hashes(&source), ["x.rs:3: for x in &self.seen {", "x.rs:4: self.seen.keys()"]);
+    let text =
+        "    seen: HashMap<u8, u8>,\nself.seen.get(&1);\nfor x in &self.seen {\nself.seen.keys()\n";
+    let source = Source {
+        path: "x.rs".to_owned(),
+        text: text.to_owned(),
+    };
+    assert_eq!(
+        walks_over_hashes(&source),
+        ["x.rs:3: for x in &self.seen {", "x.rs:4: self.seen.keys()"]
+    );
 }
 
 /// Where the filter calls its host, and where it is called.
@@ -42,8 +73,13 @@ const FILTER_AND_HOST: [&str; 2] = ["filter/src/host.rs", "filter/src/exports.rs
 #[test]
 fn only_host_rs_calls_the_host() {
     let mut others = sources("filter");
-    let host = others.extract_if(.., |source| FILTER_AND_HOST.contains(&source.path.as_str())).count();
-    assert_eq!(host, 2, "the filter and its host meet in {FILTER_AND_HOST:?}; adapt this test if they moved");
+    let host = others
+        .extract_if(.., |source| FILTER_AND_HOST.contains(&source.path.as_str()))
+        .count();
+    assert_eq!(
+        host, 2,
+        "the filter and its host meet in {FILTER_AND_HOST:?}; adapt this test if they moved"
+    );
     // In pieces, because this file is searched too.
     let words = ["hostcalls", "extern \"C\"", concat!("unsafe", " {")];
     none_uses(others, &words, "call the host in filter/src/host.rs");
@@ -54,7 +90,8 @@ fn only_host_rs_calls_the_host() {
 fn unsafe_code_is_where_a_foreign_interface_is() {
     let mut others = sources("");
     let is_home = |source: &Source| {
-        FILTER_AND_HOST.contains(&source.path.as_str()) || source.path.starts_with("nginx-wasm/ngxsafe/src/")
+        FILTER_AND_HOST.contains(&source.path.as_str())
+            || source.path.starts_with("nginx-wasm/ngxsafe/src/")
     };
     let homes = others.extract_if(.., |source| is_home(source)).count();
     assert!(homes > 1, "adapt this test if they moved");
@@ -75,44 +112,80 @@ fn unsafe_code_is_where_a_foreign_interface_is() {
 /// Elsewhere the compiler denies it, so whoever allows it for himself would be one more home.
 #[test]
 fn nobody_else_allows_unsafe_code() {
-    const HOMES: [&str; 3] = ["filter/src/host.rs", "filter/src/exports.rs", "nginx-wasm/ngxsafe/src/lib.rs"];
+    const HOMES: [&str; 3] = [
+        "filter/src/host.rs",
+        "filter/src/exports.rs",
+        "nginx-wasm/ngxsafe/src/lib.rs",
+    ];
     // In pieces, because this file is searched too.
-    let words = [concat!("allow(unsafe", "_code"), concat!("expect(unsafe", "_code")];
-    let allowing =
-        sources("").into_iter().filter(|source| words.iter().any(|word| source.text.contains(word)));
+    let words = [
+        concat!("allow(unsafe", "_code"),
+        concat!("expect(unsafe", "_code"),
+    ];
+    let allowing = sources("")
+        .into_iter()
+        .filter(|source| words.iter().any(|word| source.text.contains(word)));
     let allowing: Vec<String> = allowing.map(|source| source.path).collect();
-    assert!(allowing.iter().all(|path| HOMES.contains(&path.as_str())), "unsafe code in {allowing:?}");
-    let manifests = files("", "toml").into_iter().filter(|manifest| manifest.path.ends_with("/Cargo.toml"));
+    assert!(
+        allowing.iter().all(|path| HOMES.contains(&path.as_str())),
+        "unsafe code in {allowing:?}"
+    );
+    let manifests = files("", "toml")
+        .into_iter()
+        .filter(|manifest| manifest.path.ends_with("/Cargo.toml"));
     let without = manifests.filter(|manifest| {
-        !manifest.path.starts_with("tests/libfuzzer/") && !manifest.text.contains("[lints]\nworkspace = true")
+        !manifest.path.starts_with("tests/libfuzzer/")
+            && !manifest.text.contains("[lints]\nworkspace = true")
     });
     let without: Vec<String> = without.map(|manifest| manifest.path).collect();
-    assert!(without.is_empty(), "without the lints of the workspace: {without:?}");
+    assert!(
+        without.is_empty(),
+        "without the lints of the workspace: {without:?}"
+    );
 }
 
 #[test]
 fn what_only_tests_see_does_not_end_a_file() {
     let text = "struct A {\n    #[cfg(test)]\n    b: u8,\n}\nbad();\n#[cfg(test)]\nmod tests {\nbad();\n}\n";
-    let source = Source { path: "x.rs".to_owned(), text: text.to_owned() };
+    let source = Source {
+        path: "x.rs".to_owned(),
+        text: text.to_owned(),
+    };
     assert_eq!(source.uses(&["bad("]), ["x.rs:5: bad();"]);
 }
 
 /// D6: whoever decides what is served knows neither a runtime nor a cluster.
 #[test]
 fn tokio_and_kube_stay_where_they_belong() {
-    const TOKIO: &[&str] =
-        &["src/", "authz/src/", "kube/src/", "resolver/src/", "source/src/", "tasks/src/", "xds/src/serve"];
+    const TOKIO: &[&str] = &[
+        "src/",
+        "authz/src/",
+        "kube/src/",
+        "resolver/src/",
+        "source/src/",
+        "tasks/src/",
+        "xds/src/serve",
+    ];
     const KUBE: &[&str] = &["kube/src/"];
     for (words, homes) in [(&["kube::"][..], KUBE), (&["tokio::", "#[tokio"], TOKIO)] {
         let is_home = |source: &Source| {
             let path = source.path.strip_prefix("controller/");
             path.is_some_and(|path| homes.iter().any(|home| path.starts_with(home)))
         };
-        let mut others: Vec<Source> = ["controller", "filter"].into_iter().flat_map(sources).collect();
+        let mut others: Vec<Source> = ["controller", "filter"]
+            .into_iter()
+            .flat_map(sources)
+            .collect();
         others.retain(|source| source.path.contains("/src/") && !is_home(source));
         // The crate of ours, whose name ends alike.
-        others.iter_mut().for_each(|source| source.text = source.text.replace("sluice_kube::", ""));
-        none_uses(others, words, &format!("keep it in controller/: {}", homes.join(", ")));
+        others
+            .iter_mut()
+            .for_each(|source| source.text = source.text.replace("sluice_kube::", ""));
+        none_uses(
+            others,
+            words,
+            &format!("keep it in controller/: {}", homes.join(", ")),
+        );
     }
 }
 
@@ -120,26 +193,50 @@ fn tokio_and_kube_stay_where_they_belong() {
 #[test]
 fn every_task_of_the_controller_has_a_name_and_is_watched() {
     let mut others: Vec<Source> = sources("controller");
-    let homes = others.extract_if(.., |source| source.path.starts_with("controller/tasks/src/")).count();
+    let homes = others
+        .extract_if(.., |source| {
+            source.path.starts_with("controller/tasks/src/")
+        })
+        .count();
     assert!(homes > 0, "adapt this test if they moved");
     others.retain(|source| source.path.contains("/src/"));
-    let words =
-        ["tokio::spawn(", "task::spawn(", "spawn_local(", "thread::spawn(", "thread::Builder", "Handle::"];
+    let words = [
+        "tokio::spawn(",
+        "task::spawn(",
+        "spawn_local(",
+        "thread::spawn(",
+        "thread::Builder",
+        "Handle::",
+    ];
     // A watched thread joins it.
     let joined = others.extract_if(.., |source| source.path == "controller/source/src/files.rs");
     let joined: Vec<String> = joined.flat_map(|source| source.uses(&words)).collect();
-    assert!(matches!(joined.as_slice(), [line] if line.contains("self.looking = ")), "{joined:?}");
+    assert!(
+        matches!(joined.as_slice(), [line] if line.contains("self.looking = ")),
+        "{joined:?}"
+    );
     none_uses(others, &words, "start it with Tasks (controller/tasks)");
 }
 
 #[test]
 fn nothing_is_left_unfinished() {
     // In pieces, because this file is searched too.
-    let words = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("dbg", "!(")];
-    none_uses(sources(""), &words, "finish it, or return an error that says what is not supported");
+    let words = [
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("dbg", "!("),
+    ];
+    none_uses(
+        sources(""),
+        &words,
+        "finish it, or return an error that says what is not supported",
+    );
 }
 
 fn none_uses(sources: Vec<Source>, words: &[&str], advice: &str) {
-    let found: Vec<String> = sources.iter().flat_map(|source| source.uses(words)).collect();
+    let found: Vec<String> = sources
+        .iter()
+        .flat_map(|source| source.uses(words))
+        .collect();
     assert!(found.is_empty(), "{advice}:\n{}", found.join("\n"));
 }

@@ -22,7 +22,10 @@ impl Source {
     fn tests_begin(&self) -> usize {
         let lines: Vec<&str> = self.text.lines().collect();
         let begin = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod tests");
-        lines.windows(2).position(begin).map_or(usize::MAX, |before| before + 1)
+        lines
+            .windows(2)
+            .position(begin)
+            .map_or(usize::MAX, |before| before + 1)
     }
 
     /// `path:line` of each code line with one of these words, up to the tests at the end of the file.
@@ -30,7 +33,9 @@ impl Source {
         let end = self.tests_begin();
         let code = self.code().take_while(|(n, _)| *n < end);
         let found = code.filter(|(_, line)| words.iter().any(|word| line.contains(word)));
-        found.map(|(n, line)| format!("{}:{n}: {}", self.path, line.trim())).collect()
+        found
+            .map(|(n, line)| format!("{}:{n}: {}", self.path, line.trim()))
+            .collect()
     }
 }
 
@@ -43,9 +48,15 @@ pub(crate) fn sources(folder: &str) -> Vec<Source> {
 pub(crate) fn files(folder: &str, ending: &str) -> Vec<Source> {
     let mut sources = Vec::new();
     visit(&repository().join(folder), &mut |path| {
-        if path.extension().is_some_and(|extension| extension == ending) {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == ending)
+        {
             let text = fs::read_to_string(path).unwrap();
-            sources.push(Source { path: relative(path), text });
+            sources.push(Source {
+                path: relative(path),
+                text,
+            });
         }
     });
     sources
@@ -53,16 +64,25 @@ pub(crate) fn files(folder: &str, ending: &str) -> Vec<Source> {
 
 /// The path from the root of the repository.
 pub(crate) fn relative(path: &Path) -> String {
-    path.strip_prefix(repository()).unwrap_or(path).display().to_string()
+    path.strip_prefix(repository())
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 /// What is not ours is not in the repository: build output, tools, and hidden folders.
 fn visit(folder: &Path, found: &mut dyn FnMut(&Path)) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     for path in paths {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if path.is_dir() && name != "target" && !name.starts_with('.') {
             visit(&path, found);
         } else if path.is_file() {

@@ -31,11 +31,25 @@ fn folder() -> PathBuf {
 
 /// The module.
 pub(crate) fn module() -> Result<PathBuf> {
-    let (mut step, triple) = (Step::start("the nginx module with AddressSanitizer"), host()?);
+    let (mut step, triple) = (
+        Step::start("the nginx module with AddressSanitizer"),
+        host()?,
+    );
     let mut command = cargo();
-    command.args(["build", "-p", "sluice-nginx-module", "--profile", "module", "--target", &triple]);
+    command.args([
+        "build",
+        "-p",
+        "sluice-nginx-module",
+        "--profile",
+        "module",
+        "--target",
+        &triple,
+    ]);
     command.arg("--target-dir").arg(folder());
-    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address -Cdebuginfo=1 -Cstrip=none");
+    command.env("RUSTC_BOOTSTRAP", "1").env(
+        "RUSTFLAGS",
+        "-Zsanitizer=address -Cdebuginfo=1 -Cstrip=none",
+    );
     step.run(&mut command)?;
     step.done();
     let module = folder().join(triple).join("module/libngx_sluice.so");
@@ -68,7 +82,10 @@ fn reports() -> PathBuf {
 
 fn runtime() -> Result<PathBuf> {
     let mut command = Command::new("gcc");
-    let output = command.arg("-print-file-name=libasan.so").output().with_context(|| missing(&command))?;
+    let output = command
+        .arg("-print-file-name=libasan.so")
+        .output()
+        .with_context(|| missing(&command))?;
     let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     // Without it, gcc says what it was asked.
     ensure!(
@@ -88,5 +105,9 @@ pub(crate) fn found_nothing() -> Result<()> {
     };
     let text = fs::read_to_string(first.path())?;
     text.lines().take(60).for_each(say);
-    bail!("AddressSanitizer found something; {} reports are in {}", 1 + files.count(), reports.display())
+    bail!(
+        "AddressSanitizer found something; {} reports are in {}",
+        1 + files.count(),
+        reports.display()
+    )
 }

@@ -60,13 +60,25 @@ pub(crate) fn filter() -> Result<PathBuf> {
 /// The filter that panics when a request asks for it, in a folder of its own, so that it is never taken for the other.
 pub(crate) fn filter_with_faults() -> Result<PathBuf> {
     let folder = target().join("fault-injection");
-    build_filter("the filter with fault injection (wasm)", &folder, &["--features", "fault-injection"])
+    build_filter(
+        "the filter with fault injection (wasm)",
+        &folder,
+        &["--features", "fault-injection"],
+    )
 }
 
 fn build_filter(title: &str, folder: &Path, options: &[&str]) -> Result<PathBuf> {
     let mut step = Step::start(title);
     let mut command = cargo();
-    command.args(["build", "-p", "sluice-filter", "--target", WASM_TARGET, "--profile", "filter"]);
+    command.args([
+        "build",
+        "-p",
+        "sluice-filter",
+        "--target",
+        WASM_TARGET,
+        "--profile",
+        "filter",
+    ]);
     step.run(command.arg("--target-dir").arg(folder).args(options))?;
     let wasm = folder.join(WASM_TARGET).join("filter/sluice_filter.wasm");
     ensure!(wasm.is_file(), "the build left no {}", wasm.display());
@@ -88,7 +100,11 @@ pub(crate) fn nginx_module() -> Result<PathBuf> {
 pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
     let mut step = Step::start("the filter for nginx (native code)");
     let native = wasm.with_extension("cwasm");
-    step.run(Command::new(programs.join("sluice-compile")).arg(wasm).arg(&native))?;
+    step.run(
+        Command::new(programs.join("sluice-compile"))
+            .arg(wasm)
+            .arg(&native),
+    )?;
     step.done();
     Ok(native)
 }
@@ -98,7 +114,12 @@ pub(crate) fn programs(profile: Profile) -> Result<PathBuf> {
     build_programs(
         "the controller",
         profile,
-        &["xtask", "sluice-compile", "sluice-nginx-module", "sluice-ngxsafe"],
+        &[
+            "xtask",
+            "sluice-compile",
+            "sluice-nginx-module",
+            "sluice-ngxsafe",
+        ],
     )
 }
 
@@ -112,7 +133,13 @@ fn build_programs(title: &str, profile: Profile, excluded: &[&str]) -> Result<Pa
     let mut command = cargo();
     // The whole workspace, because cargo chooses the features of shared dependencies by what it builds together: the
     // test runner, which also takes all of it, then finds them built.
-    command.args(["build", "--profile", profile.name(), "--workspace", "--bins"]);
+    command.args([
+        "build",
+        "--profile",
+        profile.name(),
+        "--workspace",
+        "--bins",
+    ]);
     excluded.iter().for_each(|package| {
         command.args(["--exclude", package]);
     });

@@ -16,13 +16,22 @@ const VERSION: &str = "0.20.2";
 pub(crate) fn all() -> Result<()> {
     let program = program()?;
     let mut step = Step::start("licences, bans and sources of dependencies");
-    step.run(&mut deny(&program, &["check", "licenses", "bans", "sources"]))?;
+    step.run(&mut deny(
+        &program,
+        &["check", "licenses", "bans", "sources"],
+    ))?;
     step.done();
     let mut step = Step::start("advisories");
     let (fetched, output) = step.capture(&mut deny(&program, &["fetch", "db"]))?;
     if !fetched.success() {
-        let reason = output.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-        say(&format!("  ! advisories were NOT checked: their database could not be fetched ({reason})"));
+        let reason = output
+            .lines()
+            .rfind(|line| !line.trim().is_empty())
+            .unwrap_or_default()
+            .trim();
+        say(&format!(
+            "  ! advisories were NOT checked: their database could not be fetched ({reason})"
+        ));
         return Ok(());
     }
     step.run(&mut deny(&program, &["--offline", "check", "advisories"]))?;
@@ -32,8 +41,12 @@ pub(crate) fn all() -> Result<()> {
 
 fn deny(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command.current_dir(repository()).args(["--locked", "--color", "never", "--config"]);
-    command.arg(repository().join(".ci/deny.toml")).args(arguments);
+    command
+        .current_dir(repository())
+        .args(["--locked", "--color", "never", "--config"]);
+    command
+        .arg(repository().join(".ci/deny.toml"))
+        .args(arguments);
     command
 }
 
@@ -46,11 +59,23 @@ fn program() -> Result<PathBuf> {
         let mut install = cargo();
         // Its own target folder, and nothing optimised: it runs for a second, and compiles for minutes as it is.
         install
-            .args(["install", "--locked", "--debug", "--quiet", "--no-track", "--force", "--root"])
+            .args([
+                "install",
+                "--locked",
+                "--debug",
+                "--quiet",
+                "--no-track",
+                "--force",
+                "--root",
+            ])
             .arg(&root);
-        install.arg("--target-dir").arg(root.join("build")).env("CARGO_PROFILE_DEV_DEBUG", "none");
+        install
+            .arg("--target-dir")
+            .arg(root.join("build"))
+            .env("CARGO_PROFILE_DEV_DEBUG", "none");
         install.arg(format!("cargo-deny@{VERSION}"));
-        step.run(&mut install).context("cargo-deny is built from crates.io")?;
+        step.run(&mut install)
+            .context("cargo-deny is built from crates.io")?;
     }
     step.done();
     Ok(program)
@@ -58,6 +83,7 @@ fn program() -> Result<PathBuf> {
 
 fn is_current(program: &Path) -> bool {
     let output = Command::new(program).arg("--version").output();
-    output
-        .is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == format!("cargo-deny {VERSION}"))
+    output.is_ok_and(|output| {
+        String::from_utf8_lossy(&output.stdout).trim() == format!("cargo-deny {VERSION}")
+    })
 }

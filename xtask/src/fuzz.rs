@@ -32,20 +32,36 @@ pub(crate) struct Plan {
 impl Plan {
     /// All targets as CI has them: each for a while, more of them at once, in the time that there is.
     pub(crate) fn of_ci() -> Result<Plan> {
-        Ok(Plan { targets: all()?, seconds: SECONDS, at_once: 2 * AT_ONCE })
+        Ok(Plan {
+            targets: all()?,
+            seconds: SECONDS,
+            at_once: 2 * AT_ONCE,
+        })
     }
 
     fn parse(arguments: &[String]) -> Result<Plan> {
-        let mut plan = Plan { targets: Vec::new(), seconds: SECONDS, at_once: AT_ONCE };
+        let mut plan = Plan {
+            targets: Vec::new(),
+            seconds: SECONDS,
+            at_once: AT_ONCE,
+        };
         let known = all()?;
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--seconds" => {
-                    plan.seconds = arguments.next().context("--seconds needs a number")?.parse()?;
+                    plan.seconds = arguments
+                        .next()
+                        .context("--seconds needs a number")?
+                        .parse()?;
                 }
-                name if known.iter().any(|known| known == name) => plan.targets.push(name.to_owned()),
-                other => bail!("there is no target {other:?}; there are {}", known.join(", ")),
+                name if known.iter().any(|known| known == name) => {
+                    plan.targets.push(name.to_owned())
+                }
+                other => bail!(
+                    "there is no target {other:?}; there are {}",
+                    known.join(", ")
+                ),
             }
         }
         if plan.targets.is_empty() {
@@ -65,13 +81,21 @@ pub(crate) fn run(plan: &Plan) -> Result<()> {
     let programs = build(&plan.targets)?;
     for some in plan.targets.chunks(plan.at_once) {
         let step = Step::start(&format!("fuzz {}, {} s", some.join(", "), plan.seconds));
-        let running = some.iter().map(|name| Ok((name, start(&programs, name, plan.seconds)?)));
+        let running = some
+            .iter()
+            .map(|name| Ok((name, start(&programs, name, plan.seconds)?)));
         let running: Vec<(&String, Child)> = running.collect::<Result<_>>()?;
         for (name, child) in running {
             let output = child.wait_with_output().with_context(|| name.clone())?;
             let text = String::from_utf8_lossy(&output.stderr);
             if !output.status.success() {
-                text.lines().rev().take(60).collect::<Vec<_>>().iter().rev().for_each(|line| say(line));
+                text.lines()
+                    .rev()
+                    .take(60)
+                    .collect::<Vec<_>>()
+                    .iter()
+                    .rev()
+                    .for_each(|line| say(line));
                 bail!(
                     "fuzz target {name} failed; its input is in {}: mend, and keep it in {}",
                     folder("artifacts", name).display(),
@@ -100,7 +124,9 @@ fn folder(kind: &str, name: &str) -> PathBuf {
 /// The names of all targets, sorted.
 fn all() -> Result<Vec<String>> {
     let folder = home().join("targets");
-    let files = fs::read_dir(&folder).with_context(|| folder.display().to_string())?.flatten();
+    let files = fs::read_dir(&folder)
+        .with_context(|| folder.display().to_string())?
+        .flatten();
     let names = files.filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()));
     let mut names: Vec<String> = names.collect();
     names.sort();
@@ -109,11 +135,20 @@ fn all() -> Result<Vec<String>> {
 }
 
 fn build(targets: &[String]) -> Result<PathBuf> {
-    let (mut step, triple, folder) = (Step::start("fuzz targets"), host()?, target().join("libfuzzer"));
+    let (mut step, triple, folder) = (
+        Step::start("fuzz targets"),
+        host()?,
+        target().join("libfuzzer"),
+    );
     let mut command = cargo();
-    command.args(["build", "--locked", "--release", "--manifest-path"]).arg(home().join("Cargo.toml"));
+    command
+        .args(["build", "--locked", "--release", "--manifest-path"])
+        .arg(home().join("Cargo.toml"));
     // With a target, what only runs while it compiles is left as it is.
-    command.args(["--target", &triple, "--target-dir"]).arg(&folder).env("RUSTFLAGS", INSTRUMENTATION);
+    command
+        .args(["--target", &triple, "--target-dir"])
+        .arg(&folder)
+        .env("RUSTFLAGS", INSTRUMENTATION);
     targets.iter().for_each(|name| {
         command.args(["--bin", name]);
     });
@@ -123,7 +158,10 @@ fn build(targets: &[String]) -> Result<PathBuf> {
 }
 
 pub(crate) fn host() -> Result<String> {
-    let output = Command::new("rustc").arg("-vV").output().context("rustc -vV")?;
+    let output = Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .context("rustc -vV")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc says no host")
@@ -135,10 +173,21 @@ fn start(programs: &Path, name: &str, seconds: u64) -> Result<Child> {
     fs::create_dir_all(&corpus)?;
     fs::create_dir_all(&artifacts)?;
     let mut command = Command::new(programs.join(name));
-    command.arg(&corpus).arg(seeds(name)).arg(format!("-artifact_prefix={}/", artifacts.display()));
+    command
+        .arg(&corpus)
+        .arg(seeds(name))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()));
     command.arg(format!("-max_total_time={seconds}"));
     // Of one input: seconds, megabytes, bytes.
-    command.args(["-timeout=30", "-rss_limit_mb=1024", "-max_len=16384", "-verbosity=1"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args([
+        "-timeout=30",
+        "-rss_limit_mb=1024",
+        "-max_len=16384",
+        "-verbosity=1",
+    ]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     command.spawn().with_context(|| format!("start {name}"))
 }

@@ -10,10 +10,18 @@ use crate::step::Step;
 pub(crate) fn all() -> Result<()> {
     let mut step = Step::start("cargo fmt --check");
     step.run(cargo().args(["fmt", "--all", "--check"]))?;
-    step.run(cargo().args(["fmt", "--check", "--manifest-path", "tests/libfuzzer/Cargo.toml"]))?;
+    step.run(cargo().args([
+        "fmt",
+        "--check",
+        "--manifest-path",
+        "tests/libfuzzer/Cargo.toml",
+    ]))?;
     step.done();
     clippy("clippy", &["--workspace", "--all-targets"])?;
-    clippy("clippy of the filter", &["-p", "sluice-filter", "--target", WASM_TARGET])?;
+    clippy(
+        "clippy of the filter",
+        &["-p", "sluice-filter", "--target", WASM_TARGET],
+    )?;
     documentation()
 }
 
@@ -22,9 +30,17 @@ fn documentation() -> Result<()> {
     let mut step = Step::start("cargo doc");
     let mut command = cargo();
     command
-        .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .args([
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+        ])
         // Readers see private items, so a link to one leads somewhere.
-        .env("RUSTDOCFLAGS", "-Dwarnings -Arustdoc::private_intra_doc_links");
+        .env(
+            "RUSTDOCFLAGS",
+            "-Dwarnings -Arustdoc::private_intra_doc_links",
+        );
     step.run(&mut command)?;
     step.done();
     Ok(())
@@ -32,7 +48,12 @@ fn documentation() -> Result<()> {
 
 fn clippy(title: &str, scope: &[&str]) -> Result<()> {
     let mut step = Step::start(title);
-    step.run(cargo().arg("clippy").args(scope).args(["--", "-D", "warnings"]))?;
+    step.run(
+        cargo()
+            .arg("clippy")
+            .args(scope)
+            .args(["--", "-D", "warnings"]),
+    )?;
     step.done();
     Ok(())
 }

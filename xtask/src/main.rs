@@ -41,7 +41,9 @@ cargo xtask <task>
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let (task, arguments) = arguments.split_first().map_or(("help", &[][..]), |(task, rest)| (task, rest));
+    let (task, arguments) = arguments
+        .split_first()
+        .map_or(("help", &[][..]), |(task, rest)| (task, rest));
     match start(task, arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -73,7 +75,9 @@ fn start(task: &str, arguments: &[String]) -> Result<()> {
 
 /// The root of the repository.
 fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
 }
 
 /// Cargo's target folder.

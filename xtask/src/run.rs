@@ -23,12 +23,20 @@ impl Prepared {
     fn new(programs: impl FnOnce() -> Result<PathBuf>) -> Result<Prepared> {
         setup::wasm_target()?;
         let envoy = Some(setup::envoy()?);
-        Ok(Prepared { envoy, filter: build::filter()?, programs: programs()? })
+        Ok(Prepared {
+            envoy,
+            filter: build::filter()?,
+            programs: programs()?,
+        })
     }
 
     fn without_envoy(programs: impl FnOnce() -> Result<PathBuf>) -> Result<Prepared> {
         setup::wasm_target()?;
-        Ok(Prepared { envoy: None, filter: build::filter()?, programs: programs()? })
+        Ok(Prepared {
+            envoy: None,
+            filter: build::filter()?,
+            programs: programs()?,
+        })
     }
 
     fn export(&self, command: &mut Command) {
@@ -57,11 +65,17 @@ struct Nginx {
 impl Nginx {
     fn new(binary: PathBuf, prepared: &Prepared) -> Result<Nginx> {
         let module = build::nginx_module()?;
-        Ok(Nginx { binary, module, filter: build::compiled(&prepared.programs, &prepared.filter)? })
+        Ok(Nginx {
+            binary,
+            module,
+            filter: build::compiled(&prepared.programs, &prepared.filter)?,
+        })
     }
 
     fn export(&self, command: &mut Command) {
-        command.env("NGINX_BINARY", &self.binary).env("SLUICE_NGINX_MODULE", &self.module);
+        command
+            .env("NGINX_BINARY", &self.binary)
+            .env("SLUICE_NGINX_MODULE", &self.module);
         command.env("SLUICE_FILTER_CWASM", &self.filter);
     }
 }
@@ -109,7 +123,16 @@ pub(crate) fn picture() -> Result<()> {
 /// `cargo xtask docs`: the test that compares them writes them.
 pub(crate) fn docs() -> Result<()> {
     let mut command = cargo();
-    command.args(["test", "--quiet", "--package", "sluice-tests", "--test", "docs"]).env("UPDATE_DOCS", "1");
+    command
+        .args([
+            "test",
+            "--quiet",
+            "--package",
+            "sluice-tests",
+            "--test",
+            "docs",
+        ])
+        .env("UPDATE_DOCS", "1");
     become_program(&mut command)
 }
 
@@ -127,14 +150,25 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
         fuzz::run(&fuzz::Plan::of_ci()?)?;
     }
     match env::var("SLUICE_NGX_WASM") {
-        Ok(binary) => say(&format!("  managed nginx: Kong's ngx_wasm_module ({binary})")),
-        Err(_) => say("  managed nginx: Sluice's module (SLUICE_NGX_WASM names an nginx with Kong's)"),
+        Ok(binary) => say(&format!(
+            "  managed nginx: Kong's ngx_wasm_module ({binary})"
+        )),
+        Err(_) => {
+            say("  managed nginx: Sluice's module (SLUICE_NGX_WASM names an nginx with Kong's)")
+        }
     }
     let mut runner = runner();
     prepared.export(&mut runner);
     nginx.export(&mut runner);
-    runner.env("SLUICE_FAULT_FILTER_CWASM", build::compiled(&prepared.programs, &faults)?);
-    become_program(runner.env("SLUICE_FAULT_FILTER_WASM", faults).args(arguments))
+    runner.env(
+        "SLUICE_FAULT_FILTER_CWASM",
+        build::compiled(&prepared.programs, &faults)?,
+    );
+    become_program(
+        runner
+            .env("SLUICE_FAULT_FILTER_WASM", faults)
+            .args(arguments),
+    )
 }
 
 /// `cargo xtask asan`: the tests that run the module in an nginx.
@@ -143,7 +177,11 @@ pub(crate) fn asan(arguments: &[String]) -> Result<()> {
     let prepared = Prepared::new(|| build::all_programs(Profile::Dev))?;
     let faults = build::compiled(&prepared.programs, &build::filter_with_faults()?)?;
     let filter = build::compiled(&prepared.programs, &prepared.filter)?;
-    let nginx = Nginx { binary: asan::nginx(&binary)?, module: asan::module()?, filter };
+    let nginx = Nginx {
+        binary: asan::nginx(&binary)?,
+        module: asan::module()?,
+        filter,
+    };
     let mut runner = runner();
     prepared.export(&mut runner);
     nginx.export(&mut runner);
@@ -153,7 +191,10 @@ pub(crate) fn asan(arguments: &[String]) -> Result<()> {
     runner.args(["--test", "nginx"]).args(arguments);
     let status = runner.status().context("start the test runner")?;
     asan::found_nothing()?;
-    ensure!(status.success(), "AddressSanitizer found nothing, but tests failed");
+    ensure!(
+        status.success(),
+        "AddressSanitizer found nothing, but tests failed"
+    );
     Ok(())
 }
 
@@ -162,7 +203,9 @@ fn runner() -> Command {
     let mut runner = cargo();
     if has_nextest() {
         let config = repository().join(".ci/nextest.toml");
-        runner.args(["nextest", "run", "--workspace", "--config-file"]).arg(config);
+        runner
+            .args(["nextest", "run", "--workspace", "--config-file"])
+            .arg(config);
     } else {
         say("  (cargo-nextest is not installed; `cargo test` does the same, slower)");
         runner.args(["test", "--workspace", "--no-fail-fast"]);
@@ -171,7 +214,10 @@ fn runner() -> Command {
 }
 
 fn has_nextest() -> bool {
-    cargo().args(["nextest", "--version"]).output().is_ok_and(|output| output.status.success())
+    cargo()
+        .args(["nextest", "--version"])
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 /// Replaces this process, so that Ctrl-C and the exit status are the program's own.

@@ -23,8 +23,12 @@ impl Step {
     /// Begins a step.
     pub(crate) fn start(title: &str) -> Step {
         let now = Instant::now();
-        let step =
-            Step { title: title.to_owned(), started: now, terminal: io::stderr().is_terminal(), spoke: now };
+        let step = Step {
+            title: title.to_owned(),
+            started: now,
+            terminal: io::stderr().is_terminal(),
+            spoke: now,
+        };
         if step.terminal {
             step.draw("");
         }
@@ -36,7 +40,10 @@ impl Step {
         let (status, output) = self.capture(command)?;
         if !status.success() {
             self.clear();
-            output.lines().filter(|line| !is_chatter(line)).for_each(say);
+            output
+                .lines()
+                .filter(|line| !is_chatter(line))
+                .for_each(say);
             bail!("{} failed ({})", self.title, text(command));
         }
         Ok(())
@@ -44,12 +51,17 @@ impl Step {
 
     /// Runs a command and gives what it wrote; the last line of stderr shows while it runs.
     pub(crate) fn capture(&mut self, command: &mut Command) -> Result<(ExitStatus, String)> {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| missing(command))?;
         let mut stdout = child.stdout.take().context("the step's stdout")?;
         let results = thread::spawn(move || {
             let mut text = Vec::new();
-            stdout.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
+            stdout
+                .read_to_end(&mut text)
+                .map(|_| String::from_utf8_lossy(&text).into_owned())
         });
         let mut output = String::new();
         let stderr = child.stderr.take().context("the step's stderr")?;
@@ -69,7 +81,11 @@ impl Step {
     pub(crate) fn done(self) {
         self.clear();
         let seconds = self.started.elapsed().as_secs_f64();
-        let tick = if self.terminal { "\x1b[32m✓\x1b[0m" } else { "✓" };
+        let tick = if self.terminal {
+            "\x1b[32m✓\x1b[0m"
+        } else {
+            "✓"
+        };
         say(&format!("  {tick} {:<40} {seconds:>6.1} s", self.title));
     }
 
@@ -98,7 +114,16 @@ impl Step {
 /// What cargo says when all is well.
 fn is_chatter(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
-    ["Compiling", "Checking", "Downloading", "Downloaded", "Updating", "Blocking", "Locking"].contains(&word)
+    [
+        "Compiling",
+        "Checking",
+        "Downloading",
+        "Downloaded",
+        "Updating",
+        "Blocking",
+        "Locking",
+    ]
+    .contains(&word)
 }
 
 impl Drop for Step {
@@ -125,10 +150,15 @@ pub(crate) fn missing(command: &Command) -> String {
         "python3" => "python3 python3-venv",
         other => other,
     };
-    format!("cannot start {program}: install it (Debian: apt-get install {package}) and run this again")
+    format!(
+        "cannot start {program}: install it (Debian: apt-get install {package}) and run this again"
+    )
 }
 
 fn text(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -38,7 +38,11 @@ impl Authorizer {
     ) -> anyhow::Result<Self> {
         let basic = Arc::new(BasicAuth::new(tasks)?);
         let external = Arc::new(ExternalAuth::new(backends, settings, dns)?);
-        Ok(Authorizer { policies: Arc::default(), basic, external })
+        Ok(Authorizer {
+            policies: Arc::default(),
+            basic,
+            external,
+        })
     }
 
     /// Replaces the address policy of connections to external services.
@@ -49,11 +53,16 @@ impl Authorizer {
     /// What holds from now on. Locations that only `before` has are known until [`Self::forget_removed`]: data planes still
     /// ask for them.
     pub fn publish(&self, now: &Config, before: Option<&Config>) {
-        if before.is_some_and(|before| Policies::is_unmoved(before, now)) && !self.policies().lingers {
+        if before.is_some_and(|before| Policies::is_unmoved(before, now))
+            && !self.policies().lingers
+        {
             return;
         }
         let policies = Policies::from_configs(now, before, &self.policies());
-        *self.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+        *self
+            .policies
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
     }
 
     /// No data plane asks any more for what was before `now`, which is published.
@@ -79,7 +88,9 @@ impl Authorizer {
             return deny(400);
         }
         let policies = self.policies();
-        let Some(location) = policies.location(&check.location) else { return deny(503) };
+        let Some(location) = policies.location(&check.location) else {
+            return deny(503);
+        };
         let verdict = if location.guard.any {
             self.one_of(location, &policies, check).await
         } else {
@@ -138,7 +149,10 @@ impl Authorizer {
     }
 
     fn policies(&self) -> Arc<Policies> {
-        self.policies.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.policies
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -151,14 +165,24 @@ fn is_authority(host: &str) -> bool {
     };
     let (name, port) = host.split_at(end);
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    !name.contains(['@', '/', '\\', '?', '#', ' ']) && port.strip_prefix(':').map_or(port.is_empty(), is_port)
+    !name.contains(['@', '/', '\\', '?', '#', ' '])
+        && port.strip_prefix(':').map_or(port.is_empty(), is_port)
 }
 
 /// Whoever has let in: what an authentication service may say and did not say, no client says in its place, however it spells
 /// that. And as in ingress-nginx, a password that was asked for here is none of the pod's business.
-fn without_forgeries(location: &LocationPolicy, mut changes: Changes, check: &AuthzRequest) -> Changes {
+fn without_forgeries(
+    location: &LocationPolicy,
+    mut changes: Changes,
+    check: &AuthzRequest,
+) -> Changes {
     let passwords = location.guard.passwords.iter().map(|_| "authorization");
-    let all: Vec<&str> = location.auth_headers.iter().map(HeaderName::as_str).chain(passwords).collect();
+    let all: Vec<&str> = location
+        .auth_headers
+        .iter()
+        .map(HeaderName::as_str)
+        .chain(passwords)
+        .collect();
     let said = check.headers.iter().map(|(name, _)| name.as_str());
     let alike = said.filter(|said| location.auth_headers.iter().any(|name| name.is_alike(said)));
     for name in all.iter().copied().chain(alike) {

@@ -4,5 +4,8 @@ use sluice_xds::Verdict;
 
 /// A status, and nothing else.
 pub(crate) fn deny(status: u16) -> Verdict {
-    Verdict::Deny { status, headers: Vec::new() }
+    Verdict::Deny {
+        status,
+        headers: Vec::new(),
+    }
 }

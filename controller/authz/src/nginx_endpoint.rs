@@ -14,12 +14,18 @@ use crate::Authorizer;
 /// Answers nginx's `auth_request` at [`sluice_nginx::guard::PATH`], which has the request in headers. 204: it is allowed, and
 /// headers say what the pod and the client get; 400: these are no headers of ours; anything else is the answer for the client.
 pub async fn auth_request(State(authorizer): State<Authorizer>, headers: HeaderMap) -> Response {
-    let Some(check) = read(&headers) else { return StatusCode::BAD_REQUEST.into_response() };
+    let Some(check) = read(&headers) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
     answer(authorizer.check(&check).await)
 }
 
 fn read(headers: &HeaderMap) -> Option<AuthzRequest> {
-    let told = |name: &str| headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+    let told = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
+    };
     let owned = |name: &str| told(name).unwrap_or_default().to_owned();
     let is_ours = |name: &HeaderName| name.as_str().starts_with("sluice-");
     let clients = headers.iter().filter(|(name, _)| !is_ours(name));
@@ -30,28 +36,47 @@ fn read(headers: &HeaderMap) -> Option<AuthzRequest> {
         scheme: owned(SCHEME),
         host: owned(HOST),
         path: told(URI)?.to_owned(),
-        headers: clients.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect(),
+        headers: clients
+            .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
+            .collect(),
     })
 }
 
 fn answer(verdict: Verdict) -> Response {
     let (status, headers) = match verdict {
         Verdict::Allow(changes) => {
-            let to_pods = changes.set.into_iter().map(|(name, value)| (format!("{TO_POD}{name}"), value));
+            let to_pods = changes
+                .set
+                .into_iter()
+                .map(|(name, value)| (format!("{TO_POD}{name}"), value));
             let cookies = changes.answer.into_iter().map(|(_, value)| value);
-            (StatusCode::NO_CONTENT, to_pods.chain(numbered(cookies)).collect())
+            (
+                StatusCode::NO_CONTENT,
+                to_pods.chain(numbered(cookies)).collect(),
+            )
         }
         Verdict::Deny { status, headers } => {
             let of = |wanted: &'static str| {
-                headers.iter().filter(move |(name, _)| name == wanted).map(|(_, value)| value.clone())
+                headers
+                    .iter()
+                    .filter(move |(name, _)| name == wanted)
+                    .map(|(_, value)| value.clone())
             };
-            let asks = of(WWW_AUTHENTICATE.as_str()).map(|value| (WWW_AUTHENTICATE.to_string(), value));
+            let asks =
+                of(WWW_AUTHENTICATE.as_str()).map(|value| (WWW_AUTHENTICATE.to_string(), value));
             let place = of("location").map(|value| (SIGN_IN.to_owned(), value));
             let again = of(RETRY_AFTER).map(|value| (RETRY_AFTER.to_owned(), value));
-            let all: Vec<_> = asks.chain(place).chain(again).chain(numbered(of("set-cookie"))).collect();
+            let all: Vec<_> = asks
+                .chain(place)
+                .chain(again)
+                .chain(numbered(of("set-cookie")))
+                .collect();
             // nginx sends whoever has to sign in there itself.
             let status = if status == 302 { 401 } else { status };
-            (StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), all)
+            (
+                StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+                all,
+            )
         }
     };
     let mut response = status.into_response();
@@ -64,7 +89,10 @@ fn answer(verdict: Verdict) -> Response {
 }
 
 fn numbered(cookies: impl Iterator<Item = String>) -> impl Iterator<Item = (String, String)> {
-    cookies.take(MOST_COOKIES).enumerate().map(|(place, cookie)| (format!("{COOKIE}{place}"), cookie))
+    cookies
+        .take(MOST_COOKIES)
+        .enumerate()
+        .map(|(place, cookie)| (format!("{COOKIE}{place}"), cookie))
 }
 
 #[cfg(test)]
@@ -76,15 +104,25 @@ mod tests {
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         pairs
             .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
             .collect()
     }
 
     #[test]
     fn a_question_without_a_location_is_none() {
         assert_eq!(read(&headers(&[(URI, "/")])), None);
-        let read =
-            read(&headers(&[(LOCATION, "a/"), (URI, "/x"), (CLIENT, "192.0.2.1"), ("cookie", "a")])).unwrap();
+        let read = read(&headers(&[
+            (LOCATION, "a/"),
+            (URI, "/x"),
+            (CLIENT, "192.0.2.1"),
+            ("cookie", "a"),
+        ]))
+        .unwrap();
         assert_eq!((read.location.as_str(), read.path.as_str()), ("a/", "/x"));
         assert_eq!(read.headers, [("cookie".to_owned(), b"a".to_vec())]);
     }
@@ -101,15 +139,26 @@ mod tests {
         assert_eq!(response.status(), 204);
         assert_eq!(response.headers()["sluice-pod-x-user"], "ada");
         assert_eq!(response.headers()["sluice-cookie-0"], "a=1");
-        let signs_in =
-            Verdict::Deny { status: 302, headers: vec![pair("location", "/start"), pair("set-cookie", "b")] };
+        let signs_in = Verdict::Deny {
+            status: 302,
+            headers: vec![pair("location", "/start"), pair("set-cookie", "b")],
+        };
         let response = answer(signs_in);
         assert_eq!(
             (response.status().as_u16(), &response.headers()[SIGN_IN]),
             (401, &HeaderValue::from_static("/start"))
         );
         assert!(!response.headers().contains_key("location"));
-        let status = |status| answer(Verdict::Deny { status, headers: Vec::new() }).status();
-        assert_eq!((status(403), status(503)), (StatusCode::FORBIDDEN, StatusCode::SERVICE_UNAVAILABLE));
+        let status = |status| {
+            answer(Verdict::Deny {
+                status,
+                headers: Vec::new(),
+            })
+            .status()
+        };
+        assert_eq!(
+            (status(403), status(503)),
+            (StatusCode::FORBIDDEN, StatusCode::SERVICE_UNAVAILABLE)
+        );
     }
 }

@@ -63,10 +63,15 @@ impl Policies {
 
     /// Whether nothing that policies are made from has changed.
     pub(crate) fn is_unmoved(before: &Config, now: &Config) -> bool {
-        let watches =
-            |server: &Arc<Server>| server.locations.iter().any(|location| location.policy.guard.is_some());
-        let mut servers =
-            changed(&before.servers, &now.servers).flat_map(|server| [server.before, server.now]).flatten();
+        let watches = |server: &Arc<Server>| {
+            server
+                .locations
+                .iter()
+                .any(|location| location.policy.guard.is_some())
+        };
+        let mut servers = changed(&before.servers, &now.servers)
+            .flat_map(|server| [server.before, server.now])
+            .flatten();
         before.users == now.users && !servers.any(watches)
     }
 
@@ -81,7 +86,10 @@ impl Policies {
 
 impl Known {
     fn of(text: &Sensitive) -> Self {
-        Known { text: text.clone(), users: Users::parse(text.reveal()) }
+        Known {
+            text: text.clone(),
+            users: Users::parse(text.reveal()),
+        }
     }
 }
 
@@ -90,12 +98,23 @@ fn policy_of(location: &Location) -> Option<(String, LocationPolicy)> {
     let guard = policy.guard.clone()?;
     let question = guard.question.as_ref().map(digest).unwrap_or_default();
     let (access, auth_headers) = (policy.access.clone(), policy.auth_headers.clone());
-    Some((location.id.as_str().to_owned(), LocationPolicy { guard, access, auth_headers, question }))
+    Some((
+        location.id.as_str().to_owned(),
+        LocationPolicy {
+            guard,
+            access,
+            auth_headers,
+            question,
+        },
+    ))
 }
 
 /// A hash of its text is as different as two questions are. Where the service is now does not count: what it said holds when it
 /// is gone, too.
 fn digest(question: &Question) -> Key {
-    let question = Question { backend: None, ..question.clone() };
+    let question = Question {
+        backend: None,
+        ..question.clone()
+    };
     Sha256::digest(format!("{question:?}")).into()
 }

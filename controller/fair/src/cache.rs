@@ -32,7 +32,11 @@ impl<V> FairCache<V> {
     /// At most so many bytes.
     #[must_use]
     pub fn new(budget: usize) -> Self {
-        FairCache { budget, used: 0, shares: BTreeMap::new() }
+        FairCache {
+            budget,
+            used: 0,
+            shares: BTreeMap::new(),
+        }
     }
 
     /// What is kept; it stays for as long as it is asked for.
@@ -55,7 +59,8 @@ impl<V> FairCache<V> {
             self.used += share_overhead::<V>(tenant);
         }
         let share = self.shares.entry(tenant.to_owned()).or_default();
-        let gone = share.before.take(&key).map_or(0, |(_, size)| size) + share.lately.put(key, value, size);
+        let gone = share.before.take(&key).map_or(0, |(_, size)| size)
+            + share.lately.put(key, value, size);
         self.used = (self.used + size).saturating_sub(gone);
         if share.lately.bytes > self.budget / 2 {
             self.used = self.used.saturating_sub(share.turn());
@@ -71,7 +76,11 @@ impl<V> FairCache<V> {
 
     /// Takes the older half of whoever has most. `false`: nobody has anything.
     fn forget(&mut self) -> bool {
-        let Some((tenant, share)) = self.shares.iter_mut().max_by_key(|(_, share)| share.bytes()) else {
+        let Some((tenant, share)) = self
+            .shares
+            .iter_mut()
+            .max_by_key(|(_, share)| share.bytes())
+        else {
             return false;
         };
         if share.before.bytes == 0 {
@@ -102,7 +111,10 @@ impl<V> Share<V> {
 impl<V> Generation<V> {
     /// Says how much went because the key was there.
     fn put(&mut self, key: Key, value: V, size: usize) -> usize {
-        let gone = self.entries.insert(key, (value, size)).map_or(0, |(_, size)| size);
+        let gone = self
+            .entries
+            .insert(key, (value, size))
+            .map_or(0, |(_, size)| size);
         self.bytes = self.bytes + size - gone;
         gone
     }
@@ -116,13 +128,19 @@ impl<V> Generation<V> {
 
 impl<V> Default for Share<V> {
     fn default() -> Self {
-        Share { lately: Generation::default(), before: Generation::default() }
+        Share {
+            lately: Generation::default(),
+            before: Generation::default(),
+        }
     }
 }
 
 impl<V> Default for Generation<V> {
     fn default() -> Self {
-        Generation { entries: HashMap::new(), bytes: 0 }
+        Generation {
+            entries: HashMap::new(),
+            bytes: 0,
+        }
     }
 }
 
@@ -160,10 +178,16 @@ mod tests {
     fn counted(cache: &FairCache<u64>) -> usize {
         let shares = cache.shares.iter();
         let entries = |share: &Share<u64>| {
-            let all = share.lately.entries.values().chain(share.before.entries.values());
+            let all = share
+                .lately
+                .entries
+                .values()
+                .chain(share.before.entries.values());
             all.map(|(_, size)| size).sum::<usize>()
         };
-        shares.map(|(tenant, share)| entries(share) + share_overhead::<u64>(tenant)).sum()
+        shares
+            .map(|(tenant, share)| entries(share) + share_overhead::<u64>(tenant))
+            .sum()
     }
 
     #[test]

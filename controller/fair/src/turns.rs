@@ -49,21 +49,37 @@ impl<J> Turns<J> {
     /// Nobody waits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Turns { limits, tenants: BTreeMap::new(), now: 0, jobs: 0 }
+        Turns {
+            limits,
+            tenants: BTreeMap::new(),
+            now: 0,
+            jobs: 0,
+        }
     }
 
     /// Adds a job that costs so much. Where there is no room the tenant with most jobs loses its last one, which comes back, if
     /// it has more than this one.
     pub fn add(&mut self, tenant: &str, cost: u64, job: J) -> Result<Option<J>, Full> {
-        let mine = self.tenants.get(tenant).map_or(0, |tenant| tenant.waiting.len());
+        let mine = self
+            .tenants
+            .get(tenant)
+            .map_or(0, |tenant| tenant.waiting.len());
         if mine >= self.limits.waiting_of_one {
             return Err(Full);
         }
         let is_full = self.waiting() >= self.limits.waiting;
-        let lost = if is_full { Some(self.drop_one(mine + 1).ok_or(Full)?) } else { None };
+        let lost = if is_full {
+            Some(self.drop_one(mine + 1).ok_or(Full)?)
+        } else {
+            None
+        };
         self.jobs += 1;
         let (now, order) = (self.now, self.jobs);
-        let fresh = || Tenant { next: now, running: 0, waiting: BTreeMap::new() };
+        let fresh = || Tenant {
+            next: now,
+            running: 0,
+            waiting: BTreeMap::new(),
+        };
         let tenant = self.tenants.entry(tenant.to_owned()).or_insert_with(fresh);
         tenant.waiting.insert((cost.max(1), order), job);
         Ok(lost)
@@ -78,10 +94,15 @@ impl<J> Turns<J> {
         }
         let now = self.now;
         let may_run = |tenant: &Tenant<J>| tenant.running < self.limits.workers_of_one;
-        let waiting =
-            self.tenants.iter_mut().filter(|(_, tenant)| may_run(tenant) && !tenant.waiting.is_empty());
+        let waiting = self
+            .tenants
+            .iter_mut()
+            .filter(|(_, tenant)| may_run(tenant) && !tenant.waiting.is_empty());
         let start = |tenant: &Tenant<J>| {
-            (tenant.next.max(now), tenant.waiting.keys().next().map_or(0, |(cost, _)| *cost))
+            (
+                tenant.next.max(now),
+                tenant.waiting.keys().next().map_or(0, |(cost, _)| *cost),
+            )
         };
         let (name, tenant) = waiting.min_by_key(|(_, tenant)| start(tenant))?;
         let ((cost, _), job) = tenant.waiting.pop_first()?;
@@ -112,7 +133,10 @@ impl<J> Turns<J> {
     /// How many wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.tenants.values().map(|tenant| tenant.waiting.len()).sum()
+        self.tenants
+            .values()
+            .map(|tenant| tenant.waiting.len())
+            .sum()
     }
 
     /// A tenant that is idle and owes nothing is as good as a new one; and when all are idle, nobody owes anything.
@@ -123,13 +147,16 @@ impl<J> Turns<J> {
             self.now = 0;
         }
         let now = self.now;
-        self.tenants.retain(|_, tenant| !is_idle(tenant) || tenant.next > now);
+        self.tenants
+            .retain(|_, tenant| !is_idle(tenant) || tenant.next > now);
     }
 
     /// The longest job of whoever has most waiting, if that is more than `least`.
     fn drop_one(&mut self, least: usize) -> Option<J> {
-        let most =
-            self.tenants.iter_mut().max_by_key(|(name, tenant)| (tenant.waiting.len(), Reverse(name.len())));
+        let most = self
+            .tenants
+            .iter_mut()
+            .max_by_key(|(name, tenant)| (tenant.waiting.len(), Reverse(name.len())));
         let (_, tenant) = most.filter(|(_, tenant)| tenant.waiting.len() > least)?;
         tenant.waiting.pop_last().map(|(_, job)| job)
     }
@@ -141,7 +168,12 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { workers: 2, workers_of_one: 1, waiting: 16, waiting_of_one: 8 };
+    const LIMITS: Limits = Limits {
+        workers: 2,
+        workers_of_one: 1,
+        waiting: 16,
+        waiting_of_one: 8,
+    };
 
     /// Who runs, one after the other, each until it is done.
     fn order(turns: &mut Turns<u32>) -> Vec<(String, u32)> {
@@ -164,7 +196,11 @@ mod tests {
             turns.add("crowd", 1000, job).unwrap();
         }
         assert_eq!(turns.begin(), Some(("crowd".to_owned(), 0)));
-        assert_eq!(turns.begin(), None, "the other worker is not for the same tenant");
+        assert_eq!(
+            turns.begin(),
+            None,
+            "the other worker is not for the same tenant"
+        );
         turns.add("shop", 1000, 100).unwrap();
         assert_eq!(turns.begin(), Some(("shop".to_owned(), 100)));
         turns.done("shop");
@@ -180,7 +216,10 @@ mod tests {
 
     #[test]
     fn shares_are_of_work_and_not_of_jobs() {
-        let mut turns = Turns::new(Limits { workers: 1, ..LIMITS });
+        let mut turns = Turns::new(Limits {
+            workers: 1,
+            ..LIMITS
+        });
         for job in 0..4 {
             turns.add("long", 300, job).unwrap();
         }
@@ -189,15 +228,18 @@ mod tests {
         }
         let order = order(&mut turns);
         let expected = [
-            "short", "long", "short", "short", "short", "long", "short", "short", "short", "long", "short",
-            "long",
+            "short", "long", "short", "short", "short", "long", "short", "short", "short", "long",
+            "short", "long",
         ];
         assert_eq!(names(&order), expected);
     }
 
     #[test]
     fn of_one_tenant_short_work_comes_first() {
-        let mut turns = Turns::new(Limits { workers: 1, ..LIMITS });
+        let mut turns = Turns::new(Limits {
+            workers: 1,
+            ..LIMITS
+        });
         for (job, cost) in [(0, 500), (1, 5), (2, 50), (3, 5)] {
             turns.add("shop", cost, job).unwrap();
         }
@@ -207,7 +249,10 @@ mod tests {
 
     #[test]
     fn where_there_is_no_room_who_has_most_loses() {
-        let mut turns = Turns::new(Limits { waiting: 8, ..LIMITS });
+        let mut turns = Turns::new(Limits {
+            waiting: 8,
+            ..LIMITS
+        });
         for job in 0..8_u32 {
             assert_eq!(turns.add("crowd", 10 + u64::from(job), job), Ok(None));
         }

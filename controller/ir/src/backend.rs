@@ -20,7 +20,10 @@ impl BackendId {
     /// The port is as the Ingress names it: a number or a name.
     #[must_use]
     pub fn new(namespace: &str, service: &str, port: impl fmt::Display) -> Self {
-        debug_assert!(!namespace.contains('/') && !service.contains('/'), "parts are validated before");
+        debug_assert!(
+            !namespace.contains('/') && !service.contains('/'),
+            "parts are validated before"
+        );
         BackendId(format!("{namespace}/{service}/{port}"))
     }
 
@@ -34,7 +37,10 @@ impl BackendId {
     /// The same pods, spoken to in another way.
     #[must_use]
     pub fn variant(&self, label: &str) -> Self {
-        debug_assert!(!label.is_empty() && !label.contains('/'), "a label is one part");
+        debug_assert!(
+            !label.is_empty() && !label.contains('/'),
+            "a label is one part"
+        );
         BackendId(format!("{}/{label}", self.0))
     }
 
@@ -98,11 +104,19 @@ impl Backend {
     /// This backend, with the other's endpoints beside its own: what must be reachable while one becomes the other.
     #[must_use]
     pub fn with_endpoints_of(&self, other: &Backend) -> Backend {
-        let mut endpoints: Vec<Endpoint> = self.endpoints.iter().chain(&other.endpoints).cloned().collect();
+        let mut endpoints: Vec<Endpoint> = self
+            .endpoints
+            .iter()
+            .chain(&other.endpoints)
+            .cloned()
+            .collect();
         // What it is now comes before what it was.
         endpoints.sort_by_key(|endpoint| endpoint.address);
         endpoints.dedup_by_key(|endpoint| endpoint.address);
-        Backend { endpoints, ..self.clone() }
+        Backend {
+            endpoints,
+            ..self.clone()
+        }
     }
 }
 
@@ -126,7 +140,12 @@ impl Endpoint {
     /// One that gets its share.
     #[must_use]
     pub fn at(address: SocketAddr) -> Self {
-        Endpoint { address, weight: NonZeroU16::MIN, zones: Vec::new(), draining: false }
+        Endpoint {
+            address,
+            weight: NonZeroU16::MIN,
+            zones: Vec::new(),
+            draining: false,
+        }
     }
 }
 

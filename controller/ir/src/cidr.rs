@@ -19,11 +19,15 @@ impl Cidr {
     pub fn new(address: IpAddr, length: u8) -> Option<Self> {
         let address = match address {
             IpAddr::V4(v4) if length <= 32 => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or_default();
+                let mask = u32::MAX
+                    .checked_shl(32 - u32::from(length))
+                    .unwrap_or_default();
                 IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
             }
             IpAddr::V6(v6) if length <= 128 => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or_default();
+                let mask = u128::MAX
+                    .checked_shl(128 - u32::from(length))
+                    .unwrap_or_default();
                 IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
             }
             _ => return None,
@@ -46,7 +50,8 @@ impl Cidr {
     /// Whether an address is one of it. An IPv4 address in IPv6's words is an IPv4 address.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
-        Cidr::new(address.to_canonical(), self.length()).is_some_and(|of_address| of_address == self)
+        Cidr::new(address.to_canonical(), self.length())
+            .is_some_and(|of_address| of_address == self)
     }
 }
 
@@ -105,14 +110,25 @@ mod tests {
         let cidr = |text: &str| text.parse::<Cidr>().map(|cidr| cidr.to_string());
         assert_eq!(cidr("10.1.2.3/8").as_deref(), Ok("10.0.0.0/8"));
         assert_eq!(cidr("::1").as_deref(), Ok("::1/128"));
-        for bad in ["", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/+8", "::/129", "a/8", "10.0.0.0/8/8"] {
+        for bad in [
+            "",
+            "/8",
+            "10.0.0.0/",
+            "10.0.0.0/33",
+            "10.0.0.0/+8",
+            "::/129",
+            "a/8",
+            "10.0.0.0/8/8",
+        ] {
             assert_eq!(cidr(bad), Err(InvalidCidr), "{bad:?}");
         }
     }
 
     #[test]
     fn bits_that_do_not_count_are_zero() {
-        let cidr = |address: &str, length| Cidr::new(address.parse().unwrap(), length).map(|c| c.to_string());
+        let cidr = |address: &str, length| {
+            Cidr::new(address.parse().unwrap(), length).map(|c| c.to_string())
+        };
         assert_eq!(cidr("10.1.2.3", 8).unwrap(), "10.0.0.0/8");
         assert_eq!(cidr("10.1.2.3", 0).unwrap(), "0.0.0.0/0");
         assert_eq!(cidr("2001:db8::1", 32).unwrap(), "2001:db8::/32");

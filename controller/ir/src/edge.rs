@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    AccessLog, Buffering, Cidr, Compression, Expression, Header, HeaderName, ServerTls, Tracing, is_default,
+    AccessLog, Buffering, Cidr, Compression, Expression, Header, HeaderName, ServerTls, Tracing,
+    is_default,
 };
 
 /// Number of times that one request may come back. A gateway behind us that leads here again has a reason; two are rare. On
@@ -92,7 +93,11 @@ impl Default for Edge {
 impl Edge {
     /// Equals the default, but for the identifier.
     pub(crate) fn is_usual(&self) -> bool {
-        *self == Edge { cdn_id: self.cdn_id.clone(), ..Edge::default() }
+        *self
+            == Edge {
+                cdn_id: self.cdn_id.clone(),
+                ..Edge::default()
+            }
     }
 }
 
@@ -135,7 +140,11 @@ pub struct Hsts {
 
 impl Default for Hsts {
     fn default() -> Self {
-        Hsts { max_age: 31_536_000, include_subdomains: true, preload: false }
+        Hsts {
+            max_age: 31_536_000,
+            include_subdomains: true,
+            preload: false,
+        }
     }
 }
 

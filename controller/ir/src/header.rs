@@ -75,7 +75,13 @@ impl HeaderName {
     /// Whether whoever reads headers as CGI and WSGI do takes the other one for this one: to them only letters and digits differ.
     #[must_use]
     pub fn is_alike(&self, other: &str) -> bool {
-        let read = |byte: u8| if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() } else { b'_' };
+        let read = |byte: u8| {
+            if byte.is_ascii_alphanumeric() {
+                byte.to_ascii_lowercase()
+            } else {
+                b'_'
+            }
+        };
         self.0.bytes().map(read).eq(other.bytes().map(read))
     }
 
@@ -83,14 +89,26 @@ impl HeaderName {
     #[must_use]
     pub fn spellings(&self) -> Option<Vec<HeaderName>> {
         let is_separator = |letter: char| matches!(letter, '-' | '_');
-        if self.0.chars().filter(|letter| is_separator(*letter)).count() > MOST_SEPARATORS {
+        if self
+            .0
+            .chars()
+            .filter(|letter| is_separator(*letter))
+            .count()
+            > MOST_SEPARATORS
+        {
             return None;
         }
         let mut spellings = vec![String::new()];
         for letter in self.0.chars() {
-            let letters: &[char] = if is_separator(letter) { &['-', '_'] } else { &[letter] };
+            let letters: &[char] = if is_separator(letter) {
+                &['-', '_']
+            } else {
+                &[letter]
+            };
             let longer = |start: &String| {
-                let longer = letters.iter().map(|letter| format!("{start}{}", letter.to_ascii_lowercase()));
+                let longer = letters
+                    .iter()
+                    .map(|letter| format!("{start}{}", letter.to_ascii_lowercase()));
                 longer.collect::<Vec<_>>()
             };
             spellings = spellings.iter().flat_map(longer).collect();
@@ -134,18 +152,47 @@ mod tests {
         let name = HeaderName::parse("X-Remote_User").unwrap();
         let spellings = name.spellings().unwrap();
         let texts: Vec<&str> = spellings.iter().map(HeaderName::as_str).collect();
-        assert_eq!(texts, ["x-remote-user", "x-remote_user", "x_remote-user", "x_remote_user"]);
+        assert_eq!(
+            texts,
+            [
+                "x-remote-user",
+                "x-remote_user",
+                "x_remote-user",
+                "x_remote_user"
+            ]
+        );
         assert!(texts.iter().all(|text| name.is_alike(text)));
         assert!(name.is_alike("X.REMOTE.USER"));
         assert!(!name.is_alike("x-remote-users") && !name.is_alike("xremoteuser"));
-        assert_eq!(HeaderName::parse("a-b-c-d-e-f").unwrap().spellings().map(|all| all.len()), Some(32));
-        assert_eq!(HeaderName::parse("a-b-c-d-e-f-g").unwrap().spellings(), None);
+        assert_eq!(
+            HeaderName::parse("a-b-c-d-e-f")
+                .unwrap()
+                .spellings()
+                .map(|all| all.len()),
+            Some(32)
+        );
+        assert_eq!(
+            HeaderName::parse("a-b-c-d-e-f-g").unwrap().spellings(),
+            None
+        );
     }
 
     #[test]
     fn what_a_data_plane_keeps_for_itself_is_no_header_to_set() {
-        for good in ["X-A", "Server", "Connection", "Set-Cookie", "x_y", "X-Forwarded-Host", "hosts", "1"] {
-            assert_eq!(HeaderName::parse(good).map(|name| name.0), Ok(good.to_owned()));
+        for good in [
+            "X-A",
+            "Server",
+            "Connection",
+            "Set-Cookie",
+            "x_y",
+            "X-Forwarded-Host",
+            "hosts",
+            "1",
+        ] {
+            assert_eq!(
+                HeaderName::parse(good).map(|name| name.0),
+                Ok(good.to_owned())
+            );
         }
         for (bad, why) in [
             ("", InvalidHeaderName::Syntax),

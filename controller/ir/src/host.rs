@@ -18,7 +18,11 @@ impl Hostname {
     pub fn parse(text: &str) -> Result<Self, InvalidHostname> {
         let lower = text.to_ascii_lowercase();
         let valid = lower.len() <= 253 && lower.split('.').all(is_label);
-        if valid { Ok(Hostname(lower)) } else { Err(InvalidHostname) }
+        if valid {
+            Ok(Hostname(lower))
+        } else {
+            Err(InvalidHostname)
+        }
     }
 
     /// The name in lower case.
@@ -62,9 +66,13 @@ impl ServerName {
     /// What the wildcard that covers one host has after its star.
     #[must_use]
     pub fn wildcard_suffix(&self) -> Option<Hostname> {
-        let ServerName::Exact(host) = self else { return None };
+        let ServerName::Exact(host) = self else {
+            return None;
+        };
         // What follows a dot in a name is one.
-        host.as_str().split_once('.').map(|(_, suffix)| Hostname(suffix.to_owned()))
+        host.as_str()
+            .split_once('.')
+            .map(|(_, suffix)| Hostname(suffix.to_owned()))
     }
 
     /// Whether it is the name of one host.
@@ -97,13 +105,18 @@ mod tests {
     #[test]
     fn a_wildcard_is_one_leading_star_label() {
         assert_eq!(ServerName::parse("*.a.b").unwrap().to_string(), "*.a.b");
-        for bad in ["*", "*.", "a.*.b", "**.a", "*a.b", "a b", "a..b", "-a", "a_b", "a\n", "$host", "a.b."] {
+        for bad in [
+            "*", "*.", "a.*.b", "**.a", "*a.b", "a b", "a..b", "-a", "a_b", "a\n", "$host", "a.b.",
+        ] {
             assert_eq!(ServerName::parse(bad), Err(InvalidHostname), "{bad:?}");
         }
     }
 
     #[test]
     fn host_names_are_compared_in_lower_case() {
-        assert_eq!(ServerName::parse("Shop.Example").unwrap(), ServerName::parse("shop.example").unwrap());
+        assert_eq!(
+            ServerName::parse("Shop.Example").unwrap(),
+            ServerName::parse("shop.example").unwrap()
+        );
     }
 }

@@ -37,8 +37,8 @@ use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint};
 pub use balance::{
-    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Care, Cookie, Ejection, LoadBalance,
-    SameSite,
+    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Care, Cookie, Ejection,
+    LoadBalance, SameSite,
 };
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compressed, Compression};
@@ -49,8 +49,9 @@ pub use host::{Hostname, InvalidHostname, ServerName};
 pub use log::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
 pub use path::{PathMatch, PathRegex, Piece, Template};
 pub use policy::{
-    Access, Buffering, Connections, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin, Origins,
-    Passwords, Place, Policy, Question, Rate, Replaced, Retries, RetryOn, Rewritten, Timeouts,
+    Access, Buffering, Connections, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin,
+    Origins, Passwords, Place, Policy, Question, Rate, Replaced, Retries, RetryOn, Rewritten,
+    Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
 pub use server::{Action, Canary, ErrorRequest, Location, LocationId, Server};
@@ -102,13 +103,17 @@ impl Config {
     /// Who tells clients about errors, of any location.
     #[must_use]
     pub fn error_services(&self) -> BTreeSet<&BackendId> {
-        locations(self).filter_map(|location| location.error_pages.as_ref()?.backend.as_ref()).collect()
+        locations(self)
+            .filter_map(|location| location.error_pages.as_ref()?.backend.as_ref())
+            .collect()
     }
 
     /// Who gets copies of requests, of any location.
     #[must_use]
     pub fn mirrors(&self) -> BTreeSet<&BackendId> {
-        locations(self).filter_map(|location| Some(&location.policy.mirror.as_ref()?.backend)).collect()
+        locations(self)
+            .filter_map(|location| Some(&location.policy.mirror.as_ref()?.backend))
+            .collect()
     }
 
     /// This configuration, with the locations and backends that only the other one has: what must be known while one
@@ -117,14 +122,23 @@ impl Config {
     pub fn with_routes_of(&self, other: &Config) -> Config {
         let mut both = self.clone();
         // A redirect does not need the backends: until it takes over, its requests go where they went.
-        let decided = locations(self).filter(|location| !matches!(location.action, Action::Redirect(_)));
+        let decided =
+            locations(self).filter(|location| !matches!(location.action, Action::Redirect(_)));
         let known: BTreeSet<&LocationId> = decided.map(|location| &location.id).collect();
         for (name, server) in &other.servers {
-            let gone = server.locations.iter().filter(|location| !known.contains(&location.id)).cloned();
-            Arc::make_mut(both.servers.entry(name.clone()).or_default()).locations.extend(gone);
+            let gone = server
+                .locations
+                .iter()
+                .filter(|location| !known.contains(&location.id))
+                .cloned();
+            Arc::make_mut(both.servers.entry(name.clone()).or_default())
+                .locations
+                .extend(gone);
         }
         for (id, backend) in &other.backends {
-            both.backends.entry(id.clone()).or_insert_with(|| Arc::clone(backend));
+            both.backends
+                .entry(id.clone())
+                .or_insert_with(|| Arc::clone(backend));
         }
         both
     }
@@ -143,7 +157,13 @@ mod tests {
         let path = PathMatch::Exact(path.to_owned());
         let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
         let mut config = Config::default();
-        config.servers.insert(name, Arc::new(Server { locations: vec![location], ..Server::default() }));
+        config.servers.insert(
+            name,
+            Arc::new(Server {
+                locations: vec![location],
+                ..Server::default()
+            }),
+        );
         config.backends.insert(id, Arc::default());
         config
     }
@@ -151,9 +171,17 @@ mod tests {
     #[test]
     fn while_one_becomes_the_other_both_are_known_and_the_new_one_decides() {
         let both = forwarding("/a", "new").with_routes_of(&forwarding("/a", "old"));
-        let actions: Vec<_> = locations(&both).map(|location| location.action.clone()).collect();
-        assert_eq!(actions, [Action::Forward(BackendId::new("default", "new", 80))]);
+        let actions: Vec<_> = locations(&both)
+            .map(|location| location.action.clone())
+            .collect();
+        assert_eq!(
+            actions,
+            [Action::Forward(BackendId::new("default", "new", 80))]
+        );
         assert_eq!(both.backends.len(), 2);
-        assert_eq!(locations(&forwarding("/a", "x").with_routes_of(&forwarding("/b", "x"))).count(), 2);
+        assert_eq!(
+            locations(&forwarding("/a", "x").with_routes_of(&forwarding("/b", "x"))).count(),
+            2
+        );
     }
 }

@@ -42,7 +42,11 @@ impl PathRegex {
     /// A pattern that has neither groups nor alternatives.
     #[must_use]
     pub fn plain(pattern: String) -> Self {
-        PathRegex { pattern, groups: 0, alternatives: false }
+        PathRegex {
+            pattern,
+            groups: 0,
+            alternatives: false,
+        }
     }
 }
 

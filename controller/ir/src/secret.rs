@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn a_key_is_never_shown() {
-        let value = SecretValue::Certificate { chain: "C".into(), key: Sensitive::new("K-E-Y".into()) };
+        let value = SecretValue::Certificate {
+            chain: "C".into(),
+            key: Sensitive::new("K-E-Y".into()),
+        };
         assert!(!format!("{value:?}").contains("K-E-Y"));
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, ClientCertificates, ErrorPages, HttpsRedirect, PathMatch, Place, Policy,
-    Redirect, ServerName, Template, is_default,
+    BackendId, CanaryRules, ClientCertificates, ErrorPages, HttpsRedirect, PathMatch, Place,
+    Policy, Redirect, ServerName, Template, is_default,
 };
 
 /// One virtual host.
@@ -100,9 +100,16 @@ impl Location {
             Action::Forward(id) => Some(id),
             Action::Denied | Action::Redirect(_) => None,
         };
-        let errors = self.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
+        let errors = self
+            .error_pages
+            .as_ref()
+            .and_then(|pages| pages.backend.as_ref());
         let mirror = self.policy.mirror.as_ref().map(|mirror| &mirror.backend);
-        let question = self.policy.guard.as_ref().and_then(|guard| guard.question.as_ref());
+        let question = self
+            .policy
+            .guard
+            .as_ref()
+            .and_then(|guard| guard.question.as_ref());
         let question = question.and_then(|question| question.backend.as_ref());
         let canaries = self.canaries.iter().map(|canary| &canary.backend);
         let others = [own, self.for_https.as_ref(), errors, mirror, question];

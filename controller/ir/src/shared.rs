@@ -28,11 +28,24 @@ pub fn changed<'a, K: Ord, V: Eq>(
     now: &'a SharedMap<K, V>,
 ) -> impl Iterator<Item = Changed<'a, K, V>> {
     before.diff(now).map(|item| match item {
-        DiffItem::Add(name, value) => Changed { name, before: None, now: Some(value) },
-        DiffItem::Update { old: (_, old), new: (name, new) } => {
-            Changed { name, before: Some(old), now: Some(new) }
-        }
-        DiffItem::Remove(name, value) => Changed { name, before: Some(value), now: None },
+        DiffItem::Add(name, value) => Changed {
+            name,
+            before: None,
+            now: Some(value),
+        },
+        DiffItem::Update {
+            old: (_, old),
+            new: (name, new),
+        } => Changed {
+            name,
+            before: Some(old),
+            now: Some(new),
+        },
+        DiffItem::Remove(name, value) => Changed {
+            name,
+            before: Some(value),
+            now: None,
+        },
     })
 }
 
@@ -51,6 +64,13 @@ mod tests {
         let said: Vec<_> = changed(&before, &now)
             .map(|item| (*item.name, item.before.map(|v| **v), item.now.map(|v| **v)))
             .collect();
-        assert_eq!(said, [(5, Some(5), Some(50)), (700, Some(700), None), (2000, None, Some(0))]);
+        assert_eq!(
+            said,
+            [
+                (5, Some(5), Some(50)),
+                (700, Some(700), None),
+                (2000, None, Some(0))
+            ]
+        );
     }
 }

@@ -85,7 +85,10 @@ pub struct ServerTls {
 impl Default for ServerTls {
     fn default() -> Self {
         ServerTls {
-            versions: TlsVersions { v1_2: true, v1_3: true },
+            versions: TlsVersions {
+                v1_2: true,
+                v1_3: true,
+            },
             ciphers: Vec::new(),
             curves: Vec::new(),
             session: None,

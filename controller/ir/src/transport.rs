@@ -55,7 +55,11 @@ pub struct Keep {
 
 impl Default for Keep {
     fn default() -> Self {
-        Keep { idle: 60, requests: None, lifetime: None }
+        Keep {
+            idle: 60,
+            requests: None,
+            lifetime: None,
+        }
     }
 }
 
@@ -113,6 +117,9 @@ pub struct TlsVersions {
 impl Default for TlsVersions {
     /// ingress-nginx: `proxy_ssl_protocols TLSv1.2`.
     fn default() -> Self {
-        TlsVersions { v1_2: true, v1_3: false }
+        TlsVersions {
+            v1_2: true,
+            v1_3: false,
+        }
     }
 }

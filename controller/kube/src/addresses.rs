@@ -14,8 +14,11 @@ use sluice_translate::ObjectKey;
 use crate::identity::Identity;
 
 /// Labels that differ between the pods of one controller.
-const OF_A_GENERATION: [&str; 3] =
-    ["controller-revision-hash", "pod-template-generation", "pod-template-hash"];
+const OF_A_GENERATION: [&str; 3] = [
+    "controller-revision-hash",
+    "pod-template-generation",
+    "pod-template-hash",
+];
 
 /// Where addresses come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +51,11 @@ impl Publish {
                 of_service(&service.with_context(|| format!("--publish-service {key}"))?)?
             }
             Publish::Nodes { selector, internal } => {
-                let mut nodes = Nodes { client, identity, internal: *internal };
+                let mut nodes = Nodes {
+                    client,
+                    identity,
+                    internal: *internal,
+                };
                 nodes.addresses(selector.as_deref()).await?
             }
         };
@@ -57,7 +64,9 @@ impl Publish {
 }
 
 /// In one order, each once, so that the same addresses are never written twice.
-pub(crate) fn sorted(mut addresses: Vec<IngressLoadBalancerIngress>) -> Vec<IngressLoadBalancerIngress> {
+pub(crate) fn sorted(
+    mut addresses: Vec<IngressLoadBalancerIngress>,
+) -> Vec<IngressLoadBalancerIngress> {
     let key = |address: &IngressLoadBalancerIngress| (address.ip.clone(), address.hostname.clone());
     addresses.sort_by_cached_key(key);
     addresses.dedup_by(|a, b| key(a) == key(b));
@@ -66,17 +75,29 @@ pub(crate) fn sorted(mut addresses: Vec<IngressLoadBalancerIngress>) -> Vec<Ingr
 
 fn address(text: &str) -> IngressLoadBalancerIngress {
     match text.parse::<IpAddr>() {
-        Ok(_) => IngressLoadBalancerIngress { ip: Some(text.to_owned()), ..Default::default() },
-        Err(_) => IngressLoadBalancerIngress { hostname: Some(text.to_owned()), ..Default::default() },
+        Ok(_) => IngressLoadBalancerIngress {
+            ip: Some(text.to_owned()),
+            ..Default::default()
+        },
+        Err(_) => IngressLoadBalancerIngress {
+            hostname: Some(text.to_owned()),
+            ..Default::default()
+        },
     }
 }
 
 fn of_service(service: &Service) -> anyhow::Result<Vec<IngressLoadBalancerIngress>> {
-    let Some(spec) = &service.spec else { bail!("expected a Service with a spec, got none") };
+    let Some(spec) = &service.spec else {
+        bail!("expected a Service with a spec, got none")
+    };
     let external = || spec.external_ips.iter().flatten().map(|ip| address(ip));
     let cluster_ip = || spec.cluster_ip.iter().map(|ip| address(ip)).collect();
     Ok(match spec.type_.as_deref().unwrap_or("ClusterIP") {
-        "ExternalName" => spec.external_name.iter().map(|name| address(name)).collect(),
+        "ExternalName" => spec
+            .external_name
+            .iter()
+            .map(|name| address(name))
+            .collect(),
         "ClusterIP" => cluster_ip(),
         "NodePort" if spec.external_ips.iter().flatten().next().is_none() => cluster_ip(),
         "NodePort" => external().collect(),
@@ -86,8 +107,13 @@ fn of_service(service: &Service) -> anyhow::Result<Vec<IngressLoadBalancerIngres
 }
 
 fn of_load_balancer(service: &Service) -> impl Iterator<Item = IngressLoadBalancerIngress> {
-    let status = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
-    let ingresses = status.into_iter().flat_map(|status| status.ingress.iter().flatten());
+    let status = service
+        .status
+        .as_ref()
+        .and_then(|status| status.load_balancer.as_ref());
+    let ingresses = status
+        .into_iter()
+        .flat_map(|status| status.ingress.iter().flatten());
     ingresses.map(|ingress| {
         let ports = ingress.ports.as_ref().map(|ports| {
             let port = |port: &k8s_openapi::api::core::v1::PortStatus| IngressPortStatus {
@@ -97,7 +123,11 @@ fn of_load_balancer(service: &Service) -> impl Iterator<Item = IngressLoadBalanc
             };
             ports.iter().map(port).collect()
         });
-        IngressLoadBalancerIngress { hostname: ingress.hostname.clone(), ip: ingress.ip.clone(), ports }
+        IngressLoadBalancerIngress {
+            hostname: ingress.hostname.clone(),
+            ip: ingress.ip.clone(),
+            ports,
+        }
     })
 }
 
@@ -108,20 +138,35 @@ struct Nodes<'a> {
 }
 
 impl Nodes<'_> {
-    async fn addresses(&mut self, selector: Option<&str>) -> anyhow::Result<Vec<IngressLoadBalancerIngress>> {
+    async fn addresses(
+        &mut self,
+        selector: Option<&str>,
+    ) -> anyhow::Result<Vec<IngressLoadBalancerIngress>> {
         let selector = match selector {
             Some(selector) => selector.to_owned(),
             None => own_labels(self.client, self.identity).await?,
         };
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.identity.namespace);
-        let pods =
-            pods.list(&ListParams::default().labels(&selector)).await.context("pods of the data plane")?;
-        let names: BTreeSet<&str> = pods.iter().filter(|pod| is_ready(pod)).filter_map(node_of).collect();
+        let pods = pods
+            .list(&ListParams::default().labels(&selector))
+            .await
+            .context("pods of the data plane")?;
+        let names: BTreeSet<&str> = pods
+            .iter()
+            .filter(|pod| is_ready(pod))
+            .filter_map(node_of)
+            .collect();
         let nodes: Api<Node> = Api::all(self.client.clone());
         let mut found = Vec::new();
         for name in names {
-            let node = nodes.get_opt(name).await.with_context(|| format!("node {name}"))?;
-            found.extend(node.and_then(|node| of_node(&node, self.internal)).map(|text| address(&text)));
+            let node = nodes
+                .get_opt(name)
+                .await
+                .with_context(|| format!("node {name}"))?;
+            found.extend(
+                node.and_then(|node| of_node(&node, self.internal))
+                    .map(|text| address(&text)),
+            );
         }
         Ok(found)
     }
@@ -139,7 +184,9 @@ pub(crate) async fn own_labels(client: &Client, identity: &Identity) -> anyhow::
     let pod = pods.get(&identity.pod).await.with_context(describe)?;
     let labels = pod.metadata.labels.into_iter().flatten();
     let labels = labels.filter(|(name, _)| !OF_A_GENERATION.contains(&name.as_str()));
-    let labels: Vec<String> = labels.map(|(name, value)| format!("{name}={value}")).collect();
+    let labels: Vec<String> = labels
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     if labels.is_empty() {
         // An empty selector would mean every pod of the namespace.
         bail!("our own pod has no labels to find the others by");
@@ -148,7 +195,9 @@ pub(crate) async fn own_labels(client: &Client, identity: &Identity) -> anyhow::
 }
 
 fn is_ready(pod: &Pod) -> bool {
-    let Some(status) = &pod.status else { return false };
+    let Some(status) = &pod.status else {
+        return false;
+    };
     let mut conditions = status.conditions.iter().flatten();
     status.phase.as_deref() == Some("Running")
         && conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
@@ -159,12 +208,21 @@ fn node_of(pod: &Pod) -> Option<&str> {
 }
 
 fn of_node(node: &Node, internal: bool) -> Option<String> {
-    let addresses = || node.status.iter().flat_map(|status| status.addresses.iter().flatten());
+    let addresses = || {
+        node.status
+            .iter()
+            .flat_map(|status| status.addresses.iter().flatten())
+    };
     let first = |type_: &str| {
-        let mut found = addresses().filter(|found| found.type_ == type_ && !found.address.is_empty());
+        let mut found =
+            addresses().filter(|found| found.type_ == type_ && !found.address.is_empty());
         found.next().map(|found| found.address.clone())
     };
-    if internal { first("InternalIP") } else { first("ExternalIP").or_else(|| first("InternalIP")) }
+    if internal {
+        first("InternalIP")
+    } else {
+        first("ExternalIP").or_else(|| first("InternalIP"))
+    }
 }
 
 #[cfg(test)]
@@ -175,25 +233,39 @@ mod tests {
     fn service(spec: Value, ingress: Value) -> Vec<String> {
         let status = json!({ "loadBalancer": { "ingress": ingress } });
         let service = serde_json::from_value(json!({ "spec": spec, "status": status })).unwrap();
-        sorted(of_service(&service).unwrap()).iter().map(text).collect()
+        sorted(of_service(&service).unwrap())
+            .iter()
+            .map(text)
+            .collect()
     }
 
     fn text(address: &IngressLoadBalancerIngress) -> String {
-        address.ip.clone().or_else(|| address.hostname.clone()).unwrap()
+        address
+            .ip
+            .clone()
+            .or_else(|| address.hostname.clone())
+            .unwrap()
     }
 
     #[test]
     fn a_service_is_known_by_what_its_type_makes_reachable() {
         let external = json!({"type": "ExternalName", "externalName": "lb.example.org"});
         assert_eq!(service(external, json!([])), ["lb.example.org"]);
-        assert_eq!(service(json!({"clusterIP": "10.0.0.1"}), json!([])), ["10.0.0.1"]);
+        assert_eq!(
+            service(json!({"clusterIP": "10.0.0.1"}), json!([])),
+            ["10.0.0.1"]
+        );
         let node_port = json!({"type": "NodePort", "clusterIP": "10.0.0.1"});
         assert_eq!(service(node_port, json!([])), ["10.0.0.1"]);
-        let node_port = json!({"type": "NodePort", "clusterIP": "10.0.0.1", "externalIPs": ["192.0.2.9"]});
+        let node_port =
+            json!({"type": "NodePort", "clusterIP": "10.0.0.1", "externalIPs": ["192.0.2.9"]});
         assert_eq!(service(node_port, json!([])), ["192.0.2.9"]);
         let balancer = json!({"type": "LoadBalancer", "externalIPs": ["192.0.2.9", "192.0.2.1"]});
         let ingress = json!([{"ip": "192.0.2.1"}, {"hostname": "lb.example.org"}]);
-        assert_eq!(service(balancer, ingress), ["lb.example.org", "192.0.2.1", "192.0.2.9"]);
+        assert_eq!(
+            service(balancer, ingress),
+            ["lb.example.org", "192.0.2.1", "192.0.2.9"]
+        );
     }
 
     #[test]
@@ -201,11 +273,17 @@ mod tests {
         let node = |addresses: Value| -> Node {
             serde_json::from_value(json!({ "status": { "addresses": addresses } })).unwrap()
         };
-        let (inside, outside) = (json!({"type": "InternalIP", "address": "10.0.0.1"}), "192.0.2.1");
+        let (inside, outside) = (
+            json!({"type": "InternalIP", "address": "10.0.0.1"}),
+            "192.0.2.1",
+        );
         let both = node(json!([inside, {"type": "ExternalIP", "address": outside}]));
         assert_eq!(of_node(&both, false).as_deref(), Some(outside));
         assert_eq!(of_node(&both, true).as_deref(), Some("10.0.0.1"));
-        assert_eq!(of_node(&node(json!([inside])), false).as_deref(), Some("10.0.0.1"));
+        assert_eq!(
+            of_node(&node(json!([inside])), false).as_deref(),
+            Some("10.0.0.1")
+        );
         assert_eq!(of_node(&node(json!([])), false), None);
     }
 
@@ -213,7 +291,8 @@ mod tests {
     fn only_ready_pods_that_run_carry_traffic() {
         let pod = |phase: &str, ready: &str| -> Pod {
             let conditions = json!([{"type": "Ready", "status": ready}]);
-            serde_json::from_value(json!({"status": {"phase": phase, "conditions": conditions}})).unwrap()
+            serde_json::from_value(json!({"status": {"phase": phase, "conditions": conditions}}))
+                .unwrap()
         };
         assert!(is_ready(&pod("Running", "True")));
         assert!(!is_ready(&pod("Running", "False")) && !is_ready(&pod("Pending", "True")));

@@ -72,7 +72,10 @@ impl Task {
         F: Future<Output = ()> + Send + 'static,
     {
         let stop = CancellationToken::new();
-        Task { handle: tasks.spawn(name, run(stop.clone())), stop }
+        Task {
+            handle: tasks.spawn(name, run(stop.clone())),
+            stop,
+        }
     }
 
     async fn end(self) {
@@ -84,24 +87,43 @@ impl Task {
 
 impl Cluster {
     /// Starts the election and the writers. Fails when it cannot be known who we are.
-    pub fn start(client: &Client, duties: Duties, inbox: Inbox, tasks: &Tasks) -> anyhow::Result<Self> {
+    pub fn start(
+        client: &Client,
+        duties: Duties,
+        inbox: Inbox,
+        tasks: &Tasks,
+    ) -> anyhow::Result<Self> {
         let identity = Identity::find(client)?;
         info!("we are {}/{}", identity.namespace, identity.pod);
         let (always, everybody) = watch::channel(true);
-        let (election, election_of_ours) =
-            duties.election.map(|candidacy| elect(client, candidacy, &identity, tasks)).unzip();
+        let (election, election_of_ours) = duties
+            .election
+            .map(|candidacy| elect(client, candidacy, &identity, tasks))
+            .unzip();
         if election.is_none() {
             info!("no leader election: no status is written, and every replica writes Events");
         }
-        let leads = election_of_ours.as_ref().map_or(everybody, |election: &Election| election.leads.clone());
+        let leads = election_of_ours
+            .as_ref()
+            .map_or(everybody, |election: &Election| election.leads.clone());
         let recorder = events::Recorder::new(client.clone(), identity.clone(), leads.clone());
         tasks.spawn("event recorder", recorder.run(inbox.news));
         // As ingress-nginx: without an election nobody writes status, because everybody would.
-        let writer = duties.status.filter(|_| election.is_some()).map(|settings| {
-            let writer = status::Writer::new(client.clone(), identity, settings, leads);
-            Task::spawn(tasks, "status writer", |stop| writer.run(inbox.sightings, stop))
-        });
-        Ok(Cluster { election, writer, leads: election_of_ours, _always: always })
+        let writer = duties
+            .status
+            .filter(|_| election.is_some())
+            .map(|settings| {
+                let writer = status::Writer::new(client.clone(), identity, settings, leads);
+                Task::spawn(tasks, "status writer", |stop| {
+                    writer.run(inbox.sightings, stop)
+                })
+            });
+        Ok(Cluster {
+            election,
+            writer,
+            leads: election_of_ours,
+            _always: always,
+        })
     }
 
     /// Takes our addresses out of the status if nobody else serves, then gives up the lead.
@@ -112,8 +134,16 @@ impl Cluster {
     }
 }
 
-fn elect(client: &Client, candidacy: Candidacy, identity: &Identity, tasks: &Tasks) -> (Task, Election) {
-    let Candidacy { lease: name, duration } = candidacy;
+fn elect(
+    client: &Client,
+    candidacy: Candidacy,
+    identity: &Identity,
+    tasks: &Tasks,
+) -> (Task, Election) {
+    let Candidacy {
+        lease: name,
+        duration,
+    } = candidacy;
     let times = lease::Times::new(duration);
     let (candidate, leads) = lease::Candidate::new(client.clone(), &name, identity, times);
     let task = Task::spawn(tasks, "leader election", |stop| candidate.run(stop));

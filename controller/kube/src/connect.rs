@@ -43,7 +43,9 @@ pub async fn connect(access: &Access) -> anyhow::Result<Client> {
 /// As ingress-nginx: the flags, then the pod's own account; outside of a cluster also what kubectl would use.
 async fn config(access: &Access) -> anyhow::Result<Config> {
     let host = match &access.apiserver_host {
-        Some(url) => Some(parsed(url).with_context(|| format!("--apiserver-host {url}: expected a URL"))?),
+        Some(url) => {
+            Some(parsed(url).with_context(|| format!("--apiserver-host {url}: expected a URL"))?)
+        }
         None => None,
     };
     let mut config = match (&access.kubeconfig, &host) {
@@ -58,7 +60,8 @@ async fn config(access: &Access) -> anyhow::Result<Config> {
         config.cluster_url = url;
     }
     if let Some(path) = &access.certificate_authority {
-        std::fs::metadata(path).with_context(|| format!("--certificate-authority {}", path.display()))?;
+        std::fs::metadata(path)
+            .with_context(|| format!("--certificate-authority {}", path.display()))?;
         config.root_cert_file = Some(path.clone());
     }
     Ok(config)
@@ -73,5 +76,7 @@ fn parsed<T: FromStr<Err: Display>>(text: &str) -> anyhow::Result<T> {
 pub(crate) async fn read(path: &Path) -> anyhow::Result<Config> {
     let describe = || format!("--kubeconfig {}", path.display());
     let file = Kubeconfig::read_from(path).with_context(describe)?;
-    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.with_context(describe)
+    Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
+        .await
+        .with_context(describe)
 }

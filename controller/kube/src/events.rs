@@ -50,8 +50,18 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(client: Client, identity: Identity, leads: watch::Receiver<bool>) -> Self {
-        let allowance = Allowance { left: BURST, since: Instant::now() };
-        Recorder { client, identity, leads, current: BTreeMap::new(), allowance, said_forbidden: false }
+        let allowance = Allowance {
+            left: BURST,
+            since: Instant::now(),
+        };
+        Recorder {
+            client,
+            identity,
+            leads,
+            current: BTreeMap::new(),
+            allowance,
+            said_forbidden: false,
+        }
     }
 
     /// Runs until nobody reports any more.
@@ -104,7 +114,10 @@ impl Recorder {
             // Rights may end at a namespace, and may be given later.
             Ok(Err(kube::Error::Api(status))) if status.is_forbidden() => {
                 if !std::mem::replace(&mut self.said_forbidden, true) {
-                    warn!("Event for {}: {status}; such reports are only in this log", report.object);
+                    warn!(
+                        "Event for {}: {status}; such reports are only in this log",
+                        report.object
+                    );
                 }
                 REPEAT
             }
@@ -120,15 +133,24 @@ impl Recorder {
     }
 
     async fn write(&self, report: &Report) -> kube::Result<()> {
-        let Some(uid) = self.uid(report).await? else { return Ok(()) };
-        put(&self.client, &event(report, &uid, &self.identity, Timestamp::now())).await
+        let Some(uid) = self.uid(report).await? else {
+            return Ok(());
+        };
+        put(
+            &self.client,
+            &event(report, &uid, &self.identity, Timestamp::now()),
+        )
+        .await
     }
 
     /// Of every replica, whoever leads: each has an nginx of its own. One that cannot be written is not tried again.
     async fn say_reloaded(&self) {
         let told = timeout(TIMEOUT, reloaded::tell(&self.client, &self.identity)).await;
         if let Ok(Err(error)) = told {
-            debug!("Event for {}/{}: {error}", self.identity.namespace, self.identity.pod);
+            debug!(
+                "Event for {}/{}: {error}",
+                self.identity.namespace, self.identity.pod
+            );
         }
     }
 
@@ -157,7 +179,11 @@ async fn sleep_until(at: Option<Instant>) {
 fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Event {
     let key = &report.object.key;
     // Objects without a namespace have their Events in `default`.
-    let namespace = if key.namespace.is_empty() { "default" } else { &key.namespace };
+    let namespace = if key.namespace.is_empty() {
+        "default"
+    } else {
+        &key.namespace
+    };
     let object = ObjectReference {
         api_version: Some(report.object.kind.api_version().to_owned()),
         kind: Some(report.object.kind.as_str().to_owned()),
@@ -166,7 +192,10 @@ fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Eve
         uid: Some(uid.to_owned()),
         ..ObjectReference::default()
     };
-    let name = event_name(&key.name, &[uid, &report.to_string(), &report.severity.to_string()]);
+    let name = event_name(
+        &key.name,
+        &[uid, &report.to_string(), &report.severity.to_string()],
+    );
     Event {
         metadata: ObjectMeta {
             name: Some(name),
@@ -177,7 +206,10 @@ fn event(report: &Report, uid: &str, identity: &Identity, now: Timestamp) -> Eve
         type_: Some("Warning".to_owned()),
         reason: Some(reason(report).to_owned()),
         message: Some(message(report)),
-        source: Some(EventSource { component: Some(MANAGER.to_owned()), host: None }),
+        source: Some(EventSource {
+            component: Some(MANAGER.to_owned()),
+            host: None,
+        }),
         reporting_component: Some(MANAGER.to_owned()),
         reporting_instance: Some(identity.pod.clone()),
         first_timestamp: Some(Time(now)),
@@ -197,7 +229,10 @@ fn reason(report: &Report) -> &'static str {
 }
 
 fn message(report: &Report) -> String {
-    let mut text = format!("{}: {}; {}", report.field, report.reason, report.consequence);
+    let mut text = format!(
+        "{}: {}; {}",
+        report.field, report.reason, report.consequence
+    );
     let end = text.floor_char_boundary(LONGEST_MESSAGE);
     text.truncate(end);
     text
@@ -213,12 +248,19 @@ struct Allowance {
 impl Allowance {
     /// When the next one may go.
     fn at(&self) -> Instant {
-        if self.left > 0 { self.since } else { self.since + PACE }
+        if self.left > 0 {
+            self.since
+        } else {
+            self.since + PACE
+        }
     }
 
     fn take(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.since).as_millis() / PACE.as_millis();
-        let refilled = self.left.saturating_add(u32::try_from(elapsed).unwrap_or(u32::MAX)).min(BURST);
+        let refilled = self
+            .left
+            .saturating_add(u32::try_from(elapsed).unwrap_or(u32::MAX))
+            .min(BURST);
         if elapsed > 0 {
             self.since = now;
         }
@@ -232,21 +274,42 @@ mod tests {
     use sluice_translate::{Kind, ObjectKey, ObjectRef};
 
     fn report(field: &str, reason: &str) -> Report {
-        let object = ObjectRef { kind: Kind::Ingress, key: ObjectKey::new("n", "a") };
-        Report::new(object, Severity::Warning, field, reason, "annotation ignored")
+        let object = ObjectRef {
+            kind: Kind::Ingress,
+            key: ObjectKey::new("n", "a"),
+        };
+        Report::new(
+            object,
+            Severity::Warning,
+            field,
+            reason,
+            "annotation ignored",
+        )
     }
 
     fn identity() -> Identity {
-        Identity { pod: "sluice-0".to_owned(), namespace: "sluice".to_owned() }
+        Identity {
+            pod: "sluice-0".to_owned(),
+            namespace: "sluice".to_owned(),
+        }
     }
 
     #[test]
     fn the_same_report_is_the_same_event_and_another_is_another() {
         let name = |report: &Report, uid: &str| {
-            event(report, uid, &identity(), Timestamp::UNIX_EPOCH).metadata.name.unwrap()
+            event(report, uid, &identity(), Timestamp::UNIX_EPOCH)
+                .metadata
+                .name
+                .unwrap()
         };
-        let ten = report("annotation canary-weight", "expected an integer, got \"ten\"");
-        let eleven = report("annotation canary-weight", "expected an integer, got \"eleven\"");
+        let ten = report(
+            "annotation canary-weight",
+            "expected an integer, got \"ten\"",
+        );
+        let eleven = report(
+            "annotation canary-weight",
+            "expected an integer, got \"eleven\"",
+        );
         assert_eq!(name(&ten, "u"), name(&ten, "u"));
         assert_ne!(name(&ten, "u"), name(&eleven, "u"));
         assert_ne!(name(&ten, "u"), name(&ten, "v"), "made anew");
@@ -262,13 +325,19 @@ mod tests {
     #[test]
     fn a_burst_goes_at_once_and_the_rest_in_its_pace() {
         let start = Instant::now();
-        let mut allowance = Allowance { left: BURST, since: start };
+        let mut allowance = Allowance {
+            left: BURST,
+            since: start,
+        };
         for _ in 0..BURST {
             assert!(allowance.at() <= start);
             allowance.take(start);
         }
         assert_eq!(allowance.at(), start + PACE);
         allowance.take(start + PACE * 3);
-        assert!(allowance.at() <= start + PACE * 3, "two more have come back meanwhile");
+        assert!(
+            allowance.at() <= start + PACE * 3,
+            "two more have come back meanwhile"
+        );
     }
 }

@@ -20,8 +20,12 @@ impl Identity {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let machine = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
         let pod = variable("POD_NAME").or_else(|| Some(machine()?.trim().to_owned()));
-        let namespace = variable("POD_NAMESPACE").unwrap_or_else(|| client.default_namespace().to_owned());
-        Ok(Identity { pod: pod.context("POD_NAME is not set, and this machine has no name")?, namespace })
+        let namespace =
+            variable("POD_NAMESPACE").unwrap_or_else(|| client.default_namespace().to_owned());
+        Ok(Identity {
+            pod: pod.context("POD_NAME is not set, and this machine has no name")?,
+            namespace,
+        })
     }
 }
 

@@ -29,7 +29,9 @@ pub(crate) struct Times {
 impl Times {
     pub(crate) fn new(duration: Duration) -> Self {
         // Leases count in whole seconds.
-        Times { duration: duration.max(Duration::from_secs(1)) }
+        Times {
+            duration: duration.max(Duration::from_secs(1)),
+        }
     }
 
     /// A leader that could not renew for this long leads no more.
@@ -81,7 +83,17 @@ impl Candidate {
         let (leads, seen) = watch::channel(false);
         let api = Api::namespaced(client, &identity.namespace);
         let (name, identity) = (name.to_owned(), identity.pod.clone());
-        (Candidate { api, name, identity, times, seen: None, leads }, seen)
+        (
+            Candidate {
+                api,
+                name,
+                identity,
+                times,
+                seen: None,
+                leads,
+            },
+            seen,
+        )
     }
 
     /// Takes part until it is told to stop, then lets go of the Lease if it has it.
@@ -113,7 +125,9 @@ impl Candidate {
     }
 
     fn lead(&self, leads: bool) {
-        let changed = self.leads.send_if_modified(|was| std::mem::replace(was, leads) != leads);
+        let changed = self
+            .leads
+            .send_if_modified(|was| std::mem::replace(was, leads) != leads);
         if changed {
             let (pod, name) = (&self.identity, &self.name);
             if leads {
@@ -129,19 +143,36 @@ impl Candidate {
         let now = Timestamp::now();
         let Some(mut lease) = self.api.get_opt(&self.name).await? else {
             let spec = self.own(now, &LeaseSpec::default());
-            let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
-            return self.write(Lease { metadata, spec: Some(spec) }).await;
+            let metadata = ObjectMeta {
+                name: Some(self.name.clone()),
+                ..ObjectMeta::default()
+            };
+            return self
+                .write(Lease {
+                    metadata,
+                    spec: Some(spec),
+                })
+                .await;
         };
         let spec = lease.spec.take().unwrap_or_default();
         match self.decide(&spec, Instant::now(), now) {
             Move::Nothing => Ok(false),
-            Move::Write(spec) => self.write(Lease { metadata: lease.metadata, spec: Some(spec) }).await,
+            Move::Write(spec) => {
+                self.write(Lease {
+                    metadata: lease.metadata,
+                    spec: Some(spec),
+                })
+                .await
+            }
         }
     }
 
     fn decide(&mut self, spec: &LeaseSpec, instant: Instant, now: Timestamp) -> Move {
         if self.seen.as_ref().is_none_or(|seen| seen.spec != *spec) {
-            self.seen = Some(Seen { spec: spec.clone(), at: instant });
+            self.seen = Some(Seen {
+                spec: spec.clone(),
+                at: instant,
+            });
         }
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
         let seconds = spec.lease_duration_seconds.unwrap_or_default();
@@ -163,7 +194,11 @@ impl Candidate {
             lease_duration_seconds: Some(self.times.seconds()),
             acquire_time: Some(acquired.unwrap_or(MicroTime(now))),
             renew_time: Some(MicroTime(now)),
-            lease_transitions: Some(if stays { transitions } else { transitions.saturating_add(1) }),
+            lease_transitions: Some(if stays {
+                transitions
+            } else {
+                transitions.saturating_add(1)
+            }),
             ..LeaseSpec::default()
         }
     }
@@ -172,11 +207,18 @@ impl Candidate {
     async fn write(&mut self, lease: Lease) -> kube::Result<bool> {
         let written = match lease.metadata.resource_version {
             None => self.api.create(&PostParams::default(), &lease).await,
-            Some(_) => self.api.replace(&self.name, &PostParams::default(), &lease).await,
+            Some(_) => {
+                self.api
+                    .replace(&self.name, &PostParams::default(), &lease)
+                    .await
+            }
         };
         match written {
             Ok(lease) => {
-                self.seen = lease.spec.map(|spec| Seen { spec, at: Instant::now() });
+                self.seen = lease.spec.map(|spec| Seen {
+                    spec,
+                    at: Instant::now(),
+                });
                 Ok(true)
             }
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
@@ -188,7 +230,9 @@ impl Candidate {
     async fn let_go(&mut self) {
         let limit = self.times.retry();
         let release = async {
-            let Some(mut lease) = self.api.get_opt(&self.name).await? else { return Ok(false) };
+            let Some(mut lease) = self.api.get_opt(&self.name).await? else {
+                return Ok(false);
+            };
             let spec = lease.spec.get_or_insert_default();
             if spec.holder_identity.as_deref() != Some(self.identity.as_str()) {
                 return Ok(false);
@@ -198,7 +242,10 @@ impl Candidate {
         };
         let released = tokio::time::timeout(limit, release).await;
         if !matches!(released, Ok(Ok(true))) {
-            warn!("lease {}: not given back; the next leader waits until it ends", self.name);
+            warn!(
+                "lease {}: not given back; the next leader waits until it ends",
+                self.name
+            );
         }
         self.leads.send_replace(false);
     }

@@ -68,7 +68,16 @@ impl Writer {
         leads: watch::Receiver<bool>,
     ) -> Self {
         let (ingresses, due) = (BTreeMap::new(), BTreeSet::new());
-        Writer { client, identity, settings, leads, ingresses, wanted: None, due, complaint: None }
+        Writer {
+            client,
+            identity,
+            settings,
+            leads,
+            ingresses,
+            wanted: None,
+            due,
+            complaint: None,
+        }
     }
 
     /// Runs until it is told to stop, then leaves things as they should be left.
@@ -122,7 +131,10 @@ impl Writer {
     }
 
     async fn look_at_addresses(&mut self) {
-        let asked = self.settings.publish.addresses(&self.client, &self.identity);
+        let asked = self
+            .settings
+            .publish
+            .addresses(&self.client, &self.identity);
         match timeout(TIMEOUT, asked).await {
             Ok(Ok(addresses)) => {
                 self.complaint = None;
@@ -138,13 +150,17 @@ impl Writer {
     /// The same complaint is not made every minute.
     fn complain(&mut self, complaint: String) {
         if self.complaint.as_ref() != Some(&complaint) {
-            warn!("status of Ingresses: the addresses are not known: {complaint}; nothing is written");
+            warn!(
+                "status of Ingresses: the addresses are not known: {complaint}; nothing is written"
+            );
             self.complaint = Some(complaint);
         }
     }
 
     async fn write_what_differs(&mut self) {
-        let Some(wanted) = self.wanted.clone() else { return };
+        let Some(wanted) = self.wanted.clone() else {
+            return;
+        };
         let due = std::mem::take(&mut self.due);
         let different = due.into_iter().filter_map(|key| {
             let standing = self.ingresses.get(&key)?;
@@ -155,7 +171,10 @@ impl Writer {
         if different.is_empty() {
             return;
         }
-        let written: Vec<_> = futures::stream::iter(different).buffered(AT_ONCE).collect().await;
+        let written: Vec<_> = futures::stream::iter(different)
+            .buffered(AT_ONCE)
+            .collect()
+            .await;
         let mut count = 0;
         for key in written.into_iter().flatten() {
             count += 1;
@@ -217,7 +236,11 @@ impl Writer {
     }
 
     async fn others_serve(&self) -> anyhow::Result<bool> {
-        let addresses = self.settings.publish.addresses(&self.client, &self.identity).await?;
+        let addresses = self
+            .settings
+            .publish
+            .addresses(&self.client, &self.identity)
+            .await?;
         if addresses.len() > 1 {
             return Ok(true);
         }
@@ -231,6 +254,11 @@ impl Writer {
         };
         let pods: Api<k8s_openapi::api::core::v1::Pod> =
             Api::namespaced(self.client.clone(), &self.identity.namespace);
-        Ok(pods.list_metadata(&ListParams::default().labels(&labels)).await?.items.len() > 1)
+        Ok(pods
+            .list_metadata(&ListParams::default().labels(&labels))
+            .await?
+            .items
+            .len()
+            > 1)
     }
 }

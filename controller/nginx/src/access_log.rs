@@ -93,7 +93,11 @@ impl Written {
     pub(crate) fn of_requests(log: &AccessLog, settings: &Settings) -> Option<Self> {
         let skipped = keys(&log.skipped);
         let written = written(&log.requests, OF_REQUEST, of_request, settings)?;
-        Some(Written { of_requests: true, skipped, ..written })
+        Some(Written {
+            of_requests: true,
+            skipped,
+            ..written
+        })
     }
 
     /// About connections, where that is wanted.
@@ -102,13 +106,19 @@ impl Written {
     }
 }
 
-fn written(lines: &Lines, usual: &[(&str, &str)], names: Names, settings: &Settings) -> Option<Written> {
+fn written(
+    lines: &Lines,
+    usual: &[(&str, &str)],
+    names: Names,
+    settings: &Settings,
+) -> Option<Written> {
     let files = settings.access_log.as_ref().filter(|_| !lines.off)?;
     let mut bits = Vec::new();
     let escape = match &lines.format {
         None => {
-            let fields =
-                usual.iter().map(|(name, variable)| (*name, vec![Bit::Variable((*variable).to_owned())]));
+            let fields = usual
+                .iter()
+                .map(|(name, variable)| (*name, vec![Bit::Variable((*variable).to_owned())]));
             object(fields.map(|(name, line)| (name, value(line))), &mut bits);
             "json"
         }
@@ -121,12 +131,27 @@ fn written(lines: &Lines, usual: &[(&str, &str)], names: Names, settings: &Setti
             if lines.raw { "none" } else { "default" }
         }
     };
-    let file = if lines.to_stderr { &files.errors } else { &files.output };
+    let file = if lines.to_stderr {
+        &files.errors
+    } else {
+        &files.output
+    };
     let (of_requests, skipped) = (false, Vec::new());
-    Some(Written { file: word(file.display()), escape, format: words(bits), of_requests, skipped })
+    Some(Written {
+        file: word(file.display()),
+        escape,
+        format: words(bits),
+        of_requests,
+        skipped,
+    })
 }
 
-fn nested(fields: &BTreeMap<String, LogValue>, names: Names, settings: &Settings, bits: &mut Vec<Bit>) {
+fn nested(
+    fields: &BTreeMap<String, LogValue>,
+    names: Names,
+    settings: &Settings,
+    bits: &mut Vec<Bit>,
+) {
     let fields = fields.iter().map(|(name, field)| {
         let shown = match field {
             LogValue::Line(parts) => value(line(parts, names, settings)),
@@ -153,7 +178,8 @@ fn object<'a>(fields: impl Iterator<Item = (&'a str, Vec<Bit>)>, bits: &mut Vec<
 
 /// One variable that is a number is one; everything else is a text.
 fn value(line: Vec<Bit>) -> Vec<Bit> {
-    let is_number = matches!(line.as_slice(), [Bit::Variable(name)] if NUMBERS.contains(&name.as_str()));
+    let is_number =
+        matches!(line.as_slice(), [Bit::Variable(name)] if NUMBERS.contains(&name.as_str()));
     if is_number {
         return line;
     }
@@ -179,7 +205,9 @@ fn escaped(text: &str) -> String {
 fn line(parts: &[LogPart], names: Names, settings: &Settings) -> Vec<Bit> {
     let parts = parts.iter().map(|part| match part {
         LogPart::Text(text) => Bit::Text(text.clone()),
-        LogPart::Fact(fact) => names(fact, settings).map_or_else(|| Bit::Text("-".to_owned()), Bit::Variable),
+        LogPart::Fact(fact) => {
+            names(fact, settings).map_or_else(|| Bit::Text("-".to_owned()), Bit::Variable)
+        }
     });
     parts.collect()
 }
@@ -258,7 +286,10 @@ fn of_request(fact: &Fact, _settings: &Settings) -> Option<String> {
 
 /// Nothing of HTTP, and nothing of TLS, which passes through.
 fn of_connection(fact: &Fact, settings: &Settings) -> Option<String> {
-    let knows_peers = settings.streams.as_ref().is_some_and(|streams| streams.believes_headers);
+    let knows_peers = settings
+        .streams
+        .as_ref()
+        .is_some_and(|streams| streams.believes_headers);
     let name = match fact {
         Fact::PeerAddress if knows_peers => "realip_remote_addr",
         Fact::PeerAddress => "remote_addr",
@@ -276,7 +307,12 @@ fn of_connection(fact: &Fact, settings: &Settings) -> Option<String> {
 fn keys(skipped: &[String]) -> Vec<Word> {
     let mut known = BTreeSet::new();
     let new = |url: &&String| known.insert(url.to_ascii_lowercase());
-    skipped.iter().filter(new).map(word).filter(|url| url.0.fits()).collect()
+    skipped
+        .iter()
+        .filter(new)
+        .map(word)
+        .filter(|url| url.0.fits())
+        .collect()
 }
 
 #[cfg(test)]
@@ -289,7 +325,10 @@ mod tests {
 
     #[test]
     fn a_text_is_never_a_variable_and_ends_no_value() {
-        let bits = value(vec![Bit::Text("a\"$host\n".to_owned()), Bit::Variable("host".to_owned())]);
+        let bits = value(vec![
+            Bit::Text("a\"$host\n".to_owned()),
+            Bit::Variable("host".to_owned()),
+        ]);
         let expected = r#""\"""a\\\"${sluice_dollar}host\\u000a""${host}""\"""#;
         assert_eq!(shown(bits), expected);
     }
@@ -311,6 +350,9 @@ mod tests {
 
     #[test]
     fn a_number_alone_has_no_quotes() {
-        assert_eq!(shown(value(vec![Bit::Variable("request_time".to_owned())])), r#""${request_time}""#);
+        assert_eq!(
+            shown(value(vec![Bit::Variable("request_time".to_owned())])),
+            r#""${request_time}""#
+        );
     }
 }

@@ -24,7 +24,11 @@ pub(crate) struct BlockedConf<'a> {
 impl<'a> BlockedConf<'a> {
     /// `None` where nobody is blocked.
     pub(crate) fn of(blocked: &'a Blocked) -> Option<Self> {
-        let Blocked { addresses, user_agents, referers } = blocked;
+        let Blocked {
+            addresses,
+            user_agents,
+            referers,
+        } = blocked;
         let no_text = |texts: &[TextMatch]| texts.contains(&TextMatch::Whole(String::new()));
         let conf = BlockedConf {
             addresses,
@@ -49,16 +53,25 @@ fn keys(texts: &[TextMatch]) -> Vec<Word> {
 
 /// The texts that nginx cannot read, by the key of the ConfigMap that has them.
 pub(crate) fn too_long(blocked: &Blocked) -> impl Iterator<Item = (&'static str, usize)> {
-    [("block-user-agents", &blocked.user_agents), ("block-referers", &blocked.referers)]
-        .map(|(key, texts)| (key, texts.iter().filter(|text| !is_readable(text)).count()))
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
+    [
+        ("block-user-agents", &blocked.user_agents),
+        ("block-referers", &blocked.referers),
+    ]
+    .map(|(key, texts)| (key, texts.iter().filter(|text| !is_readable(text)).count()))
+    .into_iter()
+    .filter(|(_, count)| *count > 0)
 }
 
 /// Nobody comes in.
 pub(crate) fn everybody() -> Blocked {
     let any = [IpAddr::from([0u8; 4]), IpAddr::from([0u8; 16])];
-    Blocked { addresses: any.into_iter().filter_map(|any| Cidr::new(any, 0)).collect(), ..Blocked::default() }
+    Blocked {
+        addresses: any
+            .into_iter()
+            .filter_map(|any| Cidr::new(any, 0))
+            .collect(),
+        ..Blocked::default()
+    }
 }
 
 fn is_readable(text: &TextMatch) -> bool {
@@ -71,7 +84,9 @@ const LONGEST_TEXT: usize = 400;
 /// A key of nginx's `map`.
 fn key(text: &TextMatch) -> Word {
     match text {
-        TextMatch::Whole(text) if text.len() > LONGEST_TEXT => word(format!("~*^{}$", literal(text))),
+        TextMatch::Whole(text) if text.len() > LONGEST_TEXT => {
+            word(format!("~*^{}$", literal(text)))
+        }
         TextMatch::Whole(text) if text.is_empty() => word(text),
         // The backslash goes; without it `default` would not be a text.
         TextMatch::Whole(text) => word(format!("\\{text}")),
@@ -81,13 +96,24 @@ fn key(text: &TextMatch) -> Word {
 }
 
 fn found(pattern: &str, subject: Subject) -> Word {
-    word(format!("~{}", sluice_pattern::pcre(pattern, subject, false)))
+    word(format!(
+        "~{}",
+        sluice_pattern::pcre(pattern, subject, false)
+    ))
 }
 
 /// A pattern that finds this text.
 fn literal(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == ' ' || !c.is_ascii();
-    text.chars().map(|c| if plain(c) { c.to_string() } else { format!("\\{c}") }).collect()
+    text.chars()
+        .map(|c| {
+            if plain(c) {
+                c.to_string()
+            } else {
+                format!("\\{c}")
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -96,8 +122,13 @@ mod tests {
 
     #[test]
     fn a_text_that_no_bucket_holds_is_a_pattern() {
-        let key = key(&TextMatch::Whole(format!("a.b{}", "c".repeat(500)))).0.to_string();
-        assert!(key.starts_with(r#""~*^a\\.bccc"#) && key.ends_with("cc$\""), "{key}");
+        let key = key(&TextMatch::Whole(format!("a.b{}", "c".repeat(500))))
+            .0
+            .to_string();
+        assert!(
+            key.starts_with(r#""~*^a\\.bccc"#) && key.ends_with("cc$\""),
+            "{key}"
+        );
         assert!(is_readable(&TextMatch::Whole("a".repeat(3000))));
         assert!(!is_readable(&TextMatch::Whole("a".repeat(5000))));
     }
@@ -107,7 +138,10 @@ mod tests {
         let key = |text| key(&text).0.to_string();
         assert_eq!(key(TextMatch::Whole("default".into())), r#""\\default""#);
         assert_eq!(key(TextMatch::Whole(String::new())), r#""""#);
-        assert_eq!(key(TextMatch::FoundInAnyCase("bad".into())), r#""~^(?s:.*?)(?i:bad)""#);
+        assert_eq!(
+            key(TextMatch::FoundInAnyCase("bad".into())),
+            r#""~^(?s:.*?)(?i:bad)""#
+        );
     }
 
     #[test]

@@ -14,11 +14,23 @@ pub(crate) fn of_all(buffering: &Buffering) -> Vec<Directive> {
 pub(crate) fn of(own: &Buffering, all: &Buffering, is_grpc: bool) -> Vec<Directive> {
     let is_own = |directive: &Directive| !directives(all).contains(directive);
     let is_known = |(name, _): &Directive| !is_grpc || name.starts_with("client_");
-    directives(own).into_iter().filter(is_own).filter(is_known).collect()
+    directives(own)
+        .into_iter()
+        .filter(is_own)
+        .filter(is_known)
+        .collect()
 }
 
 fn directives(buffering: &Buffering) -> [Directive; 7] {
-    let Buffering { requests, request_memory, answers, buffer, buffers, busy, disk } = buffering;
+    let Buffering {
+        requests,
+        request_memory,
+        answers,
+        buffer,
+        buffers,
+        busy,
+        disk,
+    } = buffering;
     let (least, most) = buffering.busy_range();
     // nginx's own default is two buffers.
     let busy = busy.unwrap_or(least.saturating_mul(2)).clamp(least, most);
@@ -42,14 +54,27 @@ mod tests {
     #[test]
     fn sizes_go_together_whatever_was_said() {
         let busy = |buffers, busy| {
-            let buffering = Buffering { buffers, busy, disk: 1, ..Buffering::default() };
+            let buffering = Buffering {
+                buffers,
+                busy,
+                disk: 1,
+                ..Buffering::default()
+            };
             let said = of(&buffering, &Buffering::default(), false);
-            said.into_iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>()
+            said.into_iter()
+                .map(|(name, value)| format!("{name} {value}"))
+                .collect::<Vec<_>>()
         };
         let disk = "proxy_max_temp_file_size 4096";
         assert_eq!(busy(4, None), [disk]);
-        assert_eq!(busy(2, None), ["proxy_buffers 2 4096", "proxy_busy_buffers_size 4096", disk]);
+        assert_eq!(
+            busy(2, None),
+            ["proxy_buffers 2 4096", "proxy_busy_buffers_size 4096", disk]
+        );
         assert_eq!(busy(4, Some(1)), ["proxy_busy_buffers_size 4096", disk]);
-        assert_eq!(busy(4, Some(1 << 20)), ["proxy_busy_buffers_size 12288", disk]);
+        assert_eq!(
+            busy(4, Some(1 << 20)),
+            ["proxy_busy_buffers_size 12288", disk]
+        );
     }
 }

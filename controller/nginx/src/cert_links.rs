@@ -12,8 +12,14 @@ const ANY: &str = "any";
 
 /// The names that have a link of their own, in the order of the configuration.
 pub(crate) fn hosts(config: &Config) -> BTreeSet<&ServerName> {
-    let served = config.servers.iter().flat_map(|(name, server)| server.names(name));
-    served.chain(config.tls.keys()).filter(|name| **name != ServerName::CatchAll).collect()
+    let served = config
+        .servers
+        .iter()
+        .flat_map(|(name, server)| server.names(name));
+    served
+        .chain(config.tls.keys())
+        .filter(|name| **name != ServerName::CatchAll)
+        .collect()
 }
 
 /// The name of a link, without its extension.
@@ -41,10 +47,19 @@ pub(crate) fn targets(config: &Config) -> BTreeMap<String, String> {
 
 /// The host's own, else that of the wildcard that it falls under and is not set apart from, else the one for everybody.
 fn certificate<'a>(name: &ServerName, config: &'a Config) -> Option<&'a SecretId> {
-    let own = |name: &ServerName| config.tls.get(name).and_then(|host| host.certificate.as_ref());
+    let own = |name: &ServerName| {
+        config
+            .tls
+            .get(name)
+            .and_then(|host| host.certificate.as_ref())
+    };
     let all = || own(&ServerName::CatchAll).or(config.default_certificate.as_ref());
     let is_apart = config.tls.get(name).is_some_and(|host| host.apart);
-    let wildcard = || name.wildcard_suffix().filter(|_| !is_apart).map(ServerName::Wildcard);
+    let wildcard = || {
+        name.wildcard_suffix()
+            .filter(|_| !is_apart)
+            .map(ServerName::Wildcard)
+    };
     let id = own(name).or_else(|| own(&wildcard()?)).or_else(all);
     id.filter(|id| config.secrets.contains_key(*id))
 }
@@ -67,9 +82,18 @@ mod tests {
         }
         for (host, secret) in certificates {
             let id = SecretId::certificate("default", secret);
-            let value = SecretValue::Certificate { chain: "C".into(), key: Sensitive::new("K".into()) };
+            let value = SecretValue::Certificate {
+                chain: "C".into(),
+                key: Sensitive::new("K".into()),
+            };
             config.secrets.insert(id.clone(), value);
-            config.tls.insert(name(host), HostTls { certificate: Some(id), ..HostTls::default() });
+            config.tls.insert(
+                name(host),
+                HostTls {
+                    certificate: Some(id),
+                    ..HostTls::default()
+                },
+            );
         }
         config
     }
@@ -79,13 +103,21 @@ mod tests {
     }
 
     fn file(secret: &str) -> String {
-        file_names::of(&file_names::presented(Some(&SecretId::certificate("default", secret))))
+        file_names::of(&file_names::presented(Some(&SecretId::certificate(
+            "default", secret,
+        ))))
     }
 
     #[test]
     fn a_link_stays_and_its_target_changes() {
-        let (without, with) = (config(&["a.test"], &[]), config(&["a.test"], &[("a.test", "own")]));
-        assert_eq!(targets(&without).keys().collect::<Vec<_>>(), targets(&with).keys().collect::<Vec<_>>());
+        let (without, with) = (
+            config(&["a.test"], &[]),
+            config(&["a.test"], &[("a.test", "own")]),
+        );
+        assert_eq!(
+            targets(&without).keys().collect::<Vec<_>>(),
+            targets(&with).keys().collect::<Vec<_>>()
+        );
         assert_eq!(leads_to("a.test", &without), "default.pem");
         assert_eq!(leads_to("a.test", &with), file("own"));
     }
@@ -100,7 +132,13 @@ mod tests {
     #[test]
     fn a_host_that_is_set_apart_presents_the_one_for_everybody() {
         let mut config = config(&["a.b.test"], &[("*.b.test", "wild")]);
-        config.tls.insert(name("a.b.test"), HostTls { apart: true, ..HostTls::default() });
+        config.tls.insert(
+            name("a.b.test"),
+            HostTls {
+                apart: true,
+                ..HostTls::default()
+            },
+        );
         assert_eq!(leads_to("a.b.test", &config), "default.pem");
     }
 
@@ -108,8 +146,15 @@ mod tests {
     fn the_operators_certificate_is_for_all_others() {
         let mut config = config(&["a.test"], &[("b.test", "own")]);
         config.default_certificate = Some(SecretId::certificate("default", "own"));
-        assert_eq!((leads_to("a.test", &config), leads_to("", &config)), (file("own"), file("own")));
+        assert_eq!(
+            (leads_to("a.test", &config), leads_to("", &config)),
+            (file("own"), file("own"))
+        );
         config.secrets.clear();
-        assert_eq!(leads_to("b.test", &config), "default.pem", "what is not there is not presented");
+        assert_eq!(
+            leads_to("b.test", &config),
+            "default.pem",
+            "what is not there is not presented"
+        );
     }
 }

@@ -91,7 +91,13 @@ impl Text {
 
     /// A variable. Characters that cannot be in a name are what nginx makes of them in names of headers.
     pub(crate) fn variable(mut self, name: &str) -> Self {
-        let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+        let letter = |c: char| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '_'
+            }
+        };
         self.0.push_str("${");
         self.0.extend(name.chars().map(letter));
         self.0.push('}');
@@ -133,7 +139,11 @@ mod tests {
 
     #[test]
     fn a_variable_is_a_name_and_nothing_else() {
-        let text = Text::default().then("v=").variable("http_x-a}$b").group(1).quoted();
+        let text = Text::default()
+            .then("v=")
+            .variable("http_x-a}$b")
+            .group(1)
+            .quoted();
         assert_eq!(text.0.to_string(), r#""v=${http_x_a__b}$1""#);
     }
 

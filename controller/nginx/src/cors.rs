@@ -23,7 +23,9 @@ pub(crate) fn conf(cors: &Cors) -> Option<CorsConf> {
         Origins::Only(origins) => Some(origins.chunks(AT_ONCE).map(one_of).collect()),
     };
     let values = values(cors).into_iter();
-    let variables = values.map(|(name, text)| (variable(name), text.quoted())).collect();
+    let variables = values
+        .map(|(name, text)| (variable(name), text.quoted()))
+        .collect();
     Some(CorsConf { origins, variables })
 }
 
@@ -33,7 +35,9 @@ pub(crate) fn headers(cors: &Cors) -> Vec<(String, Text)> {
         return Vec::new();
     }
     let values = values(cors).into_iter();
-    values.map(|(name, _)| (name.to_owned(), Text::default().variable(&variable(name)))).collect()
+    values
+        .map(|(name, _)| (name.to_owned(), Text::default().variable(&variable(name))))
+        .collect()
 }
 
 fn variable(name: &str) -> String {
@@ -52,8 +56,15 @@ fn values(cors: &Cors) -> Vec<(&'static str, Text)> {
         ("Access-Control-Allow-Headers", text(&cors.headers)),
         ("Access-Control-Max-Age", text(&cors.max_age.to_string())),
     ];
-    values.extend(cors.credentials.then(|| ("Access-Control-Allow-Credentials", text("true"))));
-    values.extend(cors.exposed.as_ref().map(|exposed| ("Access-Control-Expose-Headers", text(exposed))));
+    values.extend(
+        cors.credentials
+            .then(|| ("Access-Control-Allow-Credentials", text("true"))),
+    );
+    values.extend(
+        cors.exposed
+            .as_ref()
+            .map(|exposed| ("Access-Control-Expose-Headers", text(exposed))),
+    );
     values
 }
 
@@ -65,14 +76,24 @@ fn one_of(origins: &[Origin]) -> Word {
 fn pattern(origin: &Origin) -> String {
     match origin {
         Origin::Exact(text) => escaped(text),
-        Origin::Wildcard { scheme, suffix } => format!("{}[a-z0-9-]+{}", escaped(scheme), escaped(suffix)),
+        Origin::Wildcard { scheme, suffix } => {
+            format!("{}[a-z0-9-]+{}", escaped(scheme), escaped(suffix))
+        }
     }
 }
 
 /// Whatever an origin holds, only letters, digits and these are taken as they are.
 fn escaped(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '/' | '-');
-    text.chars().map(|c| if plain(c) { c.to_string() } else { format!("\\{c}") }).collect()
+    text.chars()
+        .map(|c| {
+            if plain(c) {
+                c.to_string()
+            } else {
+                format!("\\{c}")
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,7 +103,10 @@ mod tests {
     #[test]
     fn an_origin_is_no_pattern() {
         assert_eq!(escaped("https://a.b:1"), r"https://a\.b:1");
-        let wildcard = Origin::Wildcard { scheme: "https://".into(), suffix: ".a.example".into() };
+        let wildcard = Origin::Wildcard {
+            scheme: "https://".into(),
+            suffix: ".a.example".into(),
+        };
         assert_eq!(pattern(&wildcard), r"https://[a-z0-9-]+\.a\.example");
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sluice_ir::{
-    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, Location, Protocol, Server, Transport,
+    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, Location, Protocol, Server,
+    Transport,
 };
 
 use crate::conf::{Text, Value, value};
@@ -41,23 +42,37 @@ pub(crate) struct Service {
 
 /// Error pages of a location.
 pub(crate) fn pages(location: &Location, config: &Config) -> Vec<Page> {
-    let Some((pages, statuses)) = served(location, config) else { return Vec::new() };
-    statuses.map(|status| Page { status, name: name(pages, status) }).collect()
+    let Some((pages, statuses)) = served(location, config) else {
+        return Vec::new();
+    };
+    statuses
+        .map(|status| Page {
+            status,
+            name: name(pages, status),
+        })
+        .collect()
 }
 
 /// The locations that a server's pages lead to, each once.
 pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
     let mut all = BTreeMap::new();
     for location in &server.locations {
-        let Some((pages, statuses)) = served(location, context.config) else { continue };
+        let Some((pages, statuses)) = served(location, context.config) else {
+            continue;
+        };
         for status in statuses {
             // All locations with this name are of one Ingress, and so are their headers.
             let headers = &location.policy.auth_headers;
-            let service = pages.backend.as_ref().map(|id| service(id, pages, status, headers, context));
+            let service = pages
+                .backend
+                .as_ref()
+                .map(|id| service(id, pages, status, headers, context));
             all.entry(name(pages, status)).or_insert(service);
         }
     }
-    all.into_iter().map(|(name, service)| Asked { name, service }).collect()
+    all.into_iter()
+        .map(|(name, service)| Asked { name, service })
+        .collect()
 }
 
 /// The statuses of a location that nginx can replace, and by what.
@@ -67,8 +82,15 @@ fn served<'a>(
 ) -> Option<(&'a ErrorPages, impl Iterator<Item = u16> + use<'a>)> {
     let forwards = matches!(location.action, Action::Forward(_));
     let pages = location.error_pages.as_ref().filter(|_| forwards)?;
-    let known = pages.statuses.iter().copied().filter(|status| *status != NOBODY_LISTENS);
-    let is_unusual = pages.backend.as_ref().is_some_and(|id| is_unusual(id, config));
+    let known = pages
+        .statuses
+        .iter()
+        .copied()
+        .filter(|status| *status != NOBODY_LISTENS);
+    let is_unusual = pages
+        .backend
+        .as_ref()
+        .is_some_and(|id| is_unusual(id, config));
     (!is_unusual).then_some((pages, known))
 }
 
@@ -80,7 +102,10 @@ pub(crate) fn is_unusual(id: &BackendId, config: &Config) -> bool {
 
 /// Whatever a name holds, only its hash is in it.
 fn name(pages: &ErrorPages, status: u16) -> String {
-    format!("@sluice_error_{}_{status}", hash(&format!("{:?} {:?}", pages.backend, pages.place)))
+    format!(
+        "@sluice_error_{}_{status}",
+        hash(&format!("{:?} {:?}", pages.backend, pages.place))
+    )
 }
 
 fn service(
@@ -90,11 +115,23 @@ fn service(
     auth_headers: &[HeaderName],
     context: RenderContext<'_>,
 ) -> Service {
-    let RenderContext { config, settings, .. } = context;
+    let RenderContext {
+        config, settings, ..
+    } = context;
     let transport = upstream::transport(id, config);
-    let mut own = headers::for_error_service(&ErrorRequest { status, place: pages.place.clone() });
-    own.push(("X-Original-URI".to_owned(), Text::default().variable("request_uri")));
-    own.extend(auth_headers.iter().map(|name| (name.as_str().to_owned(), Text::default())));
+    let mut own = headers::for_error_service(&ErrorRequest {
+        status,
+        place: pages.place.clone(),
+    });
+    own.push((
+        "X-Original-URI".to_owned(),
+        Text::default().variable("request_uri"),
+    ));
+    own.extend(
+        auth_headers
+            .iter()
+            .map(|name| (name.as_str().to_owned(), Text::default())),
+    );
     Service {
         route: value(ErrorPages::route(id)),
         counted: settings.requests.as_ref().map(|_| value(id.as_str())),

@@ -19,10 +19,13 @@ pub(crate) const UNSLASHED: &str = "sluice_unslashed";
 
 /// A text with something of the request in it.
 pub(crate) fn expression(expression: &Expression) -> Text {
-    expression.0.iter().fold(Text::default(), |text, part| match part {
-        Part::Text(literal) => text.then(literal),
-        Part::Variable(variable) => text.variable(&name(variable)),
-    })
+    expression
+        .0
+        .iter()
+        .fold(Text::default(), |text, part| match part {
+            Part::Text(literal) => text.then(literal),
+            Part::Variable(variable) => text.variable(&name(variable)),
+        })
 }
 
 /// A text with captured groups in it.

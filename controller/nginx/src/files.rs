@@ -36,7 +36,11 @@ pub(crate) struct Pinned {
 /// Path of the file that this variable names.
 pub(crate) fn path_of(variable: &str, settings: &Settings) -> Value {
     let folder = format!("{}/", settings.certificates().display());
-    Text::default().then(&folder).variable(variable).then(".pem").quoted()
+    Text::default()
+        .then(&folder)
+        .variable(variable)
+        .then(".pem")
+        .quoted()
 }
 
 /// Files of a Secret, as nginx loads them; `None` when there is no such Secret.
@@ -44,21 +48,36 @@ pub(crate) fn pinned(id: &SecretId, config: &Config, settings: &Settings) -> Opt
     let path = |name: String| word(settings.certificates().join(name).display());
     let value = config.secrets.get(id)?;
     let revoked = match value {
-        SecretValue::Authorities { revoked, .. } => revoked.as_ref().map(|_| path(revoked_name(id, value))),
+        SecretValue::Authorities { revoked, .. } => {
+            revoked.as_ref().map(|_| path(revoked_name(id, value)))
+        }
         SecretValue::Certificate { .. } => None,
     };
-    Some(Pinned { file: path(pinned_name(id, value)), revoked })
+    Some(Pinned {
+        file: path(pinned_name(id, value)),
+        revoked,
+    })
 }
 
 /// A certificate and its key, read for each connection.
 pub(crate) fn when_needed(id: &SecretId, config: &Config, settings: &Settings) -> Option<Value> {
-    let path = settings.certificates().join(pinned_name(id, config.secrets.get(id)?));
-    Some(Text::default().then(&path.display().to_string()).variable("sluice_nothing").quoted())
+    let path = settings
+        .certificates()
+        .join(pinned_name(id, config.secrets.get(id)?));
+    Some(
+        Text::default()
+            .then(&path.display().to_string())
+            .variable("sluice_nothing")
+            .quoted(),
+    )
 }
 
 /// All files, by their names.
 pub(crate) fn all(config: &Config) -> Files {
-    let mut files = Files { cert_links: cert_links::targets(config), ..Files::default() };
+    let mut files = Files {
+        cert_links: cert_links::targets(config),
+        ..Files::default()
+    };
     let leads_here: BTreeSet<&String> = files.cert_links.values().collect();
     for (id, value) in &config.secrets {
         match value {
@@ -70,10 +89,17 @@ pub(crate) fn all(config: &Config) -> Files {
                 }
                 files.pinned.insert(pinned_name(id, value), text);
             }
-            SecretValue::Authorities { certificates, revoked } => {
-                files.pinned.insert(pinned_name(id, value), Sensitive::new(certificates.clone()));
+            SecretValue::Authorities {
+                certificates,
+                revoked,
+            } => {
+                files
+                    .pinned
+                    .insert(pinned_name(id, value), Sensitive::new(certificates.clone()));
                 let revoked = revoked.as_ref().map(|list| Sensitive::new(list.clone()));
-                files.pinned.extend(revoked.map(|list| (revoked_name(id, value), list)));
+                files
+                    .pinned
+                    .extend(revoked.map(|list| (revoked_name(id, value), list)));
             }
         }
     }
@@ -87,14 +113,19 @@ fn pair(chain: &str, key: &Sensitive) -> Sensitive {
 
 fn pinned_name(id: &SecretId, value: &SecretValue) -> String {
     // A key changes with its certificate, and does not belong into a name.
-    let (SecretValue::Certificate { chain: text, .. } | SecretValue::Authorities { certificates: text, .. }) =
-        value;
+    let (SecretValue::Certificate { chain: text, .. }
+    | SecretValue::Authorities {
+        certificates: text, ..
+    }) = value;
     format!("{}-{}.pem", hash(id.as_str()), hash(text))
 }
 
 fn revoked_name(id: &SecretId, value: &SecretValue) -> String {
     let list = match value {
-        SecretValue::Authorities { revoked: Some(list), .. } => list.as_str(),
+        SecretValue::Authorities {
+            revoked: Some(list),
+            ..
+        } => list.as_str(),
         _ => "",
     };
     format!("{}-{}.crl", hash(id.as_str()), hash(list))
@@ -106,27 +137,49 @@ mod tests {
 
     fn config(chain: &str, key: &str) -> Config {
         let id = SecretId::certificate("default", "web");
-        let value = SecretValue::Certificate { chain: chain.into(), key: Sensitive::new(key.into()) };
+        let value = SecretValue::Certificate {
+            chain: chain.into(),
+            key: Sensitive::new(key.into()),
+        };
         let secrets = [(id.clone(), value)].into_iter().collect();
-        Config { default_certificate: Some(id), secrets, ..Config::default() }
+        Config {
+            default_certificate: Some(id),
+            secrets,
+            ..Config::default()
+        }
     }
 
     #[test]
     fn a_new_certificate_of_a_host_has_the_old_name() {
         let name = of(&presented(Some(&SecretId::certificate("default", "web"))));
-        let text = |chain, key| all(&config(chain, key)).presented[&name].reveal().to_owned();
-        assert_eq!((text("C\n", "K"), text("D", "L")), ("C\nK".to_owned(), "D\nL".to_owned()));
+        let text = |chain, key| {
+            all(&config(chain, key)).presented[&name]
+                .reveal()
+                .to_owned()
+        };
+        assert_eq!(
+            (text("C\n", "K"), text("D", "L")),
+            ("C\nK".to_owned(), "D\nL".to_owned())
+        );
     }
 
     #[test]
     fn what_is_loaded_once_has_its_content_in_its_name() {
-        let names = |chain| all(&config(chain, "K")).pinned.into_keys().collect::<BTreeSet<_>>();
+        let names = |chain| {
+            all(&config(chain, "K"))
+                .pinned
+                .into_keys()
+                .collect::<BTreeSet<_>>()
+        };
         assert!(names("C").is_disjoint(&names("D")));
     }
 
     #[test]
     fn what_nobody_presents_is_in_no_file_for_handshakes() {
-        let config = Config { default_certificate: None, ..config("C", "K") };
+        let config = Config {
+            default_certificate: None,
+            ..config("C", "K")
+        };
         assert!(all(&config).presented.is_empty());
     }
 }

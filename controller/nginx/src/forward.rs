@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Access, BackendId, Location, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport, UpstreamTls,
+    Access, BackendId, Location, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport,
+    UpstreamTls,
 };
 
 use crate::buffering::{self, Directive};
@@ -104,7 +105,8 @@ impl Forward {
     ) -> Self {
         let (policy, edge) = (&location.policy, &context.config.edge);
         let transport = upstream::transport(id, context.config);
-        let for_https = upstream::transport(location.for_https.as_ref().unwrap_or(id), context.config);
+        let for_https =
+            upstream::transport(location.for_https.as_ref().unwrap_or(id), context.config);
         let is_grpc = transport.protocol == Protocol::Http2;
         let (module, scheme) = match (is_grpc, &transport.tls) {
             (false, None) => ("proxy", "http"),
@@ -118,14 +120,20 @@ impl Forward {
         let mirror = mirror::of(location, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
-            guard: policy.guard.as_ref().map(|guard| GuardConf::of(guard, has_page(location), host)),
+            guard: policy
+                .guard
+                .as_ref()
+                .map(|guard| GuardConf::of(guard, has_page(location), host)),
             limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
             connections: policy.limits.as_ref().and_then(limits::connections),
             rate: policy.rate,
             rate_after: policy.rate.and(NonZeroU32::new(policy.rate_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             cors: policy.cors.as_ref().and_then(cors::conf),
-            https: location.https.as_ref().map(|https| redirect::to_https(https, host.name)),
+            https: location
+                .https
+                .as_ref()
+                .map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(location),
             mirror: mirror.map(mirror::path),
             mirrors_heads: mirror.is_some_and(|mirror| mirror.bodiless),
@@ -138,11 +146,19 @@ impl Forward {
             tries_within: policy.retries.timeout,
             version: (policy.http10 && !is_grpc).then_some("1.0"),
             buffering: buffering::of(&policy.buffering, &edge.buffering, is_grpc),
-            replacing: if is_grpc { Vec::new() } else { replacing(&policy.rewritten) },
+            replacing: if is_grpc {
+                Vec::new()
+            } else {
+                replacing(&policy.rewritten)
+            },
             body: has_own_body.then(|| policy.largest_body.unwrap_or_default()),
             pods: pods(location, host, context, is_grpc),
             clients: ResponseHeaders::for_location(location, edge).or_else(around),
-            tls: transport.tls.as_ref().or(for_https.tls.as_ref()).map(|tls| Tls::new(tls, context)),
+            tls: transport
+                .tls
+                .as_ref()
+                .or(for_https.tls.as_ref())
+                .map(|tls| Tls::new(tls, context)),
             scheme,
             retry: Retry::of((location, at), host, context),
             target: target(&transport, &for_https, context),
@@ -153,9 +169,16 @@ impl Forward {
     pub(crate) fn fits(&self) -> bool {
         let rewrite = self.rewrite.iter().flat_map(|(from, to)| [from, to]);
         let clients = self.clients.iter().flat_map(|clients| &clients.lines);
-        let lines = self.pods.iter().chain(clients).flat_map(|(name, value)| [name, value]);
+        let lines = self
+            .pods
+            .iter()
+            .chain(clients)
+            .flat_map(|(name, value)| [name, value]);
         let cors = self.cors.iter().flat_map(|cors| {
-            cors.origins.iter().flatten().chain(cors.variables.iter().map(|(_, value)| value))
+            cors.origins
+                .iter()
+                .flatten()
+                .chain(cors.variables.iter().map(|(_, value)| value))
         });
         let tls = self.tls.iter().filter_map(|tls| tls.name.as_ref());
         let replacing = self.replacing.iter().flat_map(|(_, from, to)| [from, to]);
@@ -164,7 +187,12 @@ impl Forward {
         if self.module == GRPC && !names.into_iter().all(|name| name.0.fits_small_bucket()) {
             return false;
         }
-        rewrite.chain(lines).chain(cors).chain(tls).chain(replacing).all(|word| word.0.fits())
+        rewrite
+            .chain(lines)
+            .chain(cors)
+            .chain(tls)
+            .chain(replacing)
+            .all(|word| word.0.fits())
     }
 }
 
@@ -172,7 +200,9 @@ impl Tls {
     fn new(tls: &UpstreamTls, context: RenderContext<'_>) -> Self {
         let pinned = |id| files::pinned(id, context.config, context.settings);
         let verify = tls.verify.as_ref();
-        let name = verify.map(|verify| &verify.name).or(tls.server_name.as_ref());
+        let name = verify
+            .map(|verify| &verify.name)
+            .or(tls.server_name.as_ref());
         Tls {
             v1_2: tls.versions.v1_2,
             v1_3: tls.versions.v1_3,
@@ -191,7 +221,11 @@ impl Tls {
 /// Where one thing is enough, the controller looks at addresses, too.
 fn access(policy: &Policy) -> Access {
     let any = policy.guard.as_ref().is_some_and(|guard| guard.any);
-    if any { Access::default() } else { policy.access.clone() }
+    if any {
+        Access::default()
+    } else {
+        policy.access.clone()
+    }
 }
 
 fn rewrite(location: &Location) -> Option<(Word, Value)> {
@@ -206,7 +240,12 @@ fn rewrite(location: &Location) -> Option<(Word, Value)> {
 }
 
 /// Nothing where `http {}` has said it all.
-fn pods(location: &Location, host: Host<'_>, context: RenderContext<'_>, is_grpc: bool) -> Vec<Line> {
+fn pods(
+    location: &Location,
+    host: Host<'_>,
+    context: RenderContext<'_>,
+    is_grpc: bool,
+) -> Vec<Line> {
     let own = headers::for_location(location, host.server.clients.as_ref());
     if is_grpc {
         let mut lines = headers::for_upstream(&context.config.edge, own);
@@ -236,10 +275,17 @@ fn next(on: &RetryOn) -> String {
         (on.invalid_header, "invalid_header"),
         (on.non_idempotent, "non_idempotent"),
     ];
-    let mut words: Vec<String> =
-        words.into_iter().filter(|(is_on, _)| *is_on).map(|(_, word)| word.to_owned()).collect();
+    let mut words: Vec<String> = words
+        .into_iter()
+        .filter(|(is_on, _)| *is_on)
+        .map(|(_, word)| word.to_owned())
+        .collect();
     words.extend(on.statuses.iter().map(|status| format!("http_{status}")));
-    if words.is_empty() { "off".to_owned() } else { words.join(" ") }
+    if words.is_empty() {
+        "off".to_owned()
+    } else {
+        words.join(" ")
+    }
 }
 
 #[cfg(test)]
@@ -250,7 +296,11 @@ mod tests {
     fn retries_have_nginxs_words() {
         assert_eq!(next(&RetryOn::default()), "error timeout");
         assert_eq!(next(&RetryOn::never()), "off");
-        let on = RetryOn { statuses: [502, 503].into(), non_idempotent: true, ..RetryOn::never() };
+        let on = RetryOn {
+            statuses: [502, 503].into(),
+            non_idempotent: true,
+            ..RetryOn::never()
+        };
         assert_eq!(next(&on), "non_idempotent http_502 http_503");
     }
 }

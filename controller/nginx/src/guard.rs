@@ -60,12 +60,18 @@ impl GuardConf {
     /// `has_page`: errors are told by somebody else.
     pub(crate) fn of(guard: &Guard, has_page: bool, host: Host<'_>) -> Self {
         let question = guard.question.as_ref();
-        let names = question.is_some().then(|| (0..MOST_COOKIES).map(cookie)).into_iter().flatten();
+        let names = question
+            .is_some()
+            .then(|| (0..MOST_COOKIES).map(cookie))
+            .into_iter()
+            .flatten();
         let names: Vec<String> = names.collect();
         let signs_in = question.is_some_and(|question| question.sign_in.is_some());
-        let cookies = (0..names.len()).map(|place| (cookie(place), answered(&format!("{COOKIE}{place}"))));
+        let cookies =
+            (0..names.len()).map(|place| (cookie(place), answered(&format!("{COOKIE}{place}"))));
         let to_pods = question.into_iter().flat_map(|question| &question.to_pods);
-        let to_pods = to_pods.map(|name| (kept(name), answered(&format!("{TO_POD}{}", name.as_str()))));
+        let to_pods =
+            to_pods.map(|name| (kept(name), answered(&format!("{TO_POD}{}", name.as_str()))));
         let sign_in = signs_in.then(|| ("sluice_sign_in".to_owned(), answered(SIGN_IN)));
         let may_be_busy = guard.passwords.is_some() && !has_page;
         let busy = may_be_busy.then(|| {
@@ -77,12 +83,21 @@ impl GuardConf {
         });
         GuardConf {
             asked: ASKED,
-            kept: cookies.chain(to_pods).chain(sign_in).chain(busy.into_iter().flatten()).collect(),
+            kept: cookies
+                .chain(to_pods)
+                .chain(sign_in)
+                .chain(busy.into_iter().flatten())
+                .collect(),
             may_be_busy,
-            cookies: names.iter().map(|name| Text::default().variable(name).quoted()).collect(),
+            cookies: names
+                .iter()
+                .map(|name| Text::default().variable(name).quoted())
+                .collect(),
             always: question.is_some_and(|question| question.always_cookies),
             signs_in,
-            refused: host.clients().is_some_and(|clients| clients.error_page.is_some()),
+            refused: host
+                .clients()
+                .is_some_and(|clients| clients.error_page.is_some()),
         }
     }
 }
@@ -94,23 +109,39 @@ fn cookie(place: usize) -> String {
 
 /// The variable for a header that pods hear. Its name has the letters of a header's, and nothing else.
 fn kept(header: &HeaderName) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '_'
+        }
+    };
     let name: String = header.as_str().chars().map(letter).collect();
     format!("sluice_pod_{name}")
 }
 
 /// A header of the controller's answer.
 fn answered(header: &str) -> Value {
-    Text::default().variable(&format!("upstream_http_{header}")).quoted()
+    Text::default()
+        .variable(&format!("upstream_http_{header}"))
+        .quoted()
 }
 
 /// Request headers that external authentication sets or removes for upstreams.
 pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
-    let is_asked_for = policy.guard.as_ref().is_some_and(|guard| guard.passwords.is_some());
+    let is_asked_for = policy
+        .guard
+        .as_ref()
+        .is_some_and(|guard| guard.passwords.is_some());
     // ingress-nginx: a password that was asked for here is none of the pod's business.
     let credentials = is_asked_for.then_some("authorization");
     let mut lines: Vec<(String, Text)> = Vec::new();
-    for name in policy.auth_headers.iter().map(HeaderName::as_str).chain(credentials) {
+    for name in policy
+        .auth_headers
+        .iter()
+        .map(HeaderName::as_str)
+        .chain(credentials)
+    {
         if !lines.iter().any(|(known, _)| known == name) {
             lines.push((name.to_owned(), answer_for(name, policy)));
         }
@@ -120,7 +151,10 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
 
 /// Value of an upstream header from the authentication service; empty where none is asked.
 pub(crate) fn answer_for(header: &str, policy: &Policy) -> Text {
-    let to_pods = policy.guard.iter().filter_map(|guard| guard.question.as_ref());
+    let to_pods = policy
+        .guard
+        .iter()
+        .filter_map(|guard| guard.question.as_ref());
     let mut to_pods = to_pods.flat_map(|question| &question.to_pods);
     match to_pods.find(|name| name.as_str() == header) {
         Some(name) => Text::default().variable(&kept(name)),
@@ -142,7 +176,10 @@ impl Asking {
     /// `None` where nobody is guarded.
     pub(crate) fn of(host: Host<'_>, settings: &Settings) -> Option<Self> {
         let guards: Vec<&Guard> = host.server.locations.iter().filter_map(guard_of).collect();
-        let first = guards.iter().find(|guard| guard.question.is_some()).or(guards.first())?;
+        let first = guards
+            .iter()
+            .find(|guard| guard.question.is_some())
+            .or(guards.first())?;
         let variable = |name: &str| Text::default().variable(name).quoted();
         let said = [
             (LOCATION, variable("sluice_location")),
@@ -159,10 +196,15 @@ impl Asking {
         ];
         Some(Asking {
             path: ASKED,
-            controller: word(format!("http://unix:{}:{PATH}", settings.controller.display())),
+            controller: word(format!(
+                "http://unix:{}:{PATH}",
+                settings.controller.display()
+            )),
             lines: said.into(),
             cookies: GuardConf::of(first, false, host).cookies,
-            signs_in: guards.iter().any(|guard| GuardConf::of(guard, false, host).signs_in),
+            signs_in: guards
+                .iter()
+                .any(|guard| GuardConf::of(guard, false, host).signs_in),
             may_be_busy: host.server.locations.iter().any(|location| {
                 let guard = guard_of(location).filter(|_| !has_page(location));
                 guard.is_some_and(|guard| guard.passwords.is_some())
@@ -173,7 +215,10 @@ impl Asking {
 
 /// True if an error service answers for errors of nginx's own.
 pub(crate) fn has_page(location: &Location) -> bool {
-    location.error_pages.as_ref().is_some_and(|pages| pages.statuses.contains(&500))
+    location
+        .error_pages
+        .as_ref()
+        .is_some_and(|pages| pages.statuses.contains(&500))
 }
 
 fn guard_of(location: &Location) -> Option<&Guard> {

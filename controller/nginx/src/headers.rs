@@ -15,7 +15,10 @@ const HIDDEN_BY_DEFAULT: &str = "server";
 
 /// The header with the client address.
 pub(crate) fn client_header(edge: &Edge) -> &str {
-    edge.forwarded.client.as_deref().unwrap_or("x-forwarded-for")
+    edge.forwarded
+        .client
+        .as_deref()
+        .unwrap_or("x-forwarded-for")
 }
 
 /// The same as a variable.
@@ -25,16 +28,25 @@ pub(crate) fn client_variable(edge: &Edge) -> Text {
 
 /// Request headers to upstreams: those of ingress-nginx, unless the operator or the location sets them.
 pub(crate) fn for_upstream(edge: &Edge, own: Vec<(String, Text)>) -> Vec<Line> {
-    let host = edge.host.iter().map(|host| ("Host".to_owned(), expression(host)));
+    let host = edge
+        .host
+        .iter()
+        .map(|host| ("Host".to_owned(), expression(host)));
     let operators = host.chain(edge.request_headers.iter().map(name_and_value));
     let mut lines: Vec<(String, Text)> = Vec::new();
     // nginx would send each that is named twice twice.
     for (name, text) in own.into_iter().chain(operators).chain(defaults(edge)) {
-        if !lines.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+        if !lines
+            .iter()
+            .any(|(known, _)| known.eq_ignore_ascii_case(&name))
+        {
             lines.push((name, text));
         }
     }
-    lines.into_iter().map(|(name, text)| (word(name), text.quoted())).collect()
+    lines
+        .into_iter()
+        .map(|(name, text)| (word(name), text.quoted()))
+        .collect()
 }
 
 fn name_and_value(header: &Header) -> (String, Text) {
@@ -43,7 +55,11 @@ fn name_and_value(header: &Header) -> (String, Text) {
 
 fn defaults(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
     let forwarded = &edge.forwarded;
-    let chain = if forwarded.keep_chain { "sluice_chain" } else { "remote_addr" };
+    let chain = if forwarded.keep_chain {
+        "sluice_chain"
+    } else {
+        "remote_addr"
+    };
     let variables = [
         ("Host", HOST),
         ("Upgrade", "http_upgrade"),
@@ -61,22 +77,48 @@ fn defaults(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
     ];
     let variables = variables.map(|(name, variable)| (name, Text::default().variable(variable)));
     let original_uri = ("X-Original-URI", Text::default().variable("request_uri"));
-    let others = [("X-Original-Forwarded-For", client_variable(edge)), ("Proxy", Text::default())];
-    let all = variables.into_iter().chain(others).chain(forwarded.original_uri.then_some(original_uri));
+    let others = [
+        ("X-Original-Forwarded-For", client_variable(edge)),
+        ("Proxy", Text::default()),
+    ];
+    let all = variables
+        .into_iter()
+        .chain(others)
+        .chain(forwarded.original_uri.then_some(original_uri));
     all.map(|(name, text)| (name.to_owned(), text))
 }
 
 /// Request headers to upstreams that one location sets.
-pub(crate) fn for_location(location: &Location, clients: Option<&ClientCertificates>) -> Vec<(String, Text)> {
+pub(crate) fn for_location(
+    location: &Location,
+    clients: Option<&ClientCertificates>,
+) -> Vec<(String, Text)> {
     let policy = &location.policy;
     let text = |text: &str| Text::default().then(text);
     let mut own = Vec::new();
-    own.extend(policy.host.as_ref().map(|host| ("Host".to_owned(), expression(host))));
-    own.extend(policy.connection.as_ref().map(|connection| ("Connection".to_owned(), text(connection))));
-    let prefix = location.rewrite.as_ref().and(policy.forwarded_prefix.as_ref());
+    own.extend(
+        policy
+            .host
+            .as_ref()
+            .map(|host| ("Host".to_owned(), expression(host))),
+    );
+    own.extend(
+        policy
+            .connection
+            .as_ref()
+            .map(|connection| ("Connection".to_owned(), text(connection))),
+    );
+    let prefix = location
+        .rewrite
+        .as_ref()
+        .and(policy.forwarded_prefix.as_ref());
     own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
     own.extend(location.error.iter().flat_map(for_error_service));
-    own.extend(clients.into_iter().flat_map(tls::client_certificate_headers));
+    own.extend(
+        clients
+            .into_iter()
+            .flat_map(tls::client_certificate_headers),
+    );
     own.extend(guard::upstream_headers(policy));
     own
 }
@@ -116,20 +158,30 @@ impl ResponseHeaders {
         let own = policy.response_headers.iter().map(name_and_value);
         let cors = policy.cors.iter().flat_map(cors::headers);
         let own: Vec<_> = own.chain(cors).collect();
-        let has_cookies = policy.guard.as_ref().is_some_and(|guard| guard.question.is_some());
+        let has_cookies = policy
+            .guard
+            .as_ref()
+            .is_some_and(|guard| guard.question.is_some());
         (has_cookies || !own.is_empty()).then(|| ResponseHeaders::with(edge, own))
     }
 
     fn with(edge: &Edge, own: Vec<(String, Text)>) -> Self {
-        let hsts = edge
-            .hsts
-            .iter()
-            .map(|_| ("Strict-Transport-Security".to_owned(), Text::default().variable("sluice_hsts")));
+        let hsts = edge.hsts.iter().map(|_| {
+            (
+                "Strict-Transport-Security".to_owned(),
+                Text::default().variable("sluice_hsts"),
+            )
+        });
         let mut lines: Vec<(String, Text)> = Vec::new();
-        for (name, text) in
-            own.into_iter().chain(edge.response_headers.iter().map(name_and_value)).chain(hsts)
+        for (name, text) in own
+            .into_iter()
+            .chain(edge.response_headers.iter().map(name_and_value))
+            .chain(hsts)
         {
-            if !lines.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+            if !lines
+                .iter()
+                .any(|(known, _)| known.eq_ignore_ascii_case(&name))
+            {
                 lines.push((name, text));
             }
         }
@@ -140,15 +192,26 @@ impl ResponseHeaders {
         ResponseHeaders {
             hidden: hidden.map(word).collect(),
             passes_server: !own().any(|name| is_always(&name)),
-            lines: lines.into_iter().map(|(name, text)| (word(name), text.quoted())).collect(),
+            lines: lines
+                .into_iter()
+                .map(|(name, text)| (word(name), text.quoted()))
+                .collect(),
         }
     }
 }
 
 /// `Strict-Transport-Security`, for answers over https.
 pub(crate) fn hsts(hsts: &Hsts) -> Value {
-    let Hsts { max_age, include_subdomains, preload } = hsts;
-    let subdomains = if *include_subdomains { "; includeSubDomains" } else { "" };
+    let Hsts {
+        max_age,
+        include_subdomains,
+        preload,
+    } = hsts;
+    let subdomains = if *include_subdomains {
+        "; includeSubDomains"
+    } else {
+        ""
+    };
     let preload = if *preload { "; preload" } else { "" };
     value(format!("max-age={max_age}{subdomains}{preload}"))
 }
@@ -162,12 +225,20 @@ mod tests {
     #[test]
     fn a_header_of_the_operator_is_sent_once_and_one_of_the_location_instead_of_it() {
         let name = HeaderName::parse("x-real-ip").unwrap();
-        let header = Header { name, value: Expression::literal("mine") };
-        let edge = Edge { request_headers: vec![header], ..Edge::default() };
+        let header = Header {
+            name,
+            value: Expression::literal("mine"),
+        };
+        let edge = Edge {
+            request_headers: vec![header],
+            ..Edge::default()
+        };
         let said = |own| {
             let lines = for_upstream(&edge, own).into_iter();
             let lines = lines.map(|(name, value)| format!("{} {}", name.0, value.0));
-            lines.filter(|line| line.to_ascii_lowercase().contains("x-real-ip")).collect::<Vec<_>>()
+            lines
+                .filter(|line| line.to_ascii_lowercase().contains("x-real-ip"))
+                .collect::<Vec<_>>()
         };
         assert_eq!(said(Vec::new()), [r#""x-real-ip" "mine""#]);
         let own = ("X-Real-IP".to_owned(), Text::default().then("own"));

@@ -78,16 +78,32 @@ struct EdgeConf<'a> {
     has_peers: bool,
 }
 
-pub(crate) fn render(config: &Config, settings: &Settings, unsupported: &mut Vec<Unsupported>) -> String {
+pub(crate) fn render(
+    config: &Config,
+    settings: &Settings,
+    unsupported: &mut Vec<Unsupported>,
+) -> String {
     let default = Server::default();
-    let named = config.servers.iter().map(|(name, server)| (name, server.as_ref()));
+    let named = config
+        .servers
+        .iter()
+        .map(|(name, server)| (name, server.as_ref()));
     let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
-    let catch_all = config.servers.get(&ServerName::CatchAll).map_or(&default, AsRef::as_ref);
+    let catch_all = config
+        .servers
+        .get(&ServerName::CatchAll)
+        .map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let zones = limits::zones(config);
     let access_log = Written::of_requests(&config.edge.log, settings);
-    let context = RenderContext { config, settings, logs: access_log.is_some() };
-    let servers = servers.map(|(name, server)| ServerConf::new(name, server, context, unsupported)).collect();
+    let context = RenderContext {
+        config,
+        settings,
+        logs: access_log.is_some(),
+    };
+    let servers = servers
+        .map(|(name, server)| ServerConf::new(name, server, context, unsupported))
+        .collect();
     unsupported.extend(kong::unsupported_globally(config, settings));
     let file = |path: &std::path::Path| word(path.display());
     let (module, filter) = match &settings.engine {
@@ -101,10 +117,15 @@ pub(crate) fn render(config: &Config, settings: &Settings, unsupported: &mut Vec
         kong: KongConf::of(config, settings),
         checkpoint: parts(&settings.checkpoint),
         user: settings.user.as_ref().map(word),
-        workers: settings.workers.map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
+        workers: settings
+            .workers
+            .map_or_else(|| "auto".to_owned(), |workers| workers.to_string()),
         worker_connections: streams::worker_connections(config),
         pid: file(&settings.folder.join("nginx.pid")),
-        nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
+        nobody: word(format!(
+            "unix:{}",
+            crate::nobody(&settings.folder).display()
+        )),
         relays: mirror::relays(config),
         copies_socket: mirror::socket(settings),
         requests: settings.requests.as_deref().map(file),
@@ -123,19 +144,31 @@ pub(crate) fn render(config: &Config, settings: &Settings, unsupported: &mut Vec
 
 /// HTML is always compressed, and nginx warns when it is named.
 fn types(gzip: &Compressed) -> Vec<Word> {
-    let Some(types) = &gzip.types else { return vec![word("*")] };
-    types.iter().filter(|name| *name != "text/html").map(word).collect()
+    let Some(types) = &gzip.types else {
+        return vec![word("*")];
+    };
+    types
+        .iter()
+        .filter(|name| *name != "text/html")
+        .map(word)
+        .collect()
 }
 
 /// A `CDN-Loop` with so many of these. As few as are left over cannot make PCRE look back far.
 fn marked(cdn_id: &str, times: u32) -> Word {
-    word(format!("~(?:{}.*?){{{times}}}", sluice_pattern::escape(cdn_id)))
+    word(format!(
+        "~(?:{}.*?){{{times}}}",
+        sluice_pattern::escape(cdn_id)
+    ))
 }
 
 /// The checkpoint knows no variables; `sluice_filter` joins its words.
 fn parts(text: &str) -> Vec<Word> {
     let letters: Vec<char> = text.chars().collect();
-    letters.chunks(PART).map(|part| word(part.iter().collect::<String>())).collect()
+    letters
+        .chunks(PART)
+        .map(|part| word(part.iter().collect::<String>()))
+        .collect()
 }
 
 impl<'a> EdgeConf<'a> {
@@ -165,7 +198,11 @@ impl<'a> EdgeConf<'a> {
             cdn_id,
         } = edge;
         // Kong's nginx joins the lines itself.
-        let cdn_loop = if is_kongs { "http_cdn_loop" } else { "sluice_all_cdn_loop" };
+        let cdn_loop = if is_kongs {
+            "http_cdn_loop"
+        } else {
+            "sluice_all_cdn_loop"
+        };
         let cdn_loop = Text::default().variable(cdn_loop);
         EdgeConf {
             edge,
@@ -178,7 +215,12 @@ impl<'a> EdgeConf<'a> {
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(headers::hsts),
-            trusted: edge.forwarded.client.iter().flat_map(|_| edge.forwarded.trusted.clone()).collect(),
+            trusted: edge
+                .forwarded
+                .client
+                .iter()
+                .flat_map(|_| edge.forwarded.trusted.clone())
+                .collect(),
             pods: headers::for_upstream(edge, Vec::new()),
             clients: ResponseHeaders::for_server(edge),
             buffering: buffering::of_all(buffering),
@@ -195,7 +237,10 @@ impl<'a> EdgeConf<'a> {
     }
 
     fn chain(&self) -> Value {
-        client_variable(self.edge).then(", ").variable("realip_remote_addr").quoted()
+        client_variable(self.edge)
+            .then(", ")
+            .variable("realip_remote_addr")
+            .quoted()
     }
 
     fn client_header(&self) -> Word {

@@ -49,12 +49,19 @@ pub(crate) struct Kind {
 impl KongConf {
     /// `None` where another host runs the filter.
     pub(crate) fn of(config: &Config, settings: &Settings) -> Option<Self> {
-        let Engine::Kong { filter, cache, .. } = &settings.engine else { return None };
+        let Engine::Kong { filter, cache, .. } = &settings.engine else {
+            return None;
+        };
         let locations = config.servers.values().flat_map(|server| &server.locations);
         let retries = locations.filter_map(Kind::of).collect();
         let file = |path: &std::path::Path| word(path.display());
         let (filter, cache) = (file(filter), file(cache));
-        Some(KongConf { filter, cache, checkpoint: word(&settings.checkpoint), retries })
+        Some(KongConf {
+            filter,
+            cache,
+            checkpoint: word(&settings.checkpoint),
+            retries,
+        })
     }
 }
 
@@ -72,15 +79,21 @@ impl Retry {
         Some(Retry {
             // A location of nginx's is known by its path, and a path may hold anything.
             name: format!("@sluice_again_{}", hash(at)),
-            pages: failures.map(|(status, _)| (status, kind.variable(status))).collect(),
-            refused: host.clients().is_some_and(|clients| clients.error_page.is_some()),
+            pages: failures
+                .map(|(status, _)| (status, kind.variable(status)))
+                .collect(),
+            refused: host
+                .clients()
+                .is_some_and(|clients| clients.error_page.is_some()),
         })
     }
 }
 
 impl Kind {
     fn of(location: &Location) -> Option<Self> {
-        let Action::Forward(_) = &location.action else { return None };
+        let Action::Forward(_) = &location.action else {
+            return None;
+        };
         let retries = &location.policy.retries;
         let never = !(retries.on.error || retries.on.timeout || retries.on.invalid_header);
         if never || location.error_pages.is_some() || retries.attempts.get() < 2 {
@@ -88,13 +101,19 @@ impl Kind {
         }
         // nginx itself ends what goes on after ten redirects.
         let attempts = retries.attempts.get().min(10);
-        Some(Kind { attempts, anything: retries.on.non_idempotent })
+        Some(Kind {
+            attempts,
+            anything: retries.on.non_idempotent,
+        })
     }
 
     /// The variable that says what follows the failure of a request.
     fn variable(self, status: u16) -> String {
         let Kind { attempts, anything } = self;
-        format!("sluice_{attempts}_{}_{status}", if anything { "any" } else { "safe" })
+        format!(
+            "sluice_{attempts}_{}_{status}",
+            if anything { "any" } else { "safe" }
+        )
     }
 
     /// All of those variables, each with what has happened.
@@ -111,7 +130,9 @@ impl Kind {
             r"(?:(?!(?:POST|LOCK|PATCH)\|)[^|]*\|[^|]*|[^|]*\|0(?: : 0)*)"
         };
         let before = self.attempts.saturating_sub(2);
-        word(format!(r"~^{request}\|[^| ]+(?: : [^| ]+){{0,{before}}}\|[^,|]*,[^|]+\|(?<sluice_next>@\w+)$"))
+        word(format!(
+            r"~^{request}\|[^| ]+(?: : [^| ]+){{0,{before}}}\|[^,|]*,[^|]+\|(?<sluice_next>@\w+)$"
+        ))
     }
 }
 
@@ -140,19 +161,32 @@ pub(crate) fn unsupported(
             !retries.on.statuses.is_empty(),
             "proxy-next-upstream: with ngx_wasm_module no answer is tried again",
         ),
-        (retries.timeout.is_some(), "proxy-next-upstream-timeout: ngx_wasm_module"),
+        (
+            retries.timeout.is_some(),
+            "proxy-next-upstream-timeout: ngx_wasm_module",
+        ),
         (
             has_retries && location.error_pages.is_some(),
             "custom-http-errors: with ngx_wasm_module nothing is tried again",
         ),
-        (retries.attempts.get() > 10, "proxy-next-upstream-tries: with ngx_wasm_module more than 10"),
+        (
+            retries.attempts.get() > 10,
+            "proxy-next-upstream-tries: with ngx_wasm_module more than 10",
+        ),
     ];
-    missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
+    missing
+        .into_iter()
+        .filter(|(is_missing, _)| *is_missing)
+        .map(|(_, what)| what)
+        .collect()
 }
 
 /// The same of the operator's settings.
 pub(crate) fn unsupported_globally(config: &Config, settings: &Settings) -> Option<Unsupported> {
-    let is_kept = config.backends.values().any(|backend| backend.transport.keep != Keep::default());
+    let is_kept = config
+        .backends
+        .values()
+        .any(|backend| backend.transport.keep != Keep::default());
     (settings.engine.is_kongs() && is_kept).then_some(Unsupported {
         part: Part::Edge("upstream-keepalive-requests"),
         what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),
@@ -166,9 +200,22 @@ mod tests {
 
     #[test]
     fn the_name_of_a_variable_says_what_is_retried() {
-        let kind = Kind { attempts: 3, anything: false };
+        let kind = Kind {
+            attempts: 3,
+            anything: false,
+        };
         assert_eq!(kind.variable(502), "sluice_3_safe_502");
-        assert_eq!(Kind { anything: true, ..kind }.variable(504), "sluice_3_any_504");
-        assert!(kind.pattern().0.to_string().contains("{0,1}"), "two of three may have been tried");
+        assert_eq!(
+            Kind {
+                anything: true,
+                ..kind
+            }
+            .variable(504),
+            "sluice_3_any_504"
+        );
+        assert!(
+            kind.pattern().0.to_string().contains("{0,1}"),
+            "two of three may have been tried"
+        );
     }
 }

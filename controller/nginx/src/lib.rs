@@ -75,5 +75,9 @@ pub fn render(config: &Config, settings: &Settings) -> Rendered {
     let mut unsupported = Vec::new();
     let config = word_limits::apply(config, settings, &mut unsupported);
     let text = http::render(&config, settings, &mut unsupported);
-    Rendered { text, files: files::all(&config), unsupported }
+    Rendered {
+        text,
+        files: files::all(&config),
+        unsupported,
+    }
 }

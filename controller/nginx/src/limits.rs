@@ -34,7 +34,9 @@ pub(crate) struct ConnectionLimit {
 pub(crate) fn zones(config: &Config) -> Vec<Zone> {
     let (mut seen, mut zones) = (BTreeSet::new(), Vec::new());
     for location in config.servers.values().flat_map(|server| &server.locations) {
-        let Some(limits) = &location.policy.limits else { continue };
+        let Some(limits) = &location.policy.limits else {
+            continue;
+        };
         let name = name(limits);
         if seen.insert(name.clone()) {
             zones.push(zone(name, limits));
@@ -46,7 +48,12 @@ pub(crate) fn zones(config: &Config) -> Vec<Zone> {
 /// The limits of a location.
 pub(crate) fn limits(limits: &Limits) -> Vec<Limit> {
     let name = name(limits);
-    rates(limits).map(|(unit, rate)| Limit { zone: full_name(&name, unit), burst: rate.burst }).collect()
+    rates(limits)
+        .map(|(unit, rate)| Limit {
+            zone: full_name(&name, unit),
+            burst: rate.burst,
+        })
+        .collect()
 }
 
 /// Its limit of what is in process.
@@ -68,9 +75,16 @@ fn name(limits: &Limits) -> String {
 }
 
 fn zone(name: String, limits: &Limits) -> Zone {
-    let rates = rates(limits).map(|(unit, rate)| (unit, rate.requests.get())).collect();
+    let rates = rates(limits)
+        .map(|(unit, rate)| (unit, rate.requests.get()))
+        .collect();
     let connections = connections(limits).map(|limit| limit.zone);
-    Zone { name, exempt: limits.exempt.clone(), rates, connections }
+    Zone {
+        name,
+        exempt: limits.exempt.clone(),
+        rates,
+        connections,
+    }
 }
 
 impl Zone {
@@ -80,10 +94,15 @@ impl Zone {
 }
 
 fn full_name(name: &str, unit: &str) -> String {
-    format!("sluice_{name}_{}", if unit == "r/s" { "rps" } else { "rpm" })
+    format!(
+        "sluice_{name}_{}",
+        if unit == "r/s" { "rps" } else { "rpm" }
+    )
 }
 
 fn rates(limits: &Limits) -> impl Iterator<Item = (&'static str, Rate)> {
     let second = limits.per_second.map(|rate| ("r/s", rate));
-    second.into_iter().chain(limits.per_minute.map(|rate| ("r/m", rate)))
+    second
+        .into_iter()
+        .chain(limits.per_minute.map(|rate| ("r/m", rate)))
 }

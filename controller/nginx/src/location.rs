@@ -64,7 +64,16 @@ impl LocationConf {
         let main = (counted || logged).then(|| value(main(location)));
         let unlogged = logged && location.policy.unlogged;
         let (path, id) = (word(path), value(location.id.as_str()));
-        let made = LocationConf { sign, path, id, counted, main, unlogged, certified, content };
+        let made = LocationConf {
+            sign,
+            path,
+            id,
+            counted,
+            main,
+            unlogged,
+            certified,
+            content,
+        };
         made.fits().then_some(made)
     }
 

@@ -34,20 +34,26 @@ impl Matching {
                 patterns.add(&sluice_pattern::literal_prefix(&regex.pattern));
             }
         }
-        Matching { patterns, before: Beginnings::default() }
+        Matching {
+            patterns,
+            before: Beginnings::default(),
+        }
     }
 
     /// The matches that nginx needs for the next path; which paths it takes is the first's and the others' together.
     pub(crate) fn next(&mut self, path: &PathMatch) -> Vec<Match> {
         let text = match path {
             PathMatch::Regex(regex) => {
-                self.before.add(&sluice_pattern::literal_prefix(&regex.pattern));
+                self.before
+                    .add(&sluice_pattern::literal_prefix(&regex.pattern));
                 return vec![("~* ", pattern(regex))];
             }
             PathMatch::Exact(text) | PathMatch::Prefix(text) => text,
         };
         let is_exact = matches!(path, PathMatch::Exact(_));
-        let bare = text.strip_suffix('/').filter(|bare| !is_exact && !bare.is_empty());
+        let bare = text
+            .strip_suffix('/')
+            .filter(|bare| !is_exact && !bare.is_empty());
         if self.before.may_share(text) || bare.is_some_and(|bare| self.patterns.may_share(bare)) {
             self.before.add(text);
             let end = match (is_exact, text.ends_with('/')) {
@@ -82,14 +88,20 @@ impl Beginnings {
     /// Whether one of them may take what this path takes: the text of one begins the other's.
     fn may_share(&self, path: &str) -> bool {
         let text = path.to_ascii_lowercase().into_bytes();
-        let next = self.0.range::<[u8], _>((Bound::Included(text.as_slice()), Bound::Unbounded)).next();
+        let next = self
+            .0
+            .range::<[u8], _>((Bound::Included(text.as_slice()), Bound::Unbounded))
+            .next();
         if next.is_some_and(|beginning| beginning.starts_with(&text)) {
             return true;
         }
         // The last one that is not after the text either begins it, or what begins it is no longer than what they share.
         let mut end = text.as_slice();
         loop {
-            let before = self.0.range::<[u8], _>((Bound::Unbounded, Bound::Included(end))).next_back();
+            let before = self
+                .0
+                .range::<[u8], _>((Bound::Unbounded, Bound::Included(end)))
+                .next_back();
             let Some(before) = before else { return false };
             if text.starts_with(before) {
                 return true;
@@ -123,12 +135,23 @@ mod tests {
     /// As nginx reads them, without what only PCRE reads.
     fn written(paths: &[PathMatch]) -> Vec<String> {
         let location = |path: &PathMatch| {
-            Location::new(&ServerName::CatchAll, path.clone(), Action::Denied, Arc::default())
+            Location::new(
+                &ServerName::CatchAll,
+                path.clone(),
+                Action::Denied,
+                Arc::default(),
+            )
         };
         let locations = paths.iter().map(location).collect();
-        let mut matching = Matching::of(&Server { locations, ..Server::default() });
+        let mut matching = Matching::of(&Server {
+            locations,
+            ..Server::default()
+        });
         let matches = paths.iter().flat_map(|path| matching.next(path));
-        matches.filter(|(sign, _)| *sign != "~* ").map(|(sign, path)| format!("{sign}{path}")).collect()
+        matches
+            .filter(|(sign, _)| *sign != "~* ")
+            .map(|(sign, path)| format!("{sign}{path}"))
+            .collect()
     }
 
     #[test]
@@ -139,19 +162,37 @@ mod tests {
 
     #[test]
     fn what_no_pattern_before_it_may_take_is_found_first() {
-        let paths = [exact("/a"), prefix("/b"), regex("/zz/.*"), prefix("/c/"), exact("/zy")];
-        assert_eq!(written(&paths), ["= /a", "= /b", "^~ /b/", "^~ /c/", "= /zy"]);
+        let paths = [
+            exact("/a"),
+            prefix("/b"),
+            regex("/zz/.*"),
+            prefix("/c/"),
+            exact("/zy"),
+        ];
+        assert_eq!(
+            written(&paths),
+            ["= /a", "= /b", "^~ /b/", "^~ /c/", "= /zy"]
+        );
     }
 
     #[test]
     fn what_a_pattern_before_it_may_take_as_well_is_tried_after_it() {
-        let paths = [regex("/Zz/.*"), prefix("/zz"), exact("/zz/a.b"), prefix("/zz/c/"), prefix("/")];
+        let paths = [
+            regex("/Zz/.*"),
+            prefix("/zz"),
+            exact("/zz/a.b"),
+            prefix("/zz/c/"),
+            prefix("/"),
+        ];
         let patterns = [r"~ ^/zz(?:/|\z)", r"~ ^/zz/a\.b\z", "~ ^/zz/c/", "~ ^/"];
         assert_eq!(written(&paths), patterns);
         // From here nginx would lead to it from the path without the slash.
         assert_eq!(written(&[prefix("/a/"), regex("/A.*")]), ["~ ^/a/"]);
         // What is shorter than a path that became one does so, too.
-        assert_eq!(written(&[prefix("/a/b/"), exact("/a"), regex("/a/b")]), ["~ ^/a/b/", r"~ ^/a\z"]);
+        assert_eq!(
+            written(&[prefix("/a/b/"), exact("/a"), regex("/a/b")]),
+            ["~ ^/a/b/", r"~ ^/a\z"]
+        );
         // Alternatives may take anything.
         assert_eq!(written(&[regex("/x|/y"), exact("/a")]), [r"~ ^/a\z"]);
     }

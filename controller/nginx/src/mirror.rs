@@ -49,11 +49,18 @@ pub(crate) fn path(mirror: &Mirror) -> Word {
 pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
     let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
     for location in &server.locations {
-        let Some((mirror, place)) = of(location, config) else { continue };
+        let Some((mirror, place)) = of(location, config) else {
+            continue;
+        };
         let key = (mirror.backend.as_str(), &mirror.host, mirror.bodiless);
-        all.entry(key).or_insert_with(|| (mirror, place, Vec::new())).2.push(&location.policy);
+        all.entry(key)
+            .or_insert_with(|| (mirror, place, Vec::new()))
+            .2
+            .push(&location.policy);
     }
-    all.into_values().map(|(mirror, place, policies)| conf(mirror, &place, &policies, config)).collect()
+    all.into_values()
+        .map(|(mirror, place, policies)| conf(mirror, &place, &policies, config))
+        .collect()
 }
 
 /// A mirror that nginx serves, and where it leads. The filter chooses once for each request, so copies for a Service go to
@@ -62,20 +69,27 @@ pub(crate) fn of<'a>(location: &'a Location, config: &Config) -> Option<(&'a Mir
     let forwards = matches!(location.action, Action::Forward(_));
     let mirror = location.policy.mirror.as_ref().filter(|_| forwards)?;
     config.backends.get(&mirror.backend)?;
-    let place = mirror.address.map_or_else(|| RELAYS.to_owned(), |address| address.to_string());
+    let place = mirror
+        .address
+        .map_or_else(|| RELAYS.to_owned(), |address| address.to_string());
     Some((mirror, place))
 }
 
 /// Where relays listen: one socket, because a path may be no longer than 100 bytes or so.
 pub(crate) fn socket(settings: &Settings) -> Word {
-    word(format!("unix:{}", settings.folder.join("copies.sock").display()))
+    word(format!(
+        "unix:{}",
+        settings.folder.join("copies.sock").display()
+    ))
 }
 
 /// Every relay, each once.
 pub(crate) fn relays(config: &Config) -> Vec<Relay> {
     let locations = config.servers.values().flat_map(|server| &server.locations);
     let mirrors = locations.filter_map(|location| of(location, config));
-    let relayed = mirrors.filter(|(mirror, _)| mirror.address.is_none()).map(|(mirror, _)| &mirror.backend);
+    let relayed = mirrors
+        .filter(|(mirror, _)| mirror.address.is_none())
+        .map(|(mirror, _)| &mirror.backend);
     let ids: BTreeSet<&BackendId> = relayed.collect();
     ids.into_iter().map(|id| Relay::new(id, config)).collect()
 }
@@ -86,7 +100,11 @@ impl Relay {
         Relay {
             name: word(hash(id.as_str())),
             route: value(Mirror::route(id)),
-            scheme: if transport.tls.is_some() { "https" } else { "http" },
+            scheme: if transport.tls.is_some() {
+                "https"
+            } else {
+                "http"
+            },
             upstream: upstream::name(&transport, config),
             tls: transport.tls.and_then(|tls| tls.server_name).map(value),
         }
@@ -100,7 +118,10 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
     let named = |name: &str, text| (name.to_owned(), text);
     // A relay speaks TLS itself.
     let (tls, own) = match mirror.address {
-        Some(_) => (transport.tls.and_then(|tls| tls.server_name), vec![named("Host", host)]),
+        Some(_) => (
+            transport.tls.and_then(|tls| tls.server_name),
+            vec![named("Host", host)],
+        ),
         None => {
             let relay = Text::default().then(&hash(mirror.backend.as_str()));
             (None, vec![named("Host", relay), named(RELAYED_HOST, host)])
@@ -110,7 +131,10 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
         path: path(mirror),
         place: value(place),
         tls: tls.map(value),
-        pods: headers::for_upstream(&config.edge, own.into_iter().chain(auth_headers(policies)).collect()),
+        pods: headers::for_upstream(
+            &config.edge,
+            own.into_iter().chain(auth_headers(policies)).collect(),
+        ),
         bodiless: mirror.bodiless,
     }
 }

@@ -15,7 +15,11 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn new(status: u16, to: Text) -> Self {
-        Answer { status, to: to.quoted(), by_return: matches!(status, 301..=303 | 307 | 308) }
+        Answer {
+            status,
+            to: to.quoted(),
+            by_return: matches!(status, 301..=303 | 307 | 308),
+        }
     }
 }
 
@@ -26,12 +30,24 @@ pub(crate) fn answer(redirect: &Redirect) -> Answer {
         RedirectTo::Path(path) => here().then(path).variable("is_args").variable("args"),
         RedirectTo::PathOnly(path) => here().then(path),
         RedirectTo::Host(host) => {
-            let text = Text::default().variable(SCHEME).then("://").then(host.as_str());
+            let text = Text::default()
+                .variable(SCHEME)
+                .then("://")
+                .then(host.as_str());
             text.then(":").variable(PORT).variable(UNSLASHED)
         }
-        RedirectTo::Rewritten { scheme, host, port, path } => {
+        RedirectTo::Rewritten {
+            scheme,
+            host,
+            port,
+            path,
+        } => {
             let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-            let text = Text::default().then(scheme).then("://").then(host).then(&port);
+            let text = Text::default()
+                .then(scheme)
+                .then("://")
+                .then(host)
+                .then(&port);
             template(text, path).variable("is_args").variable("args")
         }
     };
@@ -50,7 +66,11 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Answer 
         Some(port) => text.then(&format!(":{port}")),
         None => text,
     };
-    let text = text.variable(if redirect.keep_slash { "request_uri" } else { UNSLASHED });
+    let text = text.variable(if redirect.keep_slash {
+        "request_uri"
+    } else {
+        UNSLASHED
+    });
     Answer::new(redirect.status, text)
 }
 

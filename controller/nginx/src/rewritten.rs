@@ -9,13 +9,19 @@ use crate::expression::expression;
 pub(crate) type Replacing = (&'static str, Value, Value);
 
 pub(crate) fn replacing(rewritten: &Rewritten) -> Vec<Replacing> {
-    let Rewritten { redirects, cookie_domains, cookie_paths } = rewritten;
+    let Rewritten {
+        redirects,
+        cookie_domains,
+        cookie_paths,
+    } = rewritten;
     let all = [
         ("proxy_redirect", redirects),
         ("proxy_cookie_domain", cookie_domains),
         ("proxy_cookie_path", cookie_paths),
     ];
-    all.into_iter().filter_map(|(name, replaced)| Some(one(name, replaced.as_ref()?))).collect()
+    all.into_iter()
+        .filter_map(|(name, replaced)| Some(one(name, replaced.as_ref()?)))
+        .collect()
 }
 
 fn one(name: &'static str, replaced: &Replaced) -> Replacing {

@@ -38,7 +38,11 @@ impl<'a> Host<'a> {
     /// Whom nginx asks for certificates here. Whoever comes without a name in the handshake is checked as the catch-all
     /// host says, so that one never asks: its locations are closed instead.
     pub(crate) fn clients(self) -> Option<&'a ClientCertificates> {
-        let clients = self.server.clients.as_ref().filter(|_| *self.name != ServerName::CatchAll)?;
+        let clients = self
+            .server
+            .clients
+            .as_ref()
+            .filter(|_| *self.name != ServerName::CatchAll)?;
         (clients.demand != Demand::Off).then_some(clients)
     }
 }
@@ -78,7 +82,12 @@ impl<'a> ServerConf<'a> {
         context: RenderContext<'a>,
         unsupported: &mut Vec<Unsupported>,
     ) -> Self {
-        let (host, RenderContext { config, settings, .. }) = (Host { name, server }, context);
+        let (
+            host,
+            RenderContext {
+                config, settings, ..
+            },
+        ) = (Host { name, server }, context);
         let mut taken = BTreeSet::new();
         let mut locations = Vec::new();
         let mut closed = BTreeSet::new();
@@ -91,11 +100,17 @@ impl<'a> ServerConf<'a> {
                 if !taken.insert((sign, path.clone())) {
                     continue;
                 }
-                let made = |is_closed| LocationConf::new((sign, &path), location, host, context, is_closed);
+                let made = |is_closed| {
+                    LocationConf::new((sign, &path), location, host, context, is_closed)
+                };
                 let Some(whole) = made(is_closed) else {
                     let part = Part::Location(location.id.clone());
                     let what = "a text longer than nginx reads".into();
-                    missing.push(Unsupported { part, what, closes: true });
+                    missing.push(Unsupported {
+                        part,
+                        what,
+                        closes: true,
+                    });
                     locations.extend(made(true));
                     continue;
                 };
@@ -122,10 +137,18 @@ impl<'a> ServerConf<'a> {
             subject: host.server.clients.as_ref().and_then(subject),
             blocks: config.edge.blocked != Blocked::default(),
             app_root: server.app_root.as_deref().map(redirect::app_root),
-            is_whole: ["", "^~ "].iter().any(|sign| taken.contains(&(*sign, "/".to_owned()))),
+            is_whole: ["", "^~ "]
+                .iter()
+                .any(|sign| taken.contains(&(*sign, "/".to_owned()))),
             copies: mirror::copies(&open, config),
             errors: errors::asked(&open, context),
-            asking: Asking::of(Host { name, server: &open }, settings),
+            asking: Asking::of(
+                Host {
+                    name,
+                    server: &open,
+                },
+                settings,
+            ),
             locations,
         }
     }
@@ -136,8 +159,15 @@ fn without<'a>(closed: &BTreeSet<&LocationId>, server: &'a Server) -> Cow<'a, Se
     if closed.is_empty() {
         return Cow::Borrowed(server);
     }
-    let open = server.locations.iter().filter(|location| !closed.contains(&location.id)).cloned();
-    Cow::Owned(Server { locations: open.collect(), ..server.clone() })
+    let open = server
+        .locations
+        .iter()
+        .filter(|location| !closed.contains(&location.id))
+        .cloned();
+    Cow::Owned(Server {
+        locations: open.collect(),
+        ..server.clone()
+    })
 }
 
 /// Where PCRE gives up, nginx answers 500.
@@ -155,7 +185,10 @@ fn server_name(name: &ServerName) -> Word {
     match name {
         ServerName::CatchAll => word("_"),
         ServerName::Exact(name) => word(name.as_str()),
-        ServerName::Wildcard(suffix) => word(format!(r"~^[\w-]+\.{}$", suffix.as_str().replace('.', r"\."))),
+        ServerName::Wildcard(suffix) => word(format!(
+            r"~^[\w-]+\.{}$",
+            suffix.as_str().replace('.', r"\.")
+        )),
     }
 }
 

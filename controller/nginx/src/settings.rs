@@ -96,7 +96,10 @@ impl OpenSsl {
     pub fn of_nginx(said: &str) -> Option<Self> {
         let (_, version) = said.rsplit_once("OpenSSL ")?;
         let mut numbers = version.split(|letter: char| !letter.is_ascii_digit());
-        Some(OpenSsl { major: numbers.next()?.parse().ok()?, minor: numbers.next()?.parse().ok()? })
+        Some(OpenSsl {
+            major: numbers.next()?.parse().ok()?,
+            minor: numbers.next()?.parse().ok()?,
+        })
     }
 }
 
@@ -113,14 +116,29 @@ impl Streams {
         }
         let believes_headers = has("--with-stream_realip_module");
         if has("--with-stream") {
-            return Some(Streams { module: None, believes_headers });
+            return Some(Streams {
+                module: None,
+                believes_headers,
+            });
         }
-        let folder = words.find_map(|word| word.strip_prefix("--modules-path=")).map(PathBuf::from);
+        let folder = words
+            .find_map(|word| word.strip_prefix("--modules-path="))
+            .map(PathBuf::from);
         let root = binary.parent().and_then(Path::parent);
-        let beside = root.into_iter().flat_map(|root| [root.join("lib/nginx/modules"), root.join("modules")]);
-        let files = folder.into_iter().chain(beside).map(|folder| folder.join("ngx_stream_module.so"));
-        let module = files.into_iter().find(|file| has("--with-stream=dynamic") && is_file(file))?;
-        Some(Streams { module: Some(module), believes_headers })
+        let beside = root
+            .into_iter()
+            .flat_map(|root| [root.join("lib/nginx/modules"), root.join("modules")]);
+        let files = folder
+            .into_iter()
+            .chain(beside)
+            .map(|folder| folder.join("ngx_stream_module.so"));
+        let module = files
+            .into_iter()
+            .find(|file| has("--with-stream=dynamic") && is_file(file))?;
+        Some(Streams {
+            module: Some(module),
+            believes_headers,
+        })
     }
 }
 
@@ -165,19 +183,42 @@ mod tests {
     #[test]
     fn the_stream_module_is_in_nginx_or_in_a_file_that_is_there() {
         let of = |said, there: &str| {
-            Streams::of_nginx(said, Path::new("/opt/nginx/sbin/nginx"), |file| file == Path::new(there))
+            Streams::of_nginx(said, Path::new("/opt/nginx/sbin/nginx"), |file| {
+                file == Path::new(there)
+            })
         };
-        let in_file = |file: &str| Some(Streams { module: Some(file.into()), believes_headers: false });
-        let debian = "nginx version: x\nconfigure arguments: --modules-path=/m --with-stream=dynamic";
-        assert_eq!(of(debian, "/m/ngx_stream_module.so"), in_file("/m/ngx_stream_module.so"));
+        let in_file = |file: &str| {
+            Some(Streams {
+                module: Some(file.into()),
+                believes_headers: false,
+            })
+        };
+        let debian =
+            "nginx version: x\nconfigure arguments: --modules-path=/m --with-stream=dynamic";
+        assert_eq!(
+            of(debian, "/m/ngx_stream_module.so"),
+            in_file("/m/ngx_stream_module.so")
+        );
         let unpacked = "/opt/nginx/lib/nginx/modules/ngx_stream_module.so";
         assert_eq!(of(debian, unpacked), in_file(unpacked));
         assert_eq!(of(debian, "/elsewhere"), None);
         let whole = "configure arguments: --with-stream_realip_module --with-stream";
-        assert_eq!(of(whole, ""), Some(Streams { module: None, believes_headers: true }));
+        assert_eq!(
+            of(whole, ""),
+            Some(Streams {
+                module: None,
+                believes_headers: true
+            })
+        );
         let unlimited = format!("{whole} --without-stream_limit_conn_module");
         assert_eq!(of(&unlimited, ""), None);
-        assert_eq!(of("configure arguments: --with-http_v2_module", "/m/ngx_stream_module.so"), None);
+        assert_eq!(
+            of(
+                "configure arguments: --with-http_v2_module",
+                "/m/ngx_stream_module.so"
+            ),
+            None
+        );
     }
 
     #[test]

@@ -80,8 +80,13 @@ impl StreamConf {
         let streams = settings.streams.as_ref().filter(|_| !ports.is_empty())?;
         Some(StreamConf {
             module: streams.module.as_ref().map(|file| word(file.display())),
-            nobody: word(format!("unix:{}", crate::nobody(&settings.folder).display())),
-            upstreams: backends(config).map(|(id, _)| Upstream::of(id, settings)).collect(),
+            nobody: word(format!(
+                "unix:{}",
+                crate::nobody(&settings.folder).display()
+            )),
+            upstreams: backends(config)
+                .map(|(id, _)| Upstream::of(id, settings))
+                .collect(),
             ports,
             access_log: Written::of_connections(&config.edge.log, settings),
         })
@@ -90,7 +95,10 @@ impl StreamConf {
 
 impl Upstream {
     fn of(id: &BackendId, settings: &Settings) -> Self {
-        Upstream { name: upstream(id), pods: word(settings.pods().join(file(id)).display()) }
+        Upstream {
+            name: upstream(id),
+            pods: word(settings.pods().join(file(id)).display()),
+        }
     }
 }
 
@@ -109,7 +117,10 @@ impl Port {
             return Err(NO_HEADERS);
         }
         let default = Backend::default();
-        let backend = config.backends.get(&stream.backend).map_or(&default, AsRef::as_ref);
+        let backend = config
+            .backends
+            .get(&stream.backend)
+            .map_or(&default, AsRef::as_ref);
         let is_udp = port.layer == Layer4::Udp;
         Ok(Port {
             address: SocketAddr::new(settings.http.ip(), port.number.get()),
@@ -118,7 +129,11 @@ impl Port {
             reads_header: stream.proxy_protocol,
             writes_header: backend.transport.proxy_protocol,
             connect: backend.transport.connect_timeout.max(1),
-            idle: if stream.idle == 0 { FOR_EVER } else { stream.idle },
+            idle: if stream.idle == 0 {
+                FOR_EVER
+            } else {
+                stream.idle
+            },
             attempts: stream.attempts.max(1),
             within: stream.attempts_within.map_or(0, Into::into),
             answers: stream.answers.filter(|_| is_udp).map(Into::into),
@@ -131,22 +146,33 @@ impl Port {
 
 /// Connections of a worker: ingress-nginx's default, or what the ConfigMap says where it is more.
 pub(crate) fn worker_connections(config: &Config) -> u32 {
-    backends(config).map(|(_, backend)| most(backend)).fold(WORKER_CONNECTIONS, u32::max)
+    backends(config)
+        .map(|(_, backend)| most(backend))
+        .fold(WORKER_CONNECTIONS, u32::max)
 }
 
 fn most(backend: &Backend) -> u32 {
-    backend.transport.most.map_or(WORKER_CONNECTIONS, NonZeroU32::get)
+    backend
+        .transport
+        .most
+        .map_or(WORKER_CONNECTIONS, NonZeroU32::get)
 }
 
 /// The pods of every port, by the names of their files.
 #[must_use]
 pub fn pods(config: &Config) -> BTreeMap<String, String> {
-    backends(config).map(|(id, backend)| (file(id), listed(backend))).collect()
+    backends(config)
+        .map(|(id, backend)| (file(id), listed(backend)))
+        .collect()
 }
 
 fn listed(backend: &Backend) -> String {
     let mut text = String::new();
-    for endpoint in backend.endpoints.iter().filter(|endpoint| !endpoint.draining) {
+    for endpoint in backend
+        .endpoints
+        .iter()
+        .filter(|endpoint| !endpoint.draining)
+    {
         // Writing to a String does not fail.
         let _ = writeln!(text, "{} {}", endpoint.address, endpoint.weight);
     }
@@ -155,8 +181,13 @@ fn listed(backend: &Backend) -> String {
 
 /// The backends of ports.
 fn backends(config: &Config) -> impl Iterator<Item = (&BackendId, &Backend)> {
-    let ids: BTreeSet<&BackendId> = config.streams.values().map(|stream| &stream.backend).collect();
-    ids.into_iter().filter_map(|id| Some((id, config.backends.get(id)?.as_ref())))
+    let ids: BTreeSet<&BackendId> = config
+        .streams
+        .values()
+        .map(|stream| &stream.backend)
+        .collect();
+    ids.into_iter()
+        .filter_map(|id| Some((id, config.backends.get(id)?.as_ref())))
 }
 
 fn upstream(id: &BackendId) -> String {

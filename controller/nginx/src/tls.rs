@@ -26,7 +26,9 @@ pub(crate) struct TlsConf {
 impl TlsConf {
     pub(crate) fn new(config: &Config, settings: &Settings) -> Self {
         let link = |name| value(cert_links::link_name(name));
-        let named = cert_links::hosts(config).into_iter().filter_map(|name| Some((asked(name)?, link(name))));
+        let named = cert_links::hosts(config)
+            .into_iter()
+            .filter_map(|name| Some((asked(name)?, link(name))));
         TlsConf {
             names: named.collect(),
             default: link(&ServerName::CatchAll),
@@ -41,9 +43,10 @@ fn asked(name: &ServerName) -> Option<Word> {
     match name {
         ServerName::CatchAll => None,
         ServerName::Exact(name) => Some(word(name.as_str())),
-        ServerName::Wildcard(suffix) => {
-            Some(word(format!(r"~*^[^.]+\.{}$", suffix.as_str().replace('.', r"\."))))
-        }
+        ServerName::Wildcard(suffix) => Some(word(format!(
+            r"~*^[^.]+\.{}$",
+            suffix.as_str().replace('.', r"\.")
+        ))),
     }
 }
 
@@ -58,7 +61,11 @@ pub(crate) struct ClientTls {
 
 impl ClientTls {
     /// `None` where nobody is asked for one.
-    pub(crate) fn of(clients: &ClientCertificates, config: &Config, settings: &Settings) -> Option<Self> {
+    pub(crate) fn of(
+        clients: &ClientCertificates,
+        config: &Config,
+        settings: &Settings,
+    ) -> Option<Self> {
         let verify = match clients.demand {
             Demand::Required => "on",
             Demand::Optional => "optional",
@@ -78,14 +85,33 @@ impl ClientTls {
 pub(crate) fn client_certificate_headers(clients: &ClientCertificates) -> Vec<(String, Text)> {
     let asked = clients.demand != Demand::Off;
     let variable = |name: &str| Text::default().variable(name);
-    let of_certificate = |name: &str, there| if there { variable(name) } else { Text::default() };
+    let of_certificate = |name: &str, there| {
+        if there {
+            variable(name)
+        } else {
+            Text::default()
+        }
+    };
     // The result of a handshake for another host is not passed on.
-    let verdict = if asked { variable("sluice_client_verdict") } else { Text::default().then("NONE") };
+    let verdict = if asked {
+        variable("sluice_client_verdict")
+    } else {
+        Text::default().then("NONE")
+    };
     let lines = [
         ("ssl-client-verify", verdict),
-        ("ssl-client-subject-dn", of_certificate("ssl_client_s_dn", asked)),
-        ("ssl-client-issuer-dn", of_certificate("ssl_client_i_dn", asked)),
-        ("ssl-client-cert", of_certificate("ssl_client_escaped_cert", asked && clients.pass)),
+        (
+            "ssl-client-subject-dn",
+            of_certificate("ssl_client_s_dn", asked),
+        ),
+        (
+            "ssl-client-issuer-dn",
+            of_certificate("ssl_client_i_dn", asked),
+        ),
+        (
+            "ssl-client-cert",
+            of_certificate("ssl_client_escaped_cert", asked && clients.pass),
+        ),
     ];
     lines.map(|(name, text)| (name.to_owned(), text)).into()
 }

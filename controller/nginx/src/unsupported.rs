@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, Demand, Location, LocationId, Policy, Protocol, SecretId,
-    ServerName, StreamPort, UpstreamTls,
+    Action, BackendId, ClientCertificates, Demand, Location, LocationId, Policy, Protocol,
+    SecretId, ServerName, StreamPort, UpstreamTls,
 };
 
 use crate::server::{Host, RenderContext};
@@ -51,7 +51,9 @@ impl Unsupported {
     pub fn reason(&self) -> String {
         match self.part {
             Part::Port(_) => format!("expected {}", self.what),
-            Part::Location(_) | Part::Edge(_) => format!("{}: not served by the nginx data plane", self.what),
+            Part::Location(_) | Part::Edge(_) => {
+                format!("{}: not served by the nginx data plane", self.what)
+            }
         }
     }
 
@@ -70,7 +72,13 @@ impl Unsupported {
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.part, self.reason(), self.consequence())
+        write!(
+            f,
+            "{}: {}; {}",
+            self.part,
+            self.reason(),
+            self.consequence()
+        )
     }
 }
 
@@ -82,24 +90,44 @@ pub(crate) fn check_location(
 ) -> Vec<Unsupported> {
     let mut all = Vec::new();
     let part = || Part::Location(location.id.clone());
-    let mut add = |what, closes| all.push(Unsupported { part: part(), what: Cow::Borrowed(what), closes });
+    let mut add = |what, closes| {
+        all.push(Unsupported {
+            part: part(),
+            what: Cow::Borrowed(what),
+            closes,
+        })
+    };
     // Access control holds for redirects, too.
-    if let Some(what) =
-        host.server.clients.as_ref().and_then(|clients| check_client_certificates(clients, host, context))
+    if let Some(what) = host
+        .server
+        .clients
+        .as_ref()
+        .and_then(|clients| check_client_certificates(clients, host, context))
     {
         add(what, true);
     }
-    if matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name)) {
+    if matches!(host.name, ServerName::Exact(name) if context.config.passthrough.contains_key(name))
+    {
         add("ssl-passthrough", false);
     }
     if let Action::Forward(main) = &location.action {
-        check_backends(main, location, context).into_iter().for_each(|what| add(what, true));
-        kong::unsupported(main, location, context).into_iter().for_each(|what| add(what, false));
+        check_backends(main, location, context)
+            .into_iter()
+            .for_each(|what| add(what, true));
+        kong::unsupported(main, location, context)
+            .into_iter()
+            .for_each(|what| add(what, false));
         assert_handled(&location.policy);
     }
-    let service = location.error_pages.as_ref().and_then(|pages| pages.backend.as_ref());
+    let service = location
+        .error_pages
+        .as_ref()
+        .and_then(|pages| pages.backend.as_ref());
     if service.is_some_and(|id| errors::is_unusual(id, context.config)) {
-        add("custom-http-errors: an error service that is not spoken to with plain http", false);
+        add(
+            "custom-http-errors: an error service that is not spoken to with plain http",
+            false,
+        );
     }
     all.sort();
     all.dedup();
@@ -122,32 +150,56 @@ fn check_client_certificates(
 }
 
 /// Backend settings that would be served differently from what was written; the location is closed.
-fn check_backends(main: &BackendId, location: &Location, context: RenderContext<'_>) -> Vec<&'static str> {
+fn check_backends(
+    main: &BackendId,
+    location: &Location,
+    context: RenderContext<'_>,
+) -> Vec<&'static str> {
     let config = context.config;
     let canaries = location.canaries.iter().map(|canary| &canary.backend);
     let first = transport(main, config);
     let mut all = Vec::new();
     for id in std::iter::once(main).chain(canaries) {
         let transport = transport(id, config);
-        all.extend(transport.tls.as_ref().and_then(|tls| check_upstream_tls(tls, context)));
+        all.extend(
+            transport
+                .tls
+                .as_ref()
+                .and_then(|tls| check_upstream_tls(tls, context)),
+        );
         if (transport.protocol, &transport.tls) != (first.protocol, &first.tls) {
             all.push("backend-protocol: another one for a part of the requests");
         }
     }
-    all.extend(location.for_https.as_ref().and_then(|id| check_https_backend(main, id, context)));
+    all.extend(
+        location
+            .for_https
+            .as_ref()
+            .and_then(|id| check_https_backend(main, id, context)),
+    );
     all
 }
 
 /// The same pods can be spoken to as the client speaks; the filter does not know of others.
-fn check_https_backend(main: &BackendId, id: &BackendId, context: RenderContext<'_>) -> Option<&'static str> {
-    let (plain, secure) = (transport(main, context.config), transport(id, context.config));
+fn check_https_backend(
+    main: &BackendId,
+    id: &BackendId,
+    context: RenderContext<'_>,
+) -> Option<&'static str> {
+    let (plain, secure) = (
+        transport(main, context.config),
+        transport(id, context.config),
+    );
     let same_pods = id.service_port() == main.service_port();
     let as_the_client = plain.tls.is_none() && secure.tls.is_some();
     let is_http = plain.protocol == Protocol::Http1 && secure.protocol == Protocol::Http1;
     if !(id == main || same_pods && as_the_client && is_http) {
         return Some("another Service for https");
     }
-    secure.tls.as_ref().and_then(|tls| check_upstream_tls(tls, context))
+    secure
+        .tls
+        .as_ref()
+        .and_then(|tls| check_upstream_tls(tls, context))
 }
 
 fn check_upstream_tls(tls: &UpstreamTls, context: RenderContext<'_>) -> Option<&'static str> {

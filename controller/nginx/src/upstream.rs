@@ -36,14 +36,25 @@ pub(crate) fn all(config: &Config, settings: &Settings) -> Vec<Upstream> {
     let usual = ("sluice_pods".to_owned(), USUAL);
     let unusual = unusual(config).into_iter().enumerate();
     let named = unusual.map(|(number, kind)| (numbered(number), kind));
-    std::iter::once(usual).chain(named).map(|(name, kind)| upstream(name, kind, config)).collect()
+    std::iter::once(usual)
+        .chain(named)
+        .map(|(name, kind)| upstream(name, kind, config))
+        .collect()
 }
 
 /// How long connections are kept is the operator's word, and the same for all pods.
 fn upstream(name: String, wanted: Kind<'_>, config: &Config) -> Upstream {
-    let alike = config.backends.values().find(|backend| kind(&backend.transport) == wanted);
-    let Keep { idle, requests, lifetime } =
-        alike.map(|backend| backend.transport.keep.clone()).unwrap_or_default();
+    let alike = config
+        .backends
+        .values()
+        .find(|backend| kind(&backend.transport) == wanted);
+    let Keep {
+        idle,
+        requests,
+        lifetime,
+    } = alike
+        .map(|backend| backend.transport.keep.clone())
+        .unwrap_or_default();
     Upstream {
         name,
         idle,
@@ -65,7 +76,11 @@ fn numbered(number: usize) -> String {
 
 /// Transport of a backend.
 pub(crate) fn transport(id: &BackendId, config: &Config) -> Transport {
-    config.backends.get(id).map(|backend| backend.transport.clone()).unwrap_or_default()
+    config
+        .backends
+        .get(id)
+        .map(|backend| backend.transport.clone())
+        .unwrap_or_default()
 }
 
 fn kind(transport: &Transport) -> Kind<'_> {
@@ -74,5 +89,7 @@ fn kind(transport: &Transport) -> Kind<'_> {
 
 fn unusual(config: &Config) -> BTreeSet<Kind<'_>> {
     let all = config.backends.values();
-    all.map(|backend| kind(&backend.transport)).filter(|kind| *kind != USUAL).collect()
+    all.map(|backend| kind(&backend.transport))
+        .filter(|kind| *kind != USUAL)
+        .collect()
 }

@@ -25,37 +25,73 @@ pub(crate) fn apply<'a>(
     let mut edge = config.edge.clone();
     for (key, count) in blocked::too_long(&config.edge.blocked) {
         let what = format!("{count} texts that are longer than nginx reads").into();
-        unsupported.push(Unsupported { part: Part::Edge(key), what, closes: true });
+        unsupported.push(Unsupported {
+            part: Part::Edge(key),
+            what,
+            closes: true,
+        });
         edge.blocked = blocked::everybody();
     }
     let mut drop_setting = |key, what: String| {
-        unsupported.push(Unsupported { part: Part::Edge(key), what: what.into(), closes: false });
+        unsupported.push(Unsupported {
+            part: Part::Edge(key),
+            what: what.into(),
+            closes: false,
+        });
     };
     let host_fits = |host: &Expression| expression(host).quoted().0.fits();
     if !edge.host.as_ref().is_none_or(host_fits) {
-        drop_setting("proxy-set-headers", "a Host that is longer than nginx reads".to_owned());
+        drop_setting(
+            "proxy-set-headers",
+            "a Host that is longer than nginx reads".to_owned(),
+        );
         edge.host = None;
     }
-    headers(&mut edge.request_headers, |name| drop_setting("proxy-set-headers", name));
-    headers(&mut edge.response_headers, |name| drop_setting("add-headers", name));
-    if let Some(types) = edge.compression.gzip.as_mut().and_then(|gzip| gzip.types.as_mut()) {
+    headers(&mut edge.request_headers, |name| {
+        drop_setting("proxy-set-headers", name)
+    });
+    headers(&mut edge.response_headers, |name| {
+        drop_setting("add-headers", name)
+    });
+    if let Some(types) = edge
+        .compression
+        .gzip
+        .as_mut()
+        .and_then(|gzip| gzip.types.as_mut())
+    {
         types.retain(|name| {
             let fits = word(name).0.fits_small_bucket();
             if !fits {
-                drop_setting("gzip-types", format!("{name}, which is longer than nginx reads"));
+                drop_setting(
+                    "gzip-types",
+                    format!("{name}, which is longer than nginx reads"),
+                );
             }
             fits
         });
     }
-    curves(&mut edge, settings, |curve| drop_setting("ssl-ecdh-curve", curve));
-    if edge == config.edge { Cow::Borrowed(config) } else { Cow::Owned(Config { edge, ..config.clone() }) }
+    curves(&mut edge, settings, |curve| {
+        drop_setting("ssl-ecdh-curve", curve)
+    });
+    if edge == config.edge {
+        Cow::Borrowed(config)
+    } else {
+        Cow::Owned(Config {
+            edge,
+            ..config.clone()
+        })
+    }
 }
 
 fn headers(headers: &mut Vec<Header>, mut drop_setting: impl FnMut(String)) {
     headers.retain(|header| {
-        let fits = word(header.name.as_str()).0.fits() && expression(&header.value).quoted().0.fits();
+        let fits =
+            word(header.name.as_str()).0.fits() && expression(&header.value).quoted().0.fits();
         if !fits {
-            drop_setting(format!("the header {}, which is longer than nginx reads", header.name.as_str()));
+            drop_setting(format!(
+                "the header {}, which is longer than nginx reads",
+                header.name.as_str()
+            ));
         }
         fits
     });
@@ -63,7 +99,9 @@ fn headers(headers: &mut Vec<Header>, mut drop_setting: impl FnMut(String)) {
 
 /// Without any the data plane chooses, which is as good as the operator's choice.
 fn curves(edge: &mut Edge, settings: &Settings, mut drop_setting: impl FnMut(String)) {
-    let is_new = settings.openssl.is_some_and(|openssl| openssl >= WITH_NEW_CURVES);
+    let is_new = settings
+        .openssl
+        .is_some_and(|openssl| openssl >= WITH_NEW_CURVES);
     edge.tls.curves.retain(|curve| {
         let known = is_new || !NEW_CURVES.contains(&curve.as_str());
         if !known {

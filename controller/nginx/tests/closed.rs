@@ -33,35 +33,64 @@ fn question() -> Question {
 fn location(path: &str, copies: &BackendId) -> [Location; 4] {
     let name = ServerName::parse("shop.test").unwrap();
     let guarded = |passwords, question| Policy {
-        guard: Some(Guard { tenant: "d".to_owned(), passwords, question, any: false }),
+        guard: Some(Guard {
+            tenant: "d".to_owned(),
+            passwords,
+            question,
+            any: false,
+        }),
         ..Policy::default()
     };
-    let passwords = Passwords { realm: "r".to_owned(), users: SecretId::authorities("d", "users") };
-    let mirror =
-        Mirror { backend: copies.clone(), host: "copies.test".to_owned(), address: None, bodiless: false };
+    let passwords = Passwords {
+        realm: "r".to_owned(),
+        users: SecretId::authorities("d", "users"),
+    };
+    let mirror = Mirror {
+        backend: copies.clone(),
+        host: "copies.test".to_owned(),
+        address: None,
+        bodiless: false,
+    };
     let policies = [
         guarded(None, Some(question())),
         guarded(Some(passwords), None),
-        Policy { mirror: Some(mirror), ..Policy::default() },
+        Policy {
+            mirror: Some(mirror),
+            ..Policy::default()
+        },
         Policy::default(),
     ];
     let path = PathMatch::Exact(path.to_owned());
-    let pages =
-        ErrorPages { statuses: [404].into(), backend: Some(copies.clone()), place: Default::default() };
+    let pages = ErrorPages {
+        statuses: [404].into(),
+        backend: Some(copies.clone()),
+        place: Default::default(),
+    };
     policies.map(|policy| {
         let forward = Action::Forward(BackendId::new("d", "shop", 80));
         let is_plain = policy == Policy::default();
         let location = Location::new(&name, path.clone(), forward, Arc::new(policy));
-        Location { error_pages: is_plain.then(|| pages.clone()), ..location }
+        Location {
+            error_pages: is_plain.then(|| pages.clone()),
+            ..location
+        }
     })
 }
 
 fn config(locations: Vec<Location>, copies: &BackendId) -> Config {
-    let server = Server { locations, ..Server::default() };
+    let server = Server {
+        locations,
+        ..Server::default()
+    };
     let backends = [BackendId::new("d", "shop", 80), copies.clone()];
     Config {
-        servers: [(ServerName::parse("shop.test").unwrap(), Arc::new(server))].into_iter().collect(),
-        backends: backends.into_iter().map(|id| (id, Arc::new(Backend::default()))).collect(),
+        servers: [(ServerName::parse("shop.test").unwrap(), Arc::new(server))]
+            .into_iter()
+            .collect(),
+        backends: backends
+            .into_iter()
+            .map(|id| (id, Arc::new(Backend::default())))
+            .collect(),
         ..Config::default()
     }
 }
@@ -69,40 +98,73 @@ fn config(locations: Vec<Location>, copies: &BackendId) -> Config {
 /// The names that stand behind one of these words.
 fn behind<'t>(text: &'t str, words: &[&str]) -> BTreeSet<&'t str> {
     let name = |rest: &'t str| {
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
         &rest[..end]
     };
     words
         .iter()
-        .flat_map(|word| text.match_indices(word).map(move |(at, word)| name(&text[at + word.len()..])))
+        .flat_map(|word| {
+            text.match_indices(word)
+                .map(move |(at, word)| name(&text[at + word.len()..]))
+        })
         .collect()
 }
 
 #[test]
 fn what_is_closed_leaves_nothing_behind() {
     let copies = BackendId::external("copies.test", 80);
-    let beside = ["internal;", "location @", "$sluice_cookie_", "$sluice_sign_in"];
-    for (open, closed) in location("/a", &copies).into_iter().zip(location(&"/a".repeat(3000), &copies)) {
+    let beside = [
+        "internal;",
+        "location @",
+        "$sluice_cookie_",
+        "$sluice_sign_in",
+    ];
+    for (open, closed) in location("/a", &copies)
+        .into_iter()
+        .zip(location(&"/a".repeat(3000), &copies))
+    {
         let rendered = render(&config(vec![open.clone()], &copies), &settings());
-        assert!(rendered.unsupported.is_empty(), "{:?}", rendered.unsupported);
-        assert!(beside.iter().any(|word| rendered.text.contains(word)), "{open:?} has something beside it");
-
-        let rendered = render(&config(vec![closed.clone()], &copies), &settings());
         assert!(
-            rendered.unsupported.iter().any(|unsupported| unsupported.closes),
+            rendered.unsupported.is_empty(),
             "{:?}",
             rendered.unsupported
         );
-        assert!(!beside.iter().any(|word| rendered.text.contains(word)), "{closed:?}: {}", rendered.text);
+        assert!(
+            beside.iter().any(|word| rendered.text.contains(word)),
+            "{open:?} has something beside it"
+        );
+
+        let rendered = render(&config(vec![closed.clone()], &copies), &settings());
+        assert!(
+            rendered
+                .unsupported
+                .iter()
+                .any(|unsupported| unsupported.closes),
+            "{:?}",
+            rendered.unsupported
+        );
+        assert!(
+            !beside.iter().any(|word| rendered.text.contains(word)),
+            "{closed:?}: {}",
+            rendered.text
+        );
 
         // And with all the others, which are open.
-        let all = location("/b", &copies).into_iter().chain([closed]).collect();
+        let all = location("/b", &copies)
+            .into_iter()
+            .chain([closed])
+            .collect();
         let text = render(&config(all, &copies), &settings()).text;
         let kept = behind(&text, &["auth_request_set $"]);
         let read: BTreeSet<_> = behind(&text, &["${"])
             .into_iter()
             .filter(|name| name.starts_with("sluice_cookie_") || *name == "sluice_sign_in")
             .collect();
-        assert!(!read.is_empty() && read.is_subset(&kept), "{read:?} of {kept:?}");
+        assert!(
+            !read.is_empty() && read.is_subset(&kept),
+            "{read:?} of {kept:?}"
+        );
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Backend, BackendId, Blocked, Config, Edge, ErrorPages, ErrorRequest, Expression, Header,
-    HeaderName, Location, Mirror, PathMatch, PathRegex, Piece, Place, Policy, Redirect, RedirectTo, Replaced,
-    Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Shared, Template, TextMatch, Transport,
-    UpstreamTls, Verify,
+    Action, Backend, BackendId, Blocked, Config, Edge, ErrorPages, ErrorRequest, Expression,
+    Header, HeaderName, Location, Mirror, PathMatch, PathRegex, Piece, Place, Policy, Redirect,
+    RedirectTo, Replaced, Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Shared,
+    Template, TextMatch, Transport, UpstreamTls, Verify,
 };
 use sluice_nginx::{OpenSsl, Part, Settings, render};
 
@@ -15,23 +15,40 @@ mod common;
 use common::settings;
 
 fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> Shared<BackendId, Backend> {
-    backends.map(|(id, backend)| (id, Arc::new(backend))).into_iter().collect()
+    backends
+        .map(|(id, backend)| (id, Arc::new(backend)))
+        .into_iter()
+        .collect()
 }
 
 /// A configuration with this text wherever a tenant or the operator can put one.
 fn config(text: &str) -> Config {
     let name = ServerName::parse("shop.test").unwrap();
     let id = BackendId::new("default", "shop", 80);
-    let regex = PathRegex { pattern: format!("/r-{text}"), groups: 1, alternatives: false };
+    let regex = PathRegex {
+        pattern: format!("/r-{text}"),
+        groups: 1,
+        alternatives: false,
+    };
     let template = Template(vec![Piece::Text(format!("/{text}")), Piece::Group(1)]);
     let copies = BackendId::external("copies.test", 80);
     let policy = Arc::new(policy(text, &copies));
     let pages = BackendId::new("default", "pages", 80);
-    let place = Place { namespace: text.to_owned(), ingress: text.to_owned(), ..Place::default() };
-    let error_pages =
-        Some(ErrorPages { statuses: [404].into(), backend: Some(pages.clone()), place: place.clone() });
+    let place = Place {
+        namespace: text.to_owned(),
+        ingress: text.to_owned(),
+        ..Place::default()
+    };
+    let error_pages = Some(ErrorPages {
+        statuses: [404].into(),
+        backend: Some(pages.clone()),
+        place: place.clone(),
+    });
     let location = |path, action| Location::new(&name, path, action, Arc::clone(&policy));
-    let to_url = Action::Redirect(Redirect { status: 301, to: RedirectTo::Url(text.to_owned()) });
+    let to_url = Action::Redirect(Redirect {
+        status: 301,
+        to: RedirectTo::Url(text.to_owned()),
+    });
     let rewritten = Location {
         rewrite: Some(template),
         ..location(PathMatch::Regex(regex), Action::Forward(id.clone()))
@@ -45,40 +62,67 @@ fn config(text: &str) -> Config {
             Location {
                 error_pages,
                 error: Some(ErrorRequest { status: 503, place }),
-                ..location(PathMatch::Prefix(format!("/p{text}")), Action::Forward(id.clone()))
+                ..location(
+                    PathMatch::Prefix(format!("/p{text}")),
+                    Action::Forward(id.clone()),
+                )
             },
         ],
         ..Server::default()
     };
     let header_name = HeaderName::parse("x-a").unwrap();
-    let header = || Header { name: header_name.clone(), value: Expression::literal(text) };
+    let header = || Header {
+        name: header_name.clone(),
+        value: Expression::literal(text),
+    };
     let edge = Edge {
         request_headers: vec![header()],
         response_headers: vec![header()],
         blocked: Blocked {
-            user_agents: vec![TextMatch::Whole(text.to_owned()), TextMatch::Found(text.to_owned())],
+            user_agents: vec![
+                TextMatch::Whole(text.to_owned()),
+                TextMatch::Found(text.to_owned()),
+            ],
             referers: vec![TextMatch::FoundInAnyCase(text.to_owned())],
             ..Blocked::default()
         },
-        tls: ServerTls { ciphers: vec![text.to_owned()], ..ServerTls::default() },
+        tls: ServerTls {
+            ciphers: vec![text.to_owned()],
+            ..ServerTls::default()
+        },
         ..Edge::default()
     };
     Config {
         edge,
         servers: [(name, Arc::new(server))].into_iter().collect(),
-        backends: shared([(id, of_pods(text)), (copies, Backend::default()), (pages, Backend::default())]),
-        secrets: [(SecretId::authorities("n", text), authorities())].into_iter().collect(),
+        backends: shared([
+            (id, of_pods(text)),
+            (copies, Backend::default()),
+            (pages, Backend::default()),
+        ]),
+        secrets: [(SecretId::authorities("n", text), authorities())]
+            .into_iter()
+            .collect(),
         ..Config::default()
     }
 }
 
 fn policy(text: &str, copies: &BackendId) -> Policy {
-    let replaced = || Some(Replaced { from: Expression::literal(text), to: Expression::literal(text) });
+    let replaced = || {
+        Some(Replaced {
+            from: Expression::literal(text),
+            to: Expression::literal(text),
+        })
+    };
     Policy {
         forwarded_prefix: Some(text.to_owned()),
         host: Some(Expression::literal(text)),
         connection: Some(text.to_owned()),
-        rewritten: Rewritten { redirects: replaced(), cookie_domains: replaced(), cookie_paths: replaced() },
+        rewritten: Rewritten {
+            redirects: replaced(),
+            cookie_domains: replaced(),
+            cookie_paths: replaced(),
+        },
         mirror: Some(Mirror {
             backend: copies.clone(),
             host: text.to_owned(),
@@ -92,14 +136,32 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
 /// Pods that must have this name, of authorities in a Secret of this name.
 fn of_pods(text: &str) -> Backend {
     let authorities = SecretId::authorities("n", text);
-    let verify = Verify { authorities, name: text.to_owned(), depth: 1 };
+    let verify = Verify {
+        authorities,
+        name: text.to_owned(),
+        depth: 1,
+    };
     let (server_name, ciphers) = (Some(text.to_owned()), vec![text.to_owned()]);
-    let tls = UpstreamTls { verify: Some(verify), server_name, ciphers, ..UpstreamTls::default() };
-    Backend { transport: Transport { tls: Some(tls), ..Transport::default() }, ..Backend::default() }
+    let tls = UpstreamTls {
+        verify: Some(verify),
+        server_name,
+        ciphers,
+        ..UpstreamTls::default()
+    };
+    Backend {
+        transport: Transport {
+            tls: Some(tls),
+            ..Transport::default()
+        },
+        ..Backend::default()
+    }
 }
 
 fn authorities() -> SecretValue {
-    SecretValue::Authorities { certificates: "C".to_owned(), revoked: None }
+    SecretValue::Authorities {
+        certificates: "C".to_owned(),
+        revoked: None,
+    }
 }
 
 /// The configuration with every quoted word as a `Q`, read as nginx reads it.
@@ -129,7 +191,9 @@ fn without_hashes(text: &str) -> String {
     let mut left = String::new();
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
-        let hash = rest.get(..32).filter(|word| word.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let hash = rest
+            .get(..32)
+            .filter(|word| word.bytes().all(|byte| byte.is_ascii_hexdigit()));
         left.push(if hash.is_some() { 'H' } else { letter });
         rest = &rest[hash.map_or(letter.len_utf8(), str::len)..];
     }
@@ -173,11 +237,19 @@ fn no_text_names_a_variable() {
     let rendered = render(&config("$http_cookie"), &settings());
     let replaces = |line: &&str| {
         let directives = ["set ", "return ", "add_header ", "proxy_set_header "];
-        directives.iter().any(|directive| line.trim_start().starts_with(directive))
+        directives
+            .iter()
+            .any(|directive| line.trim_start().starts_with(directive))
     };
     // The name of a header is taken as it is.
-    let values = rendered.text.lines().filter(replaces).filter_map(|line| line.rsplit_once(" \""));
-    let naming: Vec<_> = values.filter(|(_, value)| value.contains("$http_cookie")).collect();
+    let values = rendered
+        .text
+        .lines()
+        .filter(replaces)
+        .filter_map(|line| line.rsplit_once(" \""));
+    let naming: Vec<_> = values
+        .filter(|(_, value)| value.contains("$http_cookie"))
+        .collect();
     assert!(naming.is_empty(), "{naming:#?}");
     assert!(rendered.text.contains("${sluice_dollar}http_cookie"));
 }
@@ -186,12 +258,24 @@ fn no_text_names_a_variable() {
 fn a_text_that_nginx_cannot_read_costs_what_it_stands_in_only() {
     let rendered = render(&config(&"a".repeat(5000)), &settings());
     let of = |is_wanted: fn(&Part) -> bool| {
-        rendered.unsupported.iter().filter(|unsupported| is_wanted(&unsupported.part)).collect::<Vec<_>>()
+        rendered
+            .unsupported
+            .iter()
+            .filter(|unsupported| is_wanted(&unsupported.part))
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(|part| matches!(part, Part::Location(_))).len(), 3);
     let keys = of(|part| matches!(part, Part::Edge(_)));
-    let keys: Vec<_> = keys.into_iter().map(|unsupported| unsupported.part.to_string()).collect();
-    let expected = ["block-user-agents", "block-referers", "proxy-set-headers", "add-headers"];
+    let keys: Vec<_> = keys
+        .into_iter()
+        .map(|unsupported| unsupported.part.to_string())
+        .collect();
+    let expected = [
+        "block-user-agents",
+        "block-referers",
+        "proxy-set-headers",
+        "add-headers",
+    ];
     assert_eq!(keys, expected.map(|key| format!("data.{key}")));
     assert!(rendered.text.contains("\"shop.test\""));
 }
@@ -199,12 +283,36 @@ fn a_text_that_nginx_cannot_read_costs_what_it_stands_in_only() {
 #[test]
 fn a_curve_that_openssl_does_not_have_is_left_out_by_name() {
     let curves = ["X25519MLKEM768", "X25519"].map(str::to_owned).into();
-    let edge = Edge { tls: ServerTls { curves, ..ServerTls::default() }, ..Edge::default() };
-    let config = Config { edge, ..Config::default() };
-    let rendered =
-        |minor| render(&config, &Settings { openssl: Some(OpenSsl { major: 3, minor }), ..settings() });
+    let edge = Edge {
+        tls: ServerTls {
+            curves,
+            ..ServerTls::default()
+        },
+        ..Edge::default()
+    };
+    let config = Config {
+        edge,
+        ..Config::default()
+    };
+    let rendered = |minor| {
+        render(
+            &config,
+            &Settings {
+                openssl: Some(OpenSsl { major: 3, minor }),
+                ..settings()
+            },
+        )
+    };
     let (old, new) = (rendered(0), rendered(5));
     assert!(old.text.contains("ssl_ecdh_curve \"X25519\";"));
-    assert!(old.unsupported[0].to_string().starts_with("data.ssl-ecdh-curve: X25519MLKEM768"));
-    assert!(new.text.contains("ssl_ecdh_curve \"X25519MLKEM768:X25519\";") && new.unsupported.is_empty());
+    assert!(
+        old.unsupported[0]
+            .to_string()
+            .starts_with("data.ssl-ecdh-curve: X25519MLKEM768")
+    );
+    assert!(
+        new.text
+            .contains("ssl_ecdh_curve \"X25519MLKEM768:X25519\";")
+            && new.unsupported.is_empty()
+    );
 }

@@ -50,7 +50,10 @@ pub struct Shape {
 /// that RE2 and PCRE share".
 pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
     if pattern.len() > MAX_PATTERN_BYTES {
-        return Err(format!("{} bytes are more than {MAX_PATTERN_BYTES}", pattern.len()));
+        return Err(format!(
+            "{} bytes are more than {MAX_PATTERN_BYTES}",
+            pattern.len()
+        ));
     }
     let ast = parse(pattern, DEEPEST).map_err(|error| syntax::unknown(&error))?;
     let groups = syntax::check(pattern, &ast)?;
@@ -64,20 +67,31 @@ pub fn check(pattern: &str, subject: Subject) -> Result<Shape, String> {
 
 /// Checks its cost, as it is written for each engine.
 fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), String> {
-    let for_re2 = parse(&re2(pattern, subject, alternatives), DEEPEST_WRITTEN).map_err(|e| e.to_string())?;
+    let for_re2 =
+        parse(&re2(pattern, subject, alternatives), DEEPEST_WRITTEN).map_err(|e| e.to_string())?;
     let repetitions = re2::repetitions(&for_re2);
     if repetitions > MOST_REPETITIONS {
-        return Err(format!("repetitions that multiply to {repetitions}, more than {MOST_REPETITIONS}"));
+        return Err(format!(
+            "repetitions that multiply to {repetitions}, more than {MOST_REPETITIONS}"
+        ));
     }
     let instructions = re2::instructions(&for_re2);
     if instructions > MOST_INSTRUCTIONS {
-        return Err(format!("one of {instructions} instructions, more than {MOST_INSTRUCTIONS}"));
+        return Err(format!(
+            "one of {instructions} instructions, more than {MOST_INSTRUCTIONS}"
+        ));
     }
-    let for_pcre = parse(write::pcre_body(pattern, subject, alternatives).as_str(), DEEPEST_WRITTEN)
-        .map_err(|e| e.to_string())?;
+    let for_pcre = parse(
+        write::pcre_body(pattern, subject, alternatives).as_str(),
+        DEEPEST_WRITTEN,
+    )
+    .map_err(|e| e.to_string())?;
     let bytes = pcre::bytes(&for_pcre);
     if bytes > pcre::MOST_BYTES {
-        return Err(format!("one of {bytes} bytes when compiled, more than {}", pcre::MOST_BYTES));
+        return Err(format!(
+            "one of {bytes} bytes when compiled, more than {}",
+            pcre::MOST_BYTES
+        ));
     }
     Ok(())
 }
@@ -85,12 +99,18 @@ fn measure(pattern: &str, subject: Subject, alternatives: bool) -> Result<(), St
 /// True if it matches the empty text, and so every text; also if it cannot be parsed.
 #[must_use]
 pub fn matches_empty(pattern: &str) -> bool {
-    let shortest = regex_syntax::parse(pattern).ok().and_then(|hir| hir.properties().minimum_len());
+    let shortest = regex_syntax::parse(pattern)
+        .ok()
+        .and_then(|hir| hir.properties().minimum_len());
     shortest.is_none_or(|length| length == 0)
 }
 
 fn parse(pattern: &str, deepest: u32) -> Result<Ast, Box<regex_syntax::ast::Error>> {
-    ParserBuilder::new().nest_limit(deepest).build().parse(pattern).map_err(Box::new)
+    ParserBuilder::new()
+        .nest_limit(deepest)
+        .build()
+        .parse(pattern)
+        .map_err(Box::new)
 }
 
 #[cfg(test)]

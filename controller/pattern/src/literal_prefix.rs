@@ -38,7 +38,11 @@ pub fn literal_prefix(pattern: &str) -> String {
 #[must_use]
 pub fn covering_prefix(pattern: &str) -> String {
     let prefix = literal_prefix(pattern);
-    if prefix.is_empty() { "/".to_owned() } else { prefix }
+    if prefix.is_empty() {
+        "/".to_owned()
+    } else {
+        prefix
+    }
 }
 
 /// Outside of all groups; yes where nobody can tell.
@@ -70,6 +74,9 @@ mod tests {
         ] {
             assert_eq!(literal_prefix(pattern), text, "{pattern}");
         }
-        assert_eq!(literal_prefix(&format!("/{}", "a".repeat(5000))).len(), super::LONGEST);
+        assert_eq!(
+            literal_prefix(&format!("/{}", "a".repeat(5000))).len(),
+            super::LONGEST
+        );
     }
 }

@@ -20,7 +20,11 @@ pub(crate) fn bytes(ast: &Ast) -> u64 {
             let one = bytes(&repetition.ast) + FRAME;
             // Of anything but a group the number of repetitions is written down.
             let is_copied = matches!(*repetition.ast, Ast::Group(_));
-            if is_copied { one.saturating_mul(copies(&repetition.op.kind)) } else { one * 2 }
+            if is_copied {
+                one.saturating_mul(copies(&repetition.op.kind))
+            } else {
+                one * 2
+            }
         }
         Ast::Group(group) => bytes(&group.ast).saturating_add(FRAME),
         Ast::Alternation(alternation) => sum(&alternation.asts),
@@ -29,7 +33,8 @@ pub(crate) fn bytes(ast: &Ast) -> u64 {
 }
 
 fn sum(asts: &[Ast]) -> u64 {
-    asts.iter().fold(FRAME, |sum, ast| sum.saturating_add(bytes(ast) + 3))
+    asts.iter()
+        .fold(FRAME, |sum, ast| sum.saturating_add(bytes(ast) + 3))
 }
 
 fn copies(kind: &RepetitionKind) -> u64 {

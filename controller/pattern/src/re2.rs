@@ -5,8 +5,8 @@
 //! four bytes, too, and where case does not matter `k` and `s` are three letters each.
 
 use regex_syntax::ast::{
-    Ast, ClassAscii, ClassAsciiKind, ClassBracketed, ClassPerl, ClassPerlKind, ClassSet, ClassSetItem, Flag,
-    Flags, GroupKind, RepetitionKind, RepetitionRange,
+    Ast, ClassAscii, ClassAsciiKind, ClassBracketed, ClassPerl, ClassPerlKind, ClassSet,
+    ClassSetItem, Flag, Flags, GroupKind, RepetitionKind, RepetitionRange,
 };
 
 /// The beginning and the end of every program.
@@ -73,7 +73,9 @@ fn size(ast: &Ast, any_case: &mut bool) -> u64 {
 }
 
 fn sum(asts: &[Ast], any_case: &mut bool, each: u64) -> u64 {
-    asts.iter().fold(0, |sum: u64, ast| sum.saturating_add(size(ast, any_case)).saturating_add(each))
+    asts.iter().fold(0, |sum: u64, ast| {
+        sum.saturating_add(size(ast, any_case)).saturating_add(each)
+    })
 }
 
 fn case(flags: &Flags, before: bool) -> bool {
@@ -86,7 +88,9 @@ fn repeated(one: u64, kind: &RepetitionKind) -> u64 {
         RepetitionKind::Range(range) => u64::from(bounds(range).1.max(1)),
     };
     // Each copy that need not be there has a way around it.
-    one.saturating_add(1).saturating_mul(copies).saturating_add(2)
+    one.saturating_add(1)
+        .saturating_mul(copies)
+        .saturating_add(2)
 }
 
 fn bounds(range: &RepetitionRange) -> (u32, u32) {
@@ -114,7 +118,10 @@ struct Set {
 }
 
 impl Set {
-    const NONE: Set = Set { ascii: 0, others: false };
+    const NONE: Set = Set {
+        ascii: 0,
+        others: false,
+    };
 
     fn of(class: &ClassBracketed) -> Set {
         let set = Set::of_items(&class.kind);
@@ -137,10 +144,14 @@ impl Set {
             ClassSetItem::Ascii(class) => Set::of_ascii(class),
             ClassSetItem::Perl(class) => Set::of_perl(class),
             ClassSetItem::Union(union) => {
-                union.items.iter().map(Set::of_item).fold(Set::NONE, |set, item| Set {
-                    ascii: set.ascii | item.ascii,
-                    others: set.others | item.others,
-                })
+                union
+                    .items
+                    .iter()
+                    .map(Set::of_item)
+                    .fold(Set::NONE, |set, item| Set {
+                        ascii: set.ascii | item.ascii,
+                        others: set.others | item.others,
+                    })
             }
             // Refused before.
             ClassSetItem::Unicode(_) | ClassSetItem::Bracketed(_) => Set::NONE.negated(),
@@ -148,7 +159,10 @@ impl Set {
     }
 
     fn of_range(start: char, end: char) -> Set {
-        Set { ascii: Set::matching(|letter| start <= letter && letter <= end), others: !end.is_ascii() }
+        Set {
+            ascii: Set::matching(|letter| start <= letter && letter <= end),
+            others: !end.is_ascii(),
+        }
     }
 
     fn of_perl(class: &ClassPerl) -> Set {
@@ -157,7 +171,10 @@ impl Set {
             ClassPerlKind::Space => matches!(letter, '\t' | '\n' | '\x0c' | '\r' | ' '),
             ClassPerlKind::Word => letter.is_ascii_alphanumeric() || letter == '_',
         });
-        let set = Set { ascii, others: false };
+        let set = Set {
+            ascii,
+            others: false,
+        };
         if class.negated { set.negated() } else { set }
     }
 
@@ -178,16 +195,24 @@ impl Set {
             ClassAsciiKind::Word => letter.is_ascii_alphanumeric() || letter == '_',
             ClassAsciiKind::Xdigit => letter.is_ascii_hexdigit(),
         });
-        let set = Set { ascii, others: false };
+        let set = Set {
+            ascii,
+            others: false,
+        };
         if class.negated { set.negated() } else { set }
     }
 
     fn matching(has: impl Fn(char) -> bool) -> u128 {
-        (0..128u8).filter(|byte| has(char::from(*byte))).fold(0, |set, byte| set | 1 << byte)
+        (0..128u8)
+            .filter(|byte| has(char::from(*byte)))
+            .fold(0, |set, byte| set | 1 << byte)
     }
 
     fn negated(self) -> Set {
-        Set { ascii: !self.ascii, others: !self.others }
+        Set {
+            ascii: !self.ascii,
+            others: !self.others,
+        }
     }
 
     fn has(self, letter: char) -> bool {
@@ -200,13 +225,25 @@ impl Set {
         if !any_case {
             return self.ranges() + if self.others { BEYOND_ASCII } else { 0 };
         }
-        let both =
-            |letter: char| self.has(letter.to_ascii_lowercase()) || self.has(letter.to_ascii_uppercase());
-        let all =
-            |letter: char| self.has(letter.to_ascii_lowercase()) && self.has(letter.to_ascii_uppercase());
-        let widened = Set { ascii: Set::matching(both), ..self };
-        let narrowed = Set { ascii: Set::matching(all), ..self };
-        let others = if self.others { BEYOND_ASCII_WITH_HOLES } else { 2 * character('k', true) };
+        let both = |letter: char| {
+            self.has(letter.to_ascii_lowercase()) || self.has(letter.to_ascii_uppercase())
+        };
+        let all = |letter: char| {
+            self.has(letter.to_ascii_lowercase()) && self.has(letter.to_ascii_uppercase())
+        };
+        let widened = Set {
+            ascii: Set::matching(both),
+            ..self
+        };
+        let narrowed = Set {
+            ascii: Set::matching(all),
+            ..self
+        };
+        let others = if self.others {
+            BEYOND_ASCII_WITH_HOLES
+        } else {
+            2 * character('k', true)
+        };
         widened.ranges().max(narrowed.ranges()).max(self.ranges()) + others
     }
 

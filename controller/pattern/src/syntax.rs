@@ -1,8 +1,8 @@
 //! The syntax that RE2 and PCRE share: anything else is refused by name.
 
 use regex_syntax::ast::{
-    AssertionKind, Ast, ClassBracketed, ClassSet, ClassSetItem, Error, ErrorKind, FlagsItemKind, Group,
-    GroupKind, Literal, LiteralKind, Repetition, RepetitionKind, RepetitionRange,
+    AssertionKind, Ast, ClassBracketed, ClassSet, ClassSetItem, Error, ErrorKind, FlagsItemKind,
+    Group, GroupKind, Literal, LiteralKind, Repetition, RepetitionKind, RepetitionRange,
 };
 
 /// Reason why a pattern cannot be parsed.
@@ -41,7 +41,9 @@ impl Reader<'_> {
             Ast::ClassBracketed(class) => self.class(class),
             Ast::Repetition(repetition) => self.repetition(repetition),
             Ast::Group(group) => self.group(group),
-            Ast::Alternation(alternation) => alternation.asts.iter().try_for_each(|ast| self.read(ast)),
+            Ast::Alternation(alternation) => {
+                alternation.asts.iter().try_for_each(|ast| self.read(ast))
+            }
             Ast::Concat(concat) => concat.asts.iter().try_for_each(|ast| self.read(ast)),
             Ast::Flags(_) => Err("flags in the middle".to_owned()),
             Ast::ClassUnicode(_) => Err("a Unicode class such as \\pL".to_owned()),
@@ -67,7 +69,10 @@ impl Reader<'_> {
     /// Written as everybody reads it: `{,5}` is a text to some.
     fn count(&self, repetition: &Repetition, range: &RepetitionRange) -> Result<(), String> {
         let span = repetition.op.span;
-        let written = self.pattern.get(span.start.offset..span.end.offset).unwrap_or_default();
+        let written = self
+            .pattern
+            .get(span.start.offset..span.end.offset)
+            .unwrap_or_default();
         let (usual, most) = match range {
             RepetitionRange::Exactly(count) => (format!("{{{count}}}"), *count),
             RepetitionRange::AtLeast(least) => (format!("{{{least},}}"), *least),
@@ -87,7 +92,10 @@ impl Reader<'_> {
             GroupKind::CaptureIndex(_) => self.groups += 1,
             GroupKind::NonCapturing(flags) => {
                 let only_case = flags.items.iter().all(|item| {
-                    matches!(item.kind, FlagsItemKind::Flag(regex_syntax::ast::Flag::CaseInsensitive))
+                    matches!(
+                        item.kind,
+                        FlagsItemKind::Flag(regex_syntax::ast::Flag::CaseInsensitive)
+                    )
                 });
                 only_case.then_some(()).ok_or("flags other than i")?;
             }
@@ -98,20 +106,35 @@ impl Reader<'_> {
 
     fn class(&self, class: &ClassBracketed) -> Result<(), String> {
         let span = class.span;
-        let written = self.pattern.get(span.start.offset..span.end.offset).unwrap_or_default();
+        let written = self
+            .pattern
+            .get(span.start.offset..span.end.offset)
+            .unwrap_or_default();
         // PCRE takes these for the name of a class without its own brackets, and refuses them.
         let is_named = [":", ".", "="].iter().any(|mark| {
-            let inner = written.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-            inner.is_some_and(|inner| inner.len() > 1 && inner.starts_with(mark) && inner.ends_with(mark))
+            let inner = written
+                .strip_prefix('[')
+                .and_then(|rest| rest.strip_suffix(']'));
+            inner.is_some_and(|inner| {
+                inner.len() > 1 && inner.starts_with(mark) && inner.ends_with(mark)
+            })
         });
-        if is_named { Err(format!("a class that is written {written}")) } else { set(&class.kind) }
+        if is_named {
+            Err(format!("a class that is written {written}"))
+        } else {
+            set(&class.kind)
+        }
     }
 }
 
 /// PCRE repeats and chooses from bytes, and RE2 may do so with characters.
 fn one_byte(letter: char) -> Result<(), String> {
     let what = "which is more than one byte, repeated or in a class";
-    if letter.is_ascii() { Ok(()) } else { Err(format!("{letter:?}, {what}")) }
+    if letter.is_ascii() {
+        Ok(())
+    } else {
+        Err(format!("{letter:?}, {what}"))
+    }
 }
 
 fn character(kind: &LiteralKind) -> Result<(), String> {

@@ -17,10 +17,20 @@ fn what_people_write_is_known_to_both() {
         (r"/[\w-]+\d*?", 0),
         ("/(?i:FOO)", 0),
         ("/(.*)/(.*)", 2),
-        ("/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(/.*)?", 1),
+        (
+            "/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(/.*)?",
+            1,
+        ),
         (nine_words.as_str(), 4),
     ] {
-        assert_eq!(shape(pattern), Ok(Shape { groups, alternatives: false }), "{pattern}");
+        assert_eq!(
+            shape(pattern),
+            Ok(Shape {
+                groups,
+                alternatives: false
+            }),
+            "{pattern}"
+        );
     }
     assert!(shape("/a|/b").unwrap().alternatives);
 }
@@ -29,7 +39,12 @@ fn what_people_write_is_known_to_both() {
 fn words_that_fill_a_pattern_are_not_too_many() {
     let words = "accounts|billing|catalogue|reports|".repeat(30);
     let pattern = format!("/({})", words.get(..MAX_PATTERN_BYTES - 3).unwrap());
-    assert_eq!(shape(&pattern).map(|shape| shape.groups), Ok(1), "{}", pattern.len());
+    assert_eq!(
+        shape(&pattern).map(|shape| shape.groups),
+        Ok(1),
+        "{}",
+        pattern.len()
+    );
 }
 
 #[test]
@@ -64,9 +79,13 @@ fn what_only_one_knows_is_named() {
 
 #[test]
 fn an_empty_text_is_found_in_every_text() {
-    for (pattern, fits) in
-        [("CN=a", false), ("CN=a|", true), ("(CN=a)?", true), ("CN=.*", false), ("^$", true)]
-    {
+    for (pattern, fits) in [
+        ("CN=a", false),
+        ("CN=a|", true),
+        ("(CN=a)?", true),
+        ("CN=.*", false),
+        ("^$", true),
+    ] {
         assert_eq!(matches_empty(pattern), fits, "{pattern}");
     }
 }
@@ -74,19 +93,40 @@ fn an_empty_text_is_found_in_every_text() {
 #[test]
 fn what_costs_an_engine_too_much_is_refused_with_its_limit() {
     for (pattern, limit) in [
-        ("/(a{50}){50}".to_owned(), "multiply to 2500, more than 1000"),
-        ("/(((a{100}){100}){100})".to_owned(), "multiply to 1000000, more than 1000"),
+        (
+            "/(a{50}){50}".to_owned(),
+            "multiply to 2500, more than 1000",
+        ),
+        (
+            "/(((a{100}){100}){100})".to_owned(),
+            "multiply to 1000000, more than 1000",
+        ),
         ("/a{1001}".to_owned(), "more than 1000 repetitions"),
         ("/[^s]{100}".to_owned(), "instructions, more than 2000"),
-        ("/(?:.{999}|b{999})".to_owned(), "instructions, more than 2000"),
-        ("/(?:(?:(?:(?:a)))){900}".to_owned(), "bytes when compiled, more than 60000"),
-        (format!("/{}a{}", "(".repeat(30), ")".repeat(30)), "nested parentheses"),
-        (format!("/{}", "a".repeat(MAX_PATTERN_BYTES)), "1001 bytes are more than 1000"),
+        (
+            "/(?:.{999}|b{999})".to_owned(),
+            "instructions, more than 2000",
+        ),
+        (
+            "/(?:(?:(?:(?:a)))){900}".to_owned(),
+            "bytes when compiled, more than 60000",
+        ),
+        (
+            format!("/{}a{}", "(".repeat(30), ")".repeat(30)),
+            "nested parentheses",
+        ),
+        (
+            format!("/{}", "a".repeat(MAX_PATTERN_BYTES)),
+            "1001 bytes are more than 1000",
+        ),
     ] {
         let error = shape(&pattern).unwrap_err();
         assert!(error.contains(limit), "{pattern}: {error}");
     }
-    assert_eq!(shape("/[a-z]{100}/(?:[0-9a-f]{8}-){3}(.*)").map(|shape| shape.groups), Ok(1));
+    assert_eq!(
+        shape("/[a-z]{100}/(?:[0-9a-f]{8}-){3}(.*)").map(|shape| shape.groups),
+        Ok(1)
+    );
 }
 
 /// A path is compared without regard to case, which makes letters larger.
@@ -103,17 +143,31 @@ fn a_pattern_begins_where_the_path_begins_and_ends_anywhere() {
     assert_eq!(re2("/a(/|$)", Subject::Path, false), "(?i)/a(/|$).*");
     assert_eq!(re2("/a|/b", Subject::Path, true), "(?i).*?(?:^/a|/b).*");
     let limits = format!("(*LIMIT_MATCH={MOST_STEPS})(*NO_AUTO_POSSESS)");
-    assert_eq!(pcre("/a+", Subject::Path, false), format!("{limits}(?i)^/a+"));
-    assert_eq!(pcre("/a|/b", Subject::Path, true), format!("{limits}(?i)^(?s:.*?)(?:^/a|/b)"));
-    assert_eq!(pcre("CN=a.", Subject::Text, false), format!("{limits}^(?s:.*?)(?:CN=a.)"));
+    assert_eq!(
+        pcre("/a+", Subject::Path, false),
+        format!("{limits}(?i)^/a+")
+    );
+    assert_eq!(
+        pcre("/a|/b", Subject::Path, true),
+        format!("{limits}(?i)^(?s:.*?)(?:^/a|/b)")
+    );
+    assert_eq!(
+        pcre("CN=a.", Subject::Text, false),
+        format!("{limits}^(?s:.*?)(?:CN=a.)")
+    );
     assert_eq!(pcre(r"/a\.b", Subject::Path, false), r"(?i)^/a\.b");
 }
 
 #[test]
 fn a_pattern_of_characters_alone_is_a_text() {
     assert_eq!(literal(r"/a\.b-c_d~"), Some("/a.b-c_d~".to_owned()));
-    assert_eq!(literal(&regex_syntax::escape("/a.b(c)+&#")), Some("/a.b(c)+&#".to_owned()));
-    for pattern in ["/a.b", "/a*", "/a|b", "/[a]", r"/\d", "/$", r"/\", "/a{2}", "/(a)"] {
+    assert_eq!(
+        literal(&regex_syntax::escape("/a.b(c)+&#")),
+        Some("/a.b(c)+&#".to_owned())
+    );
+    for pattern in [
+        "/a.b", "/a*", "/a|b", "/[a]", r"/\d", "/$", r"/\", "/a{2}", "/(a)",
+    ] {
         assert_eq!(literal(pattern), None, "{pattern}");
     }
 }

@@ -64,7 +64,10 @@ pub fn literal(pattern: &str) -> Option<String> {
     while let Some(letter) = letters.next() {
         match letter {
             '\\' => text.extend(Some(letters.next().filter(char::is_ascii_punctuation)?)),
-            letter if regex_syntax::is_meta_character(letter) && !matches!(letter, '-' | '&' | '~' | '#') => {
+            letter
+                if regex_syntax::is_meta_character(letter)
+                    && !matches!(letter, '-' | '&' | '~' | '#') =>
+            {
                 return None;
             }
             letter => text.push(letter),

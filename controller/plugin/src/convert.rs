@@ -31,9 +31,14 @@ fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
         ir::LoadBalance::Ewma => wire::LoadBalance::Ewma,
         ir::LoadBalance::LeastConn => wire::LoadBalance::LeastConn,
         ir::LoadBalance::PeakEwma => wire::LoadBalance::PeakEwma,
-        ir::LoadBalance::Hash { key, subset, load_factor } => {
+        ir::LoadBalance::Hash {
+            key,
+            subset,
+            load_factor,
+        } => {
             let (key, _reported_before) = HashKey::parse(key);
-            let load_factor = load_factor.and_then(|factor| LoadFactor::try_from(factor.get()).ok());
+            let load_factor =
+                load_factor.and_then(|factor| LoadFactor::try_from(factor.get()).ok());
             match (*subset, load_factor) {
                 (Some(size), _) => wire::LoadBalance::ChashSubset { key, size },
                 (None, Some(load_factor)) => wire::LoadBalance::BoundedChash { key, load_factor },
@@ -56,28 +61,53 @@ fn outlier(ejection: &ir::Ejection) -> Option<wire::Outlier> {
 
 /// The backends that the filter chooses for.
 pub(crate) fn backends(config: &ir::Config) -> impl Iterator<Item = (String, wire::Backend)> + '_ {
-    config.backends.iter().map(|(id, of_id)| (id.to_string(), backend(id, of_id)))
+    config
+        .backends
+        .iter()
+        .map(|(id, of_id)| (id.to_string(), backend(id, of_id)))
 }
 
 /// The locations that the filter has a say in: those that forward, and what error services are asked and copies are sent by.
-pub(crate) fn locations(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
-    config.servers.values().flat_map(|server| forwarding(server)).chain(asked(config))
+pub(crate) fn locations(
+    config: &ir::Config,
+) -> impl Iterator<Item = (String, wire::Location)> + '_ {
+    config
+        .servers
+        .values()
+        .flat_map(|server| forwarding(server))
+        .chain(asked(config))
 }
 
 /// What error services are asked by, and copies are sent by.
 pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::Location)> + '_ {
-    let services = config.error_services().into_iter().map(|id| (ir::ErrorPages::route(id), id));
-    let copies = config.mirrors().into_iter().map(|id| (ir::Mirror::route(id), id));
+    let services = config
+        .error_services()
+        .into_iter()
+        .map(|id| (ir::ErrorPages::route(id), id));
+    let copies = config
+        .mirrors()
+        .into_iter()
+        .map(|id| (ir::Mirror::route(id), id));
     let leads = |(route, id): (String, &ir::BackendId)| {
-        (route, wire::Location { backend: id.to_string(), ..wire::Location::default() })
+        (
+            route,
+            wire::Location {
+                backend: id.to_string(),
+                ..wire::Location::default()
+            },
+        )
     };
     services.chain(copies).map(leads)
 }
 
 /// Of one server the locations that forward.
-pub(crate) fn forwarding(server: &ir::Server) -> impl Iterator<Item = (String, wire::Location)> + '_ {
+pub(crate) fn forwarding(
+    server: &ir::Server,
+) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     server.locations.iter().filter_map(|location| {
-        let ir::Action::Forward(id) = &location.action else { return None };
+        let ir::Action::Forward(id) = &location.action else {
+            return None;
+        };
         let forwards = wire::Location {
             backend: id.to_string(),
             canaries: location.canaries.iter().map(canary).collect(),
@@ -94,18 +124,33 @@ pub(crate) fn exact_names<'a>(
     name: &'a ir::ServerName,
     server: &'a ir::Server,
 ) -> impl Iterator<Item = String> + 'a {
-    server.names(name).filter(|name| name.is_exact()).map(ToString::to_string)
+    server
+        .names(name)
+        .filter(|name| name.is_exact())
+        .map(ToString::to_string)
 }
 
 fn connections(limits: &ir::Limits) -> Option<wire::Connections> {
     let ir::Connections { most, status } = limits.connections?;
     let exempt = limits.exempt.iter();
-    let exempt = exempt.filter_map(|cidr| wire::Network::new(cidr.address(), cidr.length())).collect();
-    Some(wire::Connections { zone: limits.zone.clone(), most, status, exempt })
+    let exempt = exempt
+        .filter_map(|cidr| wire::Network::new(cidr.address(), cidr.length()))
+        .collect();
+    Some(wire::Connections {
+        zone: limits.zone.clone(),
+        most,
+        status,
+        exempt,
+    })
 }
 
 fn canary(canary: &ir::Canary) -> wire::Canary {
-    let ir::CanaryRules { header, cookie, weight, total } = &canary.rules;
+    let ir::CanaryRules {
+        header,
+        cookie,
+        weight,
+        total,
+    } = &canary.rules;
     let header = header.as_ref().map(|header| wire::HeaderRule {
         name: header.name.clone(),
         values: match &header.value {
@@ -120,8 +165,15 @@ fn canary(canary: &ir::Canary) -> wire::Canary {
         backend: canary.backend.to_string(),
         header,
         cookie: cookie.clone(),
-        weight: (*weight > 0).then_some(wire::Share { weight: *weight, total: *total }),
-        affinity: if canary.sticky { wire::CanaryAffinity::Sticky } else { wire::CanaryAffinity::Legacy },
+        weight: (*weight > 0).then_some(wire::Share {
+            weight: *weight,
+            total: *total,
+        }),
+        affinity: if canary.sticky {
+            wire::CanaryAffinity::Sticky
+        } else {
+            wire::CanaryAffinity::Legacy
+        },
     }
 }
 
@@ -142,11 +194,21 @@ mod tests {
         let canary = |weight| {
             canary(&ir::Canary {
                 backend: ir::BackendId::new("shop", "new", 80),
-                rules: ir::CanaryRules { weight, total: 100, ..ir::CanaryRules::default() },
+                rules: ir::CanaryRules {
+                    weight,
+                    total: 100,
+                    ..ir::CanaryRules::default()
+                },
                 sticky: true,
             })
         };
         assert_eq!(canary(0).weight, None);
-        assert_eq!(canary(20).weight, Some(wire::Share { weight: 20, total: 100 }));
+        assert_eq!(
+            canary(20).weight,
+            Some(wire::Share {
+                weight: 20,
+                total: 100
+            })
+        );
     }
 }

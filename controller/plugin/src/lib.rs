@@ -22,6 +22,13 @@ pub use log::{Answer, Log};
 /// The checkpoint of a managed data plane: it only says where the log is, so it never changes.
 #[must_use]
 pub fn checkpoint(host: Host, upstream: &str, authority: &str) -> PluginConfig {
-    let control = Control { upstream: upstream.to_owned(), authority: authority.to_owned() };
-    PluginConfig { host: Some(host), control: Some(control), ..PluginConfig::empty() }
+    let control = Control {
+        upstream: upstream.to_owned(),
+        authority: authority.to_owned(),
+    };
+    PluginConfig {
+        host: Some(host),
+        control: Some(control),
+        ..PluginConfig::empty()
+    }
 }

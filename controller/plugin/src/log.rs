@@ -48,7 +48,10 @@ impl Log {
     /// The current version.
     #[must_use]
     pub fn version(&self) -> Version {
-        let content = self.locations.content().wrapping_add(self.backends.content());
+        let content = self
+            .locations
+            .content()
+            .wrapping_add(self.backends.content());
         Version::new(self.sequence, content.wrapping_add(self.hosts.content()))
     }
 
@@ -63,17 +66,24 @@ impl Log {
         let locations = self.locations.replace(convert::locations(config));
         let backends = self.backends.replace(convert::backends(config));
         let hosts = self.all_hosts(config);
-        self.record(Step { base, locations, backends, hosts })
+        self.record(Step {
+            base,
+            locations,
+            backends,
+            hosts,
+        })
     }
 
     /// Publishes a whole configuration, after that of `before`; `false` when that changes nothing. The same as
     /// [`replace`](Self::replace), but what both configurations share is not looked at.
     pub fn advance(&mut self, before: &ir::Config, now: &ir::Config) -> bool {
-        let changed_backends: Vec<_> =
-            ir::changed(&before.backends, &now.backends).map(|changed| changed.name).collect();
+        let changed_backends: Vec<_> = ir::changed(&before.backends, &now.backends)
+            .map(|changed| changed.name)
+            .collect();
         let base = self.version();
-        let servers: Vec<_> =
-            ir::changed(&before.servers, &now.servers).map(|changed| changed.name).collect();
+        let servers: Vec<_> = ir::changed(&before.servers, &now.servers)
+            .map(|changed| changed.name)
+            .collect();
         let of = |config: &ir::Config| -> BTreeMap<String, wire::Location> {
             let servers = servers.iter().filter_map(|name| config.servers.get(*name));
             let forwarding = servers.flat_map(|server| convert::forwarding(server));
@@ -89,7 +99,12 @@ impl Log {
         } else {
             self.set_hosts(before, now, &servers)
         };
-        self.record(Step { base, locations, backends, hosts })
+        self.record(Step {
+            base,
+            locations,
+            backends,
+            hosts,
+        })
     }
 
     /// Publishes what became of these backends; `false` when that changes nothing.
@@ -100,7 +115,12 @@ impl Log {
     ) -> bool {
         let base = self.version();
         let backends = self.set_backends(config, backends);
-        self.record(Step { base, locations: BTreeSet::new(), backends, hosts: BTreeSet::new() })
+        self.record(Step {
+            base,
+            locations: BTreeSet::new(),
+            backends,
+            hosts: BTreeSet::new(),
+        })
     }
 
     /// Names those that are not as before.
@@ -138,8 +158,12 @@ impl Log {
             return BTreeSet::new();
         }
         let of = |config: &ir::Config| -> BTreeSet<String> {
-            let servers = servers.iter().filter_map(|name| Some((*name, config.servers.get(*name)?)));
-            servers.flat_map(|(name, server)| convert::exact_names(name, server)).collect()
+            let servers = servers
+                .iter()
+                .filter_map(|name| Some((*name, config.servers.get(*name)?)));
+            servers
+                .flat_map(|(name, server)| convert::exact_names(name, server))
+                .collect()
         };
         let (was, is) = (of(before), of(now));
         let mut touched: BTreeSet<String> = was.union(&is).cloned().collect();
@@ -165,7 +189,8 @@ impl Log {
         if since == Some(self.version()) {
             return Answer::Current;
         }
-        let base = since.and_then(|version| self.steps.iter().rposition(|step| step.base == version));
+        let base =
+            since.and_then(|version| self.steps.iter().rposition(|step| step.base == version));
         let question = base.map_or_else(String::new, |step| step.to_string());
         if let Some(known) = self.encoded.get(&question) {
             return Answer::Document(Arc::clone(known));
@@ -193,12 +218,18 @@ impl Log {
     /// Everything that the steps from `first` on touched, as it is now.
     fn delta(&self, first: usize) -> wire::Delta {
         let steps = || self.steps.range(first..);
-        let base = steps().next().map_or_else(|| self.version(), |step| step.base);
-        let (locations, removed_locations) =
-            self.locations.pick(steps().flat_map(|step| &step.locations).collect());
-        let (backends, removed_backends) =
-            self.backends.pick(steps().flat_map(|step| &step.backends).collect());
-        let (hosts, removed_hosts) = self.hosts.pick(steps().flat_map(|step| &step.hosts).collect());
+        let base = steps()
+            .next()
+            .map_or_else(|| self.version(), |step| step.base);
+        let (locations, removed_locations) = self
+            .locations
+            .pick(steps().flat_map(|step| &step.locations).collect());
+        let (backends, removed_backends) = self
+            .backends
+            .pick(steps().flat_map(|step| &step.backends).collect());
+        let (hosts, removed_hosts) = self
+            .hosts
+            .pick(steps().flat_map(|step| &step.hosts).collect());
         wire::Delta {
             base,
             version: self.version(),
@@ -218,16 +249,25 @@ mod tests {
 
     fn config(endpoints: &[(&str, &[&str])]) -> ir::Config {
         let backend = |addresses: &[&str]| ir::Backend {
-            endpoints: addresses.iter().map(|a| ir::Endpoint::at(a.parse().unwrap())).collect(),
+            endpoints: addresses
+                .iter()
+                .map(|a| ir::Endpoint::at(a.parse().unwrap()))
+                .collect(),
             ..ir::Backend::default()
         };
-        let backends =
-            endpoints.iter().map(|(id, a)| (ir::BackendId::new("n", id, 80), Arc::new(backend(a))));
-        ir::Config { backends: backends.collect(), ..ir::Config::default() }
+        let backends = endpoints
+            .iter()
+            .map(|(id, a)| (ir::BackendId::new("n", id, 80), Arc::new(backend(a))));
+        ir::Config {
+            backends: backends.collect(),
+            ..ir::Config::default()
+        }
     }
 
     fn document(answer: &Answer) -> Tables {
-        let Answer::Document(bytes) = answer else { panic!("{answer:?}") };
+        let Answer::Document(bytes) = answer else {
+            panic!("{answer:?}")
+        };
         PluginConfig::parse(bytes).unwrap().tables.unwrap()
     }
 
@@ -247,7 +287,9 @@ mod tests {
         let before = log.version();
         assert_eq!(log.answer(Some(before)), Answer::Current);
         log.replace(&config(&[("b", &["10.0.0.3:80"])]));
-        let Tables::Delta(delta) = document(&log.answer(Some(before))) else { panic!("a delta") };
+        let Tables::Delta(delta) = document(&log.answer(Some(before))) else {
+            panic!("a delta")
+        };
         assert_eq!(delta.base, before);
         assert_eq!(delta.removed_backends, ["n/a/80"]);
         assert_eq!(delta.backends.keys().collect::<Vec<_>>(), ["n/b/80"]);
@@ -280,7 +322,10 @@ mod tests {
             let id = ir::BackendId::new("n", service, 80);
             let path = ir::PathMatch::Prefix("/".to_owned());
             let location = ir::Location::new(&name, path, ir::Action::Forward(id), Arc::default());
-            let server = ir::Server { locations: vec![location], ..ir::Server::default() };
+            let server = ir::Server {
+                locations: vec![location],
+                ..ir::Server::default()
+            };
             config.servers.insert(name.clone(), server.into());
             config
         };
@@ -288,7 +333,10 @@ mod tests {
         let steps = [leading("a"), leading("b"), config(&[("c", &[])])];
         for now in steps {
             assert_eq!(short.advance(&before, &now), long.replace(&now));
-            assert_eq!((short.version(), short.snapshot()), (long.version(), long.snapshot()));
+            assert_eq!(
+                (short.version(), short.snapshot()),
+                (long.version(), long.snapshot())
+            );
             assert!(!short.advance(&now, &now.clone()));
             before = now;
         }
@@ -299,8 +347,14 @@ mod tests {
         let mut log = Log::default();
         let first = log.version();
         for n in 0..=HISTORY {
-            log.replace(&config(&[("a", &[&format!("10.0.{}.{}:80", n / 256, n % 256)])]));
+            log.replace(&config(&[(
+                "a",
+                &[&format!("10.0.{}.{}:80", n / 256, n % 256)],
+            )]));
         }
-        assert!(matches!(document(&log.answer(Some(first))), Tables::Snapshot(_)));
+        assert!(matches!(
+            document(&log.answer(Some(first))),
+            Tables::Snapshot(_)
+        ));
     }
 }

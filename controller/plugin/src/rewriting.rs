@@ -5,7 +5,11 @@ use sluice_ir::{Expression, Part, Replaced, Rewritten, Variable};
 
 /// `None` where nothing is replaced.
 pub(crate) fn rewriting(rewritten: &Rewritten) -> Option<wire::Rewriting> {
-    let Rewritten { redirects, cookie_domains, cookie_paths } = rewritten;
+    let Rewritten {
+        redirects,
+        cookie_domains,
+        cookie_paths,
+    } = rewritten;
     let rewriting = wire::Rewriting {
         redirects: redirects.as_ref().map(replaced),
         cookie_domains: cookie_domains.as_ref().map(replaced).map(without_dots),
@@ -15,7 +19,10 @@ pub(crate) fn rewriting(rewritten: &Rewritten) -> Option<wire::Rewriting> {
 }
 
 fn replaced(replaced: &Replaced) -> wire::Replaced {
-    wire::Replaced { from: key(&replaced.from), to: key(&replaced.to) }
+    wire::Replaced {
+        from: key(&replaced.from),
+        to: key(&replaced.to),
+    }
 }
 
 /// nginx leaves a dot out that either text begins with.
@@ -48,7 +55,9 @@ fn variable(variable: &Variable) -> wire::Variable {
         Variable::Scheme => header("x-forwarded-proto"),
         Variable::Method => wire::Variable::Plain(Plain::RequestMethod),
         // Translation lets the escaped one through to questions only.
-        Variable::RequestUri | Variable::EscapedRequestUri => wire::Variable::Plain(Plain::RequestUri),
+        Variable::RequestUri | Variable::EscapedRequestUri => {
+            wire::Variable::Plain(Plain::RequestUri)
+        }
         Variable::Path => wire::Variable::Plain(Plain::Uri),
         Variable::RequestId => header("x-request-id"),
         Variable::ServerPort => header("x-forwarded-port"),
@@ -70,13 +79,29 @@ mod tests {
     fn a_dot_in_front_of_a_domain_says_nothing() {
         let domains = Replaced {
             from: Expression::literal(".pod"),
-            to: Expression(vec![text("."), Part::Variable(Variable::Header("x-shop".into()))]),
+            to: Expression(vec![
+                text("."),
+                Part::Variable(Variable::Header("x-shop".into())),
+            ]),
         };
-        let rewritten = Rewritten { cookie_domains: Some(domains.clone()), ..Rewritten::default() };
+        let rewritten = Rewritten {
+            cookie_domains: Some(domains.clone()),
+            ..Rewritten::default()
+        };
         let expected = r#"{"cookie_domains":{"from":[{"literal":"pod"}],"to":[{"literal":""},{"variable":"http_x_shop"}]}}"#;
-        assert_eq!(serde_json::to_string(&rewriting(&rewritten)).unwrap(), expected);
-        let paths = Rewritten { cookie_paths: Some(domains), ..Rewritten::default() };
-        assert!(serde_json::to_string(&rewriting(&paths)).unwrap().contains(".pod"));
+        assert_eq!(
+            serde_json::to_string(&rewriting(&rewritten)).unwrap(),
+            expected
+        );
+        let paths = Rewritten {
+            cookie_paths: Some(domains),
+            ..Rewritten::default()
+        };
+        assert!(
+            serde_json::to_string(&rewriting(&paths))
+                .unwrap()
+                .contains(".pod")
+        );
     }
 
     #[test]

@@ -8,7 +8,11 @@ pub(crate) fn affinity(affinity: &ir::Affinity) -> wire::Affinity {
         ir::AffinityMode::Balanced => wire::AffinityMode::Balanced,
         ir::AffinityMode::Persistent => wire::AffinityMode::Persistent,
     };
-    wire::Affinity { mode, cookie: cookie(&affinity.cookie), change_on_failure: affinity.change_on_failure }
+    wire::Affinity {
+        mode,
+        cookie: cookie(&affinity.cookie),
+        change_on_failure: affinity.change_on_failure,
+    }
 }
 
 fn cookie(cookie: &ir::Cookie) -> wire::Cookie {

@@ -19,7 +19,11 @@ pub(crate) struct Table<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Table { entries: BTreeMap::new(), content: 0, of: PhantomData }
+        Table {
+            entries: BTreeMap::new(),
+            content: 0,
+            of: PhantomData,
+        }
     }
 }
 
@@ -38,9 +42,16 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
     /// Sets or removes one entry; `false` when it was so already.
     pub(crate) fn set(&mut self, id: &str, value: Option<T>) -> bool {
         // The wire types have string keys and plain values only: they always serialise.
-        let value = value.map(|value| serde_json::to_vec(&value).unwrap_or_default().into_boxed_slice());
+        let value = value.map(|value| {
+            serde_json::to_vec(&value)
+                .unwrap_or_default()
+                .into_boxed_slice()
+        });
         // What could not be read again would be missing from an answer without a word.
-        debug_assert!(value.iter().all(|value| read::<T>(value).is_some()), "{id}: {value:?}");
+        debug_assert!(
+            value.iter().all(|value| read::<T>(value).is_some()),
+            "{id}: {value:?}"
+        );
         if self.entries.get(id) == value.as_ref() {
             return false;
         }
@@ -51,12 +62,17 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
             }
             None => self.entries.remove(id),
         };
-        self.content = self.content.wrapping_sub(before.map_or(0, |value| hash(id, &value)));
+        self.content = self
+            .content
+            .wrapping_sub(before.map_or(0, |value| hash(id, &value)));
         true
     }
 
     /// Makes these the entries and names those that are not as before.
-    pub(crate) fn replace(&mut self, entries: impl Iterator<Item = (String, T)>) -> BTreeSet<String> {
+    pub(crate) fn replace(
+        &mut self,
+        entries: impl Iterator<Item = (String, T)>,
+    ) -> BTreeSet<String> {
         let mut gone: BTreeSet<String> = self.entries.keys().cloned().collect();
         let mut touched = BTreeSet::new();
         for (id, value) in entries {
@@ -73,7 +89,10 @@ impl<T: Serialize + DeserializeOwned> Table<T> {
     }
 
     pub(crate) fn values(&self) -> BTreeMap<String, T> {
-        self.entries.iter().filter_map(|(id, value)| Some((id.clone(), read(value)?))).collect()
+        self.entries
+            .iter()
+            .filter_map(|(id, value)| Some((id.clone(), read(value)?)))
+            .collect()
     }
 
     /// What these ids are now: present or gone.
@@ -102,5 +121,8 @@ fn hash(id: &str, value: &[u8]) -> u128 {
     hasher.update(id.as_bytes());
     hasher.update(value);
     let digest = hasher.finalize();
-    digest.iter().take(16).fold(0, |hash, byte| (hash << 8) | u128::from(*byte))
+    digest
+        .iter()
+        .take(16)
+        .fold(0, |hash, byte| (hash << 8) | u128::from(*byte))
 }

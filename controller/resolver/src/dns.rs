@@ -99,14 +99,25 @@ impl Dns {
             System::without_resolv_conf(servers)
         });
         let current = RwLock::new(Arc::new(system));
-        let (remembered, turns) =
-            (Mutex::new(FairCache::new(REMEMBERED)), Gate::new(TURNS_OF_CLIENTS, WAITING_CLIENTS));
-        Dns(Arc::new(Inner { servers: servers.to_vec(), current, remembered, turns }))
+        let (remembered, turns) = (
+            Mutex::new(FairCache::new(REMEMBERED)),
+            Gate::new(TURNS_OF_CLIENTS, WAITING_CLIENTS),
+        );
+        Dns(Arc::new(Inner {
+            servers: servers.to_vec(),
+            current,
+            remembered,
+            turns,
+        }))
     }
 
     /// Reads the system's files again when they are others. Those that cannot be read change nothing.
     pub fn refresh(&self) {
-        let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self
+            .0
+            .current
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         if current.written == written() {
             return;
         }
@@ -118,14 +129,24 @@ impl Dns {
 
     /// IPv4 addresses, or IPv6 addresses where there are none, as ingress-nginx asks.
     pub async fn look_up(&self, name: &str) -> Result<Answer, Failure> {
-        let system = Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner));
+        let system = Arc::clone(
+            &self
+                .0
+                .current
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
         let found = timeout(LONGEST, system.look_up(name)).await;
         found.unwrap_or_else(|_| Err(Failure::NoAnswer(format!("no answer in {LONGEST:?}"))))
     }
 
     /// The same for a name that a client has brought to a host of this namespace. There are many of those: some are remembered,
     /// and only so many are looked up at a time, in fair turns.
-    pub async fn look_up_for_client(&self, namespace: &str, name: &str) -> Result<BTreeSet<IpAddr>, Failure> {
+    pub async fn look_up_for_client(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<BTreeSet<IpAddr>, Failure> {
         let key: fair::Key = Sha256::digest(name).into();
         if let Some((addresses, until)) = self.remembered().get(namespace, &key)
             && Instant::now() < *until
@@ -143,7 +164,10 @@ impl Dns {
     }
 
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.0.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,13 +182,21 @@ impl System {
         // What cannot be understood of it is left out, as everywhere else.
         let (config, _) = resolv_conf::Config::parse_with_errors(resolv_conf);
         let addresses = if servers.is_empty() {
-            config.nameservers.iter().map(|server| SocketAddr::new(server.into(), 53)).collect()
+            config
+                .nameservers
+                .iter()
+                .map(|server| SocketAddr::new(server.into(), 53))
+                .collect()
         } else {
             servers.to_vec()
         };
         let patience = Duration::from_secs(config.timeout.into()).min(Duration::from_secs(2));
         System {
-            servers: Servers { addresses, patience, attempts: config.attempts.clamp(1, 2) },
+            servers: Servers {
+                addresses,
+                patience,
+                attempts: config.attempts.clamp(1, 2),
+            },
             cluster: cluster_of(config.get_last_search_or_domain().map(String::as_str)),
             ..system
         }
@@ -173,14 +205,26 @@ impl System {
     fn without_resolv_conf(servers: &[SocketAddr]) -> Self {
         let hosts = hosts(&std::fs::read_to_string(HOSTS).unwrap_or_default());
         let (addresses, patience) = (servers.to_vec(), Duration::from_secs(2));
-        let servers = Servers { addresses, patience, attempts: 2 };
-        System { written: written(), servers, cluster: None, hosts }
+        let servers = Servers {
+            addresses,
+            patience,
+            attempts: 2,
+        };
+        System {
+            written: written(),
+            servers,
+            cluster: None,
+            hosts,
+        }
     }
 
     /// IPv4 first. A server that knows no answer is one, too.
     async fn look_up(&self, name: &str) -> Result<Answer, Failure> {
         if let Some(addresses) = self.hosts.get(name) {
-            return Ok(Answer { addresses: addresses.clone(), ttl: CAP });
+            return Ok(Answer {
+                addresses: addresses.clone(),
+                ttl: CAP,
+            });
         }
         let whole = whole(name, self.cluster.as_deref());
         for family in [Family::V4, Family::V6] {
@@ -190,7 +234,9 @@ impl System {
                     return Ok(Answer { addresses, ttl });
                 }
                 Ok(Reply::NoAddress | Reply::Truncated) => {}
-                Ok(Reply::Error(code)) => return Err(Failure::NoAnswer(format!("DNS error {code}"))),
+                Ok(Reply::Error(code)) => {
+                    return Err(Failure::NoAnswer(format!("DNS error {code}")));
+                }
                 Err(silence) => return Err(Failure::NoAnswer(silence)),
             }
         }
@@ -208,7 +254,8 @@ fn whole(name: &str, cluster: Option<&str>) -> String {
 
 /// The domain of the cluster, as the search domains of one of its pods tell.
 fn cluster_of<'a>(search: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut domains = search.filter_map(|domain| domain.trim_end_matches('.').strip_prefix(SERVICES));
+    let mut domains =
+        search.filter_map(|domain| domain.trim_end_matches('.').strip_prefix(SERVICES));
     domains.next().map(str::to_owned)
 }
 
@@ -216,10 +263,18 @@ fn cluster_of<'a>(search: impl Iterator<Item = &'a str>) -> Option<String> {
 fn hosts(text: &str) -> HashMap<String, BTreeSet<IpAddr>> {
     let mut all: HashMap<String, BTreeSet<IpAddr>> = HashMap::new();
     for line in text.lines() {
-        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
-        let Some(Ok(address)) = words.next().map(str::parse) else { continue };
+        let mut words = line
+            .split('#')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace();
+        let Some(Ok(address)) = words.next().map(str::parse) else {
+            continue;
+        };
         for name in words {
-            all.entry(name.to_ascii_lowercase()).or_default().insert(address);
+            all.entry(name.to_ascii_lowercase())
+                .or_default()
+                .insert(address);
         }
     }
     for addresses in all.values_mut() {
@@ -231,7 +286,11 @@ fn hosts(text: &str) -> HashMap<String, BTreeSet<IpAddr>> {
 }
 
 fn written() -> [Option<SystemTime>; 2] {
-    [RESOLV_CONF, HOSTS].map(|file| std::fs::metadata(file).and_then(|file| file.modified()).ok())
+    [RESOLV_CONF, HOSTS].map(|file| {
+        std::fs::metadata(file)
+            .and_then(|file| file.modified())
+            .ok()
+    })
 }
 
 #[cfg(test)]
@@ -240,14 +299,35 @@ mod tests {
 
     #[test]
     fn a_name_means_itself_and_a_service_is_one_of_the_cluster() {
-        let search = ["ns.svc.cluster.local", "svc.cluster.local.", "cluster.local", "corp.example"];
+        let search = [
+            "ns.svc.cluster.local",
+            "svc.cluster.local.",
+            "cluster.local",
+            "corp.example",
+        ];
         let cluster = cluster_of(search.into_iter());
         assert_eq!(cluster.as_deref(), Some("cluster.local"));
-        for name in ["web", "web.ns", "example.com", "svc", "web.ns.svc.cluster.local", "web.svc.example"] {
+        for name in [
+            "web",
+            "web.ns",
+            "example.com",
+            "svc",
+            "web.ns.svc.cluster.local",
+            "web.svc.example",
+        ] {
             assert_eq!(whole(name, cluster.as_deref()), format!("{name}."));
         }
-        assert_eq!(whole("web.ns.svc", cluster.as_deref()), "web.ns.svc.cluster.local.");
-        assert_eq!(whole("web.ns.svc", cluster_of(search.into_iter().skip(2)).as_deref()), "web.ns.svc.");
+        assert_eq!(
+            whole("web.ns.svc", cluster.as_deref()),
+            "web.ns.svc.cluster.local."
+        );
+        assert_eq!(
+            whole(
+                "web.ns.svc",
+                cluster_of(search.into_iter().skip(2)).as_deref()
+            ),
+            "web.ns.svc."
+        );
     }
 
     /// Of any number of labels, and whatever is asked for beside: who serves a search domain never hears of it.
@@ -262,16 +342,28 @@ mod tests {
         tokio::spawn(async move {
             let mut question = [0; 512];
             while let Ok((length, client)) = server.recv_from(&mut question).await {
-                told.lock().unwrap().insert(question[12..length - 4].to_vec());
+                told.lock()
+                    .unwrap()
+                    .insert(question[12..length - 4].to_vec());
                 let mut answer = question[..length].to_vec();
                 // There is no such name.
                 (answer[2], answer[3]) = (0x80, 3);
                 server.send_to(&answer, client).await.unwrap();
             }
         });
-        let names = ["web", "web.other", "web.other.svc.cluster.local", "example.com", "a.b.c.d.e.example"];
+        let names = [
+            "web",
+            "web.other",
+            "web.other.svc.cluster.local",
+            "example.com",
+            "a.b.c.d.e.example",
+        ];
         for name in names {
-            assert_eq!(system.look_up(name).await, Err(Failure::NoAddress), "{name}");
+            assert_eq!(
+                system.look_up(name).await,
+                Err(Failure::NoAddress),
+                "{name}"
+            );
         }
         let labels = |name: &str| {
             let mut labels = Vec::new();
@@ -282,7 +374,10 @@ mod tests {
             labels.push(0);
             labels
         };
-        assert_eq!(*asked.lock().unwrap(), names.into_iter().map(labels).collect());
+        assert_eq!(
+            *asked.lock().unwrap(),
+            names.into_iter().map(labels).collect()
+        );
     }
 
     #[test]
@@ -294,7 +389,10 @@ mod tests {
             all.map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(addresses("localhost"), "127.0.0.1");
-        assert_eq!((addresses("web"), addresses("six")), ("127.0.0.1".to_owned(), "fd00::1".to_owned()));
+        assert_eq!(
+            (addresses("web"), addresses("six")),
+            ("127.0.0.1".to_owned(), "fd00::1".to_owned())
+        );
         assert_eq!(all.len(), 3);
     }
 }

@@ -64,7 +64,13 @@ impl Followed {
                     told: self.told.take(),
                     ..Followed::default()
                 };
-                return Next { tell: self.news(Resolution { addresses, failure: None }), pause: ttl };
+                return Next {
+                    tell: self.news(Resolution {
+                        addresses,
+                        failure: None,
+                    }),
+                    pause: ttl,
+                };
             }
             Err(failed) => failed,
         };
@@ -76,10 +82,22 @@ impl Followed {
             .take()
             .filter(|before| (*before == Failure::NoAddress) == (failed == Failure::NoAddress));
         let failure = self.failure.insert(same.unwrap_or(failed)).to_string();
-        let pause = FLOOR.saturating_mul(1 << self.failures.min(5)).min(LONGEST_PAUSE);
+        let pause = FLOOR
+            .saturating_mul(1 << self.failures.min(5))
+            .min(LONGEST_PAUSE);
         self.failures = self.failures.saturating_add(1);
-        let addresses = self.last.as_ref().map(|(addresses, _)| addresses.clone()).unwrap_or_default();
-        Next { tell: self.news(Resolution { addresses, failure: Some(failure) }), pause }
+        let addresses = self
+            .last
+            .as_ref()
+            .map(|(addresses, _)| addresses.clone())
+            .unwrap_or_default();
+        Next {
+            tell: self.news(Resolution {
+                addresses,
+                failure: Some(failure),
+            }),
+            pause,
+        }
     }
 
     fn news(&mut self, resolution: Resolution) -> Option<Resolution> {
@@ -98,11 +116,16 @@ mod tests {
     const TTL: Duration = Duration::from_secs(30);
 
     fn addresses(text: &str) -> BTreeSet<IpAddr> {
-        text.split_whitespace().map(|address| address.parse().unwrap()).collect()
+        text.split_whitespace()
+            .map(|address| address.parse().unwrap())
+            .collect()
     }
 
     fn answer(text: &str) -> Result<Answer, Failure> {
-        Ok(Answer { addresses: addresses(text), ttl: TTL })
+        Ok(Answer {
+            addresses: addresses(text),
+            ttl: TTL,
+        })
     }
 
     fn silence(reason: &str) -> Result<Answer, Failure> {
@@ -110,16 +133,31 @@ mod tests {
     }
 
     fn told(text: &str, failure: Option<&str>) -> Option<Resolution> {
-        Some(Resolution { addresses: addresses(text), failure: failure.map(str::to_owned) })
+        Some(Resolution {
+            addresses: addresses(text),
+            failure: failure.map(str::to_owned),
+        })
     }
 
     #[test]
     fn an_answer_is_told_once_and_holds_for_its_ttl() {
         let (mut name, now) = (Followed::default(), Instant::now());
-        let first = Next { tell: told("192.0.2.1", None), pause: TTL };
+        let first = Next {
+            tell: told("192.0.2.1", None),
+            pause: TTL,
+        };
         assert_eq!(name.take(answer("192.0.2.1"), now), first);
-        assert_eq!(name.take(answer("192.0.2.1"), now), Next { tell: None, pause: TTL });
-        let moved = Next { tell: told("192.0.2.1 192.0.2.2", None), pause: TTL };
+        assert_eq!(
+            name.take(answer("192.0.2.1"), now),
+            Next {
+                tell: None,
+                pause: TTL
+            }
+        );
+        let moved = Next {
+            tell: told("192.0.2.1 192.0.2.2", None),
+            pause: TTL,
+        };
         assert_eq!(name.take(answer("192.0.2.2 192.0.2.1"), now), moved);
     }
 
@@ -127,34 +165,52 @@ mod tests {
     fn the_last_good_answer_serves_for_a_day_of_silence_and_no_longer() {
         let (mut name, begun) = (Followed::default(), Instant::now());
         name.take(answer("192.0.2.1"), begun);
-        assert_eq!(name.take(silence("timeout"), begun).tell, told("192.0.2.1", Some("timeout")));
+        assert_eq!(
+            name.take(silence("timeout"), begun).tell,
+            told("192.0.2.1", Some("timeout"))
+        );
         // Said once, whatever is wrong next time.
         for (seconds, reason) in [(60, "timeout"), (86_399, "refused")] {
             assert_eq!(
-                name.take(silence(reason), begun + Duration::from_secs(seconds)).tell,
+                name.take(silence(reason), begun + Duration::from_secs(seconds))
+                    .tell,
                 None,
                 "{seconds}"
             );
         }
-        assert_eq!(name.take(silence("timeout"), begun + STALE).tell, told("", Some("timeout")));
-        assert_eq!(name.take(answer("192.0.2.1"), begun + STALE).tell, told("192.0.2.1", None));
+        assert_eq!(
+            name.take(silence("timeout"), begun + STALE).tell,
+            told("", Some("timeout"))
+        );
+        assert_eq!(
+            name.take(answer("192.0.2.1"), begun + STALE).tell,
+            told("192.0.2.1", None)
+        );
     }
 
     #[test]
     fn a_name_that_has_no_address_any_more_is_gone_at_once() {
         let (mut name, now) = (Followed::default(), Instant::now());
         name.take(answer("192.0.2.1"), now);
-        assert_eq!(name.take(Err(Failure::NoAddress), now).tell, told("", Some("it has no address")));
+        assert_eq!(
+            name.take(Err(Failure::NoAddress), now).tell,
+            told("", Some("it has no address"))
+        );
         assert_eq!(name.take(Err(Failure::NoAddress), now).tell, None);
         // What was known before that is not dug up.
-        assert_eq!(name.take(silence("timeout"), now).tell, told("", Some("timeout")));
+        assert_eq!(
+            name.take(silence("timeout"), now).tell,
+            told("", Some("timeout"))
+        );
     }
 
     #[test]
     fn failures_are_looked_at_ever_more_rarely_and_wait_behind_what_answers() {
         let (mut name, now) = (Followed::default(), Instant::now());
         assert_eq!(name.standing(), Standing::New);
-        let pauses: Vec<u64> = (0..8).map(|_| name.take(silence("timeout"), now).pause.as_secs()).collect();
+        let pauses: Vec<u64> = (0..8)
+            .map(|_| name.take(silence("timeout"), now).pause.as_secs())
+            .collect();
         assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60, 60]);
         assert_eq!(name.standing(), Standing::Failing);
         name.take(answer("192.0.2.1"), now);

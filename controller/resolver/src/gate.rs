@@ -20,7 +20,12 @@ impl Gate {
     /// With room for so many that wait, of one namespace for a sixteenth of them.
     pub(super) fn new(workers: usize, waiting: usize) -> Self {
         let (workers_of_one, waiting_of_one) = ((workers / 4).max(1), (waiting / 16).max(1));
-        Gate(Arc::new(Mutex::new(Turns::new(Limits { workers, workers_of_one, waiting, waiting_of_one }))))
+        Gate(Arc::new(Mutex::new(Turns::new(Limits {
+            workers,
+            workers_of_one,
+            waiting,
+            waiting_of_one,
+        }))))
     }
 
     /// Waits for a turn of this namespace. `None`: there is no room to wait in.
@@ -36,14 +41,20 @@ impl Gate {
     fn begin(&self) {
         loop {
             let begun = self.turns().begin();
-            let Some((namespace, turn)) = begun else { return };
+            let Some((namespace, turn)) = begun else {
+                return;
+            };
             if turn.is_closed() {
                 // Nobody waits for it any more.
                 self.turns().done(&namespace);
                 continue;
             }
             // Where that has just come to be so, the pass comes back, and gives the turn to the next.
-            turn.send(Pass { gate: self.clone(), namespace }).ok();
+            turn.send(Pass {
+                gate: self.clone(),
+                namespace,
+            })
+            .ok();
         }
     }
 
@@ -99,7 +110,9 @@ mod tests {
     #[tokio::test]
     async fn who_has_no_room_to_wait_in_is_told_so() {
         let gate = Gate::new(4, WAITING);
-        let mut crowd: Vec<_> = (0..WAITING).map(|_| Box::pin(gate.enter("crowd"))).collect();
+        let mut crowd: Vec<_> = (0..WAITING)
+            .map(|_| Box::pin(gate.enter("crowd")))
+            .collect();
         let mut refused = 0;
         let mut passes = Vec::new();
         for turn in &mut crowd {

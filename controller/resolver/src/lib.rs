@@ -89,7 +89,11 @@ struct Turns {
 impl Turns {
     fn new() -> Self {
         let turns = |count| Gate::new(count, ALL_WAIT);
-        Turns { known: turns(TURNS_OF_KNOWN), new: turns(TURNS_OF_NEW), failing: turns(TURNS_OF_FAILING) }
+        Turns {
+            known: turns(TURNS_OF_KNOWN),
+            new: turns(TURNS_OF_NEW),
+            failing: turns(TURNS_OF_FAILING),
+        }
     }
 
     fn of(&self, standing: Standing) -> &Gate {
@@ -115,7 +119,13 @@ impl Names {
             looks: JoinSet::new(),
             turns: Turns::new(),
         };
-        (Names { commands, answers: told }, follower)
+        (
+            Names {
+                commands,
+                answers: told,
+            },
+            follower,
+        )
     }
 
     /// From now on its addresses are told, and told again when they change, because these namespaces need it. For none it is
@@ -170,9 +180,14 @@ impl Follower {
                 Placed::For(namespace) => self.follow(name, namespace),
                 Placed::Nowhere => {
                     self.forget(&name);
-                    let failure =
-                        format!("its namespace has {} names already, more are not looked up", places::MOST);
-                    let nothing = Resolution { failure: Some(failure), ..Resolution::default() };
+                    let failure = format!(
+                        "its namespace has {} names already, more are not looked up",
+                        places::MOST
+                    );
+                    let nothing = Resolution {
+                        failure: Some(failure),
+                        ..Resolution::default()
+                    };
                     self.answers.send((name, nothing)).ok();
                 }
             }
@@ -186,8 +201,16 @@ impl Follower {
         }
         let (dns, turns, answers) = (self.dns.clone(), self.turns.clone(), self.answers.clone());
         let (sender, namespace) = watch::channel(namespace);
-        let task = self.looks.spawn(follow(name.clone(), namespace, dns, turns, answers));
-        self.followed.insert(name, Look { task, namespace: sender });
+        let task = self
+            .looks
+            .spawn(follow(name.clone(), namespace, dns, turns, answers));
+        self.followed.insert(
+            name,
+            Look {
+                task,
+                namespace: sender,
+            },
+        );
     }
 
     fn forget(&mut self, name: &DnsName) {

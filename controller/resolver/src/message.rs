@@ -56,11 +56,15 @@ pub(super) fn question(id: u16, name: &str, family: Family) -> Option<Vec<u8>> {
 ///
 /// All addresses count, whatever name of a chain of aliases they belong to: the server that we asked has followed it.
 pub(super) fn answer(message: &[u8], question: &[u8]) -> Option<Reply> {
-    let [id0, id1, flags, more_flags, _, _, count0, count1, ..] = *message.first_chunk::<HEADER>()?;
+    let [id0, id1, flags, more_flags, _, _, count0, count1, ..] =
+        *message.first_chunk::<HEADER>()?;
     let asked = question.get(HEADER..)?;
     let (head, rest) = message.split_at_checked(HEADER + asked.len())?;
     let is_response = flags & 0x80 != 0;
-    if question.get(..2)? != [id0, id1] || !is_response || !head.get(HEADER..)?.eq_ignore_ascii_case(asked) {
+    if question.get(..2)? != [id0, id1]
+        || !is_response
+        || !head.get(HEADER..)?.eq_ignore_ascii_case(asked)
+    {
         return None;
     }
     match more_flags & 0x0f {
@@ -80,15 +84,23 @@ fn addresses(mut rest: &[u8], count: u16) -> Option<Reply> {
         let (data, next) = behind.split_at_checked(length)?;
         rest = next;
         let address = match (u16::from_be_bytes([kind0, kind1]), [class0, class1]) {
-            (1, INTERNET) => Some(IpAddr::from(Ipv4Addr::from(<[u8; 4]>::try_from(data).ok()?))),
-            (28, INTERNET) => Some(IpAddr::from(Ipv6Addr::from(<[u8; 16]>::try_from(data).ok()?))),
+            (1, INTERNET) => Some(IpAddr::from(Ipv4Addr::from(
+                <[u8; 4]>::try_from(data).ok()?,
+            ))),
+            (28, INTERNET) => Some(IpAddr::from(Ipv6Addr::from(
+                <[u8; 16]>::try_from(data).ok()?,
+            ))),
             (CNAME, INTERNET) => None,
             _ => continue,
         };
         least = least.min(u32::from_be_bytes(ttl));
         found.extend(address.map(|address| address.to_canonical()));
     }
-    Some(if found.is_empty() { Reply::NoAddress } else { Reply::Addresses(found, least) })
+    Some(if found.is_empty() {
+        Reply::NoAddress
+    } else {
+        Reply::Addresses(found, least)
+    })
 }
 
 /// What follows a name; one that ends with a pointer is not followed.
@@ -136,7 +148,13 @@ mod tests {
         let expected =
             b"\x00\x07\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x07example\x00\x00\x01\x00\x01";
         assert_eq!(ask(), expected);
-        for bad in ["", ".", "a..b", &"a".repeat(64), &["a".repeat(63).as_str(); 4].join(".")] {
+        for bad in [
+            "",
+            ".",
+            "a..b",
+            &"a".repeat(64),
+            &["a".repeat(63).as_str(); 4].join("."),
+        ] {
             assert_eq!(question(7, bad, Family::V6), None, "{bad:?}");
         }
     }
@@ -157,7 +175,10 @@ mod tests {
     fn what_is_no_address_is_told_apart() {
         let say = |flags, records: &[Vec<u8>]| answer(&reply(&ask(), flags, records), &ask());
         assert_eq!(say([0x80, 3], &[]), Some(Reply::NoAddress));
-        assert_eq!(say([0x80, 0], &[record(CNAME, 5, b"\x00")]), Some(Reply::NoAddress));
+        assert_eq!(
+            say([0x80, 0], &[record(CNAME, 5, b"\x00")]),
+            Some(Reply::NoAddress)
+        );
         assert_eq!(say([0x80, 2], &[]), Some(Reply::Error(2)));
         assert_eq!(say([0x82, 0], &[]), Some(Reply::Truncated));
     }
@@ -166,10 +187,23 @@ mod tests {
     fn who_answers_another_question_is_not_heard() {
         let good = reply(&ask(), [0x80, 0], &[record(1, 60, &[192, 0, 2, 1])]);
         assert!(answer(&good, &ask()).is_some());
-        assert_eq!(answer(&good, &question(8, "a.example", Family::V4).unwrap()), None);
-        assert_eq!(answer(&good, &question(7, "b.example", Family::V4).unwrap()), None);
-        assert_eq!(answer(&good, &question(7, "a.example", Family::V6).unwrap()), None);
-        assert_eq!(answer(&reply(&ask(), [0, 0], &[]), &ask()), None, "a question is no answer");
+        assert_eq!(
+            answer(&good, &question(8, "a.example", Family::V4).unwrap()),
+            None
+        );
+        assert_eq!(
+            answer(&good, &question(7, "b.example", Family::V4).unwrap()),
+            None
+        );
+        assert_eq!(
+            answer(&good, &question(7, "a.example", Family::V6).unwrap()),
+            None
+        );
+        assert_eq!(
+            answer(&reply(&ask(), [0, 0], &[]), &ask()),
+            None,
+            "a question is no answer"
+        );
         for length in 0..good.len() {
             assert_eq!(answer(&good[..length], &ask()), None, "cut at {length}");
         }
@@ -177,8 +211,11 @@ mod tests {
 
     #[test]
     fn no_byte_makes_an_answer_a_danger() {
-        let records =
-            [record(CNAME, 5, b"\x01b\xc0\x0c"), record(28, 60, &[0xfd; 16]), record(1, 60, &[192, 0, 2, 1])];
+        let records = [
+            record(CNAME, 5, b"\x01b\xc0\x0c"),
+            record(28, 60, &[0xfd; 16]),
+            record(1, 60, &[192, 0, 2, 1]),
+        ];
         let good = reply(&ask(), [0x80, 0], &records);
         for at in 0..good.len() {
             for byte in 0..=u8::MAX {

@@ -38,10 +38,18 @@ pub(super) enum Placed {
 impl Places {
     /// These namespaces have the name from now on, and no others. Says what becomes of names that had no place, or had
     /// another one.
-    pub(super) fn set(&mut self, name: &DnsName, namespaces: BTreeSet<String>) -> Vec<(DnsName, Placed)> {
+    pub(super) fn set(
+        &mut self,
+        name: &DnsName,
+        namespaces: BTreeSet<String>,
+    ) -> Vec<(DnsName, Placed)> {
         let before = self.names.remove(name);
         let of = before.as_ref().and_then(|before| before.of.clone());
-        for namespace in before.iter().filter(|_| of.is_none()).flat_map(|before| &before.namespaces) {
+        for namespace in before
+            .iter()
+            .filter(|_| of.is_none())
+            .flat_map(|before| &before.namespaces)
+        {
             self.wait_no_more(namespace, name);
         }
         let stays = of.as_ref().is_some_and(|of| namespaces.contains(of));
@@ -68,7 +76,10 @@ impl Places {
             Some(of) => *self.taken.entry(of.clone()).or_default() += 1,
             None => {
                 for namespace in &namespaces {
-                    self.waiting.entry(namespace.clone()).or_default().insert(name.clone());
+                    self.waiting
+                        .entry(namespace.clone())
+                        .or_default()
+                        .insert(name.clone());
                 }
             }
         }
@@ -88,8 +99,14 @@ impl Places {
         }
         let next = self.waiting.get(of).and_then(BTreeSet::first).cloned();
         let Some(next) = next else { return Vec::new() };
-        let namespaces = self.names.remove(&next).map(|name| name.namespaces).unwrap_or_default();
-        namespaces.iter().for_each(|namespace| self.wait_no_more(namespace, &next));
+        let namespaces = self
+            .names
+            .remove(&next)
+            .map(|name| name.namespaces)
+            .unwrap_or_default();
+        namespaces
+            .iter()
+            .for_each(|namespace| self.wait_no_more(namespace, &next));
         let placed = self.place(&next, namespaces);
         vec![(next, placed)]
     }
@@ -115,24 +132,43 @@ mod tests {
     }
 
     fn of(namespaces: &[&str]) -> BTreeSet<String> {
-        namespaces.iter().map(|namespace| (*namespace).to_owned()).collect()
+        namespaces
+            .iter()
+            .map(|namespace| (*namespace).to_owned())
+            .collect()
     }
 
     #[test]
     fn a_namespace_has_so_many_names_and_others_have_theirs() {
         let mut places = Places::default();
         for n in 0..MOST {
-            assert_eq!(places.set(&name(n), of(&["crowd"])), [(name(n), Placed::For("crowd".to_owned()))]);
+            assert_eq!(
+                places.set(&name(n), of(&["crowd"])),
+                [(name(n), Placed::For("crowd".to_owned()))]
+            );
         }
-        assert_eq!(places.set(&name(MOST), of(&["crowd"])), [(name(MOST), Placed::Nowhere)]);
+        assert_eq!(
+            places.set(&name(MOST), of(&["crowd"])),
+            [(name(MOST), Placed::Nowhere)]
+        );
         // Of two namespaces that have it, one has room.
         let shop = Placed::For("shop".to_owned());
-        assert_eq!(places.set(&name(MOST), of(&["crowd", "shop"])), [(name(MOST), shop)]);
-        assert_eq!(places.set(&name(MOST + 1), of(&["crowd"])), [(name(MOST + 1), Placed::Nowhere)]);
+        assert_eq!(
+            places.set(&name(MOST), of(&["crowd", "shop"])),
+            [(name(MOST), shop)]
+        );
+        assert_eq!(
+            places.set(&name(MOST + 1), of(&["crowd"])),
+            [(name(MOST + 1), Placed::Nowhere)]
+        );
         // A place that is given back goes to who waits.
         let next = [(name(MOST + 1), Placed::For("crowd".to_owned()))];
         assert_eq!(places.set(&name(0), BTreeSet::new()), next);
-        assert_eq!(places.set(&name(MOST), of(&["shop"])), [], "it stays where it is");
+        assert_eq!(
+            places.set(&name(MOST), of(&["shop"])),
+            [],
+            "it stays where it is"
+        );
     }
 
     proptest! {

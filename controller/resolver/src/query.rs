@@ -68,11 +68,15 @@ async fn exchange(server: SocketAddr, name: &str, family: Family) -> Result<Repl
 async fn over_tcp(server: SocketAddr, question: &[u8]) -> Result<Reply, Error> {
     let mut stream = TcpStream::connect(server).await?;
     let length = u16::try_from(question.len()).map_err(Error::other)?;
-    stream.write_all(&[&length.to_be_bytes(), question].concat()).await?;
+    stream
+        .write_all(&[&length.to_be_bytes(), question].concat())
+        .await?;
     let mut answer = vec![0; usize::from(stream.read_u16().await?)];
     stream.read_exact(&mut answer).await?;
     let unreadable = || Error::new(ErrorKind::InvalidData, "an answer that cannot be read");
-    message::answer(&answer, question).filter(|reply| *reply != Reply::Truncated).ok_or_else(unreadable)
+    message::answer(&answer, question)
+        .filter(|reply| *reply != Reply::Truncated)
+        .ok_or_else(unreadable)
 }
 
 /// Nobody knows the keys of the hash, which are other ones each time.

@@ -20,7 +20,11 @@ pub(crate) fn parse(place: &str, text: &str) -> (Vec<Object>, Vec<Problem>) {
         };
         let (found, trouble) = read(document);
         objects.extend(found);
-        let problem = |(reason, harmless)| Problem { place: place.clone(), reason, harmless };
+        let problem = |(reason, harmless)| Problem {
+            place: place.clone(),
+            reason,
+            harmless,
+        };
         problems.extend(trouble.into_iter().map(problem));
     }
     (objects, problems)
@@ -49,7 +53,10 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_blank(document: &str) -> bool {
-    document.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#') || line == "...")
+    document
+        .lines()
+        .map(str::trim)
+        .all(|line| line.is_empty() || line.starts_with('#') || line == "...")
 }
 
 /// What is wrong, and whether it does no harm.
@@ -60,12 +67,19 @@ fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
     let value: serde_json::Value = match serde_saphyr::from_str(document) {
         Ok(value) => value,
         Err(error) => {
-            let reason = format!("expected YAML: {}; document not served", one_line(&error.to_string()));
+            let reason = format!(
+                "expected YAML: {}; document not served",
+                one_line(&error.to_string())
+            );
             return (objects, vec![(reason, false)]);
         }
     };
     let items = match value.get("kind").and_then(serde_json::Value::as_str) {
-        Some("List") => value.get("items").and_then(serde_json::Value::as_array).cloned().unwrap_or_default(),
+        Some("List") => value
+            .get("items")
+            .and_then(serde_json::Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
         _ => vec![value],
     };
     for mut item in items {
@@ -75,7 +89,11 @@ fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
             Ok(object) => {
                 // What is not served for it is reported with its Ingress.
                 let reference = object.reference();
-                trouble.extend(misplaced.iter().map(|what| (format!("{reference}: {what}"), true)));
+                trouble.extend(
+                    misplaced
+                        .iter()
+                        .map(|what| (format!("{reference}: {what}"), true)),
+                );
                 trouble.extend(old.map(|version| (outdated(&object, &version), true)));
                 objects.push(object);
             }
@@ -90,7 +108,9 @@ fn read(document: &str) -> (Vec<Object>, Vec<Trouble>) {
 
 fn outdated(object: &Object, version: &str) -> String {
     let reference = object.reference();
-    format!("{reference}: {version} is not served since Kubernetes 1.22; read as networking.k8s.io/v1")
+    format!(
+        "{reference}: {version} is not served since Kubernetes 1.22; read as networking.k8s.io/v1"
+    )
 }
 
 /// The parser draws a picture of the place under its message; a log line has room for the message.
@@ -106,11 +126,20 @@ mod tests {
 
     #[test]
     fn a_bad_document_costs_only_itself() {
-        let text = format!("{SERVICE}---\nkind: [\n--- # next\n{}", SERVICE.replace("name: a", "name: b"));
+        let text = format!(
+            "{SERVICE}---\nkind: [\n--- # next\n{}",
+            SERVICE.replace("name: a", "name: b")
+        );
         let (objects, problems) = parse("x.yaml", &text);
         assert_eq!(objects.len(), 2);
         assert_eq!(problems.len(), 1);
-        assert!(problems[0].to_string().starts_with("x.yaml (document 2): expected YAML"), "{}", problems[0]);
+        assert!(
+            problems[0]
+                .to_string()
+                .starts_with("x.yaml (document 2): expected YAML"),
+            "{}",
+            problems[0]
+        );
     }
 
     #[test]
@@ -121,8 +150,7 @@ mod tests {
 
     #[test]
     fn a_list_is_its_items() {
-        let text =
-            "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: a}}\n";
+        let text = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service, metadata: {name: a}}\n";
         assert_eq!(parse("x.yaml", text).0.len(), 1);
     }
 
@@ -140,7 +168,10 @@ mod tests {
 
     #[test]
     fn other_kinds_are_harmless() {
-        let (_, problems) = parse("x.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n");
+        let (_, problems) = parse(
+            "x.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
+        );
         assert!(problems[0].harmless);
     }
 }

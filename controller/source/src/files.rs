@@ -37,8 +37,8 @@ const STILL_LOOKING: Duration = Duration::from_millis(5);
 /// cannot be is an [`Event::Problem`].
 pub fn read_once(folder: &Path) -> anyhow::Result<Vec<Event>> {
     let mut index = Index::new(folder);
-    let manifests =
-        folder::manifests(folder, || ()).with_context(|| format!("--manifests {}", folder.display()))?;
+    let manifests = folder::manifests(folder, || ())
+        .with_context(|| format!("--manifests {}", folder.display()))?;
     let mut events = Vec::new();
     for (path, fingerprint) in manifests {
         index.read(&path, fingerprint, &mut events);
@@ -55,14 +55,20 @@ pub struct Files {
 impl Files {
     /// Follows a folder on a thread of its own, for as long as `events` are heard. What there is now is in the first batch, which ends
     /// with [`Event::Ready`]. Fails when the folder cannot be read or watched now.
-    pub fn follow(folder: &Path, events: UnboundedSender<Vec<Event>>, tasks: &Tasks) -> anyhow::Result<Self> {
+    pub fn follow(
+        folder: &Path,
+        events: UnboundedSender<Vec<Event>>,
+        tasks: &Tasks,
+    ) -> anyhow::Result<Self> {
         // Changes are told with absolute paths: the same file must not have two.
         let folder = &std::path::absolute(folder)?;
         let (sender, paths) = mpsc::channel();
         // The watch comes before the first look, so that nothing falls between the two.
         let mut watcher = notify::recommended_watcher(move |event| drop(sender.send(event)))?;
         let describe = || format!("--manifests {}", folder.display());
-        watcher.watch(folder, RecursiveMode::Recursive).with_context(describe)?;
+        watcher
+            .watch(folder, RecursiveMode::Recursive)
+            .with_context(describe)?;
         let mut index = Index::new(folder);
         let mut first = Vec::new();
         for (path, fingerprint) in folder::manifests(folder, || ()).with_context(describe)? {
@@ -120,7 +126,11 @@ impl Follower {
 
     fn next_look(&self) -> Duration {
         let now = Instant::now();
-        let around = if self.looking.is_some() { now + STILL_LOOKING } else { self.look_around };
+        let around = if self.looking.is_some() {
+            now + STILL_LOOKING
+        } else {
+            self.look_around
+        };
         let next = self.due.values().copied().fold(around, Instant::min);
         next.saturating_duration_since(now)
     }
@@ -148,8 +158,12 @@ impl Follower {
     }
 
     fn look(&mut self, now: Instant, events: &mut Vec<Event>) {
-        let due: Vec<PathBuf> =
-            self.due.iter().filter(|(_, at)| **at <= now).map(|(path, _)| path.clone()).collect();
+        let due: Vec<PathBuf> = self
+            .due
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(path, _)| path.clone())
+            .collect();
         for path in due {
             self.due.remove(&path);
             match Fingerprint::of(&path) {
@@ -158,17 +172,26 @@ impl Follower {
             }
         }
         if let Some(looking) = self.looking.take_if(|looking| looking.is_finished()) {
-            let found = looking.join().unwrap_or_else(|_| Err(io::Error::other("looking at it failed")));
+            let found = looking
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("looking at it failed")));
             if let Err(error) = found.map(|manifests| self.compare(&manifests)) {
                 let place = self.index.folder.display().to_string();
-                let reason = format!("cannot be read: {error}; what was read before is still served");
-                events.push(Event::Problem(Problem { place, reason, harmless: false }));
+                let reason =
+                    format!("cannot be read: {error}; what was read before is still served");
+                events.push(Event::Problem(Problem {
+                    place,
+                    reason,
+                    harmless: false,
+                }));
             }
         }
         if self.look_around <= now && self.looking.is_none() {
             self.look_around = now + LOOK_AROUND;
             let folder = self.index.folder.clone();
-            self.looking = Some(std::thread::spawn(move || folder::manifests(&folder, take_time)));
+            self.looking = Some(std::thread::spawn(move || {
+                folder::manifests(&folder, take_time)
+            }));
         }
     }
 
@@ -178,7 +201,8 @@ impl Follower {
         let mut known = self.index.files.iter().peekable();
         for (path, fingerprint) in manifests {
             // Both are in order.
-            while let Some((gone, _)) = known.next_if(|(known, _)| known.as_ref() < path.as_path()) {
+            while let Some((gone, _)) = known.next_if(|(known, _)| known.as_ref() < path.as_path())
+            {
                 self.due.entry(gone.to_path_buf()).or_insert(now + GONE);
             }
             let same = known.next_if(|(known, _)| known.as_ref() == path.as_path());
@@ -209,23 +233,36 @@ struct File {
 }
 
 fn find<'a>(objects: &'a [(Name, Object)], name: &Name) -> Option<&'a Object> {
-    let place = objects.binary_search_by(|(other, _)| other.cmp(name)).ok()?;
+    let place = objects
+        .binary_search_by(|(other, _)| other.cmp(name))
+        .ok()?;
     objects.get(place).map(|(_, object)| object)
 }
 
 impl Index {
     fn new(folder: &Path) -> Self {
-        Index { folder: folder.to_owned(), files: BTreeMap::new(), places: BTreeSet::new() }
+        Index {
+            folder: folder.to_owned(),
+            files: BTreeMap::new(),
+            places: BTreeSet::new(),
+        }
     }
 
     fn read(&mut self, path: &Path, fingerprint: Fingerprint, events: &mut Vec<Event>) {
-        if self.files.get(path).is_some_and(|file| file.fingerprint == fingerprint) {
+        if self
+            .files
+            .get(path)
+            .is_some_and(|file| file.fingerprint == fingerprint)
+        {
             return;
         }
         let place = self.place(path);
         let (found, problems) = load(path, &place, fingerprint);
         let readable = problems.iter().all(|problem| problem.harmless);
-        let file = self.files.entry(path.into()).or_insert(File { fingerprint, objects: Box::default() });
+        let file = self.files.entry(path.into()).or_insert(File {
+            fingerprint,
+            objects: Box::default(),
+        });
         file.fingerprint = fingerprint;
         let before = std::mem::take(&mut file.objects);
         let mut now: BTreeMap<Name, Object> = BTreeMap::new();
@@ -245,7 +282,10 @@ impl Index {
 
     /// How a manifest is named to people.
     fn place(&self, path: &Path) -> String {
-        let inner = path.strip_prefix(&self.folder).ok().filter(|inner| !inner.as_os_str().is_empty());
+        let inner = path
+            .strip_prefix(&self.folder)
+            .ok()
+            .filter(|inner| !inner.as_os_str().is_empty());
         inner.unwrap_or(path).display().to_string()
     }
 
@@ -259,29 +299,46 @@ impl Index {
 
     /// Says what differs between `before` and what the file holds now.
     fn update(&mut self, path: &Path, before: &[(Name, Object)], events: &mut Vec<Event>) {
-        let Some((known, File { objects: held, .. })) = self.files.get_key_value(path) else { return };
+        let Some((known, File { objects: held, .. })) = self.files.get_key_value(path) else {
+            return;
+        };
         let known = Arc::clone(known);
         let now: Vec<Name> = held.iter().map(|(name, _)| name.clone()).collect();
-        let gone = before.iter().map(|(name, _)| name).filter(|name| find(held, name).is_none());
+        let gone = before
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|name| find(held, name).is_none());
         for name in gone.cloned().collect::<Vec<_>>() {
             self.leave(path, &name, events);
         }
         for name in now {
             self.places.insert((name.clone(), Arc::clone(&known)));
-            let first = self.first_place(&name).unwrap_or_else(|| Arc::clone(&known));
-            let object = self.files.get(path).and_then(|file| find(&file.objects, &name));
+            let first = self
+                .first_place(&name)
+                .unwrap_or_else(|| Arc::clone(&known));
+            let object = self
+                .files
+                .get(path)
+                .and_then(|file| find(&file.objects, &name));
             if *first != *path {
                 let other = self.place(&first);
                 let reason = format!("{} {} is in {other} already; not used", name.0, name.1);
-                events.push(Event::Problem(Problem { place: self.place(path), reason, harmless: true }));
-            } else if let Some(object) = object.filter(|object| find(before, &name) != Some(object)) {
+                events.push(Event::Problem(Problem {
+                    place: self.place(path),
+                    reason,
+                    harmless: true,
+                }));
+            } else if let Some(object) = object.filter(|object| find(before, &name) != Some(object))
+            {
                 events.push(Event::Apply(object.clone()));
             }
         }
     }
 
     fn leave(&mut self, path: &Path, name: &Name, events: &mut Vec<Event>) {
-        let Some(first) = self.first_place(name) else { return };
+        let Some(first) = self.first_place(name) else {
+            return;
+        };
         let had_it = *first == *path;
         self.places.remove(&(name.clone(), path.into()));
         let next = self.first_place(name);
@@ -294,22 +351,39 @@ impl Index {
 
     fn first_place(&self, name: &Name) -> Option<Arc<Path>> {
         let from = (name.clone(), Arc::from(Path::new("")));
-        let (_, first) = self.places.range(from..).next().filter(|(other, _)| other == name)?;
+        let (_, first) = self
+            .places
+            .range(from..)
+            .next()
+            .filter(|(other, _)| other == name)?;
         Some(Arc::clone(first))
     }
 }
 
 fn load(path: &Path, place: &str, fingerprint: Fingerprint) -> (Vec<Object>, Vec<Problem>) {
-    let problem = |reason: String| Problem { place: place.to_owned(), reason, harmless: false };
+    let problem = |reason: String| Problem {
+        place: place.to_owned(),
+        reason,
+        harmless: false,
+    };
     if fingerprint.size() > documents::LARGEST {
         let largest = documents::LARGEST >> 20;
-        let reason = format!("expected at most {largest} MiB, got {} bytes; not read", fingerprint.size());
+        let reason = format!(
+            "expected at most {largest} MiB, got {} bytes; not read",
+            fingerprint.size()
+        );
         return (Vec::new(), vec![problem(reason)]);
     }
     match std::fs::read(path).map(String::from_utf8) {
         Ok(Ok(text)) => documents::parse(place, &text),
-        Ok(Err(_)) => (Vec::new(), vec![problem("expected UTF-8 text; not read".to_owned())]),
-        Err(error) => (Vec::new(), vec![problem(format!("cannot be read: {error}"))]),
+        Ok(Err(_)) => (
+            Vec::new(),
+            vec![problem("expected UTF-8 text; not read".to_owned())],
+        ),
+        Err(error) => (
+            Vec::new(),
+            vec![problem(format!("cannot be read: {error}"))],
+        ),
     }
 }
 

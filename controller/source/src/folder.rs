@@ -23,7 +23,11 @@ impl Fingerprint {
         // Follows links: a mounted ConfigMap is a farm of them.
         let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Some(Fingerprint { inode: metadata.ino(), size: metadata.size(), modified })
+        Some(Fingerprint {
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified,
+        })
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -33,19 +37,27 @@ impl Fingerprint {
 
 /// Whether a path is a manifest by its name. Hidden files are the business of editors and of the kubelet.
 pub(crate) fn is_manifest(path: &Path) -> bool {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let extension = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
     matches!(extension, "yaml" | "yml" | "json") && !is_hidden(path)
 }
 
 /// Whether a change of this path, which is no manifest, can mean that manifests behind it changed: a folder (one that
 /// is gone cannot be asked, but has no extension), or the kubelet's `..data` link. Not the temporary files of editors.
 pub(crate) fn may_hold_manifests(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     name.starts_with("..") || (!is_hidden(path) && (path.is_dir() || path.extension().is_none()))
 }
 
 pub(crate) fn is_hidden(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'))
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_none_or(|name| name.starts_with('.'))
 }
 
 /// Every manifest under a folder, in the order of their paths. A file is its own only manifest, whatever its name.
@@ -81,7 +93,13 @@ mod tests {
 
     #[test]
     fn temporary_files_of_editors_mean_nothing() {
-        for name in [".shop.yaml.swp", ".#shop.yaml", "shop.yaml~", "shop.yaml.tmp", ".t"] {
+        for name in [
+            ".shop.yaml.swp",
+            ".#shop.yaml",
+            "shop.yaml~",
+            "shop.yaml.tmp",
+            ".t",
+        ] {
             let path = Path::new("/manifests").join(name);
             assert!(!is_manifest(&path) && !may_hold_manifests(&path), "{name}");
         }

@@ -54,15 +54,26 @@ pub(crate) fn upstreams(
     resources: &Resources,
     default: Option<&ObjectKey>,
 ) -> Vec<Upstream> {
-    let uses = Uses { default, ..Uses::of(config) };
-    let all = config.backends.iter().map(|(id, backend)| upstream(id, backend, &uses, resources));
+    let uses = Uses {
+        default,
+        ..Uses::of(config)
+    };
+    let all = config
+        .backends
+        .iter()
+        .map(|(id, backend)| upstream(id, backend, &uses, resources));
     let mut all: Vec<Upstream> = all.collect();
     if !all.iter().any(|upstream| upstream.name == DEFAULT) {
         let nobody = Upstream {
             name: DEFAULT.to_owned(),
             service: Value::Null,
             port: 0.into(),
-            ..upstream(&BackendId::new("", "", ""), &Backend::default(), &uses, resources)
+            ..upstream(
+                &BackendId::new("", "", ""),
+                &Backend::default(),
+                &uses,
+                resources,
+            )
         };
         all.push(nobody);
     }
@@ -85,11 +96,21 @@ struct Uses<'a> {
 
 impl<'a> Uses<'a> {
     fn of(config: &'a Config) -> Self {
-        let mut uses = Uses { passed: config.passthrough.values().collect(), ..Uses::default() };
+        let mut uses = Uses {
+            passed: config.passthrough.values().collect(),
+            ..Uses::default()
+        };
         for (name, server) in &config.servers {
             for location in &server.locations {
-                let Action::Forward(main) = &location.action else { continue };
-                let paths = uses.places.entry(main).or_default().entry(name.to_string()).or_default();
+                let Action::Forward(main) = &location.action else {
+                    continue;
+                };
+                let paths = uses
+                    .places
+                    .entry(main)
+                    .or_default()
+                    .entry(name.to_string())
+                    .or_default();
                 paths.push(location.path.text());
                 for canary in &location.canaries {
                     uses.canaries.insert(&canary.backend, canary);
@@ -107,7 +128,9 @@ impl<'a> Uses<'a> {
     fn name(&self, id: &BackendId) -> String {
         let joined = |text: &str| text.replace(['/', ':'], "-");
         match id.as_str().strip_suffix("/first") {
-            Some(service) if self.default.is_some_and(|key| key.to_string() == service) => DEFAULT.to_owned(),
+            Some(service) if self.default.is_some_and(|key| key.to_string() == service) => {
+                DEFAULT.to_owned()
+            }
             Some(service) => format!("custom-default-backend-{}", joined(service)),
             None => joined(id.as_str()),
         }
@@ -120,7 +143,13 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
     let (namespace, service, port) = (part(), part(), part());
     let service = resources.service(&ObjectKey::new(namespace, service));
     let canary = uses.canaries.get(id).copied();
-    let alternatives = uses.alternatives.get(id).into_iter().flatten().map(|id| uses.name(id)).collect();
+    let alternatives = uses
+        .alternatives
+        .get(id)
+        .into_iter()
+        .flatten()
+        .map(|id| uses.name(id))
+        .collect();
     let pods = backend
         .endpoints
         .iter()
@@ -129,7 +158,9 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
     Upstream {
         name: uses.name(id),
         service: described(service),
-        port: port.parse::<u16>().map_or_else(|_| port.into(), Value::from),
+        port: port
+            .parse::<u16>()
+            .map_or_else(|_| port.into(), Value::from),
         ssl_passthrough: uses.passed.contains(id),
         endpoints: pods.collect(),
         session_affinity: session_affinity(backend.affinity.as_ref(), uses.places.get(id)),
@@ -141,24 +172,43 @@ fn upstream(id: &BackendId, backend: &Backend, uses: &Uses<'_>, resources: &Reso
     }
 }
 
-fn session_affinity(affinity: Option<&Affinity>, places: Option<&BTreeMap<String, Vec<&str>>>) -> Value {
-    let Some(Affinity { mode, cookie, change_on_failure }) = affinity else {
+fn session_affinity(
+    affinity: Option<&Affinity>,
+    places: Option<&BTreeMap<String, Vec<&str>>>,
+) -> Value {
+    let Some(Affinity {
+        mode,
+        cookie,
+        change_on_failure,
+    }) = affinity
+    else {
         return json!({"name": "", "mode": "", "cookieSessionAffinity": {"name": ""}});
     };
     let same_site = cookie.same_site.map(|same_site| format!("{same_site:?}"));
     let members = [
         ("name", json!(cookie.name)),
-        ("expires", json!(cookie.expires.map(|seconds| seconds.to_string()))),
-        ("maxage", json!(cookie.max_age.map(|seconds| seconds.to_string()))),
+        (
+            "expires",
+            json!(cookie.expires.map(|seconds| seconds.to_string())),
+        ),
+        (
+            "maxage",
+            json!(cookie.max_age.map(|seconds| seconds.to_string())),
+        ),
         ("locations", json!(places)),
         ("secure", json!(cookie.secure)),
         ("path", json!(cookie.path)),
         ("domain", json!(cookie.domain)),
         ("samesite", json!(same_site)),
-        ("conditional_samesite_none", json!(cookie.conditional_same_site_none)),
+        (
+            "conditional_samesite_none",
+            json!(cookie.conditional_same_site_none),
+        ),
         ("change_on_failure", json!(change_on_failure)),
     ];
-    let said = members.into_iter().filter(|(_, value)| !value.is_null() && *value != json!(false));
+    let said = members
+        .into_iter()
+        .filter(|(_, value)| !value.is_null() && *value != json!(false));
     let cookie: Map<String, Value> = said.map(|(name, value)| (name.to_owned(), value)).collect();
     json!({"name": "cookie", "mode": mode, "cookieSessionAffinity": cookie})
 }
@@ -178,8 +228,13 @@ fn hash_by(algorithm: &LoadBalance) -> Map<String, Value> {
 }
 
 fn traffic_shaping(canary: Option<&Canary>) -> Value {
-    let rules = canary.map(|canary| canary.rules.clone()).unwrap_or_default();
-    let (header, value) = rules.header.map(|header| (header.name, Some(header.value))).unwrap_or_default();
+    let rules = canary
+        .map(|canary| canary.rules.clone())
+        .unwrap_or_default();
+    let (header, value) = rules
+        .header
+        .map(|header| (header.name, Some(header.value)))
+        .unwrap_or_default();
     let (exact, pattern) = match value {
         Some(CanaryValue::Exact(text)) => (text, String::new()),
         Some(CanaryValue::Matches(pattern)) => (String::new(), pattern),
@@ -193,8 +248,9 @@ fn traffic_shaping(canary: Option<&Canary>) -> Value {
 
 /// Only the spec of a Service is shown.
 fn described(service: Option<&Service>) -> Value {
-    let spec =
-        service.and_then(|service| serde_json::to_value(&service.spec).ok()).filter(|spec| !spec.is_null());
+    let spec = service
+        .and_then(|service| serde_json::to_value(&service.spec).ok())
+        .filter(|spec| !spec.is_null());
     json!({
         "metadata": {"creationTimestamp": null},
         "spec": spec.unwrap_or_else(|| json!({})),
@@ -203,7 +259,10 @@ fn described(service: Option<&Service>) -> Value {
 }
 
 fn address(socket: &SocketAddr) -> Address {
-    Address { address: socket.ip().to_string(), port: socket.port().to_string() }
+    Address {
+        address: socket.ip().to_string(),
+        port: socket.port().to_string(),
+    }
 }
 
 fn load_balance(algorithm: &LoadBalance) -> Option<&'static str> {

@@ -32,7 +32,10 @@ pub(crate) enum Probe {
     /// By its admin socket.
     Envoy(PathBuf),
     /// By its process, 0 while there is none, and by a connection where it serves.
-    Nginx { pid: Arc<AtomicU32>, http: SocketAddr },
+    Nginx {
+        pid: Arc<AtomicU32>,
+        http: SocketAddr,
+    },
     /// There is none.
     Nobody,
 }
@@ -57,8 +60,19 @@ impl Probe {
 }
 
 impl Health {
-    pub(crate) fn new(tasks: Tasks, progress: Progress, data_plane: Probe, timeout: Duration) -> Self {
-        Health(Arc::new(Inner { tasks, progress, data_plane, timeout, stopping: AtomicBool::new(false) }))
+    pub(crate) fn new(
+        tasks: Tasks,
+        progress: Progress,
+        data_plane: Probe,
+        timeout: Duration,
+    ) -> Self {
+        Health(Arc::new(Inner {
+            tasks,
+            progress,
+            data_plane,
+            timeout,
+            stopping: AtomicBool::new(false),
+        }))
     }
 
     /// From here on nobody should send anything new here.
@@ -85,10 +99,17 @@ impl Health {
         };
         if let Some(time) = self.0.progress.stuck() {
             let (time, age) = (time.as_secs(), age.as_secs());
-            return Err(format!("publishing has taken {time} s so far; last publication {age} s ago"));
+            return Err(format!(
+                "publishing has taken {time} s so far; last publication {age} s ago"
+            ));
         }
         let asked = tokio::time::timeout(self.0.timeout, self.0.data_plane.ask()).await;
-        asked.unwrap_or_else(|_| Err(format!("the data plane did not answer in {:?}", self.0.timeout)))?;
+        asked.unwrap_or_else(|_| {
+            Err(format!(
+                "the data plane did not answer in {:?}",
+                self.0.timeout
+            ))
+        })?;
         Ok(age)
     }
 }
@@ -99,13 +120,19 @@ mod tests {
 
     fn health(probe: Probe) -> (Progress, Health) {
         let progress = Progress::default();
-        (progress.clone(), Health::new(Tasks::default(), progress, probe, Duration::from_secs(1)))
+        (
+            progress.clone(),
+            Health::new(Tasks::default(), progress, probe, Duration::from_secs(1)),
+        )
     }
 
     #[tokio::test]
     async fn health_comes_with_the_first_publication_and_goes_with_the_stop() {
         let (progress, health) = health(Probe::Nobody);
-        assert_eq!(health.check().await.unwrap_err(), "nothing has been published yet");
+        assert_eq!(
+            health.check().await.unwrap_err(),
+            "nothing has been published yet"
+        );
         progress.note_published();
         assert!(health.check().await.is_ok());
         health.stop();
@@ -122,7 +149,10 @@ mod tests {
         let busy = progress.begin();
         tokio::time::advance(day).await;
         let said = health.check().await.unwrap_err();
-        assert_eq!(said, "publishing has taken 86400 s so far; last publication 172800 s ago");
+        assert_eq!(
+            said,
+            "publishing has taken 86400 s so far; last publication 172800 s ago"
+        );
         drop(busy);
         assert_eq!(health.check().await, Ok(day * 2));
     }
@@ -131,29 +161,52 @@ mod tests {
     async fn a_controller_without_one_of_its_tasks_is_not_healthy() {
         let (progress, tasks) = (Progress::default(), Tasks::default());
         progress.note_published();
-        let health = Health::new(tasks.clone(), progress, Probe::Nobody, Duration::from_secs(1));
+        let health = Health::new(
+            tasks.clone(),
+            progress,
+            Probe::Nobody,
+            Duration::from_secs(1),
+        );
         assert!(health.check().await.is_ok());
         tasks.spawn("publisher", async {}).await.unwrap();
-        assert_eq!(health.check().await.unwrap_err(), "task \"publisher\" ended unexpectedly");
+        assert_eq!(
+            health.check().await.unwrap_err(),
+            "task \"publisher\" ended unexpectedly"
+        );
     }
 
     #[tokio::test]
     async fn an_envoy_that_is_gone_is_not_healthy() {
         let (progress, health) = health(Probe::Envoy("/nowhere/envoy.sock".into()));
         progress.note_published();
-        assert!(health.check().await.unwrap_err().starts_with("envoy is not ready"));
+        assert!(
+            health
+                .check()
+                .await
+                .unwrap_err()
+                .starts_with("envoy is not ready")
+        );
     }
 
     #[tokio::test]
     async fn an_nginx_is_healthy_while_it_runs_and_listens() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (pid, http) = (Arc::new(AtomicU32::new(0)), listener.local_addr().unwrap());
-        let (progress, health) = health(Probe::Nginx { pid: Arc::clone(&pid), http });
+        let (progress, health) = health(Probe::Nginx {
+            pid: Arc::clone(&pid),
+            http,
+        });
         progress.note_published();
         assert_eq!(health.check().await.unwrap_err(), "nginx does not run");
         pid.store(1, Ordering::Relaxed);
         assert!(health.check().await.is_ok());
         drop(listener);
-        assert!(health.check().await.unwrap_err().starts_with("nginx does not serve"));
+        assert!(
+            health
+                .check()
+                .await
+                .unwrap_err()
+                .starts_with("nginx does not serve")
+        );
     }
 }

@@ -78,7 +78,11 @@ async fn configuration(
         }
         "backends" => {
             let default = local.default_service.as_ref();
-            json(&backends::upstreams(local.view.snapshot().config(), &local.view.resources(), default))
+            json(&backends::upstreams(
+                local.view.snapshot().config(),
+                &local.view.resources(),
+                default,
+            ))
         }
         "general" => json(&serde_json::json!({})),
         "conf" => json(local.view.snapshot().config()),
@@ -88,13 +92,19 @@ async fn configuration(
 }
 
 fn certificate(local: &Local, query: &str) -> Response {
-    let hostname = query.split('&').find_map(|pair| pair.strip_prefix("hostname="));
+    let hostname = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("hostname="));
     match hostname {
         None => (StatusCode::BAD_REQUEST, "Hostname must be specified.").into_response(),
         Some(name) => match chain_of(local.view.snapshot().config(), name) {
             Some(chain) => chain.to_owned().into_response(),
             None if name == "_" => local.default_chain.clone().into_response(),
-            None => (StatusCode::NOT_FOUND, "No key associated with this hostname.").into_response(),
+            None => (
+                StatusCode::NOT_FOUND,
+                "No key associated with this hostname.",
+            )
+                .into_response(),
         },
     }
 }
@@ -105,10 +115,13 @@ fn chain_of<'a>(config: &'a Config, name: &str) -> Option<&'a str> {
         "_" => config.default_certificate.as_ref(),
         host => {
             let exact = ServerName::parse(host).ok();
-            let wildcard =
-                host.split_once('.').and_then(|(_, rest)| ServerName::parse(&format!("*.{rest}")).ok());
+            let wildcard = host
+                .split_once('.')
+                .and_then(|(_, rest)| ServerName::parse(&format!("*.{rest}")).ok());
             let names = [exact, wildcard].into_iter().flatten();
-            names.filter_map(|name| config.tls.get(&name)).find_map(|host| host.certificate.as_ref())
+            names
+                .filter_map(|name| config.tls.get(&name))
+                .find_map(|host| host.certificate.as_ref())
         }
     };
     match config.secrets.get(certificate?)? {
@@ -135,7 +148,10 @@ async fn is_initialized(State(local): State<Local>) -> (StatusCode, &'static str
 /// In the format of nginx' stub_status, which scripts parse.
 async fn nginx_status(State(local): State<Local>) -> (StatusCode, String) {
     let Some(now) = local.data_plane.connections().await else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "no data plane of this controller answers\n".to_owned());
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no data plane of this controller answers\n".to_owned(),
+        );
     };
     let (accepted, requests) = (now.accepted, now.requests);
     let (active, writing, waiting) = (now.active, now.requests_active, now.waiting());
@@ -157,11 +173,18 @@ mod tests {
         let mut config = Config::default();
         for (host, name) in [("a.example", "own"), ("*.example", "wild")] {
             let id = SecretId::certificate("default", name);
-            let value =
-                SecretValue::Certificate { chain: name.to_owned(), key: Sensitive::new("K".to_owned()) };
+            let value = SecretValue::Certificate {
+                chain: name.to_owned(),
+                key: Sensitive::new("K".to_owned()),
+            };
             config.secrets.insert(id.clone(), value);
-            let host_tls = HostTls { certificate: Some(id), ..HostTls::default() };
-            config.tls.insert(ServerName::parse(host).unwrap(), host_tls);
+            let host_tls = HostTls {
+                certificate: Some(id),
+                ..HostTls::default()
+            };
+            config
+                .tls
+                .insert(ServerName::parse(host).unwrap(), host_tls);
         }
         config.default_certificate = Some(SecretId::certificate("default", "wild"));
         for (name, chain) in [

@@ -45,12 +45,23 @@ pub(crate) async fn serve(
 ) -> anyhow::Result<()> {
     let health_path = &flags.health_check_path;
     if flags.healthz_port != 0 {
-        let host = flags.healthz_host.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let host = flags
+            .healthz_host
+            .unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let router = public::router(health_path, local.health.clone(), metrics);
-        listen(SocketAddr::new(host, flags.healthz_port), "--healthz-port", router, tasks).await?;
+        listen(
+            SocketAddr::new(host, flags.healthz_port),
+            "--healthz-port",
+            router,
+            tasks,
+        )
+        .await?;
     }
     if flags.status_port.is_some() {
-        warn!("--status-port has no effect: what ingress-nginx has there is on {}", socket.display());
+        warn!(
+            "--status-port has no effect: what ingress-nginx has there is on {}",
+            socket.display()
+        );
     }
     let listener = serve::bind_unix(socket)?;
     let router = local::router(local, health_path).merge(control::router(stop));
@@ -67,7 +78,10 @@ async fn listen(
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; choose another with {flag}"))?;
-    tasks.spawn(flag.trim_start_matches('-'), serve::forever(listener, router));
+    tasks.spawn(
+        flag.trim_start_matches('-'),
+        serve::forever(listener, router),
+    );
     Ok(())
 }
 

@@ -22,7 +22,8 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// A signal within these must not walk the stack: they may hold the locks that this needs.
 const NOT_WITHIN: &[&str] = &["libc", "libgcc", "pthread", "vdso"];
 
-const INDEX: &str = "profile?seconds=N: CPU time for N seconds (30), at most 300, for `go tool pprof`\n";
+const INDEX: &str =
+    "profile?seconds=N: CPU time for N seconds (30), at most 300, for `go tool pprof`\n";
 
 pub(super) fn router() -> Router {
     Router::new()
@@ -40,32 +41,55 @@ async fn profile(RawQuery(query): RawQuery) -> Response {
     };
     static ONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     let Ok(_one) = ONE.try_lock() else {
-        return refused(StatusCode::CONFLICT, "another profile is being taken".to_owned());
+        return refused(
+            StatusCode::CONFLICT,
+            "another profile is being taken".to_owned(),
+        );
     };
     match taken(duration).await {
         Ok(bytes) => {
-            let name = (header::CONTENT_DISPOSITION, "attachment; filename=\"profile\"");
-            ([(header::CONTENT_TYPE, "application/octet-stream"), name], bytes).into_response()
+            let name = (
+                header::CONTENT_DISPOSITION,
+                "attachment; filename=\"profile\"",
+            );
+            (
+                [(header::CONTENT_TYPE, "application/octet-stream"), name],
+                bytes,
+            )
+                .into_response()
         }
-        Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, format!("profile: {error:#}")),
+        Err(error) => refused(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("profile: {error:#}"),
+        ),
     }
 }
 
 /// Measures for so long; a client that hangs up ends it.
 async fn taken(duration: Duration) -> anyhow::Result<Vec<u8>> {
-    let guard = ProfilerGuardBuilder::default().frequency(FREQUENCY).blocklist(NOT_WITHIN).build()?;
+    let guard = ProfilerGuardBuilder::default()
+        .frequency(FREQUENCY)
+        .blocklist(NOT_WITHIN)
+        .build()?;
     tokio::time::sleep(duration).await;
     // Names of functions are looked up in the binary, which takes a while.
-    tokio::task::spawn_blocking(move || Ok(guard.report().build()?.pprof()?.encode_to_vec())).await?
+    tokio::task::spawn_blocking(move || Ok(guard.report().build()?.pprof()?.encode_to_vec()))
+        .await?
 }
 
 fn duration(query: &str) -> Result<Duration, String> {
-    let Some(text) = query.split('&').find_map(|pair| pair.strip_prefix("seconds=")) else {
+    let Some(text) = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("seconds="))
+    else {
         return Ok(DEFAULT);
     };
     match text.parse().map(Duration::from_secs) {
         Ok(duration) if !duration.is_zero() && duration <= LONGEST => Ok(duration),
-        _ => Err(format!("seconds: expected from 1 to {}, got {text:?}", LONGEST.as_secs())),
+        _ => Err(format!(
+            "seconds: expected from 1 to {}, got {text:?}",
+            LONGEST.as_secs()
+        )),
     }
 }
 
@@ -91,9 +115,17 @@ mod tests {
     }
 
     async fn ask(query: &str) -> (StatusCode, Vec<u8>) {
-        let request = Request::get(format!("/debug/pprof/{query}")).body(Body::empty()).unwrap();
+        let request = Request::get(format!("/debug/pprof/{query}"))
+            .body(Body::empty())
+            .unwrap();
         let answer = router().oneshot(request).await.unwrap();
-        (answer.status(), to_bytes(answer.into_body(), usize::MAX).await.unwrap().to_vec())
+        (
+            answer.status(),
+            to_bytes(answer.into_body(), usize::MAX)
+                .await
+                .unwrap()
+                .to_vec(),
+        )
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -111,17 +143,28 @@ mod tests {
         busy.join().unwrap();
         assert_eq!((status, second), (StatusCode::OK, StatusCode::CONFLICT));
         let profile = Profile::decode(bytes.as_slice()).unwrap();
-        assert!(profile.string_table.iter().any(|name| name.contains("something_that_takes_long")));
+        assert!(
+            profile
+                .string_table
+                .iter()
+                .any(|name| name.contains("something_that_takes_long"))
+        );
     }
 
     #[tokio::test]
     async fn what_is_not_there_or_cannot_be_is_refused_by_name() {
-        assert_eq!(ask("heap").await, (StatusCode::NOT_FOUND, INDEX.as_bytes().to_vec()));
+        assert_eq!(
+            ask("heap").await,
+            (StatusCode::NOT_FOUND, INDEX.as_bytes().to_vec())
+        );
         for bad in ["0", "301", "ten", ""] {
             let (status, text) = ask(&format!("profile?seconds={bad}")).await;
             let text = String::from_utf8(text).unwrap();
             assert_eq!(status, StatusCode::BAD_REQUEST, "{bad}");
-            assert_eq!(text, format!("seconds: expected from 1 to 300, got {bad:?}\n"));
+            assert_eq!(
+                text,
+                format!("seconds: expected from 1 to 300, got {bad:?}\n")
+            );
         }
     }
 }

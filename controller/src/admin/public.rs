@@ -21,7 +21,10 @@ pub(crate) fn router(health_path: &str, health: Health, metrics: Metrics) -> Rou
 /// `ok` and the age of the last publication, or what is wrong in the words that Kubernetes' own components use.
 pub(super) async fn healthz(State(health): State<Health>) -> (StatusCode, String) {
     match health.check().await {
-        Ok(age) => (StatusCode::OK, format!("ok\nlast publication {} s ago\n", age.as_secs())),
+        Ok(age) => (
+            StatusCode::OK,
+            format!("ok\nlast publication {} s ago\n", age.as_secs()),
+        ),
         Err(reason) => {
             let text = format!("[+]ping ok\n[-]sluice failed: {reason}\nhealthz check failed\n");
             (StatusCode::INTERNAL_SERVER_ERROR, text)

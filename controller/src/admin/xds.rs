@@ -15,8 +15,11 @@ pub(super) fn router(store: Store) -> Router {
 
 async fn xds(State(store): State<Store>) -> Response {
     let status = store.status();
-    let versions: serde_json::Map<String, Value> =
-        status.versions.iter().map(|(kind, versions)| (kind.to_string(), json!(versions))).collect();
+    let versions: serde_json::Map<String, Value> = status
+        .versions
+        .iter()
+        .map(|(kind, versions)| (kind.to_string(), json!(versions)))
+        .collect();
     reply(&json!({
         "generation": status.generation,
         "answered": status.answered,

@@ -53,10 +53,13 @@ pub(crate) struct Judge {
 
 /// Serves in the background for as long as the runtime lives, when the flags ask for it.
 pub(crate) async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> anyhow::Result<()> {
-    let Some(address) = &flags.validating_webhook else { return Ok(()) };
-    let (Some(certificate), Some(key)) =
-        (&flags.validating_webhook_certificate, &flags.validating_webhook_key)
-    else {
+    let Some(address) = &flags.validating_webhook else {
+        return Ok(());
+    };
+    let (Some(certificate), Some(key)) = (
+        &flags.validating_webhook_certificate,
+        &flags.validating_webhook_key,
+    ) else {
         anyhow::bail!(
             "--validating-webhook: expected --validating-webhook-certificate and --validating-webhook-key"
         );
@@ -64,36 +67,55 @@ pub(crate) async fn serve(flags: &WebhookFlags, judge: Judge, tasks: &Tasks) -> 
     let certificate = Certificate::follow(certificate, key, tasks)?;
     let address = address.as_str();
     let listener = tokio::net::TcpListener::bind(
-        address.strip_prefix(':').map_or_else(|| address.to_owned(), |port| format!("[::]:{port}")),
+        address
+            .strip_prefix(':')
+            .map_or_else(|| address.to_owned(), |port| format!("[::]:{port}")),
     );
-    let listener = listener.await.with_context(|| format!("--validating-webhook {address}"))?;
+    let listener = listener
+        .await
+        .with_context(|| format!("--validating-webhook {address}"))?;
     info!("admission is served on {address}");
-    tasks.spawn("admission server", tls::serve(listener, certificate, router(judge)));
+    tasks.spawn(
+        "admission server",
+        tls::serve(listener, certificate, router(judge)),
+    );
     Ok(())
 }
 
 fn router(judge: Judge) -> Router {
     let bodies = Arc::new(Semaphore::new(MOST_BODIES));
-    Router::new().route(PATH, post(answer)).fallback(post(answer)).with_state((judge, bodies))
+    Router::new()
+        .route(PATH, post(answer))
+        .fallback(post(answer))
+        .with_state((judge, bodies))
 }
 
 async fn answer(State((judge, bodies)): State<(Judge, Arc<Semaphore>)>, body: Body) -> Response {
     let started = Instant::now();
     if !judge.view.progress().is_published() {
         // What conflicts with it may not have been read yet.
-        return (StatusCode::SERVICE_UNAVAILABLE, "the cluster has not been read yet\n").into_response();
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the cluster has not been read yet\n",
+        )
+            .into_response();
     }
     let body = match tokio::time::timeout(TIME, read(body, &bodies)).await {
         Ok(Ok(body)) => body,
         Ok(Err((status, reason))) => return (status, reason).into_response(),
-        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the question took too long\n").into_response(),
+        Err(_) => {
+            return (StatusCode::REQUEST_TIMEOUT, "the question took too long\n").into_response();
+        }
     };
     let request = match Review::parse(&body) {
         Ok(request) => request,
         Err(reason) => return (StatusCode::BAD_REQUEST, reason).into_response(),
     };
     if !request.is_ingress() {
-        let reason = format!("expected a networking.k8s.io/v1 Ingress, got {}", request.described());
+        let reason = format!(
+            "expected a networking.k8s.io/v1 Ingress, got {}",
+            request.described()
+        );
         return (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response();
     }
     let uid = request.uid.clone();
@@ -111,14 +133,16 @@ async fn read(body: Body, bodies: &Semaphore) -> Result<Bytes, Refusal> {
     // The semaphore is never closed.
     let _turn = bodies.acquire().await;
     let collected = Limited::new(body, LARGEST_BODY).collect().await;
-    collected.map(http_body_util::Collected::to_bytes).map_err(|error| {
-        let status = if error.is::<LengthLimitError>() {
-            StatusCode::PAYLOAD_TOO_LARGE
-        } else {
-            StatusCode::BAD_REQUEST
-        };
-        (status, error.to_string())
-    })
+    collected
+        .map(http_body_util::Collected::to_bytes)
+        .map_err(|error| {
+            let status = if error.is::<LengthLimitError>() {
+                StatusCode::PAYLOAD_TOO_LARGE
+            } else {
+                StatusCode::BAD_REQUEST
+            };
+            (status, error.to_string())
+        })
 }
 
 impl Judge {
@@ -132,19 +156,32 @@ impl Judge {
         let (namespace, name) = (request.namespace.as_str(), request.name.as_str());
         let admission = match ingress(object, namespace) {
             Ok(ingress) => admit(&ingress, &self.view.resources(), &self.options, &self.rules),
-            Err(reason) => Admission { errors: vec![reason], ..Admission::default() },
+            Err(reason) => Admission {
+                errors: vec![reason],
+                ..Admission::default()
+            },
         };
-        self.metrics.checked(namespace, name, &admission, started.elapsed());
+        self.metrics
+            .checked(namespace, name, &admission, started.elapsed());
         if !admission.is_allowed() {
-            info!("admission refused {}: {}", request.described(), admission.errors.join("; "));
+            info!(
+                "admission refused {}: {}",
+                request.described(),
+                admission.errors.join("; ")
+            );
         }
         admission
     }
 }
 
 fn ingress(mut object: serde_json::Value, namespace: &str) -> Result<Ingress, String> {
-    if let Some(metadata) = object.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
-        metadata.entry("namespace").or_insert_with(|| namespace.into());
+    if let Some(metadata) = object
+        .get_mut("metadata")
+        .and_then(serde_json::Value::as_object_mut)
+    {
+        metadata
+            .entry("namespace")
+            .or_insert_with(|| namespace.into());
     }
     match Object::from_value(object) {
         Ok(Object::Ingress(ingress)) => Ok(Arc::unwrap_or_clone(ingress)),

@@ -44,25 +44,38 @@ struct GroupVersionKind {
 impl Review {
     /// Reads a question; the error is for a person who asked another one.
     pub(super) fn parse(body: &[u8]) -> Result<Request, String> {
-        let review: Review =
-            serde_json::from_slice(body).map_err(|error| format!("expected an AdmissionReview: {error}"))?;
+        let review: Review = serde_json::from_slice(body)
+            .map_err(|error| format!("expected an AdmissionReview: {error}"))?;
         if (review.api_version.as_str(), review.kind.as_str()) != (API_VERSION, KIND) {
-            return Err(format!("expected {API_VERSION} {KIND}, got {} {}", review.api_version, review.kind));
+            return Err(format!(
+                "expected {API_VERSION} {KIND}, got {} {}",
+                review.api_version, review.kind
+            ));
         }
-        review.request.ok_or_else(|| "expected a request, got none".to_owned())
+        review
+            .request
+            .ok_or_else(|| "expected a request, got none".to_owned())
     }
 }
 
 impl Request {
     /// Whether it is about an Ingress of the only version that there still is.
     pub(super) fn is_ingress(&self) -> bool {
-        let GroupVersionKind { group, version, kind } = &self.kind;
+        let GroupVersionKind {
+            group,
+            version,
+            kind,
+        } = &self.kind;
         (group.as_str(), version.as_str(), kind.as_str()) == ("networking.k8s.io", "v1", "Ingress")
     }
 
     /// What it is about, for a message.
     pub(super) fn described(&self) -> String {
-        let GroupVersionKind { group, version, kind } = &self.kind;
+        let GroupVersionKind {
+            group,
+            version,
+            kind,
+        } = &self.kind;
         format!("{group}/{version} {kind} {}/{}", self.namespace, self.name)
     }
 }
@@ -103,9 +116,20 @@ impl Answer {
             code: 400,
         });
         let warnings = admission.warnings.iter().take(MOST_WARNINGS);
-        let warnings = warnings.map(|warning| cut(warning, LONGEST_WARNING)).collect();
-        let response = Response { uid, allowed: status.is_none(), status, warnings };
-        Answer { api_version: API_VERSION, kind: KIND, response }
+        let warnings = warnings
+            .map(|warning| cut(warning, LONGEST_WARNING))
+            .collect();
+        let response = Response {
+            uid,
+            allowed: status.is_none(),
+            status,
+            warnings,
+        };
+        Answer {
+            api_version: API_VERSION,
+            kind: KIND,
+            response,
+        }
     }
 }
 
@@ -132,12 +156,20 @@ mod tests {
 
     #[test]
     fn only_the_current_version_is_read() {
-        assert!(Review::parse(&question(API_VERSION, "Ingress")).is_ok_and(|request| request.is_ingress()));
-        assert!(Review::parse(&question(API_VERSION, "Pod")).is_ok_and(|request| !request.is_ingress()));
+        assert!(
+            Review::parse(&question(API_VERSION, "Ingress"))
+                .is_ok_and(|request| request.is_ingress())
+        );
+        assert!(
+            Review::parse(&question(API_VERSION, "Pod")).is_ok_and(|request| !request.is_ingress())
+        );
         assert!(Review::parse(&question("admission.k8s.io/v1beta1", "Ingress")).is_err());
-        for bad in
-            [&b""[..], b"{}", b"null", br#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}"#]
-        {
+        for bad in [
+            &b""[..],
+            b"{}",
+            b"null",
+            br#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}"#,
+        ] {
             assert!(Review::parse(bad).is_err());
         }
     }
@@ -151,11 +183,21 @@ mod tests {
         };
         let answer = serde_json::to_value(Answer::of("u".to_owned(), admission)).unwrap();
         let response = &answer["response"];
-        assert_eq!((&response["uid"], &response["allowed"]), (&json!("u"), &json!(false)));
+        assert_eq!(
+            (&response["uid"], &response["allowed"]),
+            (&json!("u"), &json!(false))
+        );
         assert_eq!(response["status"]["code"], 400);
-        assert_eq!(response["status"]["message"].as_str().unwrap().len(), LONGEST_MESSAGE);
+        assert_eq!(
+            response["status"]["message"].as_str().unwrap().len(),
+            LONGEST_MESSAGE
+        );
         let warnings = response["warnings"].as_array().unwrap();
         assert_eq!(warnings.len(), MOST_WARNINGS);
-        assert!(warnings.iter().all(|warning| warning.as_str().unwrap().len() <= LONGEST_WARNING));
+        assert!(
+            warnings
+                .iter()
+                .all(|warning| warning.as_str().unwrap().len() <= LONGEST_WARNING)
+        );
     }
 }

@@ -10,9 +10,18 @@ fn judge() -> Judge {
     view.progress().note_published();
     let data_plane = DataPlane::new(None).unwrap();
     let store = sluice_xds::Store::new();
-    let metrics = Metrics::new(&Identity::default(), view.clone(), store, data_plane, None).unwrap();
-    let options = Options { class_is_implied: true, ..Options::default() };
-    Judge { view, options: options.into(), rules: Arc::default(), metrics: metrics.admission().clone() }
+    let metrics =
+        Metrics::new(&Identity::default(), view.clone(), store, data_plane, None).unwrap();
+    let options = Options {
+        class_is_implied: true,
+        ..Options::default()
+    };
+    Judge {
+        view,
+        options: options.into(),
+        rules: Arc::default(),
+        metrics: metrics.admission().clone(),
+    }
 }
 
 fn question(kind: &str, object: &Value) -> Vec<u8> {
@@ -52,19 +61,43 @@ async fn answered(body: Vec<u8>) -> Value {
 #[tokio::test]
 async fn a_good_ingress_is_let_in_and_a_bad_one_is_refused_in_words() {
     let response = answered(question("Ingress", &object("a.b"))).await;
-    assert_eq!((&response["allowed"], &response["uid"]), (&json!(true), &json!("1")));
-    assert!(response["warnings"][0].as_str().unwrap().contains("default/web"), "{response}");
+    assert_eq!(
+        (&response["allowed"], &response["uid"]),
+        (&json!(true), &json!("1"))
+    );
+    assert!(
+        response["warnings"][0]
+            .as_str()
+            .unwrap()
+            .contains("default/web"),
+        "{response}"
+    );
     let response = answered(question("Ingress", &object("not a host"))).await;
     assert_eq!(response["allowed"], false);
-    assert!(response["status"]["message"].as_str().unwrap().contains("expected a DNS name"), "{response}");
+    assert!(
+        response["status"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("expected a DNS name"),
+        "{response}"
+    );
 }
 
 #[tokio::test]
 async fn nothing_and_what_cannot_be_read_are_answered_as_in_ingress_nginx() {
-    assert_eq!(answered(question("Ingress", &Value::Null)).await["allowed"], true);
-    let response =
-        answered(question("Ingress", &json!({"apiVersion": "networking.k8s.io/v1", "kind": 7}))).await;
-    assert_eq!((&response["allowed"], &response["status"]["code"]), (&json!(false), &json!(400)));
+    assert_eq!(
+        answered(question("Ingress", &Value::Null)).await["allowed"],
+        true
+    );
+    let response = answered(question(
+        "Ingress",
+        &json!({"apiVersion": "networking.k8s.io/v1", "kind": 7}),
+    ))
+    .await;
+    assert_eq!(
+        (&response["allowed"], &response["status"]["code"]),
+        (&json!(false), &json!(400))
+    );
     assert_eq!(ask(question("Pod", &object("a.b"))).await.0, 500);
     assert_eq!(ask("{}").await.0, 400);
 }
@@ -80,9 +113,17 @@ async fn a_body_at_the_limit_is_read_and_one_byte_more_is_not() {
 
 #[tokio::test]
 async fn nobody_is_let_in_before_the_cluster_has_been_read() {
-    let request = HttpRequest::post(PATH).body(Body::from(question("Ingress", &object("a.b")))).unwrap();
-    let early = Judge { view: View::default(), ..judge() };
-    assert_eq!(router(early).oneshot(request).await.unwrap().status(), StatusCode::SERVICE_UNAVAILABLE);
+    let request = HttpRequest::post(PATH)
+        .body(Body::from(question("Ingress", &object("a.b"))))
+        .unwrap();
+    let early = Judge {
+        view: View::default(),
+        ..judge()
+    };
+    assert_eq!(
+        router(early).oneshot(request).await.unwrap().status(),
+        StatusCode::SERVICE_UNAVAILABLE
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -68,14 +68,22 @@ impl Certificate {
 type Files = [Vec<u8>; 2];
 
 fn read([certificate, key]: &[PathBuf; 2]) -> anyhow::Result<Files> {
-    let read = |path: &Path, flag: &str| fs::read(path).with_context(|| format!("{flag} {}", path.display()));
-    Ok([read(certificate, "--validating-webhook-certificate")?, read(key, "--validating-webhook-key")?])
+    let read = |path: &Path, flag: &str| {
+        fs::read(path).with_context(|| format!("{flag} {}", path.display()))
+    };
+    Ok([
+        read(certificate, "--validating-webhook-certificate")?,
+        read(key, "--validating-webhook-key")?,
+    ])
 }
 
 fn parse([certificate, key]: &Files) -> anyhow::Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>();
     let chain = chain.context("--validating-webhook-certificate")?;
-    ensure!(!chain.is_empty(), "--validating-webhook-certificate: expected a certificate in PEM, got none");
+    ensure!(
+        !chain.is_empty(),
+        "--validating-webhook-certificate: expected a certificate in PEM, got none"
+    );
     let key = PrivateKeyDer::from_pem_slice(key).context("--validating-webhook-key")?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -91,7 +99,9 @@ pub(super) async fn serve(listener: TcpListener, certificate: Certificate, route
     let mut connections = JoinSet::new();
     loop {
         // The semaphore is never closed.
-        let Ok(turn) = Arc::clone(&turns).acquire_owned().await else { return };
+        let Ok(turn) = Arc::clone(&turns).acquire_owned().await else {
+            return;
+        };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -114,10 +124,15 @@ pub(super) async fn serve(listener: TcpListener, certificate: Certificate, route
     }
 }
 
-async fn connection(stream: TcpStream, acceptor: TlsAcceptor, router: Router) -> anyhow::Result<()> {
+async fn connection(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    router: Router,
+) -> anyhow::Result<()> {
     let stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEADERS);
-    http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)).await?;
+    http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .await?;
     Ok(())
 }

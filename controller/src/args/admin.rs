@@ -32,7 +32,9 @@ pub(crate) struct AdminFlags {
 impl AdminFlags {
     /// Every port that is listened on.
     pub(crate) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
-        Some(self.healthz_port).filter(|port| *port != 0).into_iter()
+        Some(self.healthz_port)
+            .filter(|port| *port != 0)
+            .into_iter()
     }
 }
 

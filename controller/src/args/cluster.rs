@@ -73,11 +73,15 @@ impl SourceArgs {
                 bail!("--manifests: not with --kubeconfig or --apiserver-host")
             }
             (_, Some(folder)) => Ok(Origin::Files(folder.clone())),
-            (Some(SourceKind::Files), None) => None.context("--source files: --manifests DIR is missing"),
+            (Some(SourceKind::Files), None) => {
+                None.context("--source files: --manifests DIR is missing")
+            }
             (Some(SourceKind::Kube), None) => Ok(Origin::Kube),
             (None, None) if in_cluster || names_a_cluster => Ok(Origin::Kube),
             // Taking over whatever cluster a kubeconfig happens to name must be asked for.
-            (None, None) => bail!("nothing to follow: give --manifests DIR, or --source kube for a cluster"),
+            (None, None) => {
+                bail!("nothing to follow: give --manifests DIR, or --source kube for a cluster")
+            }
         }
     }
 }
@@ -96,7 +100,12 @@ pub(crate) struct ClusterArgs {
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     pub(crate) status_update_interval: u64,
     /// Addresses for the status, IP addresses or names.
-    #[arg(long, value_delimiter = ',', value_name = "ADDRESS,...", conflicts_with = "publish_service")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "ADDRESS,...",
+        conflicts_with = "publish_service"
+    )]
     pub(crate) publish_status_address: Vec<String>,
     /// Service whose addresses are those for the status.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = object_key)]
@@ -122,7 +131,10 @@ pub(crate) struct ClusterArgs {
 impl ClusterArgs {
     /// What there is to write.
     pub(crate) fn duties(&self) -> Duties {
-        let candidacy = || Candidacy { lease: self.election_id.clone(), duration: self.election_ttl };
+        let candidacy = || Candidacy {
+            lease: self.election_id.clone(),
+            duration: self.election_ttl,
+        };
         let status = || status::Settings {
             publish: self.publish(),
             // As ingress-nginx, not more often than every five seconds.
@@ -152,9 +164,13 @@ impl ClusterArgs {
 /// `30s`, `1m30s`; nothing and less become the default, as in ingress-nginx.
 fn duration(text: &str) -> Result<Duration, String> {
     const DEFAULT: Duration = Duration::from_secs(30);
-    let parsed: SignedDuration =
-        text.parse().map_err(|error| format!("expected a duration like 30s: {error}"))?;
-    Ok(Duration::try_from(parsed).ok().filter(|duration| !duration.is_zero()).unwrap_or(DEFAULT))
+    let parsed: SignedDuration = text
+        .parse()
+        .map_err(|error| format!("expected a duration like 30s: {error}"))?;
+    Ok(Duration::try_from(parsed)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .unwrap_or(DEFAULT))
 }
 
 #[cfg(test)]
@@ -174,7 +190,9 @@ mod tests {
     fn origin(line: &str, in_cluster: bool) -> Result<Origin, String> {
         let words = ["sluice"].into_iter().chain(line.split_whitespace());
         let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
-        line.source.origin(in_cluster).map_err(|error| error.to_string())
+        line.source
+            .origin(in_cluster)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -190,7 +208,11 @@ mod tests {
         assert_eq!(origin("", true), Ok(Origin::Kube));
         assert_eq!(origin("--kubeconfig k", false), Ok(Origin::Kube));
         assert_eq!(origin("--source kube", false), Ok(Origin::Kube));
-        assert!(origin("", false).unwrap_err().starts_with("nothing to follow"));
+        assert!(
+            origin("", false)
+                .unwrap_err()
+                .starts_with("nothing to follow")
+        );
     }
 
     #[test]

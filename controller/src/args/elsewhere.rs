@@ -53,7 +53,10 @@ pub(super) fn explained(mut error: clap::Error) -> clap::Error {
 
 fn advice(flag: &str) -> Option<&'static str> {
     let name = flag.trim_start_matches('-');
-    ADVICE.iter().find(|(known, _)| *known == name).map(|(_, advice)| *advice)
+    ADVICE
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, advice)| *advice)
 }
 
 #[cfg(test)]
@@ -83,7 +86,10 @@ mod tests {
     fn every_flag_of_ingress_nginx_is_taken_or_explained() {
         let command = Args::command();
         let run = command.find_subcommand("run").unwrap();
-        let taken: Vec<&str> = run.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let taken: Vec<&str> = run
+            .get_arguments()
+            .filter_map(clap::Arg::get_long)
+            .collect();
         let lost: Vec<&str> = ORIGINAL
             .split_whitespace()
             .filter(|name| !taken.contains(name) && advice(name).is_none())
@@ -94,11 +100,13 @@ mod tests {
     #[test]
     fn who_uses_one_is_told_what_to_do() {
         let told = |flag: &str| {
-            let error = Args::try_parse_from(["sluice", "run", "--manifests", ".", flag]).unwrap_err();
+            let error =
+                Args::try_parse_from(["sluice", "run", "--manifests", ".", flag]).unwrap_err();
             explained(error).to_string()
         };
         assert!(
-            told("--sync-period=10s").contains("tip: --sync-period is a flag of ingress-nginx: watches tell")
+            told("--sync-period=10s")
+                .contains("tip: --sync-period is a flag of ingress-nginx: watches tell")
         );
         assert!(!told("--nonsense").contains("ingress-nginx"));
     }

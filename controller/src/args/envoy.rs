@@ -72,7 +72,12 @@ pub(crate) struct RunEnvoy {
     #[arg(long, value_name = "IP", help_heading = "Health and metrics")]
     pub(crate) healthz_host: Option<IpAddr>,
     /// Port for the same.
-    #[arg(long, default_value_t = 10254, value_name = "PORT", help_heading = "Health and metrics")]
+    #[arg(
+        long,
+        default_value_t = 10254,
+        value_name = "PORT",
+        help_heading = "Health and metrics"
+    )]
     pub(crate) healthz_port: u16,
     #[command(flatten)]
     pub(crate) shutdown: Shutdown,
@@ -93,13 +98,18 @@ impl FromStr for HostPort {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || "expected HOST:PORT".to_owned();
         let (host, port) = text.rsplit_once(':').ok_or_else(expected)?;
-        let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let bracketed = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
         let host = bracketed.unwrap_or(host);
         if host.is_empty() || (host.contains(':') && bracketed.is_none()) {
             return Err(expected());
         }
         let port = port.parse().map_err(|_| expected())?;
-        Ok(HostPort { host: host.to_owned(), port })
+        Ok(HostPort {
+            host: host.to_owned(),
+            port,
+        })
     }
 }
 
@@ -110,7 +120,10 @@ mod tests {
     #[test]
     fn a_host_is_a_name_or_an_ip() {
         let parsed = |text: &str| text.parse::<HostPort>().map(|at| (at.host, at.port));
-        assert_eq!(parsed("sluice.example:18000"), Ok(("sluice.example".to_owned(), 18000)));
+        assert_eq!(
+            parsed("sluice.example:18000"),
+            Ok(("sluice.example".to_owned(), 18000))
+        );
         assert_eq!(parsed("127.0.0.1:1"), Ok(("127.0.0.1".to_owned(), 1)));
         assert_eq!(parsed("[::1]:1"), Ok(("::1".to_owned(), 1)));
         for bad in ["", "sluice", ":1", "::1:1", "a:b", "a:70000", "[]:1"] {

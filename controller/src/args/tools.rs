@@ -42,7 +42,12 @@ pub(crate) struct Lint {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WaitShutdown {
     /// The controller's admin socket.
-    #[arg(long, env = "SLUICE_ADMIN_SOCKET", default_value = "/run/sluice/admin.sock", value_name = "PATH")]
+    #[arg(
+        long,
+        env = "SLUICE_ADMIN_SOCKET",
+        default_value = "/run/sluice/admin.sock",
+        value_name = "PATH"
+    )]
     pub(crate) admin_socket: PathBuf,
 }
 

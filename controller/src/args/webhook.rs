@@ -25,6 +25,11 @@ pub(crate) struct WebhookFlags {
 impl WebhookFlags {
     /// The port that is listened on.
     pub(crate) fn port(&self) -> Option<u16> {
-        self.validating_webhook.as_ref()?.rsplit(':').next()?.parse().ok()
+        self.validating_webhook
+            .as_ref()?
+            .rsplit(':')
+            .next()?
+            .parse()
+            .ok()
     }
 }

@@ -29,9 +29,10 @@ impl FromStr for ListenAddress {
     fn from_str(text: &str) -> Result<Self, String> {
         match socket(text)? {
             Some(path) => Ok(ListenAddress::Unix(path)),
-            None => {
-                text.parse().map(ListenAddress::Tcp).map_err(|_| "expected unix:PATH or IP:PORT".to_owned())
-            }
+            None => text
+                .parse()
+                .map(ListenAddress::Tcp)
+                .map_err(|_| "expected unix:PATH or IP:PORT".to_owned()),
         }
     }
 }
@@ -51,15 +52,18 @@ impl FromStr for ConnectAddress {
     fn from_str(text: &str) -> Result<Self, String> {
         match socket(text)? {
             Some(path) => Ok(ConnectAddress::Unix(path)),
-            None => {
-                text.parse().map(ConnectAddress::Tcp).map_err(|error: String| format!("{error} or unix:PATH"))
-            }
+            None => text
+                .parse()
+                .map(ConnectAddress::Tcp)
+                .map_err(|error: String| format!("{error} or unix:PATH")),
         }
     }
 }
 
 fn socket(text: &str) -> Result<Option<PathBuf>, String> {
-    let Some(path) = text.strip_prefix(SOCKET).map(Path::new) else { return Ok(None) };
+    let Some(path) = text.strip_prefix(SOCKET).map(Path::new) else {
+        return Ok(None);
+    };
     if path.is_absolute() {
         Ok(Some(path.to_owned()))
     } else {
@@ -73,16 +77,28 @@ mod tests {
 
     #[test]
     fn an_address_is_a_socket_or_a_port() {
-        let listen = |text: &str| text.parse::<ListenAddress>().map(|address| address.to_string());
+        let listen = |text: &str| {
+            text.parse::<ListenAddress>()
+                .map(|address| address.to_string())
+        };
         for good in ["unix:/run/x.sock", "127.0.0.1:1", "[::]:18000"] {
             assert_eq!(listen(good).as_deref(), Ok(good));
         }
-        for bad in ["", "unix:", "unix:x.sock", "/run/x.sock", "localhost:1", "127.0.0.1"] {
+        for bad in [
+            "",
+            "unix:",
+            "unix:x.sock",
+            "/run/x.sock",
+            "localhost:1",
+            "127.0.0.1",
+        ] {
             assert!(listen(bad).is_err(), "{bad:?}");
         }
         assert_eq!("unix:/x".parse(), Ok(ConnectAddress::Unix("/x".into())));
         assert!(
-            "sluice.example:1".parse::<ConnectAddress>().is_ok_and(|at| matches!(at, ConnectAddress::Tcp(_)))
+            "sluice.example:1"
+                .parse::<ConnectAddress>()
+                .is_ok_and(|at| matches!(at, ConnectAddress::Tcp(_)))
         );
         assert!("sluice.example".parse::<ConnectAddress>().is_err());
     }

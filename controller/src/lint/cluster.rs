@@ -13,14 +13,20 @@ use crate::args::SourceArgs;
 
 /// Everything that the controller would hear of, until it has heard all.
 pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec<Event>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("runtime")?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("runtime")?;
     runtime.block_on(async {
         let client = sluice_kube::connect(&source.access()).await?;
         let (events, heard) = mpsc::unbounded_channel();
         // Nobody writes status.
         let (sightings, _) = mpsc::unbounded_channel();
         let (news, reported) = mpsc::unbounded_channel();
-        let always: BTreeSet<_> = options.config_maps().map(|key| (Kind::ConfigMap, key.clone())).collect();
+        let always: BTreeSet<_> = options
+            .config_maps()
+            .map(|key| (Kind::ConfigMap, key.clone()))
+            .collect();
         let namespace_selector = source.watch_namespace_selector.clone();
         let settings = watch::Settings {
             options: options.clone(),
@@ -28,7 +34,11 @@ pub(super) fn read(source: &SourceArgs, options: &Options) -> anyhow::Result<Vec
             namespace_selector,
             always,
         };
-        let listeners = watch::Listeners { events, sightings, news };
+        let listeners = watch::Listeners {
+            events,
+            sightings,
+            news,
+        };
         let tasks = Tasks::default();
         watch::follow(client, settings, listeners, &tasks).await?;
         let mut events = tokio::select! {
@@ -57,7 +67,11 @@ fn unreadable(mut reported: UnboundedReceiver<Vec<News>>) -> Vec<Event> {
         for report in news {
             if let News::Appeared(report) = report {
                 let reason = format!("{}: {}", report.field, report.reason);
-                let problem = Problem { place: report.object.to_string(), reason, harmless: false };
+                let problem = Problem {
+                    place: report.object.to_string(),
+                    reason,
+                    harmless: false,
+                };
                 events.push(Event::Problem(problem));
             }
         }

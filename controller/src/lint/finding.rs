@@ -6,7 +6,9 @@ use k8s_openapi::api::networking::v1::Ingress;
 use serde::Serialize;
 use sluice_ir::Action;
 use sluice_source::Problem;
-use sluice_translate::{Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate};
+use sluice_translate::{
+    Kind, ObjectKey, Options, Report, Resources, Severity, Snapshot, is_ours, translate,
+};
 
 use super::{Extent, hints};
 
@@ -55,19 +57,31 @@ pub(crate) struct Remark {
 
 impl Remark {
     fn new(report: &Report, extent: Extent) -> Self {
-        let Report { field, severity, reason, consequence, .. } = report.clone();
+        let Report {
+            field,
+            severity,
+            reason,
+            consequence,
+            ..
+        } = report.clone();
         let (severity, text) = match &report.missing {
             Some(missing) if extent == Extent::Part => {
-                let text =
-                    format!("{missing} is not among these manifests; expected to exist in the cluster");
+                let text = format!(
+                    "{missing} is not among these manifests; expected to exist in the cluster"
+                );
                 (Severity::Note, text)
             }
-            _ if report.as_before && severity > Severity::Note => {
-                (Severity::Note, format!("{reason}; ingress-nginx does not honour it either"))
-            }
+            _ if report.as_before && severity > Severity::Note => (
+                Severity::Note,
+                format!("{reason}; ingress-nginx does not honour it either"),
+            ),
             _ => (severity, format!("{reason}; {consequence}")),
         };
-        Remark { severity, field, text }
+        Remark {
+            severity,
+            field,
+            text,
+        }
     }
 }
 
@@ -122,7 +136,10 @@ impl Findings {
         let mut reports: BTreeMap<ObjectKey, Vec<&Report>> = BTreeMap::new();
         for report in translation.reports() {
             if report.object.kind == Kind::Ingress {
-                reports.entry(report.object.key.clone()).or_default().push(report);
+                reports
+                    .entry(report.object.key.clone())
+                    .or_default()
+                    .push(report);
             }
         }
         let mut findings: BTreeMap<ObjectKey, Finding> = BTreeMap::new();
@@ -136,17 +153,29 @@ impl Findings {
             }
             findings.insert(key, finding);
         }
-        Findings { ingresses: findings.into_values().collect(), documents: Vec::new() }
+        Findings {
+            ingresses: findings.into_values().collect(),
+            documents: Vec::new(),
+        }
     }
 
     pub(crate) fn summary(&self) -> Summary {
-        let count = |verdict| self.ingresses.iter().filter(|finding| finding.verdict == verdict).count();
+        let count = |verdict| {
+            self.ingresses
+                .iter()
+                .filter(|finding| finding.verdict == verdict)
+                .count()
+        };
         Summary {
             unchanged: count(Verdict::Unchanged),
             differences: count(Verdict::Differences),
             not_at_all: count(Verdict::NotAtAll),
             other_class: count(Verdict::OtherClass),
-            unreadable: self.documents.iter().filter(|problem| !problem.harmless).count(),
+            unreadable: self
+                .documents
+                .iter()
+                .filter(|problem| !problem.harmless)
+                .count(),
         }
     }
 }
@@ -154,7 +183,9 @@ impl Findings {
 impl Finding {
     fn of(ingress: &Ingress, reports: &[&Report], is_served: bool, extent: Extent) -> Self {
         let is_elsewhere = |report: &Report| report.missing.is_some() && extent == Extent::Part;
-        let changes = reports.iter().filter(|report| !is_elsewhere(report) && !report.as_before);
+        let changes = reports
+            .iter()
+            .filter(|report| !is_elsewhere(report) && !report.as_before);
         let verdict = match changes.map(|report| report.severity).max() {
             None => Verdict::Unchanged,
             Some(Severity::Error) if !is_served => Verdict::NotAtAll,
@@ -162,20 +193,34 @@ impl Finding {
         };
         // Many paths may name the same object; once is enough.
         let mut missing = BTreeSet::new();
-        let said = reports.iter().filter(|report| report.missing.iter().all(|object| missing.insert(object)));
+        let said = reports
+            .iter()
+            .filter(|report| report.missing.iter().all(|object| missing.insert(object)));
         let mut remarks: Vec<Remark> = said.map(|report| Remark::new(report, extent)).collect();
         let is_said = |hint: &Remark| remarks.iter().any(|remark| remark.field == hint.field);
-        let hints: Vec<Remark> = hints::about(ingress).into_iter().filter(|hint| !is_said(hint)).collect();
+        let hints: Vec<Remark> = hints::about(ingress)
+            .into_iter()
+            .filter(|hint| !is_said(hint))
+            .collect();
         remarks.extend(hints);
-        remarks.sort_by(|a, b| (b.severity, &a.field, &a.text).cmp(&(a.severity, &b.field, &b.text)));
+        remarks
+            .sort_by(|a, b| (b.severity, &a.field, &a.text).cmp(&(a.severity, &b.field, &b.text)));
         remarks.dedup();
-        Finding { ingress: key_of(ingress), verdict, remarks }
+        Finding {
+            ingress: key_of(ingress),
+            verdict,
+            remarks,
+        }
     }
 }
 
 /// The Ingresses that have a location which lets requests through.
 fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
-    let locations = snapshot.config().servers.values().flat_map(|server| &server.locations);
+    let locations = snapshot
+        .config()
+        .servers
+        .values()
+        .flat_map(|server| &server.locations);
     locations
         .filter(|location| !matches!(location.action, Action::Denied))
         .filter_map(|location| snapshot.owner(&location.id).cloned())
@@ -184,5 +229,8 @@ fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
 
 fn key_of(ingress: &Ingress) -> ObjectKey {
     let metadata = &ingress.metadata;
-    ObjectKey::new(metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+    ObjectKey::new(
+        metadata.namespace.clone().unwrap_or_default(),
+        metadata.name.clone().unwrap_or_default(),
+    )
 }

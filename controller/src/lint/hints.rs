@@ -15,22 +15,36 @@ const OTHERS: [(&str, &str); 3] = [
         "ingress.kubernetes.io/",
         "ingress-nginx stopped reading this prefix in 2017 and Sluice does not either",
     ),
-    ("nginx.org/", "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it"),
-    ("nginx.com/", "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it"),
+    (
+        "nginx.org/",
+        "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it",
+    ),
+    (
+        "nginx.com/",
+        "it belongs to the controller of F5 NGINX; ingress-nginx and Sluice do not read it",
+    ),
 ];
 
 /// Everything worth a word.
 pub(super) fn about(ingress: &Ingress) -> Vec<Remark> {
     let annotations = ingress.metadata.annotations.iter().flatten();
-    let mut hints: Vec<Remark> =
-        annotations.filter_map(|(key, value)| about_annotation(key, value)).collect();
+    let mut hints: Vec<Remark> = annotations
+        .filter_map(|(key, value)| about_annotation(key, value))
+        .collect();
     hints.extend(no_class(ingress));
     hints
 }
 
 fn no_class(ingress: &Ingress) -> Option<Remark> {
-    let named = ingress.spec.as_ref().is_some_and(|spec| spec.ingress_class_name.is_some());
-    let annotated = ingress.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(CLASS));
+    let named = ingress
+        .spec
+        .as_ref()
+        .is_some_and(|spec| spec.ingress_class_name.is_some());
+    let annotated = ingress
+        .metadata
+        .annotations
+        .as_ref()
+        .is_some_and(|all| all.contains_key(CLASS));
     let text = "names no class; served if the cluster has a default IngressClass or --watch-ingress-without-class is on";
     (!named && !annotated).then(|| hint("spec.ingressClassName", text))
 }
@@ -39,9 +53,13 @@ fn no_class(ingress: &Ingress) -> Option<Remark> {
 pub(super) fn about_class(ingress: &Ingress) -> Option<Remark> {
     let annotations = ingress.metadata.annotations.as_ref()?;
     annotations.keys().find(|key| key.starts_with(PREFIX))?;
-    let field = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_ref());
+    let field = ingress
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.ingress_class_name.as_ref());
     let class = field.or_else(|| annotations.get(CLASS))?;
-    let text = format!("it has annotations of ingress-nginx; judge it with --ingress-class {class:?}");
+    let text =
+        format!("it has annotations of ingress-nginx; judge it with --ingress-class {class:?}");
     Some(hint("spec.ingressClassName", text))
 }
 
@@ -67,5 +85,9 @@ fn about_annotation(key: &str, value: &str) -> Option<Remark> {
 }
 
 fn hint(field: impl Into<String>, text: impl Into<String>) -> Remark {
-    Remark { severity: Severity::Note, field: field.into(), text: text.into() }
+    Remark {
+        severity: Severity::Note,
+        field: field.into(),
+        text: text.into(),
+    }
 }

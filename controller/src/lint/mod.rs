@@ -26,24 +26,45 @@ use sluice_source::{Event, Problem, read_once};
 /// Reads, judges, prints. The exit code is 1 when something does not work at all.
 pub(crate) fn lint(args: &Lint) -> anyhow::Result<ExitCode> {
     let options = options::translation(&args.translation, &args.listeners, []);
-    let options = Options { data_plane: Some(args.data_plane.serving()), ..options };
+    let options = Options {
+        data_plane: Some(args.data_plane.serving()),
+        ..options
+    };
     let findings = match args.source.origin(is_in_cluster())? {
         Origin::Files(path) => {
             // Old manifests name no class; what their owner wants to know is what becomes of the rest. A hint says it.
             examine(
                 read_once(&path)?,
-                &Options { watch_ingress_without_class: true, ..options },
+                &Options {
+                    watch_ingress_without_class: true,
+                    ..options
+                },
                 Extent::Part,
             )
         }
         Origin::Kube => {
-            let addresses = AddressPolicy { written_loopback: false, ..options.addresses };
-            let options = Options { class_is_implied: false, addresses, ..options };
-            examine(cluster::read(&args.source, &options)?, &options, Extent::Whole)
+            let addresses = AddressPolicy {
+                written_loopback: false,
+                ..options.addresses
+            };
+            let options = Options {
+                class_is_implied: false,
+                addresses,
+                ..options
+            };
+            examine(
+                cluster::read(&args.source, &options)?,
+                &options,
+                Extent::Whole,
+            )
         }
     };
     crate::output::print(&output::write(&findings, args.output))?;
-    Ok(if findings.summary().is_fatal() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if findings.summary().is_fatal() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// How much of what there is has been read.
@@ -75,7 +96,10 @@ fn examine(events: Vec<Event>, options: &Options, extent: Extent) -> Findings {
         }
     }
     documents.sort();
-    Findings { documents, ..Findings::of(&resources, options, &ingresses, extent) }
+    Findings {
+        documents,
+        ..Findings::of(&resources, options, &ingresses, extent)
+    }
 }
 
 #[cfg(test)]

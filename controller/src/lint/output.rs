@@ -18,12 +18,29 @@ pub(super) fn write(findings: &Findings, output: Output) -> String {
 /// An Ingress a line, its remarks below it, the sum at the end.
 fn table(findings: &Findings) -> String {
     let mut text = String::new();
-    let width =
-        findings.ingresses.iter().map(|finding| name(finding).chars().count()).max().unwrap_or_default();
+    let width = findings
+        .ingresses
+        .iter()
+        .map(|finding| name(finding).chars().count())
+        .max()
+        .unwrap_or_default();
     for finding in &findings.ingresses {
-        writeln!(text, "{:width$}  {}", name(finding), finding.verdict.words()).ok();
+        writeln!(
+            text,
+            "{:width$}  {}",
+            name(finding),
+            finding.verdict.words()
+        )
+        .ok();
         for remark in &finding.remarks {
-            writeln!(text, "  {:8} {}: {}", remark.severity.to_string(), remark.field, remark.text).ok();
+            writeln!(
+                text,
+                "  {:8} {}: {}",
+                remark.severity.to_string(),
+                remark.field,
+                remark.text
+            )
+            .ok();
         }
     }
     for problem in &findings.documents {
@@ -54,22 +71,42 @@ fn markdown(findings: &Findings) -> String {
         let remarks: Vec<String> = finding
             .remarks
             .iter()
-            .map(|remark| cell(&format!("{}: {}: {}", remark.severity, remark.field, remark.text)))
+            .map(|remark| {
+                cell(&format!(
+                    "{}: {}: {}",
+                    remark.severity, remark.field, remark.text
+                ))
+            })
             .collect();
-        writeln!(text, "| {} | {} | {} |", name(finding), finding.verdict.words(), remarks.join("<br>")).ok();
+        writeln!(
+            text,
+            "| {} | {} | {} |",
+            name(finding),
+            finding.verdict.words(),
+            remarks.join("<br>")
+        )
+        .ok();
     }
     if !findings.documents.is_empty() {
         text += "\n| document | |\n|---|---|\n";
     }
     for problem in &findings.documents {
-        writeln!(text, "| {} | {} |", cell(&problem.place), cell(&problem.reason)).ok();
+        writeln!(
+            text,
+            "| {} | {} |",
+            cell(&problem.place),
+            cell(&problem.reason)
+        )
+        .ok();
     }
     text
 }
 
 /// What would end a cell, or be markup, is written so that it does not.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
+    text.replace('|', "\\|")
+        .replace('<', "&lt;")
+        .replace(['\n', '\r'], " ")
 }
 
 fn name(finding: &Finding) -> String {
@@ -77,7 +114,13 @@ fn name(finding: &Finding) -> String {
 }
 
 fn sentence(summary: &Summary) -> String {
-    let Summary { unchanged, differences, not_at_all, other_class, unreadable } = *summary;
+    let Summary {
+        unchanged,
+        differences,
+        not_at_all,
+        other_class,
+        unreadable,
+    } = *summary;
     let total = unchanged + differences + not_at_all + other_class;
     let plural = if total == 1 { "" } else { "es" };
     let parts = [
@@ -91,7 +134,15 @@ fn sentence(summary: &Summary) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, verdict)| format!("{count} {}", verdict.words_of(*count)))
         .collect();
-    let list = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    let lost = if unreadable > 0 { format!("; {unreadable} unreadable") } else { String::new() };
+    let list = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", parts.join(", "))
+    };
+    let lost = if unreadable > 0 {
+        format!("; {unreadable} unreadable")
+    } else {
+        String::new()
+    };
     format!("{total} Ingress{plural}{list}{lost}")
 }

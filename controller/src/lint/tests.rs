@@ -9,7 +9,11 @@ use crate::args::Output;
 fn findings(manifests: &str) -> Findings {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("in.yaml"), manifests).unwrap();
-    let options = Options { class_is_implied: true, watch_ingress_without_class: true, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        watch_ingress_without_class: true,
+        ..Options::default()
+    };
     examine(read_once(folder.path()).unwrap(), &options, Extent::Part)
 }
 
@@ -35,7 +39,11 @@ fn a_service_elsewhere_is_no_difference() {
     let finding = only(&ingress("shop", "", RULE));
     assert_eq!(finding.verdict, Verdict::Unchanged);
     assert_eq!(finding.remarks[0].severity, Severity::Note);
-    assert!(finding.remarks[0].text.contains("Service default/web is not among these manifests"));
+    assert!(
+        finding.remarks[0]
+            .text
+            .contains("Service default/web is not among these manifests")
+    );
 }
 
 #[test]
@@ -48,21 +56,33 @@ fn an_ingress_without_any_location_that_works_does_not_work_at_all() {
 
 #[test]
 fn an_ingress_of_another_class_is_neither_good_nor_bad() {
-    let manifest = ingress("shop", "", RULE).replace("ingressClassName: nginx", "ingressClassName: traefik");
+    let manifest =
+        ingress("shop", "", RULE).replace("ingressClassName: nginx", "ingressClassName: traefik");
     let findings = findings(&manifest);
     assert_eq!(findings.ingresses[0].verdict, Verdict::OtherClass);
     assert!(!findings.summary().is_fatal());
     let remarks = &findings.ingresses[0].remarks;
-    assert!(!remarks.iter().any(|remark| remark.text.contains("--ingress-class")), "{remarks:?}");
+    assert!(
+        !remarks
+            .iter()
+            .any(|remark| remark.text.contains("--ingress-class")),
+        "{remarks:?}"
+    );
 }
 
 #[test]
 fn an_ingress_nginx_of_another_class_is_told_how_to_be_judged() {
     let annotations = "nginx.ingress.kubernetes.io/ssl-redirect: \"false\"";
     let manifest = ingress("shop", annotations, RULE);
-    let findings = findings(&manifest.replace("ingressClassName: nginx", "ingressClassName: modsec"));
+    let findings =
+        findings(&manifest.replace("ingressClassName: nginx", "ingressClassName: modsec"));
     let remarks = &findings.ingresses[0].remarks;
-    assert!(remarks.iter().any(|remark| remark.text.ends_with("--ingress-class \"modsec\"")), "{remarks:?}");
+    assert!(
+        remarks
+            .iter()
+            .any(|remark| remark.text.ends_with("--ingress-class \"modsec\"")),
+        "{remarks:?}"
+    );
 }
 
 #[test]
@@ -71,8 +91,17 @@ fn an_ingress_of_an_old_version_is_judged_like_any_other() {
                     http: {paths: [{backend: {serviceName: web, servicePort: 80}}]}}]}\n";
     let findings = findings(manifest);
     assert_eq!(findings.ingresses[0].verdict, Verdict::Unchanged);
-    assert!(findings.documents[0].reason.contains("not served since Kubernetes 1.22"));
-    assert!(findings.ingresses[0].remarks.iter().any(|remark| remark.text.starts_with("names no class")));
+    assert!(
+        findings.documents[0]
+            .reason
+            .contains("not served since Kubernetes 1.22")
+    );
+    assert!(
+        findings.ingresses[0]
+            .remarks
+            .iter()
+            .any(|remark| remark.text.starts_with("names no class"))
+    );
 }
 
 #[test]
@@ -87,10 +116,19 @@ fn annotations_of_look_alikes_are_named() {
     let annotations = "nginx.org/rewrites: x, ingress.kubernetes.io/ssl-redirect: \"true\"";
     let finding = only(&ingress("shop", annotations, RULE));
     assert_eq!(finding.verdict, Verdict::Unchanged);
-    let fields: Vec<&str> = finding.remarks.iter().map(|remark| remark.field.as_str()).collect();
-    assert!(fields.contains(&"annotation nginx.org/rewrites"), "{fields:?}");
-    let said =
-        fields.iter().filter(|field| **field == "annotation ingress.kubernetes.io/ssl-redirect").count();
+    let fields: Vec<&str> = finding
+        .remarks
+        .iter()
+        .map(|remark| remark.field.as_str())
+        .collect();
+    assert!(
+        fields.contains(&"annotation nginx.org/rewrites"),
+        "{fields:?}"
+    );
+    let said = fields
+        .iter()
+        .filter(|field| **field == "annotation ingress.kubernetes.io/ssl-redirect")
+        .count();
     assert_eq!(said, 1, "{fields:?}");
 }
 
@@ -98,18 +136,23 @@ fn annotations_of_look_alikes_are_named() {
 fn a_hostile_text_stays_in_its_cell() {
     let rule = RULE.replace("path: /,", "path: \"/a|b <x>\",");
     let text = output::write(&findings(&ingress("shop", "", &rule)), Output::Markdown);
-    let row = text.lines().find(|line| line.contains("default/shop")).unwrap();
+    let row = text
+        .lines()
+        .find(|line| line.contains("default/shop"))
+        .unwrap();
     assert_eq!(row.replace("\\|", "").matches('|').count(), 4, "{row}");
     assert!(row.contains("&lt;x>"), "{row}");
 }
 
 #[test]
 fn every_form_says_the_sum() {
-    let findings = findings(&(ingress("shop", "", RULE) + &ingress("cart", "", &RULE.replace("a.b", "_"))));
+    let findings =
+        findings(&(ingress("shop", "", RULE) + &ingress("cart", "", &RULE.replace("a.b", "_"))));
     let sum = "2 Ingresses: 1 works unchanged, 1 does not work";
     assert!(output::write(&findings, Output::Table).ends_with(&format!("\n{sum}\n")));
     assert!(output::write(&findings, Output::Markdown).contains(sum));
-    let json: serde_json::Value = serde_json::from_str(&output::write(&findings, Output::Json)).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&output::write(&findings, Output::Json)).unwrap();
     assert_eq!(json["summary"]["not_at_all"], 1);
     assert_eq!(json["ingresses"][1]["ingress"], "default/shop");
 }

@@ -30,16 +30,29 @@ struct Families {
 
 impl Admission {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let gauge = |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
+        let gauge =
+            |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
         let counter = |name: &str, help: &str| {
-            register(registry, IntCounterVec::new(opts(name, help), &["namespace", "ingress"])?)
+            register(
+                registry,
+                IntCounterVec::new(opts(name, help), &["namespace", "ingress"])?,
+            )
         };
         Ok(Admission(Arc::new(Families {
             success: counter("check_success", "Ingresses that admission let in")?,
             errors: counter("check_errors", "Ingresses that admission refused")?,
-            tested: gauge("admission_tested_ingresses", "Ingresses that the last question was judged with")?,
-            tested_duration: gauge("admission_tested_duration", "Seconds that the last judgement took")?,
-            rendered: gauge("admission_render_ingresses", "Ingresses that the last question translated")?,
+            tested: gauge(
+                "admission_tested_ingresses",
+                "Ingresses that the last question was judged with",
+            )?,
+            tested_duration: gauge(
+                "admission_tested_duration",
+                "Seconds that the last judgement took",
+            )?,
+            rendered: gauge(
+                "admission_render_ingresses",
+                "Ingresses that the last question translated",
+            )?,
             render_duration: gauge(
                 "admission_render_duration",
                 "Seconds that the last question's translation took; judging is translating",
@@ -65,9 +78,17 @@ impl Admission {
         took: Duration,
     ) {
         let families = &self.0;
-        let counter = if admission.is_allowed() { &families.success } else { &families.errors };
+        let counter = if admission.is_allowed() {
+            &families.success
+        } else {
+            &families.errors
+        };
         let known = families.names.admits(&[namespace, ingress]);
-        let labels = if known { [namespace, ingress] } else { [OTHER, OTHER] };
+        let labels = if known {
+            [namespace, ingress]
+        } else {
+            [OTHER, OTHER]
+        };
         counter.with_label_values(&labels).inc();
         let count = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
         for ingresses in [&families.tested, &families.rendered] {

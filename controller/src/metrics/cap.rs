@@ -15,7 +15,10 @@ pub(super) struct Cap {
 
 impl Cap {
     pub(super) fn new(most: usize) -> Self {
-        Cap { most, seen: Mutex::default() }
+        Cap {
+            most,
+            seen: Mutex::default(),
+        }
     }
 
     /// Whether these values have a series of their own; the first ones do.
@@ -31,7 +34,11 @@ impl Cap {
     /// Keeps some, and returns the others; they make room.
     pub(super) fn retain(&self, keep: impl Fn(&[String]) -> bool) -> Vec<Vec<String>> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let gone: Vec<Vec<String>> = seen.iter().filter(|values| !keep(values)).cloned().collect();
+        let gone: Vec<Vec<String>> = seen
+            .iter()
+            .filter(|values| !keep(values))
+            .cloned()
+            .collect();
         seen.retain(|values| keep(values));
         gone
     }

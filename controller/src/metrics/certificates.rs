@@ -48,7 +48,11 @@ impl Certificates {
                 "End of the certificate of a host, in seconds since 1970",
                 &EXPIRE,
             )?,
-            info: gauge("ssl_certificate_info", "A constant 1, labelled with what a certificate is", &INFO)?,
+            info: gauge(
+                "ssl_certificate_info",
+                "A constant 1, labelled with what a certificate is",
+                &INFO,
+            )?,
             read: Mutex::default(),
         })
     }
@@ -61,7 +65,9 @@ impl Certificates {
         self.info.reset();
         let series = Cap::new(MOST_SERIES);
         for (host, id) in presented(config) {
-            let Some(chain) = chain_of(config, id) else { continue };
+            let Some(chain) = chain_of(config, id) else {
+                continue;
+            };
             if !read.contains_key(id)
                 && let Some(info) = CertInfo::from_pem(chain)
             {
@@ -76,15 +82,23 @@ impl Certificates {
     fn show(&self, host: &str, id: &SecretId, info: &CertInfo, is_shown: bool) {
         if !is_shown {
             // Of all others together, the one that ends first.
-            let others = self.expire.with_label_values(&[OTHER, &self.class, OTHER, OTHER, OTHER]);
+            let others = self
+                .expire
+                .with_label_values(&[OTHER, &self.class, OTHER, OTHER, OTHER]);
             let (known, expires) = (others.get(), seconds(info.expires));
-            others.set(if known == 0.0 { expires } else { known.min(expires) });
+            others.set(if known == 0.0 {
+                expires
+            } else {
+                known.min(expires)
+            });
             return;
         }
         let (namespace, name) = id.as_str().split_once('/').unwrap_or_default();
         let identifier = format!("{}-{}", info.issuer_serial_number, info.serial_number);
         let labels = [namespace, self.class.as_str(), host, name, &identifier];
-        self.expire.with_label_values(&labels).set(seconds(info.expires));
+        self.expire
+            .with_label_values(&labels)
+            .set(seconds(info.expires));
         let more = [
             info.issuer_organization.as_str(),
             &info.issuer_common_name,
@@ -98,9 +112,17 @@ impl Certificates {
 
 /// Hosts with the certificate that each presents; `_` presents the operator's.
 fn presented(config: &Config) -> impl Iterator<Item = (String, &SecretId)> {
-    let hosts = config.tls.iter().filter_map(|(name, host)| Some((name, host.certificate.as_ref()?)));
+    let hosts = config
+        .tls
+        .iter()
+        .filter_map(|(name, host)| Some((name, host.certificate.as_ref()?)));
     let hosts = hosts.map(|(name, id)| (name.to_string(), id));
-    hosts.chain(config.default_certificate.as_ref().map(|id| ("_".to_owned(), id)))
+    hosts.chain(
+        config
+            .default_certificate
+            .as_ref()
+            .map(|id| ("_".to_owned(), id)),
+    )
 }
 
 fn chain_of<'a>(config: &'a Config, id: &SecretId) -> Option<&'a str> {
@@ -124,22 +146,35 @@ mod tests {
     use crate::certificate::self_signed;
 
     fn shown(registry: &Registry) -> String {
-        TextEncoder::new().encode_to_string(&registry.gather()).unwrap()
+        TextEncoder::new()
+            .encode_to_string(&registry.gather())
+            .unwrap()
     }
 
     #[test]
     fn each_host_shows_its_certificate_until_it_has_another() {
         let registry = Registry::new();
-        let identity = Identity { class: "c".to_owned(), ..Identity::default() };
+        let identity = Identity {
+            class: "c".to_owned(),
+            ..Identity::default()
+        };
         let certificates = Certificates::register(&registry, &identity).unwrap();
         let mut config = Config::default();
         let id = SecretId::certificate("shop", "tls");
         let chain = self_signed().unwrap().chain;
         let serial = CertInfo::from_pem(&chain).unwrap().serial_number;
-        let value = SecretValue::Certificate { chain, key: Sensitive::new("K".to_owned()) };
+        let value = SecretValue::Certificate {
+            chain,
+            key: Sensitive::new("K".to_owned()),
+        };
         config.secrets.insert(id.clone(), value);
-        let host = HostTls { certificate: Some(id.clone()), ..HostTls::default() };
-        config.tls.insert(ServerName::parse("a.example").unwrap(), host);
+        let host = HostTls {
+            certificate: Some(id.clone()),
+            ..HostTls::default()
+        };
+        config
+            .tls
+            .insert(ServerName::parse("a.example").unwrap(), host);
         certificates.refresh(&config);
         let expire = format!(
             "ssl_expire_time_seconds{{class=\"c\",host=\"a.example\",identifier=\"-{serial}\",namespace=\"shop\",\
@@ -148,12 +183,16 @@ mod tests {
         let page = shown(&registry);
         assert!(page.contains(&expire), "{page}");
         assert!(
-            page.contains("public_key_algorithm=\"") && page.contains(&format!("serial_number=\"{serial}\""))
+            page.contains("public_key_algorithm=\"")
+                && page.contains(&format!("serial_number=\"{serial}\""))
         );
 
         let chain = self_signed().unwrap().chain;
         let renewed = CertInfo::from_pem(&chain).unwrap().serial_number;
-        let value = SecretValue::Certificate { chain, key: Sensitive::new("K".to_owned()) };
+        let value = SecretValue::Certificate {
+            chain,
+            key: Sensitive::new("K".to_owned()),
+        };
         config.secrets.insert(id, value);
         certificates.refresh(&config);
         let page = shown(&registry);

@@ -37,8 +37,10 @@ struct Families {
 
 impl Controller {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let gauge = |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
-        let counter = |name: &str, help: &str| register(registry, IntCounter::with_opts(opts(name, help))?);
+        let gauge =
+            |name: &str, help: &str| register(registry, Gauge::with_opts(opts(name, help))?);
+        let counter =
+            |name: &str, help: &str| register(registry, IntCounter::with_opts(opts(name, help))?);
         let labelled = |name: &str, help: &str, labels: &[&str]| {
             register(registry, GaugeVec::new(opts(name, help), labels)?)
         };
@@ -53,7 +55,10 @@ impl Controller {
                 "config_last_reload_successful_timestamp_seconds",
                 "Time of the last configuration that was published",
             )?,
-            success: counter("success", "Whole configurations that were published; of nginx, reloads")?,
+            success: counter(
+                "success",
+                "Whole configurations that were published; of nginx, reloads",
+            )?,
             errors: counter("errors", "Configurations that a data plane refused")?,
             refused: AtomicBool::new(false),
             orphan_ingress: labelled(
@@ -74,7 +79,10 @@ impl Controller {
                 "resolved_backends_total",
                 "Backends that were looked up among Services and endpoints",
             )?,
-            rendered: counter("rendered_hosts_total", "Hosts of which the routes were made again for Envoy")?,
+            rendered: counter(
+                "rendered_hosts_total",
+                "Hosts of which the routes were made again for Envoy",
+            )?,
             refreshing: Mutex::new(()),
         })))
     }
@@ -98,7 +106,9 @@ impl Controller {
         // A float holds integers up to 2^53; a shorter hash is as good a hash.
         let short = u32::try_from(content & u128::from(u32::MAX)).unwrap_or_default();
         families.config_hash.set(f64::from(short));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         families.last_successful_time.set(now.as_secs_f64());
         families.refused.store(false, Ordering::Release);
     }
@@ -114,18 +124,25 @@ impl Controller {
         let gauge = &self.0.held_ingress;
         gauge.reset();
         for key in ingresses {
-            gauge.with_label_values(&[key.namespace.as_str(), &key.name]).set(1.0);
+            gauge
+                .with_label_values(&[key.namespace.as_str(), &key.name])
+                .set(1.0);
         }
     }
 
     /// Brings up to date what is read off others.
     pub(super) fn refresh(&self, view: &View, store: &Store) {
         let families = &self.0;
-        let _alone = families.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = families
+            .refreshing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let refused = families.refused.load(Ordering::Acquire);
         let accepted = view.progress().is_published() && !refused && store.refusals().is_empty();
         families.last_successful.set(f64::from(u8::from(accepted)));
-        families.errors.inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
+        families
+            .errors
+            .inc_by(store.stats().nacks.saturating_sub(families.errors.get()));
         families.orphan_ingress.reset();
         orphans(&view.snapshot(), &families.orphan_ingress);
     }
@@ -133,27 +150,40 @@ impl Controller {
 
 fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
     for report in snapshot.reports() {
-        if report.missing.as_ref().is_some_and(|missing| missing.kind == Kind::Service) {
+        if report
+            .missing
+            .as_ref()
+            .is_some_and(|missing| missing.kind == Kind::Service)
+        {
             let key = &report.object.key;
-            gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-service"]).set(1.0);
+            gauge
+                .with_label_values(&[key.namespace.as_str(), &key.name, "no-service"])
+                .set(1.0);
         }
     }
     let config = snapshot.config();
     for location in config.servers.values().flat_map(|server| &server.locations) {
-        let Action::Forward(backend) = &location.action else { continue };
+        let Action::Forward(backend) = &location.action else {
+            continue;
+        };
         let leads_nowhere = |backend: &Arc<Backend>| backend.endpoints.is_empty();
         let is_empty = config.backends.get(backend).is_none_or(leads_nowhere);
         if let Some(key) = snapshot.owner(&location.id).filter(|_| is_empty) {
-            gauge.with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"]).set(1.0);
+            gauge
+                .with_label_values(&[key.namespace.as_str(), &key.name, "no-endpoint"])
+                .set(1.0);
         }
     }
 }
 
 fn build_info(registry: &Registry) -> prometheus::Result<()> {
-    let opts = opts("build_info", "A constant 1, labelled with what this program was built from")
-        .const_label("release", env!("CARGO_PKG_VERSION"))
-        .const_label("build", option_env!("SLUICE_BUILD").unwrap_or("unknown"))
-        .const_label("repository", env!("CARGO_PKG_NAME"));
+    let opts = opts(
+        "build_info",
+        "A constant 1, labelled with what this program was built from",
+    )
+    .const_label("release", env!("CARGO_PKG_VERSION"))
+    .const_label("build", option_env!("SLUICE_BUILD").unwrap_or("unknown"))
+    .const_label("repository", env!("CARGO_PKG_NAME"));
     register(registry, Gauge::with_opts(opts)?)?.set(1.0);
     Ok(())
 }

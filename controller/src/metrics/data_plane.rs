@@ -38,14 +38,20 @@ pub(crate) struct Connections {
 impl Connections {
     /// Asks an Envoy.
     pub(crate) async fn ask(admin_socket: &Path) -> anyhow::Result<Self> {
-        Ok(Self::read(&envoy_admin::call(admin_socket, Method::GET, STATS).await?))
+        Ok(Self::read(
+            &envoy_admin::call(admin_socket, Method::GET, STATS).await?,
+        ))
     }
 
     fn read(stats: &str) -> Self {
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
         for line in stats.lines() {
-            let Some((name, value)) = line.split_once(": ") else { continue };
-            let Some(name) = name.rsplit('.').next() else { continue };
+            let Some((name, value)) = line.split_once(": ") else {
+                continue;
+            };
+            let Some(name) = name.rsplit('.').next() else {
+                continue;
+            };
             *sums.entry(name).or_default() += value.parse::<u64>().unwrap_or_default();
         }
         let sum = |name| sums.get(name).copied().unwrap_or_default();
@@ -79,27 +85,42 @@ struct Families {
 impl DataPlane {
     /// Of an Envoy of our own, if there is one.
     pub(crate) fn new(envoy: Option<Running>) -> prometheus::Result<Self> {
-        Ok(DataPlane(Arc::new(Inner { envoy, families: Families::new()? })))
+        Ok(DataPlane(Arc::new(Inner {
+            envoy,
+            families: Families::new()?,
+        })))
     }
 
     /// Connections of now; `None` without an Envoy of our own, or when it does not answer.
     pub(crate) async fn connections(&self) -> Option<Connections> {
-        Connections::ask(&self.0.envoy.as_ref()?.admin_socket).await.ok()
+        Connections::ask(&self.0.envoy.as_ref()?.admin_socket)
+            .await
+            .ok()
     }
 
     pub(super) fn register(&self, registry: &Registry) -> prometheus::Result<()> {
         if self.0.envoy.is_none() {
             return Ok(());
         }
-        self.0.families.collectors().into_iter().try_for_each(|collector| registry.register(collector))
+        self.0
+            .families
+            .collectors()
+            .into_iter()
+            .try_for_each(|collector| registry.register(collector))
     }
 
     pub(super) async fn refresh(&self) {
         if let Some(connections) = self.connections().await {
             self.0.families.connections(connections);
         }
-        let pid = self.0.envoy.as_ref().map_or(0, |envoy| envoy.pid.load(Ordering::Relaxed));
-        self.0.families.process(i32::try_from(pid).ok().filter(|pid| *pid > 0));
+        let pid = self
+            .0
+            .envoy
+            .as_ref()
+            .map_or(0, |envoy| envoy.pid.load(Ordering::Relaxed));
+        self.0
+            .families
+            .process(i32::try_from(pid).ok().filter(|pid| *pid > 0));
     }
 }
 
@@ -109,8 +130,14 @@ impl Families {
         let gauge = |name: &str, help: &str| Gauge::with_opts(opts(name, help));
         let counter = |name: &str, help: &str| IntCounter::with_opts(opts(name, help));
         let state = &["state"];
-        let total = opts("connections_total", "Connections of clients since the start: accepted, handled");
-        let now = opts("connections", "Connections of clients now: active, reading, writing, waiting");
+        let total = opts(
+            "connections_total",
+            "Connections of clients since the start: accepted, handled",
+        );
+        let now = opts(
+            "connections",
+            "Connections of clients now: active, reading, writing, waiting",
+        );
         let cpu = opts("cpu_seconds_total", "CPU time of the data plane");
         Ok(Families {
             connections_total: IntCounterVec::new(total, state)?,
@@ -144,7 +171,10 @@ impl Families {
     #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
     fn connections(&self, now: Connections) {
         for state in ["accepted", "handled"] {
-            raise(&self.connections_total.with_label_values(&[state]), now.accepted);
+            raise(
+                &self.connections_total.with_label_values(&[state]),
+                now.accepted,
+            );
         }
         raise(&self.requests_total, now.requests);
         let states = [
@@ -154,7 +184,9 @@ impl Families {
             ("waiting", now.waiting()),
         ];
         for (state, value) in states {
-            self.connections.with_label_values(&[state]).set(value as f64);
+            self.connections
+                .with_label_values(&[state])
+                .set(value as f64);
         }
     }
 
@@ -171,7 +203,8 @@ impl Families {
             self.resident.set((stat.rss * procfs::page_size()) as f64);
             self.virtual_memory.set(stat.vsize as f64);
             let boot = procfs::boot_time_secs().unwrap_or_default() as f64;
-            self.started.set(boot + stat.starttime as f64 / procfs::ticks_per_second() as f64);
+            self.started
+                .set(boot + stat.starttime as f64 / procfs::ticks_per_second() as f64);
         }
         if let Ok(io) = process.io() {
             raise(&self.read_bytes, io.rchar);
@@ -198,7 +231,12 @@ mod tests {
                      http.https.downstream_cx_active: 2\nhttp.https.downstream_rq_active: 1\n\
                      http.https.downstream_rq_total: 7\nnonsense\n";
         let connections = Connections::read(stats);
-        let expected = Connections { accepted: 10, active: 5, requests: 7, requests_active: 1 };
+        let expected = Connections {
+            accepted: 10,
+            active: 5,
+            requests: 7,
+            requests_active: 1,
+        };
         assert_eq!(connections, expected);
         assert_eq!(connections.waiting(), 4);
     }

@@ -17,8 +17,14 @@ pub(super) struct Leadership {
 impl Leadership {
     pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
         let help = "Whether this controller leads: 1 when it does, 0 when another one does";
-        let status = register(registry, GaugeVec::new(opts("leader_election_status", help), &["name"])?)?;
-        Ok(Leadership { status, election: OnceLock::new() })
+        let status = register(
+            registry,
+            GaugeVec::new(opts("leader_election_status", help), &["name"])?,
+        )?;
+        Ok(Leadership {
+            status,
+            election: OnceLock::new(),
+        })
     }
 
     /// From here on, this one.
@@ -29,7 +35,9 @@ impl Leadership {
 
     pub(super) fn refresh(&self) {
         if let Some(Election { name, leads }) = self.election.get() {
-            self.status.with_label_values(&[name.as_str()]).set(f64::from(u8::from(*leads.borrow())));
+            self.status
+                .with_label_values(&[name.as_str()])
+                .set(f64::from(u8::from(*leads.borrow())));
         }
     }
 }

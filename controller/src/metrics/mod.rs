@@ -103,7 +103,9 @@ impl Metrics {
         let certificates = Certificates::register(&common, identity)?;
         let leadership = Leadership::register(&own)?;
         data_plane.register(&own)?;
-        let requests = flags.map(|flags| Requests::register(&own, flags, view.clone())).transpose()?;
+        let requests = flags
+            .map(|flags| Requests::register(&own, flags, view.clone()))
+            .transpose()?;
         Ok(Metrics(Arc::new(Inner {
             own,
             common,
@@ -148,9 +150,11 @@ impl Metrics {
         inner.requests.iter().for_each(Requests::refresh);
         let mut families = inner.own.gather();
         families.extend(inner.common.gather());
-        TextEncoder::new().encode_to_string(&families).unwrap_or_else(|error| {
-            warn!("metrics: {error}");
-            String::new()
-        })
+        TextEncoder::new()
+            .encode_to_string(&families)
+            .unwrap_or_else(|error| {
+                warn!("metrics: {error}");
+                String::new()
+            })
     }
 }

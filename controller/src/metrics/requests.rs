@@ -20,7 +20,16 @@ use super::controller::{PREFIX, opts};
 use crate::args::MetricsFlags;
 use crate::view::View;
 
-const LABELS: [&str; 8] = ["status", "method", "path", "namespace", "ingress", "service", "canary", "host"];
+const LABELS: [&str; 8] = [
+    "status",
+    "method",
+    "path",
+    "namespace",
+    "ingress",
+    "service",
+    "canary",
+    "host",
+];
 /// Label sets with series of their own.
 const MOST_SERIES: usize = 10_000;
 
@@ -65,7 +74,10 @@ impl Requests {
         let keep = |name: &str| {
             let is_meant = |excluded: &String| {
                 excluded == name
-                    || excluded.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('_')) == Some(name)
+                    || excluded
+                        .strip_prefix(PREFIX)
+                        .and_then(|rest| rest.strip_prefix('_'))
+                        == Some(name)
             };
             !flags.exclude_socket_metrics.iter().any(is_meant)
         };
@@ -101,8 +113,16 @@ impl Requests {
                 "From asking a pod to the last byte of its answer",
                 times,
             )?,
-            request_size: histogram("request_size", "Bytes of requests, with their headers", lengths)?,
-            response_size: histogram("response_size", "Bytes of responses, with their headers", lengths)?,
+            request_size: histogram(
+                "request_size",
+                "Bytes of requests, with their headers",
+                lengths,
+            )?,
+            response_size: histogram(
+                "response_size",
+                "Bytes of responses, with their headers",
+                lengths,
+            )?,
             bytes_sent: histogram(
                 "bytes_sent",
                 "As response_size, in other buckets; deprecated",
@@ -117,7 +137,9 @@ impl Requests {
         let mut places: HashMap<(&str, &str), Option<Place>> = HashMap::new();
         for request in requests {
             let at = (request.location.as_str(), request.backend.as_str());
-            let place = places.entry(at).or_insert_with(|| Place::of(&snapshot, at.0, at.1));
+            let place = places
+                .entry(at)
+                .or_insert_with(|| Place::of(&snapshot, at.0, at.1));
             if let Some(place) = place {
                 self.0.count(request, place.clone());
             }
@@ -130,8 +152,12 @@ impl Requests {
         let snapshot = inner.view.snapshot();
         let owners = snapshot.owners();
         let is_there = |labels: &[String]| {
-            let [_, _, _, namespace, ingress, ..] = labels else { return true };
-            owners.iter().any(|key| key.namespace == *namespace && key.name == *ingress)
+            let [_, _, _, namespace, ingress, ..] = labels else {
+                return true;
+            };
+            owners
+                .iter()
+                .any(|key| key.namespace == *namespace && key.name == *ingress)
         };
         for labels in inner.series.retain(is_there) {
             inner.remove(&labels);
@@ -143,7 +169,10 @@ impl Place {
     fn of(snapshot: &Snapshot, location: &str, backend: &str) -> Option<Self> {
         let location = snapshot.location(location)?;
         let owner = snapshot.owner(&location.id)?;
-        let is_canary = location.canaries.iter().any(|canary| canary.backend.as_str() == backend);
+        let is_canary = location
+            .canaries
+            .iter()
+            .any(|canary| canary.backend.as_str() == backend);
         let mut parts = backend.split('/');
         let host_ends = location.id.as_str().find(['=', '~', '/'])?;
         Some(Place {
@@ -151,7 +180,11 @@ impl Place {
             namespace: owner.namespace.clone(),
             ingress: owner.name.clone(),
             service: parts.nth(1).unwrap_or_default().to_owned(),
-            canary: if is_canary { backend.replace('/', "-") } else { String::new() },
+            canary: if is_canary {
+                backend.replace('/', "-")
+            } else {
+                String::new()
+            },
             host: location.id.as_str().get(..host_ends)?.to_owned(),
         })
     }
@@ -170,30 +203,54 @@ impl Inner {
             (&self.response, request.to_end),
         ] {
             if let Some(time) = time {
-                family.with_label_values(&labels).observe(time.as_secs_f64());
+                family
+                    .with_label_values(&labels)
+                    .observe(time.as_secs_f64());
             }
         }
-        self.request_size.with_label_values(&labels).observe(request.received as f64);
+        self.request_size
+            .with_label_values(&labels)
+            .observe(request.received as f64);
         for family in [&self.response_size, &self.bytes_sent] {
-            family.with_label_values(&labels).observe(request.sent as f64);
+            family
+                .with_label_values(&labels)
+                .observe(request.sent as f64);
         }
     }
 
     fn labels(&self, request: &Request, place: Place) -> Labels {
-        let Place { path, namespace, ingress, service, canary, host } = place;
+        let Place {
+            path,
+            namespace,
+            ingress,
+            service,
+            canary,
+            host,
+        } = place;
         let host = if self.per_host { host } else { String::new() };
         let status = match self.status_classes {
             true => format!("{}xx", request.status / 100),
             false => request.status.to_string(),
         };
         let method = request.method.to_owned();
-        let labels = [status, method, path, namespace, ingress, service, canary, host];
+        let labels = [
+            status, method, path, namespace, ingress, service, canary, host,
+        ];
         if self.series.admits(&labels.each_ref().map(String::as_str)) {
             return labels;
         }
         let [status, method, ..] = labels;
         let other = || OTHER.to_owned();
-        [status, method, other(), other(), other(), other(), other(), other()]
+        [
+            status,
+            method,
+            other(),
+            other(),
+            other(),
+            other(),
+            other(),
+            other(),
+        ]
     }
 
     fn remove(&self, labels: &[String]) {
@@ -226,7 +283,11 @@ fn register<C>(registry: &Registry, shown: bool, collector: C) -> prometheus::Re
 where
     C: Collector + Clone + 'static,
 {
-    if shown { super::controller::register(registry, collector) } else { Ok(collector) }
+    if shown {
+        super::controller::register(registry, collector)
+    } else {
+        Ok(collector)
+    }
 }
 
 #[cfg(test)]

@@ -30,15 +30,20 @@ struct Tails {
 impl AccessLog {
     /// Begins them, or goes on where a controller before us has ended.
     pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
-        let (output, errors) =
-            (Tail::open(folder.join("access.out"))?, Tail::open(folder.join("access.err"))?);
+        let (output, errors) = (
+            Tail::open(folder.join("access.out"))?,
+            Tail::open(folder.join("access.err"))?,
+        );
         Ok(AccessLog(Arc::new(Mutex::new(Tails { output, errors }))))
     }
 
     /// Where nginx is to write.
     pub(crate) fn files(&self) -> Files {
         let tails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Files { output: tails.output.path().to_owned(), errors: tails.errors.path().to_owned() }
+        Files {
+            output: tails.output.path().to_owned(),
+            errors: tails.errors.path().to_owned(),
+        }
     }
 
     /// Passes lines on until the process ends, on a thread of its own: whoever reads them may be slow.

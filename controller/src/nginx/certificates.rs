@@ -35,23 +35,48 @@ struct Held {
 
 impl Certificates {
     /// A folder that is empty, but for the certificate of last resort, unless an nginx reads what is there.
-    pub(crate) fn new(folder: PathBuf, certificate: &Certificate, left: Left) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        folder: PathBuf,
+        certificate: &Certificate,
+        left: Left,
+    ) -> anyhow::Result<Self> {
         if left == Left::Unused {
             fs::remove_dir_all(&folder).ok();
         }
         let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(&folder).with_context(|| folder.display().to_string())?;
-        write(&folder, DEFAULT, &format!("{}\n{}", certificate.chain.trim_end(), certificate.key))?;
-        Ok(Certificates { held: Arc::new(Mutex::new(Held::in_folder(&folder))), folder })
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .with_context(|| folder.display().to_string())?;
+        write(
+            &folder,
+            DEFAULT,
+            &format!("{}\n{}", certificate.chain.trim_end(), certificate.key),
+        )?;
+        Ok(Certificates {
+            held: Arc::new(Mutex::new(Held::in_folder(&folder))),
+            folder,
+        })
     }
 
     /// Writes what is new or different. Handshakes see it from now on.
     pub(crate) fn publish(&self, files: Files) -> anyhow::Result<()> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let Held { latest, places, presented } = &mut *held;
+        let Held {
+            latest,
+            places,
+            presented,
+        } = &mut *held;
         presented.extend(files.presented.keys().cloned());
-        for (now, before) in [(&files.pinned, &latest.pinned), (&files.presented, &latest.presented)] {
-            for (name, text) in now.iter().filter(|(name, text)| before.get(*name) != Some(text)) {
+        for (now, before) in [
+            (&files.pinned, &latest.pinned),
+            (&files.presented, &latest.presented),
+        ] {
+            for (name, text) in now
+                .iter()
+                .filter(|(name, text)| before.get(*name) != Some(text))
+            {
                 write(&self.folder, name, text.reveal())?;
             }
         }
@@ -69,11 +94,19 @@ impl Certificates {
     /// nginx has a new configuration: what this one does not name, and the latest one neither, can go.
     pub(crate) fn forget_all_but(&self, named: &BTreeSet<String>) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let Held { latest, places, presented } = &mut *held;
+        let Held {
+            latest,
+            places,
+            presented,
+        } = &mut *held;
         places.retain(|name, _| latest.cert_links.contains_key(name) || named.contains(name));
         for name in self.names() {
             let is_named = latest.pinned.contains_key(&name) || named.contains(&name);
-            if name != DEFAULT && !is_named && !places.contains_key(&name) && !presented.contains(&name) {
+            if name != DEFAULT
+                && !is_named
+                && !places.contains_key(&name)
+                && !presented.contains(&name)
+            {
                 // It will be tried again with the next configuration.
                 fs::remove_file(self.folder.join(&name)).ok();
             }
@@ -98,21 +131,36 @@ impl Certificates {
 impl Held {
     /// What places lead to is known from themselves. Whatever else is there goes when nginx does not name it.
     fn in_folder(folder: &Path) -> Self {
-        let target =
-            |name: &String| fs::read_link(folder.join(name)).ok()?.into_os_string().into_string().ok();
+        let target = |name: &String| {
+            fs::read_link(folder.join(name))
+                .ok()?
+                .into_os_string()
+                .into_string()
+                .ok()
+        };
         let places: BTreeMap<String, String> = names(folder)
             .into_iter()
             .filter_map(|name| Some((target(&name)?, name)))
             .map(|(to, name)| (name, to))
             .collect();
-        let presented = places.values().filter(|name| *name != DEFAULT).cloned().collect();
-        Held { latest: Files::default(), places, presented }
+        let presented = places
+            .values()
+            .filter(|name| *name != DEFAULT)
+            .cloned()
+            .collect();
+        Held {
+            latest: Files::default(),
+            places,
+            presented,
+        }
     }
 }
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
 }
 
 /// For nobody else's eyes, and never half.
@@ -144,9 +192,18 @@ mod tests {
     fn files(pinned: &[&str], presented: &[(&str, &str)], places: &[(&str, &str)]) -> Files {
         let secret = |text: &str| Sensitive::new(text.to_owned());
         Files {
-            pinned: pinned.iter().map(|name| ((*name).to_owned(), secret("P"))).collect(),
-            presented: presented.iter().map(|(name, text)| ((*name).to_owned(), secret(text))).collect(),
-            cert_links: places.iter().map(|(name, to)| ((*name).to_owned(), (*to).to_owned())).collect(),
+            pinned: pinned
+                .iter()
+                .map(|name| ((*name).to_owned(), secret("P")))
+                .collect(),
+            presented: presented
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), secret(text)))
+                .collect(),
+            cert_links: places
+                .iter()
+                .map(|(name, to)| ((*name).to_owned(), (*to).to_owned()))
+                .collect(),
         }
     }
 
@@ -155,7 +212,10 @@ mod tests {
     }
 
     fn begin(temporary: &Path, left: Left) -> Certificates {
-        let certificate = Certificate { chain: "C".to_owned(), key: "K".to_owned() };
+        let certificate = Certificate {
+            chain: "C".to_owned(),
+            key: "K".to_owned(),
+        };
         Certificates::new(temporary.join("certificates"), &certificate, left).unwrap()
     }
 
@@ -171,7 +231,9 @@ mod tests {
     fn files_are_private_and_stay_while_a_configuration_names_them() {
         let temporary = tempfile::tempdir().unwrap();
         let certificates = empty(temporary.path());
-        certificates.publish(files(&["a.pem", "b.pem"], &[], &[])).unwrap();
+        certificates
+            .publish(files(&["a.pem", "b.pem"], &[], &[]))
+            .unwrap();
         certificates.publish(files(&["b.pem"], &[], &[])).unwrap();
         certificates.forget_all_but(&set(["a.pem"]));
         assert_eq!(names(&certificates), set(["a.pem", "b.pem", "default.pem"]));
@@ -187,13 +249,17 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let certificates = empty(temporary.path());
         let seen = || fs::read_to_string(certificates.folder.join("host.pem")).unwrap();
-        certificates.publish(files(&[], &[], &[("host.pem", "default.pem")])).unwrap();
+        certificates
+            .publish(files(&[], &[], &[("host.pem", "default.pem")]))
+            .unwrap();
         assert_eq!(seen(), "C\nK");
         let own = |text| files(&[], &[("own.pem", text)], &[("host.pem", "own.pem")]);
         certificates.publish(own("1")).unwrap();
         certificates.publish(own("2")).unwrap();
         assert_eq!(seen(), "2");
-        certificates.publish(files(&[], &[], &[("host.pem", "default.pem")])).unwrap();
+        certificates
+            .publish(files(&[], &[], &[("host.pem", "default.pem")]))
+            .unwrap();
         assert_eq!(seen(), "C\nK");
         assert_eq!(names(&certificates), set(["default.pem", "host.pem"]));
     }
@@ -202,32 +268,66 @@ mod tests {
     fn what_an_nginx_of_a_former_run_reads_stays_until_it_has_forgotten_it() {
         let temporary = tempfile::tempdir().unwrap();
         let former = empty(temporary.path());
-        let places = [("a.pem", "own.pem"), ("b.pem", "own.pem"), ("c.pem", "default.pem")];
-        former.publish(files(&["pinned.pem", "gone.pem"], &[("own.pem", "1")], &places)).unwrap();
+        let places = [
+            ("a.pem", "own.pem"),
+            ("b.pem", "own.pem"),
+            ("c.pem", "default.pem"),
+        ];
+        former
+            .publish(files(
+                &["pinned.pem", "gone.pem"],
+                &[("own.pem", "1")],
+                &places,
+            ))
+            .unwrap();
         let before = names(&former);
 
         let next = begin(temporary.path(), Left::InUse);
         assert_eq!(names(&next), before);
-        next.publish(files(&["pinned.pem"], &[("new.pem", "2")], &[("a.pem", "new.pem")])).unwrap();
+        next.publish(files(
+            &["pinned.pem"],
+            &[("new.pem", "2")],
+            &[("a.pem", "new.pem")],
+        ))
+        .unwrap();
         let seen = |name| fs::read_to_string(next.folder.join(name)).unwrap();
         assert_eq!(
-            (seen("a.pem").as_str(), seen("b.pem").as_str(), seen("c.pem").as_str()),
+            (
+                seen("a.pem").as_str(),
+                seen("b.pem").as_str(),
+                seen("c.pem").as_str()
+            ),
             ("2", "1", "C\nK")
         );
         next.forget_all_but(&set(["pinned.pem", "a.pem"]));
-        assert_eq!(names(&next), set(["default.pem", "pinned.pem", "a.pem", "new.pem"]));
-        assert_eq!(names(&empty(temporary.path())), set(["default.pem"]), "nobody reads it");
+        assert_eq!(
+            names(&next),
+            set(["default.pem", "pinned.pem", "a.pem", "new.pem"])
+        );
+        assert_eq!(
+            names(&empty(temporary.path())),
+            set(["default.pem"]),
+            "nobody reads it"
+        );
     }
 
     #[test]
     fn a_place_that_nginx_still_names_keeps_what_it_leads_to() {
         let temporary = tempfile::tempdir().unwrap();
         let certificates = empty(temporary.path());
-        certificates.publish(files(&[], &[("own.pem", "1")], &[("host.pem", "own.pem")])).unwrap();
+        certificates
+            .publish(files(&[], &[("own.pem", "1")], &[("host.pem", "own.pem")]))
+            .unwrap();
         certificates.publish(Files::default()).unwrap();
-        assert_eq!(names(&certificates), set(["default.pem", "host.pem", "own.pem"]));
+        assert_eq!(
+            names(&certificates),
+            set(["default.pem", "host.pem", "own.pem"])
+        );
         certificates.forget_all_but(&set(["host.pem"]));
-        assert_eq!(names(&certificates), set(["default.pem", "host.pem", "own.pem"]));
+        assert_eq!(
+            names(&certificates),
+            set(["default.pem", "host.pem", "own.pem"])
+        );
         certificates.forget_all_but(&BTreeSet::new());
         assert_eq!(names(&certificates), set(["default.pem"]));
     }

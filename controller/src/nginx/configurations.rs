@@ -84,8 +84,19 @@ impl Configurations {
         left: Left,
         binary: PathBuf,
     ) -> anyhow::Result<Self> {
-        let (latest, pods) = (watch::Sender::new(None), PodFiles::new(settings.pods(), left)?);
-        Ok(Configurations { settings, certificates, pods, latest, owners, told: Mutex::default(), binary })
+        let (latest, pods) = (
+            watch::Sender::new(None),
+            PodFiles::new(settings.pods(), left)?,
+        );
+        Ok(Configurations {
+            settings,
+            certificates,
+            pods,
+            latest,
+            owners,
+            told: Mutex::default(),
+            binary,
+        })
     }
 
     /// Where each new one shows; `None` until there is one.
@@ -99,16 +110,29 @@ impl Configurations {
         let rendered = sluice_nginx::render(config, &self.settings);
         let content = content(&rendered.text);
         let reports = self.reports(rendered.unsupported, snapshot);
-        let files = rendered.files.pinned.keys().chain(rendered.files.cert_links.keys()).cloned().collect();
+        let files = rendered
+            .files
+            .pinned
+            .keys()
+            .chain(rendered.files.cert_links.keys())
+            .cloned()
+            .collect();
         self.publish_pods(config);
         if let Err(error) = self.certificates.publish(rendered.files) {
-            error!("nginx gets no new configuration, because its certificates cannot be written: {error:#}");
+            error!(
+                "nginx gets no new configuration, because its certificates cannot be written: {error:#}"
+            );
             return (content, reports);
         }
         self.latest.send_if_modified(|latest| {
-            let is_new = latest.as_ref().is_none_or(|latest| latest.text != rendered.text);
+            let is_new = latest
+                .as_ref()
+                .is_none_or(|latest| latest.text != rendered.text);
             if is_new {
-                *latest = Some(Arc::new(Configuration { text: rendered.text, files }));
+                *latest = Some(Arc::new(Configuration {
+                    text: rendered.text,
+                    files,
+                }));
             }
             is_new
         });
@@ -141,10 +165,17 @@ impl Configurations {
         let (kind, key) = match part {
             Part::Location(location) => (Kind::Ingress, snapshot.owner(location)),
             Part::Edge(_) => (Kind::ConfigMap, self.owners.edge.as_ref()),
-            Part::Port(StreamPort { layer: Layer4::Tcp, .. }) => (Kind::ConfigMap, self.owners.tcp.as_ref()),
-            Part::Port(StreamPort { layer: Layer4::Udp, .. }) => (Kind::ConfigMap, self.owners.udp.as_ref()),
+            Part::Port(StreamPort {
+                layer: Layer4::Tcp, ..
+            }) => (Kind::ConfigMap, self.owners.tcp.as_ref()),
+            Part::Port(StreamPort {
+                layer: Layer4::Udp, ..
+            }) => (Kind::ConfigMap, self.owners.udp.as_ref()),
         };
-        Some(ObjectRef { kind, key: key?.clone() })
+        Some(ObjectRef {
+            kind,
+            key: key?.clone(),
+        })
     }
 
     /// What no Ingress has asked for is told here, once, when it comes up.
@@ -167,7 +198,11 @@ impl Configurations {
 }
 
 fn report(object: ObjectRef, unsupported: &Unsupported) -> Report {
-    let severity = if unsupported.closes { Severity::Error } else { Severity::Warning };
+    let severity = if unsupported.closes {
+        Severity::Error
+    } else {
+        Severity::Warning
+    };
     Report::new(
         object,
         severity,
@@ -197,13 +232,23 @@ async fn test(binary: &Path, folder: &Path, candidate: &Path, text: &str) -> Res
     let text = fault::spoiled(text).into_owned();
     private::write(candidate, text.as_bytes()).with_context(|| candidate.display().to_string())?;
     let mut command = Command::new(binary);
-    command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(folder).arg("-c").arg(candidate);
+    command
+        .args(["-t", "-q", "-e", "stderr", "-p"])
+        .arg(folder)
+        .arg("-c")
+        .arg(candidate);
     command.stdin(Stdio::null()).kill_on_drop(true);
-    let output = command.output().await.with_context(|| format!("cannot start {}", binary.display()))?;
+    let output = command
+        .output()
+        .await
+        .with_context(|| format!("cannot start {}", binary.display()))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(Refusal::Said(words(&String::from_utf8_lossy(&output.stderr), candidate)))
+    Err(Refusal::Said(words(
+        &String::from_utf8_lossy(&output.stderr),
+        candidate,
+    )))
 }
 
 /// What nginx says, without what is another each time: `TIME [emerg] PID#TID: WORDS in FILE:LINE`.
@@ -214,7 +259,11 @@ fn words(said: &str, file: &Path) -> String {
         Some(words.split(&file).next()?.to_owned())
     };
     let lines: Vec<String> = said.lines().filter_map(words).collect();
-    if lines.is_empty() { said.trim_end().to_owned() } else { lines.join("; ") }
+    if lines.is_empty() {
+        said.trim_end().to_owned()
+    } else {
+        lines.join("; ")
+    }
 }
 
 #[cfg(test)]
@@ -224,7 +273,8 @@ mod tests {
     #[test]
     fn what_nginx_says_is_the_same_whenever_it_says_it() {
         let file = Path::new("/run/probe.conf");
-        let said = "2026/11/22 21:33:08 [emerg] 150#150: unknown directive \"x\" in /run/probe.conf:189\n";
+        let said =
+            "2026/11/22 21:33:08 [emerg] 150#150: unknown directive \"x\" in /run/probe.conf:189\n";
         assert_eq!(words(said, file), "unknown directive \"x\"");
         assert_eq!(words("nginx: no memory\n", file), "nginx: no memory");
     }

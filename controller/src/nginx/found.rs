@@ -47,7 +47,10 @@ impl Found {
             && let Some(orphans) = process::dead(&record)
             && orphans.any()
         {
-            warn!("nginx, pid {}, has died and left workers; ending them", orphans.leader);
+            warn!(
+                "nginx, pid {}, has died and left workers; ending them",
+                orphans.leader
+            );
             orphans.end();
         }
         Found { master }
@@ -55,7 +58,11 @@ impl Found {
 
     /// What has become of its files.
     pub(crate) fn left(&self) -> Left {
-        if self.master.is_some() { Left::InUse } else { Left::Unused }
+        if self.master.is_some() {
+            Left::InUse
+        } else {
+            Left::Unused
+        }
     }
 
     /// It has the ports.
@@ -64,7 +71,12 @@ impl Found {
     }
 
     /// The nginx, if it runs this program and answers. Otherwise it is told to end with its last request.
-    pub(super) async fn adopt(&mut self, binary: &Path, folder: &Path, tasks: &Tasks) -> Option<Process> {
+    pub(super) async fn adopt(
+        &mut self,
+        binary: &Path,
+        folder: &Path,
+        tasks: &Tasks,
+    ) -> Option<Process> {
         let master = self.master.take()?;
         match check(&master, binary, folder).await {
             Ok(()) => {
@@ -90,13 +102,18 @@ async fn check(master: &Process, binary: &Path, folder: &Path) -> anyhow::Result
         }
         Ok(())
     };
-    timeout(YOUNG, answers).await.context("it does not answer")?
+    timeout(YOUNG, answers)
+        .await
+        .context("it does not answer")?
 }
 
 async fn answers(socket: &Path, master: Pid) -> bool {
-    let Ok(stream) = UnixStream::connect(socket).await else { return false };
+    let Ok(stream) = UnixStream::connect(socket).await else {
+        return false;
+    };
     let owner = stream.peer_cred().ok().and_then(|owner| owner.pid());
-    owner == Some(master.as_raw_nonzero().get()) && exchange(stream, Method::GET, "nobody", "/").await.is_ok()
+    owner == Some(master.as_raw_nonzero().get())
+        && exchange(stream, Method::GET, "nobody", "/").await.is_ok()
 }
 
 /// It closes its ports at once, and another one can listen there while it answers what is open.

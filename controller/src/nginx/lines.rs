@@ -4,13 +4,17 @@ use tracing::{debug, error, info, warn};
 
 /// One of them.
 pub(crate) fn pass_on(line: &str) {
-    let level = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    let level = line
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
     match level {
         Some(("emerg" | "alert" | "crit" | "error", text)) => {
             error!(target: "nginx", "{}", text.trim_start());
         }
         Some(("warn", text)) => warn!(target: "nginx", "{}", text.trim_start()),
-        Some(("notice" | "info" | "debug", text)) => debug!(target: "nginx", "{}", text.trim_start()),
+        Some(("notice" | "info" | "debug", text)) => {
+            debug!(target: "nginx", "{}", text.trim_start())
+        }
         _ => info!(target: "nginx", "{line}"),
     }
 }

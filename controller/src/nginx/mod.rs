@@ -56,10 +56,19 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// These settings, with what the program says about itself.
 pub(crate) fn know(binary: &Path, settings: Settings) -> Settings {
-    let output = std::process::Command::new(binary).arg("-V").stdin(Stdio::null()).output();
-    let said = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+    let output = std::process::Command::new(binary)
+        .arg("-V")
+        .stdin(Stdio::null())
+        .output();
+    let said = output
+        .map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
+        .unwrap_or_default();
     let streams = Streams::of_nginx(&said, binary, Path::is_file);
-    Settings { openssl: OpenSsl::of_nginx(&said), streams, ..settings }
+    Settings {
+        openssl: OpenSsl::of_nginx(&said),
+        streams,
+        ..settings
+    }
 }
 
 /// How to run nginx.
@@ -109,7 +118,10 @@ impl Nginx {
         live: impl Fn() + Send + Sync,
     ) {
         let mut restarts = Restarts::of("nginx");
-        let mut adopted = self.found.adopt(&self.binary, &self.folder, &self.tasks).await;
+        let mut adopted = self
+            .found
+            .adopt(&self.binary, &self.folder, &self.tasks)
+            .await;
         // Without a good configuration there is nothing to start.
         while adopted.is_none() && !self.next_configuration(&mut stop, &outcome).await {
             if *stop.borrow() {
@@ -130,14 +142,20 @@ impl Nginx {
     }
 
     /// Waits for a configuration and takes it over; `false` when nginx refuses it, or when we are to stop.
-    async fn next_configuration(&mut self, stop: &mut watch::Receiver<bool>, outcome: &Outcome) -> bool {
+    async fn next_configuration(
+        &mut self,
+        stop: &mut watch::Receiver<bool>,
+        outcome: &Outcome,
+    ) -> bool {
         let told = told(stop);
         tokio::select! {
             // An error: the publisher is gone, and we are told to stop soon.
             Ok(()) = self.configurations.changed() => {}
             () = told => return false,
         }
-        let Some(latest) = self.latest().await else { return false };
+        let Some(latest) = self.latest().await else {
+            return false;
+        };
         let is_taken = self.take_over(&latest, outcome).await;
         if is_taken {
             outcome.taken(&latest);
@@ -176,7 +194,10 @@ impl Nginx {
         outcome: &Outcome,
         live: impl Fn(),
     ) -> Option<String> {
-        self.pid.store(process.pid().as_raw_nonzero().get().cast_unsigned(), Ordering::Relaxed);
+        self.pid.store(
+            process.pid().as_raw_nonzero().get().cast_unsigned(),
+            Ordering::Relaxed,
+        );
         let mut announce = pin!(announce(self.http, live));
         let mut is_live = false;
         let ended = loop {
@@ -211,7 +232,9 @@ impl Nginx {
 
     /// Gives it the latest configuration, unless it has that: the new workers serve before the old ones stop.
     async fn give(&mut self, process: &mut Process, outcome: &Outcome) {
-        let Some(latest) = self.latest().await else { return };
+        let Some(latest) = self.latest().await else {
+            return;
+        };
         let serves = serves(&latest.text);
         if process.serves() == Some(&serves) {
             self.forget_former(&latest);
@@ -227,7 +250,13 @@ impl Nginx {
         }
     }
 
-    async fn reload(&self, process: &mut Process, latest: &Configuration, serves: String, outcome: &Outcome) {
+    async fn reload(
+        &self,
+        process: &mut Process,
+        latest: &Configuration,
+        serves: String,
+        outcome: &Outcome,
+    ) {
         info!("reloading nginx");
         let master = Some(process.pid());
         let before = reload::workers(master);
@@ -241,7 +270,9 @@ impl Nginx {
             note(process, Some(serves));
             outcome.taken(latest);
         } else {
-            error!("nginx did not take a configuration that it found good before, and serves the last one");
+            error!(
+                "nginx did not take a configuration that it found good before, and serves the last one"
+            );
             outcome.not_taken();
         }
     }
@@ -250,13 +281,20 @@ impl Nginx {
         // What an nginx that died has left behind would keep the next one from listening.
         std::fs::remove_file(sluice_nginx::nobody(&self.folder)).ok();
         let configuration = configurations::file(&self.folder);
-        let text =
-            std::fs::read_to_string(&configuration).with_context(|| configuration.display().to_string())?;
+        let text = std::fs::read_to_string(&configuration)
+            .with_context(|| configuration.display().to_string())?;
         let mut command = Command::new(&self.binary);
-        command.args(["-e", "stderr", "-p"]).arg(&self.folder).arg("-c").arg(configuration);
+        command
+            .args(["-e", "stderr", "-p"])
+            .arg(&self.folder)
+            .arg("-c")
+            .arg(configuration);
         // A Ctrl-C is for us alone: nginx is drained before it ends.
         command.process_group(0);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(self.log.stderr()?);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(self.log.stderr()?);
         let process = Process::start(command, &found::record(&self.folder), Some(serves(&text)))?;
         info!("nginx started, pid {}", process.pid());
         Ok(process)
@@ -267,7 +305,10 @@ impl Nginx {
         info!("draining nginx");
         tell(&process, Signal::QUIT);
         if timeout(self.drain_timeout, process.ended()).await.is_err() {
-            warn!("requests are still open after {:?}; ending nginx all the same", self.drain_timeout);
+            warn!(
+                "requests are still open after {:?}; ending nginx all the same",
+                self.drain_timeout
+            );
             tell(&process, Signal::TERM);
             if timeout(LAST_WORDS, process.ended()).await.is_err() {
                 warn!("nginx did not end in {LAST_WORDS:?}; killing it");
@@ -277,7 +318,9 @@ impl Nginx {
         }
         // The last lines are written when workers end.
         if let Some(log) = self.access_log.clone() {
-            tokio::task::spawn_blocking(move || log.pass_on()).await.ok();
+            tokio::task::spawn_blocking(move || log.pass_on())
+                .await
+                .ok();
         }
         info!("nginx stopped");
     }
@@ -343,7 +386,11 @@ pub(crate) fn folder(run_dir: &Path) -> anyhow::Result<PathBuf> {
     let folder = std::path::absolute(run_dir.join("nginx")).context("--run-dir")?;
     let place = || folder.display().to_string();
     // nginx lets everybody open its own sockets, so the folder must not.
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(place)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .with_context(place)?;
     std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).with_context(place)?;
     Ok(folder)
 }

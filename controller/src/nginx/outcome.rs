@@ -42,7 +42,10 @@ impl Outcome {
     pub(super) fn serves(&self, configuration: &Configuration) {
         let content = content(&configuration.text);
         self.metrics.published(content);
-        self.tell(Verdict { content, refused: None });
+        self.tell(Verdict {
+            content,
+            refused: None,
+        });
     }
 
     /// nginx cannot read it, and serves what it had before.
@@ -51,7 +54,10 @@ impl Outcome {
         // Where it could not be asked, nothing is at fault.
         if let Refusal::Said(said) = refusal {
             let content = content(&configuration.text);
-            self.tell(Verdict { content, refused: Some(said.clone()) });
+            self.tell(Verdict {
+                content,
+                refused: Some(said.clone()),
+            });
         }
     }
 

@@ -25,7 +25,10 @@ impl PodFiles {
         }
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let names = names(&folder).map(|name| (name, String::new()));
-        Ok(PodFiles { latest: Mutex::new(names.collect()), folder })
+        Ok(PodFiles {
+            latest: Mutex::new(names.collect()),
+            folder,
+        })
     }
 
     /// Writes what is new or different: connections see it from now on. What is named no more goes with the next files that
@@ -71,11 +74,16 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let pods = PodFiles::new(temporary.path().join("pods"), Left::Unused).unwrap();
         let publish = |names: &[&str]| {
-            let files = names.iter().map(|name| ((*name).to_owned(), "10.0.0.1:1 1".to_owned()));
+            let files = names
+                .iter()
+                .map(|name| ((*name).to_owned(), "10.0.0.1:1 1".to_owned()));
             pods.publish(files.collect()).unwrap();
             fs::read_dir(temporary.path().join("pods")).unwrap().count()
         };
-        assert_eq!([publish(&["a"]), publish(&["b"]), publish(&["b"])], [1, 2, 2]);
+        assert_eq!(
+            [publish(&["a"]), publish(&["b"]), publish(&["b"])],
+            [1, 2, 2]
+        );
         assert_eq!(publish(&["b", "c"]), 2);
     }
 }

@@ -14,7 +14,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The processes that a master has forked.
 pub(super) fn workers(master: Option<Pid>) -> BTreeSet<u32> {
-    let main = |pid: Pid| Process::new(pid.as_raw_nonzero().get())?.task_main_thread()?.children();
+    let main = |pid: Pid| {
+        Process::new(pid.as_raw_nonzero().get())?
+            .task_main_thread()?
+            .children()
+    };
     let children = master.and_then(|pid| main(pid).ok());
     children.into_iter().flatten().collect()
 }

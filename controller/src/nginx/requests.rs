@@ -54,7 +54,10 @@ impl RequestLog {
                     Ok(some) if some.is_empty() => break,
                     Ok(some) => requests.take(&some),
                     Err(error) => {
-                        warn!("{}: {error}; requests are not counted", self.path().display());
+                        warn!(
+                            "{}: {error}; requests are not counted",
+                            self.path().display()
+                        );
                         break;
                     }
                 }
@@ -65,7 +68,12 @@ impl RequestLog {
 
     /// Requests that were not read yet, or nothing.
     fn next(&mut self) -> io::Result<Vec<Request>> {
-        Ok(self.0.next()?.split(|byte| *byte == b'\n').filter_map(request).collect())
+        Ok(self
+            .0
+            .next()?
+            .split(|byte| *byte == b'\n')
+            .filter_map(request)
+            .collect())
     }
 }
 
@@ -74,7 +82,11 @@ fn request(line: &[u8]) -> Option<Request> {
     let line: Line = serde_json::from_slice(line).ok()?;
     // Whoever was asked was asked for a while, and nobody was where that is not said.
     let was_asked = line.to_end.contains(|letter: char| letter.is_ascii_digit());
-    let backend = if line.backend.is_empty() { line.main } else { line.backend };
+    let backend = if line.backend.is_empty() {
+        line.main
+    } else {
+        line.backend
+    };
     let backend = if was_asked { backend } else { String::new() };
     Some(Request {
         location: line.location,
@@ -98,8 +110,13 @@ fn seconds(text: &str) -> Option<Duration> {
 
 /// Methods are chosen by clients, and labels are not.
 fn method(text: &str) -> &'static str {
-    const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
-    KNOWN.into_iter().find(|known| *known == text).unwrap_or_default()
+    const KNOWN: [&str; 9] = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+    ];
+    KNOWN
+        .into_iter()
+        .find(|known| *known == text)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -143,6 +160,9 @@ mod tests {
 
     #[test]
     fn a_method_that_a_client_has_made_up_is_no_label() {
-        assert_eq!((method("GET"), method("get"), method("X-1")), ("GET", "", ""));
+        assert_eq!(
+            (method("GET"), method("get"), method("X-1")),
+            ("GET", "", "")
+        );
     }
 }

@@ -11,7 +11,9 @@ use tracing::{error, info, warn};
 use super::Publisher;
 #[cfg(debug_assertions)]
 use crate::fault;
-use crate::quarantine::{self, Aspect, Decision, Given, Inquiry, Part, Refused, Round, Step, Verdict};
+use crate::quarantine::{
+    self, Aspect, Decision, Given, Inquiry, Part, Refused, Round, Step, Verdict,
+};
 
 /// Longest wait for what all Envoys think of a candidate.
 const PROBED: Duration = Duration::from_secs(10);
@@ -41,7 +43,11 @@ impl Incident {
 
 impl Publisher {
     pub(super) async fn take_decision(&mut self, decision: Decision) {
-        let Decision { routes, tls, others } = decision;
+        let Decision {
+            routes,
+            tls,
+            others,
+        } = decision;
         let was_quiet = self.is_quiet();
         self.refused_resources = quarantine::of_resources(&others, &self.snapshot);
         if routes.is_empty() && tls.is_none() {
@@ -73,7 +79,10 @@ impl Publisher {
     }
 
     fn given(&self) -> Given {
-        Given { config: self.effective.clone(), snapshot: self.snapshot.clone() }
+        Given {
+            config: self.effective.clone(),
+            snapshot: self.snapshot.clone(),
+        }
     }
 
     /// Says what is new, and what is over.
@@ -87,15 +96,22 @@ impl Publisher {
     async fn contain(&mut self, routes: &Refused, tls: Option<&str>) {
         if self.incident.round == Round::All {
             // Those were not enough, so they may not have been at fault at all.
-            self.quarantine.release(&std::mem::take(&mut self.incident.held));
+            self.quarantine
+                .release(&std::mem::take(&mut self.incident.held));
         }
         let config = self.quarantine.serve(&self.snapshot);
-        let given = Given { config, snapshot: self.snapshot.clone() };
+        let given = Given {
+            config,
+            snapshot: self.snapshot.clone(),
+        };
         let taken = self.quarantine.last().cloned();
         let (taken, round) = (taken.as_deref(), self.incident.round);
-        let of_routes = (!routes.is_empty()).then(|| Inquiry::about(given.clone(), taken, routes, round));
+        let of_routes =
+            (!routes.is_empty()).then(|| Inquiry::about(given.clone(), taken, routes, round));
         let of_tls = tls.map(|said| Inquiry::about_tls(given, taken, said, round));
-        let verdicts = self.inquire_all([(Aspect::Routes, of_routes), (Aspect::Tls, of_tls)]).await;
+        let verdicts = self
+            .inquire_all([(Aspect::Routes, of_routes), (Aspect::Tls, of_tls)])
+            .await;
         self.end_probes();
         let Some(verdicts) = verdicts else {
             warn!(
@@ -103,7 +119,10 @@ impl Publisher {
             );
             return self.feedback.ask_again();
         };
-        let held: Vec<bool> = verdicts.into_iter().map(|verdict| self.hold(verdict)).collect();
+        let held: Vec<bool> = verdicts
+            .into_iter()
+            .map(|verdict| self.hold(verdict))
+            .collect();
         if held.contains(&true) {
             let next = self.incident.round.next();
             self.incident.is_given_up = next.is_none();
@@ -146,13 +165,19 @@ impl Publisher {
             Some(nginx) => nginx.probe(candidate).await,
             None => {
                 let scopes = self.routes.is_in_use(Discovery::Scopes);
-                let discovery = if scopes { Discovery::Scopes } else { Discovery::Table };
+                let discovery = if scopes {
+                    Discovery::Scopes
+                } else {
+                    Discovery::Table
+                };
                 let probe = block_in_place(|| match aspect {
                     Aspect::Routes => Some(Probe::of_routes(candidate, discovery)),
                     Aspect::Tls => Probe::of_tls(candidate, &self.settings, discovery),
                 });
                 // Without a listener there is nothing to refuse.
-                let Some(probe) = probe else { return Some(Ok(())) };
+                let Some(probe) = probe else {
+                    return Some(Ok(()));
+                };
                 #[cfg(debug_assertions)]
                 let probe = probe.map(fault::spoil);
                 self.served.store.probe(probe, PROBED).await
@@ -171,7 +196,9 @@ impl Publisher {
         let given = self.given();
         match verdict {
             Verdict::Parts(parts) => {
-                self.incident.held.extend(parts.iter().map(|(part, _)| part.clone()));
+                self.incident
+                    .held
+                    .extend(parts.iter().map(|(part, _)| part.clone()));
                 let found = !parts.is_empty();
                 self.quarantine.hold(&given, parts);
                 found

@@ -30,7 +30,11 @@ impl Publisher {
         let now = Instant::now();
         let at = now + if self.nginx.is_some() { NGINX } else { ENVOY };
         let said = Update::default();
-        let waiting = self.farewell.get_or_insert(Farewell { at, latest: at + UNDECIDED, said });
+        let waiting = self.farewell.get_or_insert(Farewell {
+            at,
+            latest: at + UNDECIDED,
+            said,
+        });
         if self.nginx.is_some() {
             waiting.at = waiting.at.max(now + OLD_WORKERS).min(waiting.latest);
         }
@@ -39,7 +43,9 @@ impl Publisher {
 
     /// Not while data planes may serve what was before, because they have not said that they take what they were given.
     pub(super) fn is_farewell_due(&mut self) -> bool {
-        let Some(farewell) = self.farewell.as_mut() else { return false };
+        let Some(farewell) = self.farewell.as_mut() else {
+            return false;
+        };
         let is_due = self.is_taken || farewell.at >= farewell.latest;
         if !is_due {
             farewell.at += ENVOY;
@@ -48,7 +54,9 @@ impl Publisher {
     }
 
     pub(super) fn say_farewell(&mut self) {
-        let Some(Farewell { mut said, .. }) = self.farewell.take() else { return };
+        let Some(Farewell { mut said, .. }) = self.farewell.take() else {
+            return;
+        };
         // As long as something is refused, data planes serve what was before.
         let taken = self.quarantine.last().filter(|_| !self.is_taken);
         let both = taken.map(|taken| self.effective.with_routes_of(&taken.config));
@@ -58,7 +66,9 @@ impl Publisher {
             self.served.log.publish(|log| log.replace(config));
             self.known = both;
         } else {
-            let later = both.map(|both| said.take_removals_of(&both)).filter(|later| !later.is_empty());
+            let later = both
+                .map(|both| said.take_removals_of(&both))
+                .filter(|later| !later.is_empty());
             self.served.store.apply(said);
             later.into_iter().for_each(|later| self.schedule(later));
         }

@@ -38,7 +38,9 @@ impl Lag {
     }
 
     pub(super) fn look(&mut self, store: &Store) {
-        let Some(mut waiting) = self.0.take() else { return };
+        let Some(mut waiting) = self.0.take() else {
+            return;
+        };
         let took = waiting.since.elapsed();
         if !store.is_answered(waiting.oldest) {
             if !waiting.is_told {
@@ -48,11 +50,18 @@ impl Lag {
                     took.as_secs()
                 );
             }
-            self.0 = Some(Waiting { is_told: true, look_at: Instant::now() + AGAIN, ..waiting });
+            self.0 = Some(Waiting {
+                is_told: true,
+                look_at: Instant::now() + AGAIN,
+                ..waiting
+            });
             return;
         }
         if waiting.is_told {
-            info!("Envoy has taken what was published {:.1} s ago", took.as_secs_f64());
+            info!(
+                "Envoy has taken what was published {:.1} s ago",
+                took.as_secs_f64()
+            );
         }
         waiting = Waiting::of(waiting.latest);
         self.0 = (!store.is_answered(waiting.oldest)).then_some(waiting);
@@ -62,6 +71,12 @@ impl Lag {
 impl Waiting {
     fn of(generation: Generation) -> Self {
         let since = Instant::now();
-        Waiting { oldest: generation, since, latest: generation, look_at: since + LONG, is_told: false }
+        Waiting {
+            oldest: generation,
+            since,
+            latest: generation,
+            look_at: since + LONG,
+            is_told: false,
+        }
     }
 }

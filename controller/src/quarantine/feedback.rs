@@ -33,17 +33,39 @@ pub(crate) struct Feedback {
 
 #[derive(Debug)]
 enum From {
-    Envoys { store: Store, given: Option<Generation>, seen: Option<Revision> },
-    Nginx { verdicts: UnboundedReceiver<nginx::Verdict>, given: Option<u128>, last: Option<nginx::Verdict> },
+    Envoys {
+        store: Store,
+        given: Option<Generation>,
+        seen: Option<Revision>,
+    },
+    Nginx {
+        verdicts: UnboundedReceiver<nginx::Verdict>,
+        given: Option<u128>,
+        last: Option<nginx::Verdict>,
+    },
 }
 
 impl Feedback {
     pub(crate) fn of_envoys(store: Store) -> Self {
-        Feedback { from: From::Envoys { store, given: None, seen: None }, not_before: Instant::now() }
+        Feedback {
+            from: From::Envoys {
+                store,
+                given: None,
+                seen: None,
+            },
+            not_before: Instant::now(),
+        }
     }
 
     pub(crate) fn of_nginx(verdicts: UnboundedReceiver<nginx::Verdict>) -> Self {
-        Feedback { from: From::Nginx { verdicts, given: None, last: None }, not_before: Instant::now() }
+        Feedback {
+            from: From::Nginx {
+                verdicts,
+                given: None,
+                last: None,
+            },
+            not_before: Instant::now(),
+        }
     }
 
     /// Envoys were given something: this generation has it.
@@ -65,7 +87,9 @@ impl Feedback {
         self.not_before = Instant::now() + AGAIN;
         match &mut self.from {
             From::Envoys { seen, .. } => *seen = None,
-            From::Nginx { given, last, .. } => *given = last.as_ref().map(|verdict| verdict.content),
+            From::Nginx { given, last, .. } => {
+                *given = last.as_ref().map(|verdict| verdict.content)
+            }
         }
     }
 
@@ -73,18 +97,32 @@ impl Feedback {
     pub(crate) async fn next(&mut self) -> Decision {
         sleep_until(self.not_before).await;
         match &mut self.from {
-            From::Envoys { store, given: Some(generation), seen } => {
+            From::Envoys {
+                store,
+                given: Some(generation),
+                seen,
+            } => {
                 let Decided { revision, refusals } = store.decided(*generation, *seen).await;
                 *seen = Some(revision);
                 decision(refusals)
             }
             From::Envoys { given: None, .. } => pending().await,
-            From::Nginx { verdicts, given, last } => loop {
-                if let Some(verdict) = last.as_ref().filter(|verdict| *given == Some(verdict.content)) {
+            From::Nginx {
+                verdicts,
+                given,
+                last,
+            } => loop {
+                if let Some(verdict) = last
+                    .as_ref()
+                    .filter(|verdict| *given == Some(verdict.content))
+                {
                     *given = None;
                     let all = verdict.refused.clone();
                     break Decision {
-                        routes: Refused { all, ..Refused::default() },
+                        routes: Refused {
+                            all,
+                            ..Refused::default()
+                        },
                         tls: None,
                         others: Vec::new(),
                     };
@@ -107,10 +145,20 @@ fn decision(refusals: Vec<Refusal>) -> Decision {
             ResourceType::Scope if &*refusal.name == sluice_xds::OTHER_HOSTS => {
                 routes.inexact = Some(refusal.message);
             }
-            ResourceType::Listener if &*refusal.name == sluice_xds::HTTPS => tls = Some(refusal.message),
-            ResourceType::Scope => drop(routes.hosts.insert(refusal.name.to_string(), refusal.message)),
+            ResourceType::Listener if &*refusal.name == sluice_xds::HTTPS => {
+                tls = Some(refusal.message)
+            }
+            ResourceType::Scope => drop(
+                routes
+                    .hosts
+                    .insert(refusal.name.to_string(), refusal.message),
+            ),
             _ => others.push(refusal),
         }
     }
-    Decision { routes, tls, others }
+    Decision {
+        routes,
+        tls,
+        others,
+    }
 }

@@ -97,17 +97,35 @@ enum Base {
 
 impl Inquiry {
     /// `taken` is what the data planes took before.
-    pub(crate) fn about(given: Given, taken: Option<&Given>, refused: &Refused, round: Round) -> Self {
+    pub(crate) fn about(
+        given: Given,
+        taken: Option<&Given>,
+        refused: &Refused,
+        round: Round,
+    ) -> Self {
         let mut groups: Vec<Search<Part>> = Vec::new();
         let host_groups = refused.hosts.iter().filter_map(|(name, said)| {
             let host = given.host_called(name)?;
             let server = given.config.servers.get(host)?;
-            Some((Vec::from_iter(parts(&given, host, server, round != Round::New)), said))
+            Some((
+                Vec::from_iter(parts(&given, host, server, round != Round::New)),
+                said,
+            ))
         });
-        let inexact =
-            refused.inexact.iter().map(|said| (given.suspects(taken, round, |name| !name.is_exact()), said));
-        let all = refused.all.iter().map(|said| (given.suspects(taken, round, |_| true), said));
-        groups.extend(host_groups.chain(inexact).chain(all).map(|(parts, said)| Search::among(parts, said)));
+        let inexact = refused
+            .inexact
+            .iter()
+            .map(|said| (given.suspects(taken, round, |name| !name.is_exact()), said));
+        let all = refused
+            .all
+            .iter()
+            .map(|said| (given.suspects(taken, round, |_| true), said));
+        groups.extend(
+            host_groups
+                .chain(inexact)
+                .chain(all)
+                .map(|(parts, said)| Search::among(parts, said)),
+        );
         Inquiry::among(groups, given, taken)
     }
 
@@ -118,9 +136,17 @@ impl Inquiry {
     }
 
     fn among(groups: Vec<Search<Part>>, given: Given, taken: Option<&Given>) -> Self {
-        let base =
-            if taken.is_some_and(|taken| has_base_of(&given, taken)) { Base::Good } else { Base::Unknown };
-        Inquiry { given, groups, found: Vec::new(), base }
+        let base = if taken.is_some_and(|taken| has_base_of(&given, taken)) {
+            Base::Good
+        } else {
+            Base::Unknown
+        };
+        Inquiry {
+            given,
+            groups,
+            found: Vec::new(),
+            base,
+        }
     }
 
     /// What to do next.
@@ -161,17 +187,30 @@ fn has_base_of(given: &Given, taken: &Given) -> bool {
 
 impl Given {
     /// The parts that may be at fault; those that were taken before come first.
-    fn suspects(&self, taken: Option<&Given>, round: Round, which: fn(&ServerName) -> bool) -> Vec<Part> {
+    fn suspects(
+        &self,
+        taken: Option<&Given>,
+        round: Round,
+        which: fn(&ServerName) -> bool,
+    ) -> Vec<Part> {
         let new = taken.map(|taken| self.new_since(taken)).unwrap_or_default();
         let is_new = |name: &ServerName| new.contains(name);
         let is_base_new = !taken.is_some_and(|taken| has_base_of(self, taken));
         let hosts = || self.config.servers.iter().filter(|(name, _)| which(name));
-        let (is_wide, whole) = (round != Round::New || is_base_new, round == Round::WholeHosts);
+        let (is_wide, whole) = (
+            round != Round::New || is_base_new,
+            round == Round::WholeHosts,
+        );
         let old = hosts().filter(|(name, _)| is_wide && !is_new(name));
         let suspects = old.chain(hosts().filter(|(name, _)| is_new(name)));
-        let suspects: Vec<Part> =
-            suspects.flat_map(|(name, server)| parts(self, name, server, whole)).collect();
-        if suspects.is_empty() && !is_wide { self.suspects(taken, Round::All, which) } else { suspects }
+        let suspects: Vec<Part> = suspects
+            .flat_map(|(name, server)| parts(self, name, server, whole))
+            .collect();
+        if suspects.is_empty() && !is_wide {
+            self.suspects(taken, Round::All, which)
+        } else {
+            suspects
+        }
     }
 
     /// The hosts that have a filter chain; those that were taken before come first.
@@ -179,12 +218,21 @@ impl Given {
         let new = taken.map(|taken| self.new_since(taken)).unwrap_or_default();
         let is_base_new = !taken.is_some_and(|taken| has_base_of(self, taken));
         let asked_for = self.config.tls.keys().cloned();
-        let passed = self.config.passthrough.keys().cloned().map(ServerName::Exact);
+        let passed = self
+            .config
+            .passthrough
+            .keys()
+            .cloned()
+            .map(ServerName::Exact);
         let names: BTreeSet<ServerName> = asked_for.chain(passed).collect();
         let is_new = |name: &ServerName| new.contains(name) || new.contains(&self.host_named(name));
         let (new, old): (Vec<ServerName>, Vec<ServerName>) = names.into_iter().partition(is_new);
         let is_wide = round != Round::New || is_base_new || new.is_empty();
-        let hosts = old.iter().filter(|_| is_wide).chain(&new).map(|name| self.host_named(name));
+        let hosts = old
+            .iter()
+            .filter(|_| is_wide)
+            .chain(&new)
+            .map(|name| self.host_named(name));
         let mut seen = BTreeSet::new();
         let hosts = hosts.filter(|host| seen.insert(host.clone()));
         hosts.map(|host| Part { host, owner: None }).collect()
@@ -195,8 +243,8 @@ impl Given {
         let (now, before) = (&self.config, &taken.config);
         let servers = changed(&before.servers, &now.servers).map(|host| host.name.clone());
         let tls = changed(&before.tls, &now.tls).map(|host| host.name.clone());
-        let passed =
-            changed(&before.passthrough, &now.passthrough).map(|host| ServerName::Exact(host.name.clone()));
+        let passed = changed(&before.passthrough, &now.passthrough)
+            .map(|host| ServerName::Exact(host.name.clone()));
         let mut new: BTreeSet<ServerName> = servers.chain(tls).chain(passed).collect();
         if new.contains(&ServerName::CatchAll) {
             // Wildcard hosts have its routes, too.
@@ -208,7 +256,10 @@ impl Given {
 
 fn parts(given: &Given, host: &ServerName, server: &Arc<Server>, whole: bool) -> Vec<Part> {
     match whole {
-        true => vec![Part { host: host.clone(), owner: None }],
+        true => vec![Part {
+            host: host.clone(),
+            owner: None,
+        }],
         false => given.parts(host, server).collect(),
     }
 }

@@ -20,11 +20,20 @@ pub(super) struct Refused<'a> {
 pub(super) fn closed_host(host: &ServerName, server: &Server) -> Server {
     let root = PathMatch::Prefix("/".to_owned());
     let location = Location::new(host, root, Action::Denied, Arc::default());
-    Server { aliases: server.aliases.clone(), locations: vec![location], ..Server::default() }
+    Server {
+        aliases: server.aliases.clone(),
+        locations: vec![location],
+        ..Server::default()
+    }
 }
 
 /// What a host as a whole is like in a handshake: as it was, else with the default certificate, which no data plane refuses.
-pub(super) fn handshakes(host: &ServerName, now: &Given, before: Option<&Given>, config: &mut Config) {
+pub(super) fn handshakes(
+    host: &ServerName,
+    now: &Given,
+    before: Option<&Given>,
+    config: &mut Config,
+) {
     let names = before.map(|before| before.names(host)).unwrap_or_default();
     for name in names.into_iter().chain(now.names(host)) {
         let was = before.and_then(|before| before.config.tls.get(&name));
@@ -32,12 +41,24 @@ pub(super) fn handshakes(host: &ServerName, now: &Given, before: Option<&Given>,
             Some(was) => drop(config.tls.insert(name.clone(), was.clone())),
             // Not the certificate of a wildcard, which may be somebody else's.
             None if config.tls.contains_key(&name) => {
-                config.tls.insert(name.clone(), HostTls { apart: true, ..HostTls::default() });
+                config.tls.insert(
+                    name.clone(),
+                    HostTls {
+                        apart: true,
+                        ..HostTls::default()
+                    },
+                );
             }
             None => {}
         }
-        let trusted = was.and_then(|was| was.clients.as_ref()).map(|clients| &clients.authorities);
-        for id in was.and_then(|was| was.certificate.as_ref()).into_iter().chain(trusted) {
+        let trusted = was
+            .and_then(|was| was.clients.as_ref())
+            .map(|clients| &clients.authorities);
+        for id in was
+            .and_then(|was| was.certificate.as_ref())
+            .into_iter()
+            .chain(trusted)
+        {
             let secret = before.and_then(|before| before.config.secrets.get(id));
             if let Some(secret) = secret.filter(|_| !config.secrets.contains_key(id)) {
                 config.secrets.insert(id.clone(), secret.clone());
@@ -53,9 +74,18 @@ pub(super) fn handshakes(host: &ServerName, now: &Given, before: Option<&Given>,
 }
 
 /// A host without what some of its Ingresses say of it now. Others have what they say now.
-pub(super) fn replaced(host: &ServerName, now: &Given, refused: &[Refused<'_>]) -> Option<Arc<Server>> {
+pub(super) fn replaced(
+    host: &ServerName,
+    now: &Given,
+    refused: &[Refused<'_>],
+) -> Option<Arc<Server>> {
     let server = now.config.servers.get(host)?;
-    if let [Refused { owner, before: Some(before) }] = refused
+    if let [
+        Refused {
+            owner,
+            before: Some(before),
+        },
+    ] = refused
         && let Some(was) = before.config.servers.get(host)
         && all_but(owner, now, server) == all_but(owner, before, was)
     {
@@ -65,7 +95,9 @@ pub(super) fn replaced(host: &ServerName, now: &Given, refused: &[Refused<'_>]) 
     // Names of locations are unique. What would come second would never be reached.
     let mut closing: Vec<Location> = Vec::new();
     for location in &server.locations {
-        let culprit = now.owner(&location.id).and_then(|owner| refused.iter().find(|it| it.owner == owner));
+        let culprit = now
+            .owner(&location.id)
+            .and_then(|owner| refused.iter().find(|it| it.owner == owner));
         match culprit.map(|culprit| last(host, location, culprit)) {
             None => kept.push(location.clone()),
             Some(Some(last)) => kept.push(last.clone()),
@@ -85,7 +117,10 @@ pub(super) fn replaced(host: &ServerName, now: &Given, refused: &[Refused<'_>]) 
     kept.append(&mut closing);
     let mut seen = BTreeSet::new();
     kept.retain(|location| seen.insert(location.id.clone()));
-    Some(Arc::new(Server { locations: kept, ..Server::clone(server) }))
+    Some(Arc::new(Server {
+        locations: kept,
+        ..Server::clone(server)
+    }))
 }
 
 /// The location of the same path that was accepted.
@@ -99,8 +134,9 @@ fn last<'a>(host: &ServerName, location: &Location, refused: &Refused<'a>) -> Op
 /// The last one that was kept comes before what is closed only if it is about the same paths or fewer of them.
 fn place(kept: &mut Vec<Location>, closing: &mut Vec<Location>) {
     let Some(last) = kept.pop() else { return };
-    let (behind, before): (Vec<_>, Vec<_>) =
-        std::mem::take(closing).into_iter().partition(|closed| is_within(&last.path, &closed.path));
+    let (behind, before): (Vec<_>, Vec<_>) = std::mem::take(closing)
+        .into_iter()
+        .partition(|closed| is_within(&last.path, &closed.path));
     kept.extend(before);
     kept.push(last);
     *closing = behind;
@@ -109,7 +145,9 @@ fn place(kept: &mut Vec<Location>, closing: &mut Vec<Location>) {
 /// Whether every path that the first takes begins as those do that the second takes, as far as that can be seen.
 fn is_within(inner: &PathMatch, outer: &PathMatch) -> bool {
     let (inner, outer) = (beginning(inner), beginning(outer));
-    inner.to_ascii_lowercase().starts_with(&outer.to_ascii_lowercase())
+    inner
+        .to_ascii_lowercase()
+        .starts_with(&outer.to_ascii_lowercase())
 }
 
 fn beginning(path: &PathMatch) -> String {
@@ -134,13 +172,16 @@ fn closed(host: &ServerName, location: &Location) -> Location {
 /// Somebody is kept out, so what is behind it must not take its requests.
 fn guards(location: &Location) -> bool {
     let policy = &location.policy;
-    location.action == Action::Denied || policy.guard.is_some() || policy.access != Default::default()
+    location.action == Action::Denied
+        || policy.guard.is_some()
+        || policy.access != Default::default()
 }
 
 /// What a host has of others, in order.
 fn all_but(owner: &ObjectKey, given: &Given, server: &Server) -> Server {
     let mut rest = server.clone();
-    rest.locations.retain(|location| given.owner(&location.id) != Some(owner));
+    rest.locations
+        .retain(|location| given.owner(&location.id) != Some(owner));
     rest
 }
 

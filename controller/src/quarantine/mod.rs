@@ -81,14 +81,22 @@ impl Quarantine {
         if self.edge != config.edge {
             self.held.clear();
         }
-        if self.refused_edge.as_ref().is_some_and(|refused| *refused != config.edge) {
+        if self
+            .refused_edge
+            .as_ref()
+            .is_some_and(|refused| *refused != config.edge)
+        {
             self.refused_edge = None;
         }
         if let (Some(_), Some(taken)) = (&self.refused_edge, &self.taken) {
             config.edge = taken.config.edge.clone();
         }
-        let now = Given { config, snapshot: Arc::clone(snapshot) };
-        self.held.retain(|part, held| content(&now, part).as_ref() == Some(&held.content));
+        let now = Given {
+            config,
+            snapshot: Arc::clone(snapshot),
+        };
+        self.held
+            .retain(|part, held| content(&now, part).as_ref() == Some(&held.content));
         self.without_held(now)
     }
 
@@ -102,7 +110,9 @@ impl Quarantine {
             if let Some((_, whole)) = held.iter().find(|(part, _)| part.owner.is_none()) {
                 instead::handshakes(host, &now, whole.before.as_deref(), &mut config);
             }
-            let Some(server) = replacement(host, &now, &held) else { continue };
+            let Some(server) = replacement(host, &now, &held) else {
+                continue;
+            };
             for before in held.iter().filter_map(|(_, held)| held.before.as_ref()) {
                 instead::with_backends_of(before, &server, &mut config);
             }
@@ -128,15 +138,27 @@ impl Quarantine {
     /// These are at fault, each with what was said.
     pub(crate) fn hold(&mut self, given: &Given, parts: impl IntoIterator<Item = (Part, String)>) {
         self.edge = given.snapshot.config().edge.clone();
-        let now = Given { config: given.snapshot.config().clone(), snapshot: Arc::clone(&given.snapshot) };
+        let now = Given {
+            config: given.snapshot.config().clone(),
+            snapshot: Arc::clone(&given.snapshot),
+        };
         for (part, said) in parts {
-            let Some(content) = content(&now, &part) else { continue };
+            let Some(content) = content(&now, &part) else {
+                continue;
+            };
             let before = self.taken.clone().filter(|taken| taken.has(&part));
             if part.owner.is_none() {
                 // Of a host as a whole no part is held besides, which would stay when the host is mended.
                 self.held.retain(|other, _| other.host != part.host);
             }
-            self.held.insert(part, Held { content, before, said });
+            self.held.insert(
+                part,
+                Held {
+                    content,
+                    before,
+                    said,
+                },
+            );
         }
     }
 
@@ -148,7 +170,10 @@ impl Quarantine {
     /// No host is at fault, but what all have in common. Without one that was taken before there is nothing to go back to.
     pub(crate) fn hold_edge(&mut self, given: &Given) -> bool {
         let edge = &given.snapshot.config().edge;
-        let other = self.taken.as_ref().is_some_and(|taken| taken.config.edge != *edge);
+        let other = self
+            .taken
+            .as_ref()
+            .is_some_and(|taken| taken.config.edge != *edge);
         if other {
             self.refused_edge = Some(edge.clone());
         }
@@ -158,9 +183,14 @@ impl Quarantine {
 
 fn content(now: &Given, part: &Part) -> Option<Content> {
     let server = now.config.servers.get(&part.host);
-    let Some(owner) = &part.owner else { return whole(now, &part.host).map(Content::Host) };
+    let Some(owner) = &part.owner else {
+        return whole(now, &part.host).map(Content::Host);
+    };
     let server = server?;
-    let own = server.locations.iter().filter(|location| now.owner(&location.id) == Some(owner));
+    let own = server
+        .locations
+        .iter()
+        .filter(|location| now.owner(&location.id) == Some(owner));
     let own: Vec<Location> = own.cloned().collect();
     (!own.is_empty()).then_some(Content::Locations(own))
 }
@@ -171,22 +201,39 @@ fn whole(now: &Given, host: &ServerName) -> Option<Whole> {
         ServerName::Exact(own) => Some((name.clone(), all.passthrough.get(own)?.clone())),
         ServerName::Wildcard(_) | ServerName::CatchAll => None,
     };
-    let tls: BTreeMap<_, _> =
-        names.iter().filter_map(|name| Some((name.clone(), all.tls.get(name)?.clone()))).collect();
+    let tls: BTreeMap<_, _> = names
+        .iter()
+        .filter_map(|name| Some((name.clone(), all.tls.get(name)?.clone())))
+        .collect();
     let passthrough: BTreeMap<_, _> = names.iter().filter_map(passed).collect();
     let server = all.servers.get(host).cloned();
     let is_there = server.is_some() || !tls.is_empty() || !passthrough.is_empty();
-    is_there.then_some(Whole { server, tls, passthrough })
+    is_there.then_some(Whole {
+        server,
+        tls,
+        passthrough,
+    })
 }
 
 fn replacement(host: &ServerName, now: &Given, held: &[(&Part, &Held)]) -> Option<Arc<Server>> {
     if let Some((_, whole)) = held.iter().find(|(part, _)| part.owner.is_none()) {
-        let before = whole.before.as_ref().and_then(|before| before.config.servers.get(host));
-        let closed = || Some(Arc::new(instead::closed_host(host, now.config.servers.get(host)?)));
+        let before = whole
+            .before
+            .as_ref()
+            .and_then(|before| before.config.servers.get(host));
+        let closed = || {
+            Some(Arc::new(instead::closed_host(
+                host,
+                now.config.servers.get(host)?,
+            )))
+        };
         return before.cloned().or_else(closed);
     }
     let refused = held.iter().filter_map(|(part, held)| {
-        Some(instead::Refused { owner: part.owner.as_ref()?, before: held.before.as_deref() })
+        Some(instead::Refused {
+            owner: part.owner.as_ref()?,
+            before: held.before.as_deref(),
+        })
     });
     instead::replaced(host, now, &refused.collect::<Vec<_>>())
 }

@@ -25,8 +25,13 @@ impl Given {
             return true;
         }
         let of_owner = |server: &Arc<Server>| {
-            let mut owners = server.locations.iter().map(|location| self.owner(&location.id));
-            part.owner.as_ref().is_none_or(|owner| owners.any(|other| other == Some(owner)))
+            let mut owners = server
+                .locations
+                .iter()
+                .map(|location| self.owner(&location.id));
+            part.owner
+                .as_ref()
+                .is_none_or(|owner| owners.any(|other| other == Some(owner)))
         };
         self.config.servers.get(&part.host).is_some_and(of_owner)
     }
@@ -37,11 +42,17 @@ impl Given {
         host: &'a ServerName,
         server: &'a Server,
     ) -> impl Iterator<Item = Part> + use<'a> {
-        let owners: BTreeSet<&ObjectKey> =
-            server.locations.iter().filter_map(|location| self.owner(&location.id)).collect();
+        let owners: BTreeSet<&ObjectKey> = server
+            .locations
+            .iter()
+            .filter_map(|location| self.owner(&location.id))
+            .collect();
         let whole = owners.is_empty().then_some(None);
         let owners = owners.into_iter().map(|owner| Some(owner.clone()));
-        whole.into_iter().chain(owners).map(|owner| Part { host: host.clone(), owner })
+        whole.into_iter().chain(owners).map(|owner| Part {
+            host: host.clone(),
+            owner,
+        })
     }
 
     /// The host that has a name, as its own or as another one.
@@ -55,16 +66,29 @@ impl Given {
     }
 
     fn host_with(&self, name: &ServerName) -> Option<&ServerName> {
-        let own = self.config.servers.get_key_value(name).map(|(host, _)| host);
+        let own = self
+            .config
+            .servers
+            .get_key_value(name)
+            .map(|(host, _)| host);
         own.or_else(|| {
             let has_it = |(_, server): &(&ServerName, &Arc<Server>)| server.aliases.contains(name);
-            self.config.servers.iter().find(has_it).map(|(host, _)| host)
+            self.config
+                .servers
+                .iter()
+                .find(has_it)
+                .map(|(host, _)| host)
         })
     }
 
     /// The names of a host, with which clients ask for it.
     pub(super) fn names(&self, host: &ServerName) -> BTreeSet<ServerName> {
-        let aliases = self.config.servers.get(host).into_iter().flat_map(|server| &server.aliases);
+        let aliases = self
+            .config
+            .servers
+            .get(host)
+            .into_iter()
+            .flat_map(|server| &server.aliases);
         aliases.chain([host]).cloned().collect()
     }
 
@@ -72,7 +96,10 @@ impl Given {
     pub(super) fn only(&self, parts: &[Part]) -> Config {
         let mut owners: BTreeMap<&ServerName, BTreeSet<Option<&ObjectKey>>> = BTreeMap::new();
         for part in parts {
-            owners.entry(&part.host).or_default().insert(part.owner.as_ref());
+            owners
+                .entry(&part.host)
+                .or_default()
+                .insert(part.owner.as_ref());
         }
         let all = &self.config;
         let mut servers = Shared::default();
@@ -84,10 +111,17 @@ impl Given {
                     copy(name, &all.passthrough, &mut passthrough);
                 }
             }
-            let Some(server) = all.servers.get(host) else { continue };
+            let Some(server) = all.servers.get(host) else {
+                continue;
+            };
             servers.insert(host.clone(), self.only_of(server, &owners));
         }
-        Config { servers, tls, passthrough, ..all.clone() }
+        Config {
+            servers,
+            tls,
+            passthrough,
+            ..all.clone()
+        }
     }
 
     /// What is nobody's comes along.

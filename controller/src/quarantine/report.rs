@@ -14,12 +14,18 @@ const LONGEST: usize = 600;
 impl Quarantine {
     /// Of everything that is held.
     pub(crate) fn reports(&self, snapshot: &Snapshot) -> Vec<Report> {
-        self.held.iter().flat_map(|(part, held)| reports(part, held, snapshot)).collect()
+        self.held
+            .iter()
+            .flat_map(|(part, held)| reports(part, held, snapshot))
+            .collect()
     }
 
     /// The Ingresses of which something is held.
     pub(crate) fn culprits(&self, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
-        self.held.keys().flat_map(|part| owners(part, snapshot)).collect()
+        self.held
+            .keys()
+            .flat_map(|part| owners(part, snapshot))
+            .collect()
     }
 }
 
@@ -35,7 +41,13 @@ fn reports(part: &Part, held: &Held, snapshot: &Snapshot) -> Vec<Report> {
     let reason = refused(&held.said);
     let report = |owner| {
         let field = format!("spec.rules of host {}", name(&part.host));
-        Report::new(ingress(owner), Severity::Error, field, reason.clone(), consequence.clone())
+        Report::new(
+            ingress(owner),
+            Severity::Error,
+            field,
+            reason.clone(),
+            consequence.clone(),
+        )
     };
     owners(part, snapshot).into_iter().map(report).collect()
 }
@@ -44,7 +56,11 @@ const AGAIN: &str = "change what is refused, and it is tried again";
 
 fn refused(said: &str) -> String {
     let end = said.floor_char_boundary(LONGEST);
-    let words: Vec<&str> = said.get(..end).unwrap_or_default().split_whitespace().collect();
+    let words: Vec<&str> = said
+        .get(..end)
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
     format!("refused by the data plane: {}", words.join(" "))
 }
 
@@ -56,7 +72,10 @@ fn name(host: &ServerName) -> String {
 }
 
 fn ingress(key: ObjectKey) -> ObjectRef {
-    ObjectRef { kind: Kind::Ingress, key }
+    ObjectRef {
+        kind: Kind::Ingress,
+        key,
+    }
 }
 
 fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
@@ -64,7 +83,10 @@ fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
         Some(owner) => [owner.clone()].into(),
         None => {
             let server = snapshot.config().servers.get(&part.host);
-            let ids = server.into_iter().flat_map(|server| &server.locations).map(|location| &location.id);
+            let ids = server
+                .into_iter()
+                .flat_map(|server| &server.locations)
+                .map(|location| &location.id);
             ids.filter_map(|id| snapshot.owner(id)).cloned().collect()
         }
     }
@@ -72,37 +94,65 @@ fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
 
 /// Of resources that Envoy refuses one by one: it keeps what it has of them, and everything else is as new as can be.
 pub(crate) fn of_resources(refusals: &[Refusal], snapshot: &Snapshot) -> Vec<Report> {
-    refusals.iter().flat_map(|refusal| of_resource(refusal, snapshot)).collect()
+    refusals
+        .iter()
+        .flat_map(|refusal| of_resource(refusal, snapshot))
+        .collect()
 }
 
 fn of_resource(refusal: &Refusal, snapshot: &Snapshot) -> Vec<Report> {
     let name = &*refusal.name;
     let (objects, field) = match refusal.kind {
-        ResourceType::Cluster | ResourceType::Endpoints => (users(name, snapshot), format!("backend {name}")),
+        ResourceType::Cluster | ResourceType::Endpoints => {
+            (users(name, snapshot), format!("backend {name}"))
+        }
         ResourceType::Secret => (secret(name), "data".to_owned()),
         // The operator's; the log has them.
-        ResourceType::Listener | ResourceType::Extension | ResourceType::Route | ResourceType::Scope => {
+        ResourceType::Listener
+        | ResourceType::Extension
+        | ResourceType::Route
+        | ResourceType::Scope => {
             return Vec::new();
         }
     };
     let consequence = format!("what was accepted before is served, if there is something; {AGAIN}");
     let report = |object| {
-        Report::new(object, Severity::Error, field.clone(), refused(&refusal.message), consequence.clone())
+        Report::new(
+            object,
+            Severity::Error,
+            field.clone(),
+            refused(&refusal.message),
+            consequence.clone(),
+        )
     };
     objects.into_iter().map(report).collect()
 }
 
 fn secret(name: &str) -> Vec<ObjectRef> {
     let mut parts = name.splitn(3, '/');
-    let key = parts.next().zip(parts.next()).map(|(namespace, name)| ObjectKey::new(namespace, name));
-    key.map(|key| ObjectRef { kind: Kind::Secret, key }).into_iter().collect()
+    let key = parts
+        .next()
+        .zip(parts.next())
+        .map(|(namespace, name)| ObjectKey::new(namespace, name));
+    key.map(|key| ObjectRef {
+        kind: Kind::Secret,
+        key,
+    })
+    .into_iter()
+    .collect()
 }
 
 /// The Ingresses that lead to a backend, whatever for.
 fn users(backend: &str, snapshot: &Snapshot) -> Vec<ObjectRef> {
-    let locations = snapshot.config().servers.values().flat_map(|server| &server.locations);
-    let leading_there = locations.filter(|location| location.backends().any(|id| id.as_str() == backend));
-    let owners: BTreeSet<&ObjectKey> =
-        leading_there.filter_map(|location| snapshot.owner(&location.id)).collect();
+    let locations = snapshot
+        .config()
+        .servers
+        .values()
+        .flat_map(|server| &server.locations);
+    let leading_there =
+        locations.filter(|location| location.backends().any(|id| id.as_str() == backend));
+    let owners: BTreeSet<&ObjectKey> = leading_there
+        .filter_map(|location| snapshot.owner(&location.id))
+        .collect();
     owners.into_iter().cloned().map(ingress).collect()
 }

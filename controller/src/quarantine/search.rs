@@ -39,8 +39,16 @@ enum State {
 impl<T: Clone> Search<T> {
     /// These were refused together, which was said so. What is there for longer should come first.
     pub(super) fn among(members: Vec<T>, said: &str) -> Self {
-        let group = Group { members, said: said.to_owned(), state: State::Refused };
-        Search { accepted: Vec::new(), refused: Vec::new(), groups: vec![group] }
+        let group = Group {
+            members,
+            said: said.to_owned(),
+            state: State::Refused,
+        };
+        Search {
+            accepted: Vec::new(),
+            refused: Vec::new(),
+            groups: vec![group],
+        }
     }
 
     /// What to try next; `None` when all is known.
@@ -48,24 +56,42 @@ impl<T: Clone> Search<T> {
         loop {
             let mut group = self.groups.pop()?;
             if group.state != State::Refused {
-                let candidate = self.accepted.iter().chain(&group.members).cloned().collect();
+                let candidate = self
+                    .accepted
+                    .iter()
+                    .chain(&group.members)
+                    .cloned()
+                    .collect();
                 self.groups.push(group);
                 return Some(candidate);
             }
             if group.members.len() <= 1 {
-                self.refused.extend(group.members.pop().map(|member| (member, group.said)));
+                self.refused
+                    .extend(group.members.pop().map(|member| (member, group.said)));
                 continue;
             }
             let rest = group.members.split_off(group.members.len() / 2);
-            self.groups.push(Group { members: rest, said: group.said.clone(), state: State::Rest });
-            self.groups.push(Group { state: State::Unknown, ..group });
+            self.groups.push(Group {
+                members: rest,
+                said: group.said.clone(),
+                state: State::Rest,
+            });
+            self.groups.push(Group {
+                state: State::Unknown,
+                ..group
+            });
         }
     }
 
     /// What came of the last candidate.
     pub(super) fn answer(&mut self, answer: Result<(), String>) {
-        let Some(mut group) = self.groups.pop() else { return };
-        let rest = self.groups.last_mut().filter(|rest| rest.state == State::Rest);
+        let Some(mut group) = self.groups.pop() else {
+            return;
+        };
+        let rest = self
+            .groups
+            .last_mut()
+            .filter(|rest| rest.state == State::Rest);
         match answer {
             Ok(()) => {
                 self.accepted.append(&mut group.members);
@@ -77,7 +103,11 @@ impl<T: Clone> Search<T> {
                 if let Some(rest) = rest {
                     rest.state = State::Unknown;
                 }
-                self.groups.push(Group { said, state: State::Refused, ..group });
+                self.groups.push(Group {
+                    said,
+                    state: State::Refused,
+                    ..group
+                });
             }
         }
     }
@@ -99,7 +129,10 @@ mod tests {
 
     impl Random {
         fn below(&mut self, bound: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) % bound
         }
     }
@@ -111,9 +144,20 @@ mod tests {
         while let Some(candidate) = search.candidate() {
             tried += 1;
             let candidate: BTreeSet<u64> = candidate.into_iter().collect();
-            search.answer(if is_accepted(&candidate) { Ok(()) } else { Err(format!("{candidate:?}")) });
+            search.answer(if is_accepted(&candidate) {
+                Ok(())
+            } else {
+                Err(format!("{candidate:?}"))
+            });
         }
-        (search.refused().into_iter().map(|(member, _)| member).collect(), tried)
+        (
+            search
+                .refused()
+                .into_iter()
+                .map(|(member, _)| member)
+                .collect(),
+            tried,
+        )
     }
 
     #[test]
@@ -126,7 +170,11 @@ mod tests {
             let (found, tried) = search(all, |candidate| candidate.is_disjoint(&at_fault));
             assert_eq!(found, at_fault);
             let depth = usize::try_from(all.next_power_of_two().ilog2()).unwrap();
-            assert!(tried <= 2 * at_fault.len() * depth + 1, "{tried} for {} of {all}", at_fault.len());
+            assert!(
+                tried <= 2 * at_fault.len() * depth + 1,
+                "{tried} for {} of {all}",
+                at_fault.len()
+            );
         }
     }
 
@@ -152,8 +200,12 @@ mod tests {
             if one == other {
                 continue;
             }
-            let clash = |candidate: &BTreeSet<u64>| candidate.contains(&one) && candidate.contains(&other);
-            assert_eq!(search(all, |candidate| !clash(candidate)).0, [one.max(other)].into());
+            let clash =
+                |candidate: &BTreeSet<u64>| candidate.contains(&one) && candidate.contains(&other);
+            assert_eq!(
+                search(all, |candidate| !clash(candidate)).0,
+                [one.max(other)].into()
+            );
         }
     }
 

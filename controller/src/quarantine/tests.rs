@@ -12,8 +12,7 @@ const BAD: &str = "/bad/[a-f]+";
 
 fn ingress((namespace, name): (&str, &str), host: &str, paths: &[&str]) -> Value {
     let backend = json!({ "service": { "name": "web", "port": { "number": 80 } } });
-    let path =
-        |path: &&str| json!({ "path": path, "pathType": "ImplementationSpecific", "backend": backend });
+    let path = |path: &&str| json!({ "path": path, "pathType": "ImplementationSpecific", "backend": backend });
     let paths: Vec<Value> = paths.iter().map(path).collect();
     json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
@@ -30,7 +29,10 @@ fn snapshot(objects: &[Value]) -> Arc<Snapshot> {
     for object in objects {
         resources.apply(Object::from_value(object.clone()).unwrap());
     }
-    let options = Options { watch_ingress_without_class: true, ..Options::default() };
+    let options = Options {
+        watch_ingress_without_class: true,
+        ..Options::default()
+    };
     Arc::new(translate(&resources, &options).snapshot())
 }
 
@@ -62,12 +64,18 @@ impl World {
         let mut round = Round::New;
         loop {
             let config = self.quarantine.serve(&snapshot);
-            let given = Given { config, snapshot: Arc::clone(&snapshot) };
+            let given = Given {
+                config,
+                snapshot: Arc::clone(&snapshot),
+            };
             if !refuses(&given.config) {
                 self.quarantine.taken(given.clone());
                 return given.config;
             }
-            let refused = Refused { all: Some("no".to_owned()), ..Refused::default() };
+            let refused = Refused {
+                all: Some("no".to_owned()),
+                ..Refused::default()
+            };
             let taken = self.quarantine.last().cloned();
             let mut inquiry = Inquiry::about(given.clone(), taken.as_deref(), &refused, round);
             let verdict = loop {
@@ -80,7 +88,9 @@ impl World {
                     Step::Done(verdict) => break verdict,
                 }
             };
-            let Verdict::Parts(parts) = verdict else { panic!("{verdict:?}") };
+            let Verdict::Parts(parts) = verdict else {
+                panic!("{verdict:?}")
+            };
             self.quarantine.hold(&given, parts);
             round = round.next().unwrap();
         }
@@ -88,7 +98,14 @@ impl World {
 
     fn held(&self) -> Vec<String> {
         let name = |part: &Part| {
-            format!("{} {}", part.host, part.owner.as_ref().map(ToString::to_string).unwrap_or_default())
+            format!(
+                "{} {}",
+                part.host,
+                part.owner
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default()
+            )
         };
         self.quarantine.held.keys().map(name).collect()
     }
@@ -97,7 +114,9 @@ impl World {
 fn paths(config: &Config, host: &str) -> Vec<(String, bool)> {
     let server = &config.servers[&ServerName::parse(host).unwrap()];
     let locations = server.locations.iter();
-    locations.map(|it| (it.path.text().to_owned(), it.action != Action::Denied)).collect()
+    locations
+        .map(|it| (it.path.text().to_owned(), it.action != Action::Denied))
+        .collect()
 }
 
 fn open(path: &str) -> (String, bool) {
@@ -113,16 +132,31 @@ const FOREIGN: (&str, &str) = ("foreign", "app");
 
 #[test]
 fn the_culprits_are_found_among_many_and_nobody_else_is_held() {
-    let mut objects: Vec<Value> =
-        (0..100).map(|n| ingress(("owner", &format!("own-{n}")), &format!("own-{n}.test"), &["/"])).collect();
+    let mut objects: Vec<Value> = (0..100)
+        .map(|n| {
+            ingress(
+                ("owner", &format!("own-{n}")),
+                &format!("own-{n}.test"),
+                &["/"],
+            )
+        })
+        .collect();
     for number in [7, 50, 51] {
-        objects.push(ingress(("foreign", &format!("bad-{number}")), &format!("own-{number}.test"), &[BAD]));
+        objects.push(ingress(
+            ("foreign", &format!("bad-{number}")),
+            &format!("own-{number}.test"),
+            &[BAD],
+        ));
     }
     let mut world = World::default();
     let config = world.publish(&objects);
     assert_eq!(
         world.held(),
-        ["own-50.test foreign/bad-50", "own-51.test foreign/bad-51", "own-7.test foreign/bad-7"]
+        [
+            "own-50.test foreign/bad-50",
+            "own-51.test foreign/bad-51",
+            "own-7.test foreign/bad-7"
+        ]
     );
     assert!(world.tried <= 2 * 3 * 7 + 2, "{}", world.tried);
     assert_eq!(paths(&config, "own-7.test"), [shut("/bad/"), open("/")]);
@@ -130,30 +164,62 @@ fn the_culprits_are_found_among_many_and_nobody_else_is_held() {
     // One that comes later is found without a candidate, and one that is mended is served at once.
     world.tried = 0;
     objects.push(ingress(FOREIGN, "late.test", &[BAD]));
-    assert_eq!(paths(&world.publish(&objects), "late.test"), [shut("/bad/")]);
-    objects.retain(|object| !object["metadata"]["name"].as_str().unwrap().starts_with("bad-5"));
+    assert_eq!(
+        paths(&world.publish(&objects), "late.test"),
+        [shut("/bad/")]
+    );
+    objects.retain(|object| {
+        !object["metadata"]["name"]
+            .as_str()
+            .unwrap()
+            .starts_with("bad-5")
+    });
     world.publish(&objects);
-    assert_eq!(world.held(), ["late.test foreign/app", "own-7.test foreign/bad-7"]);
+    assert_eq!(
+        world.held(),
+        ["late.test foreign/app", "own-7.test foreign/bad-7"]
+    );
     assert_eq!(world.tried, 0);
 }
 
 #[test]
 fn what_was_accepted_is_served_on_and_others_are_as_new_as_can_be() {
     let mut world = World::default();
-    world.publish(&[ingress(OWN, "a.test", &["/own"]), ingress(FOREIGN, "a.test", &["/app", "/old"])]);
+    world.publish(&[
+        ingress(OWN, "a.test", &["/own"]),
+        ingress(FOREIGN, "a.test", &["/app", "/old"]),
+    ]);
     // Nothing but the culprit has changed: its host is as it was.
-    let config =
-        world.publish(&[ingress(OWN, "a.test", &["/own"]), ingress(FOREIGN, "a.test", &["/app", BAD])]);
-    assert_eq!(paths(&config, "a.test"), [open("/own"), open("/old"), open("/app")]);
+    let config = world.publish(&[
+        ingress(OWN, "a.test", &["/own"]),
+        ingress(FOREIGN, "a.test", &["/app", BAD]),
+    ]);
+    assert_eq!(
+        paths(&config, "a.test"),
+        [open("/own"), open("/old"), open("/app")]
+    );
     // Somebody else has changed, too: paths that were accepted stay, and new ones are closed.
     let config = world.publish(&[
         ingress(OWN, "a.test", &["/own", "/longer/than/that"]),
         ingress(FOREIGN, "a.test", &["/app", BAD]),
     ]);
-    let expected = [open("/longer/than/that"), shut("/bad/"), open("/own"), open("/app")];
-    assert_eq!(paths(&config, "a.test").into_iter().collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+    let expected = [
+        open("/longer/than/that"),
+        shut("/bad/"),
+        open("/own"),
+        open("/app"),
+    ];
+    assert_eq!(
+        paths(&config, "a.test")
+            .into_iter()
+            .collect::<BTreeSet<_>>(),
+        BTreeSet::from(expected)
+    );
     assert_eq!(world.held(), ["a.test foreign/app"]);
-    let config = world.publish(&[ingress(OWN, "a.test", &["/own"]), ingress(FOREIGN, "a.test", &["/new"])]);
+    let config = world.publish(&[
+        ingress(OWN, "a.test", &["/own"]),
+        ingress(FOREIGN, "a.test", &["/new"]),
+    ]);
     assert_eq!(paths(&config, "a.test"), [open("/own"), open("/new")]);
     assert!(world.quarantine.is_empty());
 }
@@ -161,12 +227,20 @@ fn what_was_accepted_is_served_on_and_others_are_as_new_as_can_be() {
 #[test]
 fn what_is_closed_takes_nothing_that_others_have_unless_it_keeps_somebody_out() {
     let others = ingress(OWN, "a.test", &["/bad/b", "/"]);
-    let closed = |ingress: Value| paths(&World::default().publish(&[others.clone(), ingress]), "a.test");
+    let closed = |ingress: Value| {
+        paths(
+            &World::default().publish(&[others.clone(), ingress]),
+            "a.test",
+        )
+    };
     let culprit = |of| ingress(of, "a.test", &[BAD]);
     let behind = [open("/bad/b"), shut("/bad/"), open("/")];
     assert_eq!(closed(culprit(FOREIGN)), behind);
     assert_eq!(closed(culprit((OWN.0, "app"))), behind);
-    assert_eq!(closed(guarded(culprit((OWN.0, "app")))), [shut("/bad/"), open("/bad/b"), open("/")]);
+    assert_eq!(
+        closed(guarded(culprit((OWN.0, "app")))),
+        [shut("/bad/"), open("/bad/b"), open("/")]
+    );
     // Between namespaces the longer beginning is tried first, whoever guards what.
     assert_eq!(closed(guarded(culprit(FOREIGN))), behind);
 }
@@ -233,7 +307,10 @@ fn whoever_leads_to_a_refused_cluster_is_told_whatever_it_is_for() {
             message: "no".to_owned(),
         };
         let reports = report::of_resources(&[refusal], &snapshot);
-        let told: Vec<_> = reports.iter().map(|report| report.object.key.to_string()).collect();
+        let told: Vec<_> = reports
+            .iter()
+            .map(|report| report.object.key.to_string())
+            .collect();
         assert_eq!(told, ["shop/main"], "{id:?}");
     }
 }

@@ -46,7 +46,10 @@ pub(super) fn claim(given: &Path) -> anyhow::Result<PathBuf> {
         let place = || parent.display().to_string();
         let folder = Folder::look(parent).with_context(place)?;
         if let Some(who) = folder.replaced_by(us) {
-            bail!("{who} may put another folder in its place: they may write to {}; choose another", place());
+            bail!(
+                "{who} may put another folder in its place: they may write to {}; choose another",
+                place()
+            );
         }
     }
     let own = match make(&path, us)? {
@@ -77,19 +80,32 @@ fn resolve(given: &Path) -> anyhow::Result<PathBuf> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(path.canonicalize()?);
     };
-    DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(parent)?;
     Ok(parent.canonicalize()?.join(name))
 }
 
 fn make(path: &Path, us: u32) -> anyhow::Result<Standing> {
     let place = || path.display().to_string();
     match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error).with_context(place),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(error).with_context(place);
+        }
         _ => {}
     }
     let found = fs::symlink_metadata(path).with_context(place)?;
-    ensure!(!found.is_symlink(), "{} is a symlink; give the folder that it leads to", place());
-    ensure!(found.is_dir(), "{} is not a folder; remove it, or choose another", place());
+    ensure!(
+        !found.is_symlink(),
+        "{} is a symlink; give the folder that it leads to",
+        place()
+    );
+    ensure!(
+        found.is_dir(),
+        "{} is not a folder; remove it, or choose another",
+        place()
+    );
     Ok(Folder::look(path).with_context(place)?.standing(us))
 }
 
@@ -98,9 +114,14 @@ fn inspect(folder: &Path, us: u32) -> anyhow::Result<()> {
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let entry = entry?;
         // Whoever has the folder right now writes files, and gives them their names when they are whole.
-        let Ok(found) = entry.metadata() else { continue };
+        let Ok(found) = entry.metadata() else {
+            continue;
+        };
         if let Some(fault) = fault(&found, us) {
-            bail!("{} {fault}: it is not ours; remove it, or choose another folder", entry.path().display());
+            bail!(
+                "{} {fault}: it is not ours; remove it, or choose another folder",
+                entry.path().display()
+            );
         }
     }
     Ok(())
@@ -121,7 +142,11 @@ impl Folder {
         let found = fs::symlink_metadata(path)?;
         let above = path.parent().map(fs::symlink_metadata).transpose()?;
         let is_mount = above.is_some_and(|above| above.dev() != found.dev());
-        Ok(Folder { owner: found.uid(), mode: found.mode(), is_mount })
+        Ok(Folder {
+            owner: found.uid(),
+            mode: found.mode(),
+            is_mount,
+        })
     }
 
     /// Others may write there, and take away nothing of ours; or only those whose volume it is.
@@ -183,14 +208,30 @@ mod tests {
     fn a_folder_is_used_when_nobody_else_can_put_anything_there() {
         const US: u32 = 65_532;
         const OTHER: u32 = 1000;
-        let standing = |owner, mode, is_mount| Folder { owner, mode, is_mount }.standing(US);
+        let standing = |owner, mode, is_mount| {
+            Folder {
+                owner,
+                mode,
+                is_mount,
+            }
+            .standing(US)
+        };
         assert_eq!(standing(US, 0o700, false), Standing::Own);
         assert_eq!(standing(US, 0o755, true), Standing::Own);
         // An emptyDir, with and without `fsGroup`, and /tmp.
-        for (mode, is_mount) in [(0o777, true), (0o2777, true), (0o2775, true), (0o1777, false)] {
+        for (mode, is_mount) in [
+            (0o777, true),
+            (0o2777, true),
+            (0o2775, true),
+            (0o1777, false),
+        ] {
             assert_eq!(standing(ROOT, mode, is_mount), Standing::Shared, "{mode:o}");
             assert_eq!(standing(US, mode, is_mount), Standing::Shared, "{mode:o}");
-            assert_eq!(standing(OTHER, mode, is_mount), Standing::Foreign, "{mode:o}");
+            assert_eq!(
+                standing(OTHER, mode, is_mount),
+                Standing::Foreign,
+                "{mode:o}"
+            );
         }
         assert_eq!(standing(ROOT, 0o777, false), Standing::Foreign);
         for mode in [0o777, 0o770, 0o707, 0o720, 0o702] {
@@ -201,12 +242,22 @@ mod tests {
 
     #[test]
     fn a_parent_that_others_may_write_to_keeps_what_is_ours_only_when_it_is_sticky_or_a_volume() {
-        let replaced = |owner, mode, is_mount| Folder { owner, mode, is_mount }.replaced_by(5);
+        let replaced = |owner, mode, is_mount| {
+            Folder {
+                owner,
+                mode,
+                is_mount,
+            }
+            .replaced_by(5)
+        };
         assert_eq!(replaced(1000, 0o755, false).as_deref(), Some("user 1000"));
         assert_eq!(replaced(ROOT, 0o777, false).as_deref(), Some("others"));
-        for (owner, mode, is_mount) in
-            [(5, 0o700, false), (ROOT, 0o755, false), (ROOT, 0o1777, false), (ROOT, 0o777, true)]
-        {
+        for (owner, mode, is_mount) in [
+            (5, 0o700, false),
+            (ROOT, 0o755, false),
+            (ROOT, 0o1777, false),
+            (ROOT, 0o777, true),
+        ] {
             assert_eq!(replaced(owner, mode, is_mount), None, "{mode:o}");
         }
     }

@@ -28,7 +28,10 @@ fn refused(path: &Path, culprit: &Path) {
     let error = format!("{:#}", RunDir::take(Some(path)).err().unwrap());
     assert!(error.starts_with("--run-dir "), "{error}");
     assert!(error.contains(&culprit.display().to_string()), "{error}");
-    assert!(error.contains("choose another") || error.contains("give the folder"), "{error}");
+    assert!(
+        error.contains("choose another") || error.contains("give the folder"),
+        "{error}"
+    );
 }
 
 fn set_mode(path: &Path, mode: u32) {
@@ -48,7 +51,10 @@ fn a_folder_is_one_controllers_and_who_comes_too_late_hears_whose() {
     let first = RunDir::take(Some(folder.path())).unwrap();
     let error = format!("{:#}", RunDir::take(Some(folder.path())).err().unwrap());
     let expected = format!("process {} uses this folder", std::process::id());
-    assert!(error.starts_with("--run-dir ") && error.contains(&expected), "{error}");
+    assert!(
+        error.starts_with("--run-dir ") && error.contains(&expected),
+        "{error}"
+    );
     drop(first);
     RunDir::take(Some(folder.path())).unwrap();
 }
@@ -58,7 +64,10 @@ fn a_folder_that_is_made_is_nobody_elses() {
     let above = tempdir().unwrap();
     let path = above.path().join("not/there");
     assert_eq!(RunDir::take(Some(&path)).unwrap().path, path);
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o700);
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+        0o700
+    );
 }
 
 #[test]
@@ -85,7 +94,9 @@ fn nothing_of_somebody_else_is_believed() {
     for name in NAMES {
         let folder = folder();
         let entry = folder.path().join(name);
-        let socket = name.ends_with(".sock").then(|| UnixListener::bind(&entry).unwrap());
+        let socket = name
+            .ends_with(".sock")
+            .then(|| UnixListener::bind(&entry).unwrap());
         if socket.is_none() {
             fs::write(&entry, "{}").unwrap();
         }
@@ -119,7 +130,10 @@ fn in_everybodys_folder_there_is_one_of_our_own() {
     set_mode(shared.path(), 0o1777);
     let own = shared.path().join(format!("sluice-{}", geteuid().as_raw()));
     assert_eq!(RunDir::take(Some(shared.path())).unwrap().path, own);
-    assert_eq!(fs::metadata(&own).unwrap().permissions().mode() & 0o7777, 0o700);
+    assert_eq!(
+        fs::metadata(&own).unwrap().permissions().mode() & 0o7777,
+        0o700
+    );
     // Somebody else was faster.
     set_mode(&own, 0o777);
     refused(shared.path(), &own);

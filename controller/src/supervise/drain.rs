@@ -27,7 +27,12 @@ pub(super) enum Ports {
 }
 
 /// New connections go elsewhere, open requests get their time, then it ends.
-pub(super) async fn drain(process: &mut Process, admin_socket: &Path, ports: Ports, patience: Duration) {
+pub(super) async fn drain(
+    process: &mut Process,
+    admin_socket: &Path,
+    ports: Ports,
+    patience: Duration,
+) {
     info!("draining envoy, pid {}", process.pid());
     let listeners = match ports {
         Ports::AtOnce => "/drain_listeners",
@@ -41,7 +46,10 @@ pub(super) async fn drain(process: &mut Process, admin_socket: &Path, ports: Por
     }
     let began = Instant::now();
     let drained = async {
-        while open(admin_socket).await.is_some_and(|open| open.keeps_us(began.elapsed())) {
+        while open(admin_socket)
+            .await
+            .is_some_and(|open| open.keeps_us(began.elapsed()))
+        {
             sleep(ASK).await;
         }
     };
@@ -70,7 +78,11 @@ fn tell(process: &Process, signal: Signal) {
 
 async fn open(admin_socket: &Path) -> Option<Open> {
     const STATS: &str = "/stats?filter=downstream_(rq|cx)_active$";
-    Some(Open::read(&envoy_admin::call(admin_socket, Method::GET, STATS).await.ok()?))
+    Some(Open::read(
+        &envoy_admin::call(admin_socket, Method::GET, STATS)
+            .await
+            .ok()?,
+    ))
 }
 
 /// What clients have open.
@@ -88,9 +100,13 @@ impl Open {
             let ours = lines.filter(|(name, _)| {
                 name.starts_with("http.") && !name.starts_with("http.admin.") && name.ends_with(end)
             });
-            ours.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
+            ours.filter_map(|(_, value)| value.parse::<u64>().ok())
+                .sum()
         };
-        Open { requests: sum("downstream_rq_active"), connections: sum("downstream_cx_active") }
+        Open {
+            requests: sum("downstream_rq_active"),
+            connections: sum("downstream_cx_active"),
+        }
     }
 
     /// Requests always; connections for the time in which a client that rests would have heard that it is to go.
@@ -108,12 +124,21 @@ mod tests {
 
     #[test]
     fn what_clients_have_open_is_counted_without_the_question() {
-        assert_eq!(Open::read(STATS), Open { requests: 3, connections: 3 });
+        assert_eq!(
+            Open::read(STATS),
+            Open {
+                requests: 3,
+                connections: 3
+            }
+        );
     }
 
     #[test]
     fn open_requests_are_waited_for_and_resting_connections_for_a_while() {
-        let open = |requests, connections| Open { requests, connections };
+        let open = |requests, connections| Open {
+            requests,
+            connections,
+        };
         assert!(open(1, 1).keeps_us(REST * 9) && open(0, 1).keeps_us(REST / 2));
         assert!(!open(0, 1).keeps_us(REST) && !open(0, 0).keeps_us(Duration::ZERO));
     }

@@ -9,7 +9,9 @@ pub(super) fn pass_on(line: &str) {
         (Some("error" | "critical"), Some(component), Some(text)) => {
             error!(target: "envoy", "{component}: {text}");
         }
-        (Some("warning"), Some(component), Some(text)) => warn!(target: "envoy", "{component}: {text}"),
+        (Some("warning"), Some(component), Some(text)) => {
+            warn!(target: "envoy", "{component}: {text}")
+        }
         (Some("info" | "debug" | "trace"), Some(component), Some(text)) => {
             debug!(target: "envoy", "{component}: {text}");
         }

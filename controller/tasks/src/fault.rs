@@ -16,11 +16,14 @@ use tracing::info;
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-static FILE: LazyLock<Option<PathBuf>> = LazyLock::new(|| std::env::var_os("SLUICE_FAULTS").map(Into::into));
+static FILE: LazyLock<Option<PathBuf>> =
+    LazyLock::new(|| std::env::var_os("SLUICE_FAULTS").map(Into::into));
 
 /// The task, until it ends or its fault strikes.
 pub(super) async fn may_strike(name: &str, task: impl Future<Output = ()>) {
-    let Some(file) = FILE.as_deref() else { return task.await };
+    let Some(file) = FILE.as_deref() else {
+        return task.await;
+    };
     let struck = async {
         while !stands(file, &format!("kill {name}")) {
             tokio::time::sleep(LOOK).await;
@@ -49,8 +52,15 @@ pub fn hold(place: &str) {
 /// The arguments of all faults that begin so.
 #[must_use]
 pub fn all(fault: &str) -> Vec<String> {
-    let faults = FILE.as_deref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
-    faults.lines().filter_map(|line| line.strip_prefix(fault)).map(str::to_owned).collect()
+    let faults = FILE
+        .as_deref()
+        .and_then(|file| std::fs::read_to_string(file).ok())
+        .unwrap_or_default();
+    faults
+        .lines()
+        .filter_map(|line| line.strip_prefix(fault))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn stands(file: &Path, fault: &str) -> bool {

@@ -84,7 +84,10 @@ impl Tasks {
     ) -> anyhow::Result<()> {
         let (sender, ended) = oneshot::channel();
         let thread = move || drop(sender.send(catch_unwind(AssertUnwindSafe(work))));
-        std::thread::Builder::new().name(name.to_owned()).spawn(thread).context("cannot start a thread")?;
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(thread)
+            .context("cannot start a thread")?;
         self.spawn(name, async {
             if let Ok(Err(panic)) = ended.await {
                 std::panic::resume_unwind(panic);
@@ -140,7 +143,9 @@ impl Tasks {
         let failure = Failure { task, panic };
         error!("{failure}");
         self.0.failure.send_if_modified(|known| {
-            let is_news = known.as_ref().is_none_or(|known| known.panic.is_none() && failure.panic.is_some());
+            let is_news = known
+                .as_ref()
+                .is_none_or(|known| known.panic.is_none() && failure.panic.is_some());
             if is_news {
                 *known = Some(failure);
             }
@@ -151,7 +156,8 @@ impl Tasks {
 
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
 }
 
 impl fmt::Display for Failure {
@@ -219,6 +225,10 @@ mod tests {
         assert_eq!(tasks.failure(), None);
         tasks.spawn("b", async { panic!("why") }).await.unwrap();
         tasks.spawn("c", async { panic!("why") }).await.unwrap();
-        assert_eq!(first_failure(&tasks).await, "task \"b\" panicked: why", "the first one counts");
+        assert_eq!(
+            first_failure(&tasks).await,
+            "task \"b\" panicked: why",
+            "the first one counts"
+        );
     }
 }

@@ -29,12 +29,30 @@ pub const METADATA_NETWORKS: &[(IpAddr, u8)] = &[
     (IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)), 32),
     (IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)), 32),
     (IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)), 32),
-    (IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)), 128),
-    (IpAddr::V6(Ipv6Addr::new(0xfd00, 0x100, 0, 0, 0, 0, 0x100, 0x200)), 128),
-    (IpAddr::V6(Ipv6Addr::new(0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1)), 128),
-    (IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)), 128),
-    (IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0)), 32),
-    (IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)), 128),
+    (
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)),
+        128,
+    ),
+    (
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0x100, 0, 0, 0, 0, 0x100, 0x200)),
+        128,
+    ),
+    (
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1)),
+        128,
+    ),
+    (
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)),
+        128,
+    ),
+    (
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0)),
+        32,
+    ),
+    (
+        IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+        128,
+    ),
 ];
 
 /// Decides which addresses are dialled.
@@ -130,7 +148,10 @@ impl AddressPolicy {
         };
         let certain = || std::iter::once(ip).chain(certain.iter().copied().map(IpAddr::V4));
         let possible = || possible.iter().copied().map(IpAddr::V4);
-        if certain().chain(possible()).any(|ip| self.is_own(SocketAddr::new(ip, address.port()), carries)) {
+        if certain()
+            .chain(possible())
+            .any(|ip| self.is_own(SocketAddr::new(ip, address.port()), carries))
+        {
             return Err(Forbidden::OwnListener);
         }
         let is_allowed = |ip: &IpAddr| self.allowed.iter().any(|range| range.contains(*ip));
@@ -143,25 +164,33 @@ impl AddressPolicy {
             class.filter(|_| !is_allowed(&ip))
         };
         let matters = |class: &Forbidden| {
-            matches!(class, Forbidden::Loopback | Forbidden::LinkLocal | Forbidden::Metadata)
+            matches!(
+                class,
+                Forbidden::Loopback | Forbidden::LinkLocal | Forbidden::Metadata
+            )
         };
-        let found = certain().find_map(refused).or_else(|| possible().filter_map(refused).find(matters));
+        let found = certain()
+            .find_map(refused)
+            .or_else(|| possible().filter_map(refused).find(matters));
         found.map_or(Ok(()), Err)
     }
 
     /// Linux takes an unspecified address for loopback.
     fn is_own(&self, address: SocketAddr, carries: Carries) -> bool {
         let (ip, port) = (address.ip(), address.port());
-        let is_machine = || ip.is_loopback() || ip.is_unspecified() || self.own_addresses.contains(&ip);
-        let is_service = |leads: &Carries| carries == Carries::Anything || *leads == Carries::Anything;
+        let is_machine =
+            || ip.is_loopback() || ip.is_unspecified() || self.own_addresses.contains(&ip);
+        let is_service =
+            |leads: &Carries| carries == Carries::Anything || *leads == Carries::Anything;
         (self.own_ports.contains(&port) && is_machine())
             || self.own_services.get(&address).is_some_and(is_service)
     }
 }
 
 fn class(ip: IpAddr) -> Option<Forbidden> {
-    let is_in =
-        |(network, length): &(IpAddr, u8)| Cidr::new(*network, *length).is_some_and(|cidr| cidr.contains(ip));
+    let is_in = |(network, length): &(IpAddr, u8)| {
+        Cidr::new(*network, *length).is_some_and(|cidr| cidr.contains(ip))
+    };
     let is_metadata = METADATA_NETWORKS.iter().any(is_in);
     match ip {
         _ if ip.is_loopback() => Some(Forbidden::Loopback),
@@ -180,7 +209,11 @@ fn class(ip: IpAddr) -> Option<Forbidden> {
 fn embedded(ip: Ipv6Addr) -> Vec<Ipv4Addr> {
     let bytes = ip.octets();
     let at = |place: usize| {
-        bytes.get(place..).and_then(|rest| rest.first_chunk::<4>()).copied().map(Ipv4Addr::from)
+        bytes
+            .get(place..)
+            .and_then(|rest| rest.first_chunk::<4>())
+            .copied()
+            .map(Ipv4Addr::from)
     };
     let prefix = |length: usize| bytes.get(..length).unwrap_or_default();
     let last = || at(12).into_iter();
@@ -217,7 +250,9 @@ fn embedded(ip: Ipv6Addr) -> Vec<Ipv4Addr> {
 fn possibly_embedded(ip: Ipv6Addr) -> Vec<Ipv4Addr> {
     match ip.octets() {
         [0, 0x64, 0xff, 0x9b, 0, 1, a, b, _, c, d, e, f, g, h, i] => {
-            [[a, b, c, d], [b, c, d, e], [c, d, e, f], [f, g, h, i]].map(Ipv4Addr::from).into()
+            [[a, b, c, d], [b, c, d, e], [c, d, e, f], [f, g, h, i]]
+                .map(Ipv4Addr::from)
+                .into()
         }
         _ => Vec::new(),
     }
@@ -287,8 +322,14 @@ mod tests {
         ];
         // Nothing that is worth reaching answers at these: where they may be something else, they are.
         let useless = ["224.0.0.1", "255.255.255.255", "0.1.2.3"];
-        let spelled = forbidden.into_iter().flat_map(|text| spellings(text.parse().unwrap()));
-        for ip in spelled.chain(useless.into_iter().flat_map(|text| unmistakable(text.parse().unwrap()))) {
+        let spelled = forbidden
+            .into_iter()
+            .flat_map(|text| spellings(text.parse().unwrap()));
+        for ip in spelled.chain(
+            useless
+                .into_iter()
+                .flat_map(|text| unmistakable(text.parse().unwrap())),
+        ) {
             for from in [Provenance::Written, Provenance::Resolved] {
                 assert!(policy.check(SocketAddr::new(ip, 80), from).is_err(), "{ip}");
             }
@@ -303,10 +344,18 @@ mod tests {
             "fd00:ec2::23",
             "fd20:ce::254",
         ] {
-            assert!(check(&policy, text, Provenance::Resolved).is_err(), "{text}");
+            assert!(
+                check(&policy, text, Provenance::Resolved).is_err(),
+                "{text}"
+            );
         }
-        for text in ["fd00:c1::a9fe:a9fe", "fd00:42::42", "fd00:a9fe:a9fe::1", "fd00:100::100:200", "0.0.0.0"]
-        {
+        for text in [
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
+            "fd00:a9fe:a9fe::1",
+            "fd00:100::100:200",
+            "0.0.0.0",
+        ] {
             assert!(check(&policy, text, Provenance::Written).is_err(), "{text}");
         }
     }
@@ -314,7 +363,14 @@ mod tests {
     #[test]
     fn what_is_elsewhere_is_allowed_in_every_spelling() {
         let policy = AddressPolicy::default();
-        for text in ["10.0.0.1", "192.0.2.1", "100.64.0.1", "100.100.100.201", "240.0.0.1", "8.8.8.8"] {
+        for text in [
+            "10.0.0.1",
+            "192.0.2.1",
+            "100.64.0.1",
+            "100.100.100.201",
+            "240.0.0.1",
+            "8.8.8.8",
+        ] {
             for ip in spellings(text.parse().unwrap()) {
                 assert_eq!(
                     policy.check(SocketAddr::new(ip, 80), Provenance::Resolved),
@@ -330,18 +386,32 @@ mod tests {
 
     #[test]
     fn a_folder_may_write_loopback_and_no_name_may_lead_there() {
-        let policy = AddressPolicy { written_loopback: true, ..AddressPolicy::default() };
+        let policy = AddressPolicy {
+            written_loopback: true,
+            ..AddressPolicy::default()
+        };
         for ip in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
             assert_eq!(check(&policy, ip, Provenance::Written), Ok(()));
-            assert_eq!(check(&policy, ip, Provenance::Resolved), Err(Forbidden::Loopback));
+            assert_eq!(
+                check(&policy, ip, Provenance::Resolved),
+                Err(Forbidden::Loopback)
+            );
         }
-        assert_eq!(check(&policy, "169.254.169.254", Provenance::Written), Err(Forbidden::LinkLocal));
+        assert_eq!(
+            check(&policy, "169.254.169.254", Provenance::Written),
+            Err(Forbidden::LinkLocal)
+        );
     }
 
     #[test]
     fn the_operator_opens_ranges_and_nobody_opens_our_own_listeners() {
         let policy = AddressPolicy {
-            allowed: vec![cidr("127.0.0.0/8"), cidr("169.254.20.10/32"), cidr("::/0"), cidr("10.0.0.0/8")],
+            allowed: vec![
+                cidr("127.0.0.0/8"),
+                cidr("169.254.20.10/32"),
+                cidr("::/0"),
+                cidr("10.0.0.0/8"),
+            ],
             written_loopback: true,
             own_addresses: BTreeSet::from(["10.1.2.3".parse().unwrap()]),
             own_ports: BTreeSet::from([10254]),
@@ -350,11 +420,20 @@ mod tests {
         for ip in ["127.0.0.1", "169.254.20.10", "::1", "10.1.2.3"] {
             assert_eq!(check(&policy, ip, Provenance::Resolved), Ok(()), "{ip}");
         }
-        assert_eq!(check(&policy, "169.254.169.254", Provenance::Resolved), Err(Forbidden::LinkLocal));
+        assert_eq!(
+            check(&policy, "169.254.169.254", Provenance::Resolved),
+            Err(Forbidden::LinkLocal)
+        );
         // What is open in one half of a Teredo address opens the other half of none.
-        let narrow = AddressPolicy { allowed: vec![cidr("10.0.0.0/8")], ..AddressPolicy::default() };
+        let narrow = AddressPolicy {
+            allowed: vec![cidr("10.0.0.0/8")],
+            ..AddressPolicy::default()
+        };
         let teredo = "2001:0:a01:203::5601:5601";
-        assert_eq!(check(&narrow, teredo, Provenance::Resolved), Err(Forbidden::LinkLocal));
+        assert_eq!(
+            check(&narrow, teredo, Provenance::Resolved),
+            Err(Forbidden::LinkLocal)
+        );
         for own in ["127.0.0.1", "127.1.2.3", "0.0.0.0", "10.1.2.3"] {
             for ip in spellings(own.parse().unwrap()) {
                 let address = SocketAddr::new(ip, 10254);
@@ -371,18 +450,33 @@ mod tests {
 
     #[test]
     fn requests_may_come_back_by_a_service_and_nothing_else_may() {
-        let own_services = [("10.96.0.1:80", Carries::Http), ("10.96.0.1:9000", Carries::Anything)];
-        let own_services =
-            own_services.map(|(address, leads)| (address.parse().unwrap(), leads)).into_iter().collect();
-        let policy =
-            AddressPolicy { allowed: vec![cidr("0.0.0.0/0")], own_services, ..AddressPolicy::default() };
-        let forbidden = |carries, address: &str| {
-            policy.check_for(carries, address.parse().unwrap(), Provenance::Written).is_err()
+        let own_services = [
+            ("10.96.0.1:80", Carries::Http),
+            ("10.96.0.1:9000", Carries::Anything),
+        ];
+        let own_services = own_services
+            .map(|(address, leads)| (address.parse().unwrap(), leads))
+            .into_iter()
+            .collect();
+        let policy = AddressPolicy {
+            allowed: vec![cidr("0.0.0.0/0")],
+            own_services,
+            ..AddressPolicy::default()
         };
-        for (address, http, anything) in
-            [("10.96.0.1:80", false, true), ("10.96.0.1:9000", true, true), ("10.96.0.1:81", false, false)]
-        {
-            let found = (forbidden(Carries::Http, address), forbidden(Carries::Anything, address));
+        let forbidden = |carries, address: &str| {
+            policy
+                .check_for(carries, address.parse().unwrap(), Provenance::Written)
+                .is_err()
+        };
+        for (address, http, anything) in [
+            ("10.96.0.1:80", false, true),
+            ("10.96.0.1:9000", true, true),
+            ("10.96.0.1:81", false, false),
+        ] {
+            let found = (
+                forbidden(Carries::Http, address),
+                forbidden(Carries::Anything, address),
+            );
             assert_eq!(found, (http, anything), "{address}");
         }
     }

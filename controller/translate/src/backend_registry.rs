@@ -47,13 +47,17 @@ pub(crate) struct EntryChanges {
 impl BackendRegistry {
     pub(crate) fn add_ref(&mut self, precedence: Precedence, backend_ref: BackendRef) {
         let port = backend_ref.id.service_port();
-        self.entry(&port).backend_refs.insert(precedence, Box::new(backend_ref));
+        self.entry(&port)
+            .backend_refs
+            .insert(precedence, Box::new(backend_ref));
     }
 
     /// Adds a candidate for a canary of a port.
     pub(crate) fn add_candidate(&mut self, precedence: Precedence, candidate: CanaryCandidate) {
         let main = candidate.main.clone();
-        self.entry(&main).canary_candidates.insert(precedence, Box::new(candidate));
+        self.entry(&main)
+            .canary_candidates
+            .insert(precedence, Box::new(candidate));
     }
 
     /// Removes the reference or candidate with this precedence from a port.
@@ -67,17 +71,22 @@ impl BackendRegistry {
     pub(crate) fn resolve(&mut self) -> EntryChanges {
         let mut changes = EntryChanges::default();
         for port in std::mem::take(&mut self.open) {
-            let Some(entry) = self.entries.get_mut(&port) else { continue };
+            let Some(entry) = self.entries.get_mut(&port) else {
+                continue;
+            };
             let before = std::mem::replace(&mut entry.sources, sources(&entry.backend_refs));
-            let (canaries, reports) = resolve_canaries(entry.canary_candidates.values().map(AsRef::as_ref));
+            let (canaries, reports) =
+                resolve_canaries(entry.canary_candidates.values().map(AsRef::as_ref));
             entry.reports = reports;
             if std::mem::replace(&mut entry.canaries, canaries) != entry.canaries {
                 changes.canaries.insert(port.clone());
             }
             let now = &entry.sources;
             let ids = before.iter().chain(now).map(|(id, _)| id);
-            let changed: Vec<BackendId> =
-                ids.filter(|id| source(&before, id) != source(now, id)).cloned().collect();
+            let changed: Vec<BackendId> = ids
+                .filter(|id| source(&before, id) != source(now, id))
+                .cloned()
+                .collect();
             for id in &changed {
                 self.note_service(id, &port, &before);
             }
@@ -96,7 +105,10 @@ impl BackendRegistry {
 
     /// The canaries of a port.
     pub(crate) fn canaries(&self, port: &BackendId) -> &[Canary] {
-        self.entries.get(port).map(|entry| entry.canaries.as_slice()).unwrap_or_default()
+        self.entries
+            .get(port)
+            .map(|entry| entry.canaries.as_slice())
+            .unwrap_or_default()
     }
 
     /// Reports about canaries together.
@@ -120,7 +132,10 @@ impl BackendRegistry {
             Some(Origin::Service(service, _)) => Some(service.clone()),
             Some(Origin::External(_)) | None => None,
         };
-        let now = self.entries.get(port).and_then(|entry| source(&entry.sources, id));
+        let now = self
+            .entries
+            .get(port)
+            .and_then(|entry| source(&entry.sources, id));
         let (old, new) = (service(source(before, id)), service(now));
         if let Some(old) = old {
             let of_service = self.by_service.entry(old.clone()).or_default();
@@ -154,19 +169,40 @@ fn source<'a>(sources: &'a [(BackendId, Source)], id: &BackendId) -> Option<&'a 
 /// Whoever speaks to the pods, and how: of those with the highest authority the first decides how they are chosen, and the
 /// first that asks for sessions has them.
 fn sources(backend_refs: &BTreeMap<Precedence, Box<BackendRef>>) -> Box<[(BackendId, Source)]> {
-    let Some(first) = backend_refs.values().min_by_key(|backend_ref| backend_ref.authority) else {
+    let Some(first) = backend_refs
+        .values()
+        .min_by_key(|backend_ref| backend_ref.authority)
+    else {
         return Box::default();
     };
     let mut balance = first.balance.clone();
-    let mut peers = backend_refs.values().filter(|backend_ref| backend_ref.authority == first.authority);
+    let mut peers = backend_refs
+        .values()
+        .filter(|backend_ref| backend_ref.authority == first.authority);
     balance.affinity = peers.find_map(|backend_ref| backend_ref.balance.affinity.clone());
     let mut sources: BTreeMap<BackendId, (Authority, Source)> = BTreeMap::new();
-    for BackendRef { id, origin, transport, attempts, usage, authority, .. } in
-        backend_refs.values().map(AsRef::as_ref)
+    for BackendRef {
+        id,
+        origin,
+        transport,
+        attempts,
+        usage,
+        authority,
+        ..
+    } in backend_refs.values().map(AsRef::as_ref)
     {
         let new = || {
             let (origin, balance, transport) = (origin.clone(), balance.clone(), transport.clone());
-            (*authority, Source { origin, balance, transport, attempts: *attempts, uses: Vec::new() })
+            (
+                *authority,
+                Source {
+                    origin,
+                    balance,
+                    transport,
+                    attempts: *attempts,
+                    uses: Vec::new(),
+                },
+            )
         };
         let (highest, source) = sources.entry(id.clone()).or_insert_with(new);
         match (*authority).cmp(highest) {
@@ -176,5 +212,8 @@ fn sources(backend_refs: &BTreeMap<Precedence, Box<BackendRef>>) -> Box<[(Backen
         }
         source.uses.push(usage.clone());
     }
-    sources.into_iter().map(|(id, (_, source))| (id, source)).collect()
+    sources
+        .into_iter()
+        .map(|(id, (_, source))| (id, source))
+        .collect()
 }

@@ -18,7 +18,8 @@ use crate::own::Judge;
 use crate::references::DependencyTracker;
 use crate::report::Reporter;
 use crate::{
-    AddressPolicy, DnsName, Kind, ObjectKey, ObjectRef, Options, Provenance, Report, Resources, Severity,
+    AddressPolicy, DnsName, Kind, ObjectKey, ObjectRef, Options, Provenance, Report, Resources,
+    Severity,
 };
 
 /// A port as an Ingress names it.
@@ -52,7 +53,11 @@ pub(crate) struct Use {
 impl Use {
     /// Only ports without HTTP are named in a ConfigMap.
     fn without_pods(&self) -> &'static str {
-        if self.object.kind == Kind::ConfigMap { "connections are closed" } else { "answered with 503" }
+        if self.object.kind == Kind::ConfigMap {
+            "connections are closed"
+        } else {
+            "answered with 503"
+        }
     }
 }
 
@@ -143,7 +148,10 @@ pub(crate) struct Uses {
 
 impl Uses {
     pub(crate) fn new(usual: &Transport) -> Self {
-        Uses { usual: usual.clone(), ..Uses::default() }
+        Uses {
+            usual: usual.clone(),
+            ..Uses::default()
+        }
     }
 
     /// Sets the tier of the references that follow.
@@ -159,17 +167,33 @@ impl Uses {
 
     /// Notes that a backend is used and says its id.
     pub(crate) fn name(&mut self, origin: Origin, terms: Terms<'_>, usage: Use) -> BackendId {
-        let Terms { transport, balance, attempts, routes } = terms;
+        let Terms {
+            transport,
+            balance,
+            attempts,
+            routes,
+        } = terms;
         let authority = Authority::over(&origin, &usage, routes);
         let usual = match &origin {
             Origin::Service(key, port) => BackendId::new(&key.namespace, &key.name, port),
             Origin::External(host) => host.id(),
         };
-        let id = if *transport == self.usual { usual } else { usual.variant(&label(transport)) };
+        let id = if *transport == self.usual {
+            usual
+        } else {
+            usual.variant(&label(transport))
+        };
         let (balance, transport) = (balance.clone(), transport.clone());
         let precedence = self.next_precedence();
-        let backend_ref =
-            BackendRef { id: id.clone(), origin, balance, transport, attempts, usage, authority };
+        let backend_ref = BackendRef {
+            id: id.clone(),
+            origin,
+            balance,
+            transport,
+            attempts,
+            usage,
+            authority,
+        };
         self.backend_refs.push((precedence, backend_ref));
         id
     }
@@ -178,7 +202,10 @@ impl Uses {
 /// Tells transports apart in ids: the same for the same transport, in every run and on every machine.
 fn label(transport: &Transport) -> String {
     let text = serde_json::to_vec(transport).unwrap_or_default();
-    Sha256::digest(text).iter().take(8).fold(String::new(), |label, byte| format!("{label}{byte:02x}"))
+    Sha256::digest(text)
+        .iter()
+        .take(8)
+        .fold(String::new(), |label, byte| format!("{label}{byte:02x}"))
 }
 
 /// A backend, and what is to be said about it.
@@ -200,19 +227,50 @@ pub(crate) fn resolve(
 ) -> Resolved {
     let mut reports = Vec::new();
     let judge = Judge::new(policy, &source.transport);
-    let Source { origin, balance, transport, attempts, .. } = source.clone();
-    let Balance { load_balance, affinity, care, prefer_zone, .. } = balance;
-    let known = Backend { transport, load_balance, affinity, care, ..Backend::default() };
-    let backend = Backend { prefer_zone, attempts, ..known };
+    let Source {
+        origin,
+        balance,
+        transport,
+        attempts,
+        ..
+    } = source.clone();
+    let Balance {
+        load_balance,
+        affinity,
+        care,
+        prefer_zone,
+        ..
+    } = balance;
+    let known = Backend {
+        transport,
+        load_balance,
+        affinity,
+        care,
+        ..Backend::default()
+    };
+    let backend = Backend {
+        prefer_zone,
+        attempts,
+        ..known
+    };
     let (service, port) = match origin {
         Origin::Service(service, port) => (service, port),
         Origin::External(host) => {
-            let places = source.uses.iter().map(|usage| (usage.object.clone(), usage.field.clone()));
+            let places = source
+                .uses
+                .iter()
+                .map(|usage| (usage.object.clone(), usage.field.clone()));
             let endpoints = of_host(&host, places, resources, &judge, &mut reports);
             return Resolved {
-                backend: Backend { endpoints, ..backend },
+                backend: Backend {
+                    endpoints,
+                    ..backend
+                },
                 reports,
-                name: wanted(host, source.uses.iter().map(|usage| &usage.object.key.namespace)),
+                name: wanted(
+                    host,
+                    source.uses.iter().map(|usage| &usage.object.key.namespace),
+                ),
                 leads_home: judge.leads_home(),
             };
         }
@@ -222,30 +280,64 @@ pub(crate) fn resolve(
         Ok(Pods::Listed(port)) => {
             // Only sessions keep a pod that terminates; without them it is gone, as in ingress-nginx.
             let (draining, zones) = (backend.affinity.is_some(), prefer_zone);
-            let wanted = Wanted { service: &service, port, draining, zones };
+            let wanted = Wanted {
+                service: &service,
+                port,
+                draining,
+                zones,
+            };
             let endpoints = endpoints::of(wanted, resources, &judge, &mut reports);
-            Backend { endpoints, ..backend }
+            Backend {
+                endpoints,
+                ..backend
+            }
         }
-        Ok(Pods::Address(address)) => Backend { endpoints: vec![Endpoint::at(address)], ..backend },
+        Ok(Pods::Address(address)) => Backend {
+            endpoints: vec![Endpoint::at(address)],
+            ..backend
+        },
         Ok(Pods::External(host)) => {
             let key = service.clone();
-            let place = (ObjectRef { kind: Kind::Service, key }, "spec.externalName".to_owned());
+            let place = (
+                ObjectRef {
+                    kind: Kind::Service,
+                    key,
+                },
+                "spec.externalName".to_owned(),
+            );
             let endpoints = of_host(&host, [place].into_iter(), resources, &judge, &mut reports);
             name = wanted(host, std::iter::once(&service.namespace));
-            Backend { endpoints, ..backend }
+            Backend {
+                endpoints,
+                ..backend
+            }
         }
         Err(missing) => {
-            source.uses.iter().for_each(|usage| missing.tell(usage, &mut reports));
+            source
+                .uses
+                .iter()
+                .for_each(|usage| missing.tell(usage, &mut reports));
             backend
         }
     };
-    Resolved { backend, reports, name, leads_home: judge.leads_home() }
+    Resolved {
+        backend,
+        reports,
+        name,
+        leads_home: judge.leads_home(),
+    }
 }
 
 /// The name that is asked about, if there is one, and for whom.
-fn wanted<'a>(host: ExternalHost, namespaces: impl Iterator<Item = &'a String>) -> Option<WantedName> {
+fn wanted<'a>(
+    host: ExternalHost,
+    namespaces: impl Iterator<Item = &'a String>,
+) -> Option<WantedName> {
     let name = host.into_question()?;
-    Some(WantedName { name, namespaces: namespaces.cloned().collect() })
+    Some(WantedName {
+        name,
+        namespaces: namespaces.cloned().collect(),
+    })
 }
 
 /// Where a host leads now, as far as that may be dialled. What is wrong is said at each of these places.
@@ -268,7 +360,11 @@ fn of_host(
             reporter.say(severity, field.clone(), reason.clone(), consequence);
         }
         if let Some(failure) = &resolved.failure {
-            let consequence = if is_useless { consequence } else { "its last known addresses are used" };
+            let consequence = if is_useless {
+                consequence
+            } else {
+                "its last known addresses are used"
+            };
             reporter.say(severity, field.clone(), failure.clone(), consequence);
         }
     }
@@ -296,12 +392,20 @@ impl Missing {
         let consequence = usage.without_pods();
         match self {
             Missing::Service(key) => {
-                let service = ObjectRef { kind: Kind::Service, key: key.clone() };
+                let service = ObjectRef {
+                    kind: Kind::Service,
+                    key: key.clone(),
+                };
                 let field = format!("{}.name", usage.field);
                 reporter.say_missing(service, Severity::Error, field, consequence);
             }
             Missing::Other { field, reason } => {
-                reporter.say(Severity::Error, format!("{}{field}", usage.field), reason, consequence);
+                reporter.say(
+                    Severity::Error,
+                    format!("{}{field}", usage.field),
+                    reason,
+                    consequence,
+                );
             }
         }
     }
@@ -315,16 +419,29 @@ fn find<'a>(
     (options, judge): (&Options, &Judge<'_>),
 ) -> Result<Pods<'a>, Missing> {
     let missing = |field, reason| Missing::Other { field, reason };
-    let Some(service) = resources.services.get(key) else { return Err(Missing::Service(key.clone())) };
+    let Some(service) = resources.services.get(key) else {
+        return Err(Missing::Service(key.clone()));
+    };
     let spec = service.spec.as_ref();
     if spec.and_then(|spec| spec.type_.as_deref()) == Some("ExternalName") {
-        let name = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();
+        let name = spec
+            .and_then(|spec| spec.external_name.as_deref())
+            .unwrap_or_default();
         return external(name, service, wanted, options)
             .map(Pods::External)
-            .map_err(|got| missing(".name", format!("expected a Service with endpoints, got {key}, {got}")));
+            .map_err(|got| {
+                missing(
+                    ".name",
+                    format!("expected a Service with endpoints, got {key}, {got}"),
+                )
+            });
     }
-    let port = port_of(service, wanted)
-        .ok_or_else(|| missing(".port", format!("expected a port of Service {key}, got {wanted}")))?;
+    let port = port_of(service, wanted).ok_or_else(|| {
+        missing(
+            ".port",
+            format!("expected a port of Service {key}, got {wanted}"),
+        )
+    })?;
     let address = cluster_ip(service).filter(|_| source.balance.service_upstream);
     let (Some(ip), Ok(number)) = (address, u16::try_from(port.port)) else {
         // A headless Service has no address; then its pods are asked, as always.
@@ -333,9 +450,10 @@ fn find<'a>(
     let address = SocketAddr::new(ip, number);
     match judge.check(address, Provenance::Written) {
         Ok(()) => Ok(Pods::Address(address)),
-        Err(forbidden) => {
-            Err(missing(".name", format!("the address of Service {key} is {address}, {forbidden}")))
-        }
+        Err(forbidden) => Err(missing(
+            ".name",
+            format!("the address of Service {key} is {address}, {forbidden}"),
+        )),
     }
 }
 
@@ -349,7 +467,11 @@ pub(crate) fn service_address(
     let service = tracker.service(&key)?;
     let port = u16::try_from(port_of(service, &wanted)?.port).ok()?;
     let address = SocketAddr::new(cluster_ip(service)?, port);
-    options.addresses.check(address, Provenance::Written).is_ok().then_some(address)
+    options
+        .addresses
+        .check(address, Provenance::Written)
+        .is_ok()
+        .then_some(address)
 }
 
 fn cluster_ip(service: &Service) -> Option<IpAddr> {
@@ -357,7 +479,12 @@ fn cluster_ip(service: &Service) -> Option<IpAddr> {
 }
 
 /// A Service that is another name. The error says what it is instead.
-fn external(name: &str, service: &Service, wanted: &Port, options: &Options) -> Result<ExternalHost, String> {
+fn external(
+    name: &str,
+    service: &Service,
+    wanted: &Port,
+    options: &Options,
+) -> Result<ExternalHost, String> {
     if options.disable_external_name {
         return Err("of type ExternalName (--disable-svc-external-name is on)".to_owned());
     }
@@ -369,7 +496,9 @@ fn external(name: &str, service: &Service, wanted: &Port, options: &Options) -> 
         Port::Number(number) => Some(listed.unwrap_or(*number)),
         Port::Name(_) | Port::First => listed,
     };
-    let port = number.and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
+    let port = number
+        .and_then(|port| u16::try_from(port).ok())
+        .filter(|port| *port != 0);
     let port = port.ok_or_else(|| format!("without a port {wanted}"))?;
     let forbidden = |what| format!("which leads to {}:{port}, {what}", host.as_str());
     external_host::check(&host, port, &options.addresses).map_err(forbidden)?;
@@ -378,7 +507,11 @@ fn external(name: &str, service: &Service, wanted: &Port, options: &Options) -> 
 
 /// By number, by target port or by name.
 fn port_of<'a>(service: &'a Service, wanted: &Port) -> Option<&'a ServicePort> {
-    let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
+    let ports = service
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.ports.as_deref())
+        .unwrap_or_default();
     ports.iter().find(|port| match wanted {
         Port::First => true,
         Port::Number(number) => port.port == *number,

@@ -35,7 +35,9 @@ impl CertInfo {
             issuer_serial_number: issuer_serial_number(issuer),
             issuer_organization: first(issuer.iter_organization()),
             issuer_common_name: first(issuer.iter_common_name()),
-            key_algorithm: key_algorithm(&certificate.public_key().algorithm.algorithm.to_id_string()),
+            key_algorithm: key_algorithm(
+                &certificate.public_key().algorithm.algorithm.to_id_string(),
+            ),
         })
     }
 }
@@ -47,7 +49,9 @@ fn issuer_serial_number(issuer: &X509Name<'_>) -> String {
 fn first<'a>(
     mut attributes: impl Iterator<Item = &'a x509_parser::x509::AttributeTypeAndValue<'a>>,
 ) -> String {
-    let text = attributes.next().and_then(|attribute| attribute.as_str().ok());
+    let text = attributes
+        .next()
+        .and_then(|attribute| attribute.as_str().ok());
     text.unwrap_or_default().to_owned()
 }
 
@@ -63,7 +67,9 @@ fn key_algorithm(oid: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SerialNumber, date_time_ymd};
+    use rcgen::{
+        CertificateParams, DistinguishedName, DnType, KeyPair, SerialNumber, date_time_ymd,
+    };
 
     use super::*;
 
@@ -73,7 +79,9 @@ mod tests {
         params.not_after = date_time_ymd(2030, 1, 1);
         params.serial_number = Some(SerialNumber::from(vec![1, 0]));
         params.distinguished_name = DistinguishedName::new();
-        params.distinguished_name.push(DnType::OrganizationName, "Acme");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "Acme");
         params.distinguished_name.push(DnType::CommonName, "a name");
         let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
         let expected = CertInfo {

@@ -44,7 +44,10 @@ pub(crate) struct Pair {
 
 impl From<Secret> for Known {
     fn from(secret: Secret) -> Self {
-        Known { secret, pair: OnceLock::new() }
+        Known {
+            secret,
+            pair: OnceLock::new(),
+        }
     }
 }
 
@@ -57,21 +60,30 @@ impl PartialEq for Known {
 impl Known {
     /// `tls.crt` and `tls.key`. The error is a report's reason.
     pub(crate) fn pair(&self) -> Result<&Pair, String> {
-        self.pair.get_or_init(|| Pair::of(&self.secret)).as_ref().map_err(Clone::clone)
+        self.pair
+            .get_or_init(|| Pair::of(&self.secret))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 }
 
 impl std::fmt::Debug for Pair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pair").field("names", &self.names).finish_non_exhaustive()
+        f.debug_struct("Pair")
+            .field("names", &self.names)
+            .finish_non_exhaustive()
     }
 }
 
 impl Pair {
     fn of(secret: &Secret) -> Result<Self, String> {
         let entry = |name| entry_of(secret, name).filter(|text| text.contains("-----BEGIN "));
-        let missing = || "expected tls.crt and tls.key, both PEM, got a Secret without them".to_owned();
-        let (chain, key) = (entry("tls.crt").ok_or_else(missing)?, entry("tls.key").ok_or_else(missing)?);
+        let missing =
+            || "expected tls.crt and tls.key, both PEM, got a Secret without them".to_owned();
+        let (chain, key) = (
+            entry("tls.crt").ok_or_else(missing)?,
+            entry("tls.key").ok_or_else(missing)?,
+        );
         let names = checked(&chain, &key)?;
         Ok(Pair { chain, key, names })
     }
@@ -85,9 +97,12 @@ impl Pair {
     pub(crate) fn covers(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let parent = host.split_once('.').map(|(_, parent)| parent);
-        self.names
-            .iter()
-            .any(|name| *name == host || name.strip_prefix("*.").is_some_and(|suffix| Some(suffix) == parent))
+        self.names.iter().any(|name| {
+            *name == host
+                || name
+                    .strip_prefix("*.")
+                    .is_some_and(|suffix| Some(suffix) == parent)
+        })
     }
 }
 
@@ -97,8 +112,8 @@ fn checked(chain: &str, key: &str) -> Result<Vec<String>, String> {
     chain.iter().try_for_each(is_strong)?;
     let leaf = chain.swap_remove(0);
     let (_, leaf) = X509Certificate::from_der(&leaf.contents).map_err(|_| wrong("tls.crt"))?;
-    let key =
-        PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|_| "expected a key in tls.key, got none")?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
+        .map_err(|_| "expected a key in tls.key, got none")?;
     let key = any_supported_type(&key).map_err(
         |_| "expected RSA of 2048 bits or more, P-256, P-384 or Ed25519 in tls.key, got another key",
     )?;
@@ -111,9 +126,12 @@ fn checked(chain: &str, key: &str) -> Result<Vec<String>, String> {
 /// Nginx's OpenSSL presents no chain with anything weaker, and says so to nobody but clients. Who signs itself is not believed
 /// for its signature.
 fn is_strong(pem: &Pem) -> Result<(), String> {
-    let (_, certificate) = X509Certificate::from_der(&pem.contents).map_err(|_| wrong("tls.crt"))?;
+    let (_, certificate) =
+        X509Certificate::from_der(&pem.contents).map_err(|_| wrong("tls.crt"))?;
     let signed_by = certificate.signature_algorithm.algorithm.to_id_string();
-    if certificate.issuer() != certificate.subject() && WEAK_SIGNATURES.contains(&signed_by.as_str()) {
+    if certificate.issuer() != certificate.subject()
+        && WEAK_SIGNATURES.contains(&signed_by.as_str())
+    {
         let expected = "expected certificates signed with SHA-256 or better in tls.crt";
         return Err(format!("{expected}, got one with SHA-1 or MD5"));
     }
@@ -129,7 +147,9 @@ fn is_strong(pem: &Pem) -> Result<(), String> {
 /// The common name counts only when there are no others.
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     let alternative = certificate.subject_alternative_name().ok().flatten();
-    let alternative = alternative.iter().flat_map(|names| &names.value.general_names);
+    let alternative = alternative
+        .iter()
+        .flat_map(|names| &names.value.general_names);
     let dns = alternative.filter_map(|name| match name {
         GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
         _ => None,
@@ -138,16 +158,24 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     if !names.is_empty() {
         return names;
     }
-    let common = certificate.subject().iter_common_name().filter_map(|name| name.as_str().ok());
+    let common = certificate
+        .subject()
+        .iter_common_name()
+        .filter_map(|name| name.as_str().ok());
     common.map(str::to_ascii_lowercase).collect()
 }
 
 /// The certificates of a PEM text, at least one, each of which can be read.
 fn certificates(text: &str, entry: &str) -> Result<Vec<Pem>, String> {
-    let blocks: Vec<Pem> =
-        Pem::iter_from_buffer(text.as_bytes()).collect::<Result<_, _>>().map_err(|_| wrong(entry))?;
+    let blocks: Vec<Pem> = Pem::iter_from_buffer(text.as_bytes())
+        .collect::<Result<_, _>>()
+        .map_err(|_| wrong(entry))?;
     let readable = |pem: &Pem| X509Certificate::from_der(&pem.contents).is_ok();
-    if blocks.is_empty() || !blocks.iter().all(readable) { Err(wrong(entry)) } else { Ok(blocks) }
+    if blocks.is_empty() || !blocks.iter().all(readable) {
+        Err(wrong(entry))
+    } else {
+        Ok(blocks)
+    }
 }
 
 fn wrong(entry: &str) -> String {
@@ -167,21 +195,34 @@ pub(crate) fn authorities(secret: &Secret) -> Result<Option<Authorities>, String
     };
     certificates(&text, "ca.crt")?;
     let revoked = entry_of(secret, "ca.crl").filter(|text| !text.trim().is_empty());
-    if revoked.as_deref().is_some_and(|text| !is_revocation_list(text)) {
-        return Err("expected a list of revoked certificates in ca.crl, got something else".to_owned());
+    if revoked
+        .as_deref()
+        .is_some_and(|text| !is_revocation_list(text))
+    {
+        return Err(
+            "expected a list of revoked certificates in ca.crl, got something else".to_owned(),
+        );
     }
-    Ok(Some(Authorities { certificates: text, revoked }))
+    Ok(Some(Authorities {
+        certificates: text,
+        revoked,
+    }))
 }
 
 fn is_revocation_list(text: &str) -> bool {
-    let readable =
-        |pem: Result<Pem, _>| pem.is_ok_and(|pem| CertificateRevocationList::from_der(&pem.contents).is_ok());
+    let readable = |pem: Result<Pem, _>| {
+        pem.is_ok_and(|pem| CertificateRevocationList::from_der(&pem.contents).is_ok())
+    };
     text.contains("-----BEGIN ") && Pem::iter_from_buffer(text.as_bytes()).all(readable)
 }
 
 /// Text of a Secret, as the API server has it or as people write it.
 pub(crate) fn entry_of(secret: &Secret, entry: &str) -> Option<String> {
-    let written = secret.string_data.as_ref().and_then(|data| data.get(entry)).cloned();
+    let written = secret
+        .string_data
+        .as_ref()
+        .and_then(|data| data.get(entry))
+        .cloned();
     let stored = || String::from_utf8(secret.data.as_ref()?.get(entry)?.0.clone()).ok();
     written.or_else(stored)
 }
@@ -193,14 +234,28 @@ mod tests {
     use super::*;
 
     fn secret(entries: &[(&str, &str)]) -> Known {
-        let data = entries.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        Secret { string_data: Some(data), ..Secret::default() }.into()
+        let data = entries
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+            .collect();
+        Secret {
+            string_data: Some(data),
+            ..Secret::default()
+        }
+        .into()
     }
 
     fn made(names: &[&str]) -> (String, String) {
         let key = KeyPair::generate().unwrap();
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        (CertificateParams::new(names).unwrap().self_signed(&key).unwrap().pem(), key.serialize_pem())
+        (
+            CertificateParams::new(names)
+                .unwrap()
+                .self_signed(&key)
+                .unwrap()
+                .pem(),
+            key.serialize_pem(),
+        )
     }
 
     #[test]
@@ -211,7 +266,12 @@ mod tests {
         for host in ["shop.example", "SHOP.example", "a.b.example", "*.b.example"] {
             assert!(pair.covers(host), "{host}");
         }
-        for host in ["www.shop.example", "b.example", "a.a.b.example", "rcgen self signed cert"] {
+        for host in [
+            "www.shop.example",
+            "b.example",
+            "a.a.b.example",
+            "rcgen self signed cert",
+        ] {
             assert!(!pair.covers(host), "{host}");
         }
     }
@@ -219,16 +279,30 @@ mod tests {
     #[test]
     fn a_key_of_another_certificate_is_refused() {
         let ((certificate, _), (_, key)) = (made(&["a"]), made(&["a"]));
-        let error = secret(&[("tls.crt", &certificate), ("tls.key", &key)]).pair().unwrap_err();
-        assert_eq!(error, "expected the key of the certificate in tls.key, got another one");
+        let error = secret(&[("tls.crt", &certificate), ("tls.key", &key)])
+            .pair()
+            .unwrap_err();
+        assert_eq!(
+            error,
+            "expected the key of the certificate in tls.key, got another one"
+        );
     }
 
     #[test]
     fn what_is_no_certificate_is_refused() {
         let (certificate, key) = made(&["a"]);
         let broken = certificate.replace('M', "A");
-        for (crt, key) in [("", key.as_str()), (&certificate, ""), (&broken, &key), (&certificate, &broken)] {
-            assert!(secret(&[("tls.crt", crt), ("tls.key", key)]).pair().is_err());
+        for (crt, key) in [
+            ("", key.as_str()),
+            (&certificate, ""),
+            (&broken, &key),
+            (&certificate, &broken),
+        ] {
+            assert!(
+                secret(&[("tls.crt", crt), ("tls.key", key)])
+                    .pair()
+                    .is_err()
+            );
         }
         assert!(authorities(&secret(&[("ca.crt", "x")]).secret).is_err());
         let revoked = [("ca.crt", certificate.as_str()), ("ca.crl", "x")];
@@ -237,17 +311,24 @@ mod tests {
 
     #[test]
     fn what_openssl_finds_too_weak_is_refused() {
-        let sha1 =
-            (include_str!("../tests/weak/leaf-of-sha1.pem"), include_str!("../tests/weak/leaf-of-sha1.key"));
+        let sha1 = (
+            include_str!("../tests/weak/leaf-of-sha1.pem"),
+            include_str!("../tests/weak/leaf-of-sha1.key"),
+        );
         let short = (
             include_str!("../tests/weak/authority-of-1024-bits.pem"),
             include_str!("../tests/weak/authority-of-1024-bits.key"),
         );
         for ((certificate, key), expected) in [
             (sha1, "got one with SHA-1 or MD5"),
-            (short, "RSA keys of 2048 bits or more in tls.crt, got one of 1024"),
+            (
+                short,
+                "RSA keys of 2048 bits or more in tls.crt, got one of 1024",
+            ),
         ] {
-            let error = secret(&[("tls.crt", certificate), ("tls.key", key)]).pair().unwrap_err();
+            let error = secret(&[("tls.crt", certificate), ("tls.key", key)])
+                .pair()
+                .unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

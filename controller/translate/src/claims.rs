@@ -17,7 +17,10 @@ pub(crate) type Age = (Option<Time>, Reverse<ObjectKey>);
 
 /// The age of an Ingress.
 pub(crate) fn age(ingress: &Ingress) -> Age {
-    (ingress.metadata.creation_timestamp.clone(), Reverse(key_of(&ingress.metadata)))
+    (
+        ingress.metadata.creation_timestamp.clone(),
+        Reverse(key_of(&ingress.metadata)),
+    )
 }
 
 /// The same, where an Ingress that is not stored yet is the youngest of all (`true`).
@@ -39,7 +42,8 @@ pub(crate) struct Claims {
 impl Claims {
     pub(crate) fn add(&mut self, ingress: &Ingress) {
         let age = Some(age(ingress));
-        self.wildcards.extend(wildcards(ingress).map(|suffix| (suffix, age.clone())));
+        self.wildcards
+            .extend(wildcards(ingress).map(|suffix| (suffix, age.clone())));
         for (host, path) in paths(ingress) {
             if self.paths.insert(((host.clone(), path), age.clone())) {
                 *self.claimants.entry((host, age.clone())).or_default() += 1;
@@ -69,26 +73,39 @@ impl Claims {
     /// The oldest Ingress that names a host.
     pub(crate) fn first_of(&self, host: &str) -> Option<&ObjectKey> {
         let ((claimed, oldest), _) = self.claimants.range((host.to_owned(), None)..).next()?;
-        oldest.as_ref().filter(|_| claimed == host).map(|(_, Reverse(key))| key)
+        oldest
+            .as_ref()
+            .filter(|_| claimed == host)
+            .map(|(_, Reverse(key))| key)
     }
 
     /// Every wildcard host, by what follows its star.
     pub(crate) fn wildcards(&self) -> BTreeSet<Hostname> {
-        self.wildcards.iter().map(|(suffix, _)| suffix.clone()).collect()
+        self.wildcards
+            .iter()
+            .map(|(suffix, _)| suffix.clone())
+            .collect()
     }
 
     /// Ingresses that name a wildcard host, the oldest first.
     pub(crate) fn of_wildcard<'a>(&'a self, suffix: &'a Hostname) -> impl Iterator<Item = &'a Age> {
         let names = self.wildcards.range((suffix.clone(), None)..);
-        names.take_while(move |(other, _)| other == suffix).filter_map(|(_, age)| age.as_ref())
+        names
+            .take_while(move |(other, _)| other == suffix)
+            .filter_map(|(_, age)| age.as_ref())
     }
 
     /// Ingresses that claim a path, the oldest first.
     pub(crate) fn of(&self, host: &str, path: &str) -> impl Iterator<Item = &ObjectKey> + use<'_> {
         let claimed = (host.to_owned(), path.to_owned());
         let from = (claimed.clone(), None);
-        let claims = self.paths.range(from..).take_while(move |(other, _)| *other == claimed);
-        claims.filter_map(|(_, age)| age.as_ref()).map(|(_, Reverse(key))| key)
+        let claims = self
+            .paths
+            .range(from..)
+            .take_while(move |(other, _)| *other == claimed);
+        claims
+            .filter_map(|(_, age)| age.as_ref())
+            .map(|(_, Reverse(key))| key)
     }
 }
 
@@ -101,14 +118,32 @@ fn wildcards(ingress: &Ingress) -> impl Iterator<Item = Hostname> {
 
 /// Every path of an Ingress with its host, as they are compared. A host without a path stands with an empty one.
 pub(crate) fn paths(ingress: &Ingress) -> impl Iterator<Item = (String, String)> {
-    let rules = ingress.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
+    let rules = ingress
+        .spec
+        .iter()
+        .flat_map(|spec| spec.rules.iter().flatten());
     rules.flat_map(|rule| {
-        let host = rule.host.as_deref().unwrap_or_default().to_ascii_lowercase();
-        let paths = rule.http.as_ref().map(|http| http.paths.as_slice()).unwrap_or_default();
-        let named =
-            paths.iter().map(|path| path.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("/"));
+        let host = rule
+            .host
+            .as_deref()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let paths = rule
+            .http
+            .as_ref()
+            .map(|http| http.paths.as_slice())
+            .unwrap_or_default();
+        let named = paths.iter().map(|path| {
+            path.path
+                .as_deref()
+                .filter(|path| !path.is_empty())
+                .unwrap_or("/")
+        });
         let bare = paths.is_empty().then_some("");
-        named.chain(bare).map(|path| (host.clone(), path.to_owned())).collect::<Vec<_>>()
+        named
+            .chain(bare)
+            .map(|path| (host.clone(), path.to_owned()))
+            .collect::<Vec<_>>()
     })
 }
 
@@ -122,7 +157,8 @@ mod tests {
     use crate::Object;
 
     fn ingress(name: &str, created: &str, host: &str, path: &str) -> Ingress {
-        let paths = json!([{"path": path, "backend": {"service": {"name": "a", "port": {"number": 80}}}}]);
+        let paths =
+            json!([{"path": path, "backend": {"service": {"name": "a", "port": {"number": 80}}}}]);
         let object = json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
             "metadata": {"name": name, "creationTimestamp": created},
@@ -170,8 +206,14 @@ mod tests {
         let mut claims = Claims::default();
         let first = ingress("a", "2026-01-01T00:00:00Z", "x.y", "/");
         let wild = ingress("w", "2026-01-01T00:00:00Z", "*.x.y", "/");
-        [&first, &wild].iter().for_each(|ingress| claims.add(ingress));
-        [&first, &wild].iter().for_each(|ingress| claims.remove(ingress));
-        assert!(claims.paths.is_empty() && claims.claimants.is_empty() && claims.wildcards.is_empty());
+        [&first, &wild]
+            .iter()
+            .for_each(|ingress| claims.add(ingress));
+        [&first, &wild]
+            .iter()
+            .for_each(|ingress| claims.remove(ingress));
+        assert!(
+            claims.paths.is_empty() && claims.claimants.is_empty() && claims.wildcards.is_empty()
+        );
     }
 }

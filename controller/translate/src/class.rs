@@ -17,7 +17,10 @@ pub const ANNOTATION: &str = "kubernetes.io/ingress.class";
 #[must_use]
 pub fn is_ours(ingress: &Ingress, resources: &Resources, options: &Options) -> bool {
     let namespace = ingress.metadata.namespace.as_ref();
-    options.watch_namespace.as_ref().is_none_or(|watched| Some(watched) == namespace)
+    options
+        .watch_namespace
+        .as_ref()
+        .is_none_or(|watched| Some(watched) == namespace)
         && Classes::of(resources, options).judge(ingress, options) == ClassDecision::Ours
 }
 
@@ -41,25 +44,45 @@ pub(crate) struct Classes {
 
 impl Classes {
     pub(crate) fn of(resources: &Resources, options: &Options) -> Self {
-        Classes { served: resources.ingress_classes_are_readable().then(|| served(resources, options)) }
+        Classes {
+            served: resources
+                .ingress_classes_are_readable()
+                .then(|| served(resources, options)),
+        }
     }
 
     pub(crate) fn judge(&self, ingress: &Ingress, options: &Options) -> ClassDecision {
-        let class_name = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
+        let class_name = ingress
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.ingress_class_name.as_deref());
         if let (Some(name), Some(served)) = (class_name, &self.served) {
-            return if served.contains(name) { ClassDecision::Ours } else { unknown_class(name, options) };
+            return if served.contains(name) {
+                ClassDecision::Ours
+            } else {
+                unknown_class(name, options)
+            };
         }
-        let annotation = ingress.metadata.annotations.as_ref().and_then(|all| all.get(ANNOTATION));
+        let annotation = ingress
+            .metadata
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(ANNOTATION));
         match annotation {
             Some(value) if *value == options.ingress_class => ClassDecision::Ours,
             Some(value) => ClassDecision::OtherClass {
                 field: "annotation kubernetes.io/ingress.class",
-                reason: format!("expected {:?}, got {:?}", options.ingress_class, shortened(value)),
+                reason: format!(
+                    "expected {:?}, got {:?}",
+                    options.ingress_class,
+                    shortened(value)
+                ),
             },
             None if options.watch_ingress_without_class => ClassDecision::Ours,
             None => ClassDecision::OtherClass {
                 field: "spec.ingressClassName",
-                reason: "expected a class, got none (and --watch-ingress-without-class is off)".to_owned(),
+                reason: "expected a class, got none (and --watch-ingress-without-class is off)"
+                    .to_owned(),
             },
         }
     }
@@ -69,7 +92,10 @@ fn unknown_class(name: &str, options: &Options) -> ClassDecision {
     let wanted = &options.controller_class;
     ClassDecision::OtherClass {
         field: "spec.ingressClassName",
-        reason: format!("expected an IngressClass with controller {wanted:?}, got {:?}", shortened(name)),
+        reason: format!(
+            "expected an IngressClass with controller {wanted:?}, got {:?}",
+            shortened(name)
+        ),
     }
 }
 
@@ -84,7 +110,13 @@ fn served(resources: &Resources, options: &Options) -> BTreeSet<String> {
     let classes = resources.ingress_classes.iter();
     classes
         .filter(|(key, class)| {
-            ours(&key.name, class.spec.as_ref().and_then(|spec| spec.controller.as_deref()))
+            ours(
+                &key.name,
+                class
+                    .spec
+                    .as_ref()
+                    .and_then(|spec| spec.controller.as_deref()),
+            )
         })
         .map(|(key, _)| key.name.clone())
         .collect()
@@ -128,7 +160,10 @@ mod tests {
         if forbidden {
             resources.forbid_ingress_classes();
         }
-        let options = Options { watch_ingress_without_class: without_class, ..Options::default() };
+        let options = Options {
+            watch_ingress_without_class: without_class,
+            ..Options::default()
+        };
         Classes::of(&resources, &options).judge(&ingress(class_name, annotation), &options)
             == ClassDecision::Ours
     }

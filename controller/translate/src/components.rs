@@ -46,7 +46,10 @@ impl RouteGroup {
 
     /// The ports of Services that its locations lead to.
     pub(crate) fn ports(&self) -> BTreeSet<BackendId> {
-        let locations = self.servers.iter().flat_map(|(_, server)| &server.locations);
+        let locations = self
+            .servers
+            .iter()
+            .flat_map(|(_, server)| &server.locations);
         let mains = locations.filter_map(|location| match &location.action {
             Action::Forward(main) => Some(main.service_port()),
             _ => None,
@@ -59,7 +62,10 @@ impl RouteGroup {
         if self.error_services.is_empty() {
             return BTreeSet::new();
         }
-        let locations = self.servers.iter().flat_map(|(_, server)| &server.locations);
+        let locations = self
+            .servers
+            .iter()
+            .flat_map(|(_, server)| &server.locations);
         let watched = locations.filter_map(|location| match &location.action {
             Action::Forward(main) => {
                 let asked = self.error_services.get(&location.id)?;
@@ -89,9 +95,12 @@ impl RouteGroups {
     pub(crate) fn insert(&mut self, group: RouteGroup) -> RouteGroupId {
         self.last += 1;
         let id = self.last;
-        self.by_ingress.extend(group.ingresses.iter().map(|key| (key.clone(), id)));
-        self.by_name.extend(group.names.iter().map(|name| (name.clone(), id)));
-        self.by_suffix.extend(group.suffixes().map(|suffix| (suffix, id)));
+        self.by_ingress
+            .extend(group.ingresses.iter().map(|key| (key.clone(), id)));
+        self.by_name
+            .extend(group.names.iter().map(|name| (name.clone(), id)));
+        self.by_suffix
+            .extend(group.suffixes().map(|suffix| (suffix, id)));
         self.by_object.add(&group.dependencies, id);
         self.by_port.add(&group.ports(), id);
         self.by_watched.add(&group.watched(), id);
@@ -137,12 +146,17 @@ impl RouteGroups {
     /// Those with a host that a wildcard covers.
     pub(crate) fn under(&self, suffix: &Hostname) -> impl Iterator<Item = RouteGroupId> {
         let from = (suffix.clone(), RouteGroupId::MIN);
-        self.by_suffix.range(from..).take_while(move |(other, _)| other == suffix).map(|(_, id)| *id)
+        self.by_suffix
+            .range(from..)
+            .take_while(move |(other, _)| other == suffix)
+            .map(|(_, id)| *id)
     }
 
     /// Route groups that depend on an object, or are made from it.
     pub(crate) fn of_object(&self, object: &ObjectRef) -> impl Iterator<Item = RouteGroupId> {
-        let own = (object.kind == Kind::Ingress).then(|| self.of_ingress(&object.key)).flatten();
+        let own = (object.kind == Kind::Ingress)
+            .then(|| self.of_ingress(&object.key))
+            .flatten();
         self.by_object.of(object).chain(own)
     }
 
@@ -182,7 +196,9 @@ impl<K: Clone + Ord> Index<K> {
         K: 'a,
     {
         for key in keys {
-            let Some(ids) = self.0.get_mut(key) else { continue };
+            let Some(ids) = self.0.get_mut(key) else {
+                continue;
+            };
             ids.remove(&id);
             if ids.is_empty() {
                 self.0.remove(key);

@@ -34,22 +34,45 @@ pub(crate) fn of(
     reports: &mut Vec<Report>,
 ) -> Vec<sluice_ir::Endpoint> {
     let listed: Vec<Listed<'_>> = listed(wanted, resources);
-    let zones = wanted.zones.then(|| Zones::among(listed.iter().map(|listed| listed.endpoint)));
+    let zones = wanted
+        .zones
+        .then(|| Zones::among(listed.iter().map(|listed| listed.endpoint)));
     let mut found: BTreeMap<SocketAddr, sluice_ir::Endpoint> = BTreeMap::new();
-    for Listed { endpoint, port, terminates } in listed {
+    for Listed {
+        endpoint,
+        port,
+        terminates,
+    } in listed
+    {
         let namespace = &wanted.service.namespace;
         let (weight, rests) = match resources.pods.share(endpoint, namespace, reports) {
             Share::Weight(weight) => (weight, false),
             Share::Sessions => (NonZeroU16::MIN, true),
         };
-        let owner = ObjectRef { kind: Kind::Service, key: wanted.service.clone() };
+        let owner = ObjectRef {
+            kind: Kind::Service,
+            key: wanted.service.clone(),
+        };
         let mut reporter = Reporter::new(owner, reports);
         for text in &endpoint.addresses {
-            let Some(address) = address(text, port, judge, &mut reporter) else { continue };
-            let zones = zones.as_ref().map(|zones| zones.of(endpoint)).unwrap_or_default();
-            let new = sluice_ir::Endpoint { address, weight, zones, draining: terminates || rests };
+            let Some(address) = address(text, port, judge, &mut reporter) else {
+                continue;
+            };
+            let zones = zones
+                .as_ref()
+                .map(|zones| zones.of(endpoint))
+                .unwrap_or_default();
+            let new = sluice_ir::Endpoint {
+                address,
+                weight,
+                zones,
+                draining: terminates || rests,
+            };
             // Ready in one slice is ready.
-            found.entry(address).and_modify(|known| known.draining &= new.draining).or_insert(new);
+            found
+                .entry(address)
+                .and_modify(|known| known.draining &= new.draining)
+                .or_insert(new);
         }
     }
     found.into_values().collect()
@@ -65,10 +88,16 @@ struct Listed<'a> {
 fn listed<'a>(wanted: Wanted<'a>, resources: &'a Resources) -> Vec<Listed<'a>> {
     let mut listed = Vec::new();
     for slice in resources.slices_of(wanted.service) {
-        let Some(port) = port_number(slice, wanted.port) else { continue };
+        let Some(port) = port_number(slice, wanted.port) else {
+            continue;
+        };
         let useful = slice.endpoints.iter().filter_map(|endpoint| {
             let terminates = draining(endpoint).filter(|draining| wanted.draining || !draining)?;
-            Some(Listed { endpoint, port, terminates })
+            Some(Listed {
+                endpoint,
+                port,
+                terminates,
+            })
         });
         listed.extend(useful);
     }
@@ -77,7 +106,9 @@ fn listed<'a>(wanted: Wanted<'a>, resources: &'a Resources) -> Vec<Listed<'a>> {
 
 /// Whether a pod terminates, when it serves at all. Ready is what does not say otherwise.
 fn draining(endpoint: &Endpoint) -> Option<bool> {
-    let Some(conditions) = &endpoint.conditions else { return Some(false) };
+    let Some(conditions) = &endpoint.conditions else {
+        return Some(false);
+    };
     let ends = conditions.terminating == Some(true) && conditions.serving == Some(true);
     match conditions.ready.unwrap_or(true) {
         true => Some(false),
@@ -94,10 +125,14 @@ fn port_number(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
         None => Some(port.port),
     };
     let name = port.name.as_deref().unwrap_or_default();
-    let named = slice.ports.iter().filter(|p| protocol(&p.protocol) == protocol(&port.protocol)).find(|p| {
-        // A nameless Service port matches any port of the slice.
-        name.is_empty() || p.name.as_deref().unwrap_or_default() == name
-    });
+    let named = slice
+        .ports
+        .iter()
+        .filter(|p| protocol(&p.protocol) == protocol(&port.protocol))
+        .find(|p| {
+            // A nameless Service port matches any port of the slice.
+            name.is_empty() || p.name.as_deref().unwrap_or_default() == name
+        });
     let number = named.and_then(|p| p.port).or(target)?;
     u16::try_from(number).ok().filter(|number| *number != 0)
 }
@@ -106,16 +141,34 @@ fn protocol(written: &Option<String>) -> &str {
     written.as_deref().unwrap_or("TCP")
 }
 
-fn address(text: &str, port: u16, judge: &Judge<'_>, reporter: &mut Reporter<'_>) -> Option<SocketAddr> {
+fn address(
+    text: &str,
+    port: u16,
+    judge: &Judge<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Option<SocketAddr> {
     let Ok(ip) = text.parse::<IpAddr>() else {
-        let reason = format!("expected an IP address, got {:?}", crate::report::shortened(text));
-        reporter.say(Severity::Error, "endpoints.addresses", reason, "endpoint not used");
+        let reason = format!(
+            "expected an IP address, got {:?}",
+            crate::report::shortened(text)
+        );
+        reporter.say(
+            Severity::Error,
+            "endpoints.addresses",
+            reason,
+            "endpoint not used",
+        );
         return None;
     };
     let address = SocketAddr::new(ip.to_canonical(), port);
     if let Err(forbidden) = judge.check(address, Provenance::Written) {
         let reason = format!("expected a pod, got {address}, {forbidden}");
-        reporter.say(Severity::Error, "endpoints.addresses", reason, "endpoint not used");
+        reporter.say(
+            Severity::Error,
+            "endpoints.addresses",
+            reason,
+            "endpoint not used",
+        );
         return None;
     }
     Some(address)

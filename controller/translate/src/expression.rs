@@ -43,8 +43,15 @@ fn parse_with(text: &str, more: impl Fn(&str) -> Option<Variable>) -> Parsed<Exp
 /// As [`parse`], without what a data plane cannot put into a header.
 pub(crate) fn for_headers(text: &str) -> Parsed<Expression> {
     let expression = parse(text)?;
-    let has_cookie = expression.0.iter().any(|part| matches!(part, Part::Variable(Variable::Cookie(_))));
-    if has_cookie { Err("variables that a header can have, not $cookie_NAME".into()) } else { Ok(expression) }
+    let has_cookie = expression
+        .0
+        .iter()
+        .any(|part| matches!(part, Part::Variable(Variable::Cookie(_))));
+    if has_cookie {
+        Err("variables that a header can have, not $cookie_NAME".into())
+    } else {
+        Ok(expression)
+    }
 }
 
 fn push(parts: &mut Vec<Part>, plain: &str) {
@@ -56,9 +63,14 @@ fn push(parts: &mut Vec<Part>, plain: &str) {
 /// The name behind a dollar, with or without braces, and what follows.
 pub(crate) fn name(text: &str) -> Option<(&str, &str)> {
     if let Some(braced) = text.strip_prefix('{') {
-        return braced.split_once('}').filter(|(name, _)| !name.is_empty() && name.bytes().all(is_name));
+        return braced
+            .split_once('}')
+            .filter(|(name, _)| !name.is_empty() && name.bytes().all(is_name));
     }
-    let end = text.bytes().position(|byte| !is_name(byte)).unwrap_or(text.len());
+    let end = text
+        .bytes()
+        .position(|byte| !is_name(byte))
+        .unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))
 }
 
@@ -104,14 +116,24 @@ mod tests {
 
     #[test]
     fn variables_stand_between_texts() {
-        assert_eq!(shown("a-${remote_addr}b$scheme"), "\"a-$remote_addrb$scheme\"");
-        assert_eq!(shown("$http_X_User_Id/$cookie_Sid"), "\"${header x-user-id}/${cookie Sid}\"");
+        assert_eq!(
+            shown("a-${remote_addr}b$scheme"),
+            "\"a-$remote_addrb$scheme\""
+        );
+        assert_eq!(
+            shown("$http_X_User_Id/$cookie_Sid"),
+            "\"${header x-user-id}/${cookie Sid}\""
+        );
         assert_eq!(shown("plain"), "\"plain\"");
     }
 
     #[test]
     fn what_no_data_plane_has_is_named() {
-        assert!(parse("$upstream_addr").unwrap_err().contains("$upstream_addr"));
+        assert!(
+            parse("$upstream_addr")
+                .unwrap_err()
+                .contains("$upstream_addr")
+        );
         for bad in ["$", "a$ b", "${}", "${a", "$http_", "a\nb"] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }

@@ -22,7 +22,9 @@ impl Target {
     pub(crate) fn parse<'t>(text: &'t str, addresses: &AddressPolicy) -> Parsed<(Self, &'t str)> {
         let (target, rest) = Target::read(text)?;
         if check(&target.host, target.port, addresses).is_err() {
-            return Err("a URL that leads neither to Sluice's own machine nor to a cloud's metadata".into());
+            return Err(
+                "a URL that leads neither to Sluice's own machine nor to a cloud's metadata".into(),
+            );
         }
         Ok((target, rest))
     }
@@ -47,8 +49,15 @@ impl Target {
 
     /// As nginx speaks to what annotations name: the name is sent, and nothing is verified.
     pub(crate) fn transport(&self, connect_timeout: u32) -> Transport {
-        let tls = UpstreamTls { server_name: Some(self.host.as_str().to_owned()), ..UpstreamTls::default() };
-        Transport { connect_timeout, tls: self.tls.then_some(tls), ..Transport::default() }
+        let tls = UpstreamTls {
+            server_name: Some(self.host.as_str().to_owned()),
+            ..UpstreamTls::default()
+        };
+        Transport {
+            connect_timeout,
+            tls: self.tls.then_some(tls),
+            ..Transport::default()
+        }
     }
 
     /// The Service, when it is one of the cluster: `name.namespace.svc`, with or without the cluster's domain.
@@ -57,7 +66,12 @@ impl Target {
         let (name, namespace, svc) = (labels.next()?, labels.next()?, labels.next()?);
         let domain: Vec<&str> = labels.collect();
         let in_cluster = svc == "svc" && (domain.is_empty() || domain == ["cluster", "local"]);
-        in_cluster.then(|| (ObjectKey::new(namespace, name), Port::Number(self.port.into())))
+        in_cluster.then(|| {
+            (
+                ObjectKey::new(namespace, name),
+                Port::Number(self.port.into()),
+            )
+        })
     }
 }
 
@@ -80,7 +94,9 @@ pub(crate) fn check(host: &Hostname, port: u16, addresses: &AddressPolicy) -> Re
     match host.as_str().parse::<IpAddr>() {
         Ok(ip) => {
             let address = SocketAddr::new(ip, port);
-            addresses.check(address, Provenance::Written).map_err(|forbidden| forbidden.to_string())
+            addresses
+                .check(address, Provenance::Written)
+                .map_err(|forbidden| forbidden.to_string())
         }
         Err(_) if is_forbidden(host.as_str()) => {
             Err("a name of this machine or of a cloud's metadata service".to_owned())
@@ -93,7 +109,8 @@ fn is_forbidden(name: &str) -> bool {
     let by_name = FORBIDDEN_NAMES.contains(&name) || name.ends_with(".localhost");
     // Old ways to write an address that resolvers still read: 127.1, 2130706433, 0x7f.1.
     let last = name.rsplit('.').next().unwrap_or_default();
-    let is_number = |label: &str| label.bytes().all(|b| b.is_ascii_digit()) || label.starts_with("0x");
+    let is_number =
+        |label: &str| label.bytes().all(|b| b.is_ascii_digit()) || label.starts_with("0x");
     by_name || is_number(last)
 }
 
@@ -151,7 +168,13 @@ mod tests {
 
     #[test]
     fn services_of_the_cluster_are_known_by_their_name() {
-        let service = |url: &str| parse(url).unwrap().0.service().map(|(key, port)| (key.to_string(), port));
+        let service = |url: &str| {
+            parse(url)
+                .unwrap()
+                .0
+                .service()
+                .map(|(key, port)| (key.to_string(), port))
+        };
         let expected = Some(("ns/auth".to_owned(), Port::Number(80)));
         assert_eq!(service("http://auth.ns.svc/x"), expected);
         assert_eq!(service("http://auth.ns.svc.cluster.local"), expected);

@@ -18,7 +18,8 @@ pub struct Limit {
     pub beyond: &'static str,
 }
 
-const NO_PATTERN: &str = "the path is not served; where it guards access, what begins like it answers 503";
+const NO_PATTERN: &str =
+    "the path is not served; where it guards access, what begins like it answers 503";
 
 /// Every limit of what one Ingress says.
 pub static LIMITS: &[Limit] = &[
@@ -38,31 +39,67 @@ pub static LIMITS: &[Limit] = &[
         MOST_PATHS as u64,
         "those after them are not served; where they guard access, all paths of their namespace on their hosts answer 503",
     ),
-    limit("entries of `spec.tls`", MOST_TLS as u64, "those after them are not used"),
-    limit("names in `server-alias`", MOST_ALIASES as u64, "those after them are not used"),
+    limit(
+        "entries of `spec.tls`",
+        MOST_TLS as u64,
+        "those after them are not used",
+    ),
+    limit(
+        "names in `server-alias`",
+        MOST_ALIASES as u64,
+        "those after them are not used",
+    ),
     limit(
         "bytes of a path",
         LONGEST as u64,
         "the path is not served; where it guards access, what begins like it answers 503",
     ),
     limit("bytes of a pattern", MAX_PATTERN_BYTES as u64, NO_PATTERN),
-    limit("repetitions in a pattern, and those within each other multiplied", MOST_REPETITIONS, NO_PATTERN),
-    limit("instructions that a pattern may come to in RE2", MOST_INSTRUCTIONS, NO_PATTERN),
+    limit(
+        "repetitions in a pattern, and those within each other multiplied",
+        MOST_REPETITIONS,
+        NO_PATTERN,
+    ),
+    limit(
+        "instructions that a pattern may come to in RE2",
+        MOST_INSTRUCTIONS,
+        NO_PATTERN,
+    ),
     limit(
         "steps back of a pattern in PCRE, with one request",
         MOST_STEPS as u64,
         "nginx answers 500 to the request",
     ),
-    limit("canaries of one backend", MOST_CANARIES as u64, "those after them are not used"),
+    limit(
+        "canaries of one backend",
+        MOST_CANARIES as u64,
+        "those after them are not used",
+    ),
     limit(
         "bytes of `canary-by-header-pattern`, compiled",
         LARGEST_PATTERN as u64,
         "requests with the header stay with the main backend",
     ),
-    limit("variables of `upstream-hash-by`", MOST_VARIABLES as u64, "the annotation is ignored"),
-    limit("`upstream-hash-by-subset-size`", LARGEST_SUBSET as u64, "3, the default, holds"),
-    limit("origins in `cors-allow-origin`", MOST_ORIGINS as u64, "no origin is allowed"),
-    limit("bytes of a header that is set", MOST_HEADER_BYTES as u64, "the header is not set"),
+    limit(
+        "variables of `upstream-hash-by`",
+        MOST_VARIABLES as u64,
+        "the annotation is ignored",
+    ),
+    limit(
+        "`upstream-hash-by-subset-size`",
+        LARGEST_SUBSET as u64,
+        "3, the default, holds",
+    ),
+    limit(
+        "origins in `cors-allow-origin`",
+        MOST_ORIGINS as u64,
+        "no origin is allowed",
+    ),
+    limit(
+        "bytes of a header that is set",
+        MOST_HEADER_BYTES as u64,
+        "the header is not set",
+    ),
 ];
 
 const fn limit(what: &'static str, most: u64, beyond: &'static str) -> Limit {

@@ -50,8 +50,14 @@ pub enum InvalidObject {
 impl fmt::Display for InvalidObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            InvalidObject::UnknownKind { kind } => write!(f, "{kind}: not a kind that Sluice reads; skipped"),
-            InvalidObject::Malformed { object, field, reason } => {
+            InvalidObject::UnknownKind { kind } => {
+                write!(f, "{kind}: not a kind that Sluice reads; skipped")
+            }
+            InvalidObject::Malformed {
+                object,
+                field,
+                reason,
+            } => {
                 write!(f, "{object}: {field}: {reason}; object not served")
             }
         }
@@ -65,7 +71,9 @@ impl Object {
     pub fn from_value(value: Value) -> Result<Self, InvalidObject> {
         let api_version = text(&value, "apiVersion");
         let kind_name = text(&value, "kind");
-        let kind = Kind::ALL.into_iter().find(|k| k.as_str() == kind_name && k.api_version() == api_version);
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|k| k.as_str() == kind_name && k.api_version() == api_version);
         let Some(kind) = kind else {
             return Err(unknown(&api_version, &kind_name));
         };
@@ -84,7 +92,9 @@ impl Object {
         };
         let metadata = object.metadata_mut();
         if kind.is_namespaced() {
-            metadata.namespace.get_or_insert_with(|| "default".to_owned());
+            metadata
+                .namespace
+                .get_or_insert_with(|| "default".to_owned());
         }
         check_names(kind, metadata)?;
         Ok(object)
@@ -114,7 +124,10 @@ impl Object {
     /// Its kind and name.
     #[must_use]
     pub fn reference(&self) -> ObjectRef {
-        ObjectRef { kind: self.kind(), key: self.key() }
+        ObjectRef {
+            kind: self.kind(),
+            key: self.key(),
+        }
     }
 
     fn metadata(&self) -> &ObjectMeta {
@@ -175,10 +188,17 @@ fn unknown(api_version: &str, kind: &str) -> InvalidObject {
     match (api_version, kind) {
         ("", _) | (_, "") => InvalidObject::Malformed {
             object: "document".to_owned(),
-            field: if kind.is_empty() { "kind" } else { "apiVersion" }.to_owned(),
+            field: if kind.is_empty() {
+                "kind"
+            } else {
+                "apiVersion"
+            }
+            .to_owned(),
             reason: "expected a Kubernetes object, got none".to_owned(),
         },
-        _ => InvalidObject::UnknownKind { kind: format!("{}/{}", shortened(api_version), shortened(kind)) },
+        _ => InvalidObject::UnknownKind {
+            kind: format!("{}/{}", shortened(api_version), shortened(kind)),
+        },
     }
 }
 
@@ -192,7 +212,11 @@ fn described(kind: &str, value: &Value) -> String {
 }
 
 fn text(value: &Value, field: &str) -> String {
-    value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    value
+        .get(field)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -213,7 +237,8 @@ mod tests {
     #[test]
     fn a_malformed_object_is_named_with_its_field() {
         let spec = json!({"rules": [{"http": {"paths": [{"path": 7}]}}]});
-        let error = Object::from_value(ingress(json!({"name": "a", "namespace": "n"}), spec)).unwrap_err();
+        let error =
+            Object::from_value(ingress(json!({"name": "a", "namespace": "n"}), spec)).unwrap_err();
         assert_eq!(
             error.to_string(),
             "Ingress n/a: spec.rules[0].http.paths[0].path: invalid type: integer `7`, expected a string; \
@@ -224,13 +249,22 @@ mod tests {
     #[test]
     fn hostile_names_never_become_objects() {
         for name in ["", "a/b", "a\nb", "../x", "A", "a b", "$x", "..", "-a"] {
-            assert!(Object::from_value(ingress(json!({"name": name}), json!({}))).is_err(), "{name:?}");
+            assert!(
+                Object::from_value(ingress(json!({"name": name}), json!({}))).is_err(),
+                "{name:?}"
+            );
         }
     }
 
     #[test]
     fn other_kinds_are_named_and_skipped() {
-        let error = Object::from_value(json!({"apiVersion": "apps/v1", "kind": "Deployment"})).unwrap_err();
-        assert_eq!(error, InvalidObject::UnknownKind { kind: "apps/v1/Deployment".into() });
+        let error =
+            Object::from_value(json!({"apiVersion": "apps/v1", "kind": "Deployment"})).unwrap_err();
+        assert_eq!(
+            error,
+            InvalidObject::UnknownKind {
+                kind: "apps/v1/Deployment".into()
+            }
+        );
     }
 }

@@ -17,7 +17,10 @@ pub struct ObjectKey {
 impl ObjectKey {
     /// From its parts.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        ObjectKey { namespace: namespace.into(), name: name.into() }
+        ObjectKey {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
     }
 
     /// Parses `namespace/name`, as flags write it.
@@ -120,7 +123,11 @@ pub struct ObjectRef {
 impl ObjectRef {
     /// Reason in a report for an object that is named and is not there.
     pub(crate) fn absence(&self) -> String {
-        format!("expected a {}, got {:?}, which does not exist", self.kind, self.key.to_string())
+        format!(
+            "expected a {}, got {:?}, which does not exist",
+            self.kind,
+            self.key.to_string()
+        )
     }
 }
 
@@ -137,13 +144,19 @@ impl Serialize for ObjectRef {
 }
 
 pub(crate) fn key_of(metadata: &ObjectMeta) -> ObjectKey {
-    ObjectKey::new(metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+    ObjectKey::new(
+        metadata.namespace.clone().unwrap_or_default(),
+        metadata.name.clone().unwrap_or_default(),
+    )
 }
 
 pub(crate) fn is_dns_name(text: &str) -> bool {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     let label = |label: &str| {
-        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+        !label.is_empty()
+            && label.bytes().all(inner)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
     };
     text.len() <= 253 && text.split('.').all(label)
 }

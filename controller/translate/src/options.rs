@@ -92,6 +92,9 @@ impl Default for Options {
 impl Options {
     /// The ConfigMaps that flags name.
     pub fn config_maps(&self) -> impl Iterator<Item = &ObjectKey> {
-        self.configmap.iter().chain(&self.tcp_services).chain(&self.udp_services)
+        self.configmap
+            .iter()
+            .chain(&self.tcp_services)
+            .chain(&self.udp_services)
     }
 }

@@ -24,13 +24,17 @@ pub(crate) fn overlay_canaries(
 ) -> Arc<Server> {
     let mut overlaid = Arc::clone(server);
     for (position, location) in server.locations.iter().enumerate() {
-        let Action::Forward(main) = &location.action else { continue };
+        let Action::Forward(main) = &location.action else {
+            continue;
+        };
         let canaries = registry.canaries(&main.service_port());
         let asked = group.error_services.get(&location.id);
         if canaries.is_empty() && asked.is_none() {
             continue;
         }
-        let Some(location) = Arc::make_mut(&mut overlaid).locations.get_mut(position) else { continue };
+        let Some(location) = Arc::make_mut(&mut overlaid).locations.get_mut(position) else {
+            continue;
+        };
         location.canaries.extend(canaries.iter().cloned());
         if let Some(asked) = asked {
             ask(location, main, asked, backends);
@@ -41,13 +45,23 @@ pub(crate) fn overlay_canaries(
 
 /// A location whose pods are missing leads to its error service, if that has any.
 fn ask(location: &mut Location, main: &BackendId, asked: &ErrorService, backends: &Backends) {
-    let ErrorService { backend, next, place } = asked;
+    let ErrorService {
+        backend,
+        next,
+        place,
+    } = asked;
     let is_dead = |id: &BackendId| backends.get(id).is_none_or(|backend| is_dead(backend));
     if is_dead(backend) {
-        location.error_pages.iter_mut().for_each(|pages| pages.backend.clone_from(next));
+        location
+            .error_pages
+            .iter_mut()
+            .for_each(|pages| pages.backend.clone_from(next));
     } else if is_dead(main) {
         location.action = Action::Forward(backend.clone());
         location.for_https = None;
-        location.error = Some(ErrorRequest { status: 503, place: place.clone() });
+        location.error = Some(ErrorRequest {
+            status: 503,
+            place: place.clone(),
+        });
     }
 }

@@ -26,8 +26,12 @@ pub(crate) fn policy(resources: &Resources, options: &Options) -> AddressPolicy 
     policy.own_ports.extend(streams::ports(resources, options));
     policy.own_addresses.extend(resources.machines());
     // Whoever writes into our namespace is the operator. Addresses that every machine has say nothing.
-    let ours: BTreeSet<IpAddr> =
-        policy.own_addresses.iter().copied().filter(|ip| !ip.is_loopback()).collect();
+    let ours: BTreeSet<IpAddr> = policy
+        .own_addresses
+        .iter()
+        .copied()
+        .filter(|ip| !ip.is_loopback())
+        .collect();
     if let Some(namespace) = &options.own_namespace {
         for service in resources.services_with_slices(namespace) {
             let pods: BTreeSet<IpAddr> = addresses_of(resources, service).collect();
@@ -38,16 +42,23 @@ pub(crate) fn policy(resources: &Resources, options: &Options) -> AddressPolicy 
     }
     if let Some(key) = &options.publish_service {
         policy.own_addresses.extend(addresses_of(resources, key));
-        policy.own_services =
-            resources.service(key).map(|service| of_service(service, &policy)).unwrap_or_default();
+        policy.own_services = resources
+            .service(key)
+            .map(|service| of_service(service, &policy))
+            .unwrap_or_default();
     }
     policy
 }
 
 /// The changes may concern one of these.
 pub(crate) fn is_concerned(changes: &Changes, options: &Options) -> bool {
-    let is_map =
-        |key: &ObjectKey| options.tcp_services.iter().chain(&options.udp_services).any(|map| map == key);
+    let is_map = |key: &ObjectKey| {
+        options
+            .tcp_services
+            .iter()
+            .chain(&options.udp_services)
+            .any(|map| map == key)
+    };
     let is_ours = |key: &ObjectKey| {
         options.publish_service.as_ref() == Some(key)
             || options.own_namespace.as_ref() == Some(&key.namespace)
@@ -72,13 +83,22 @@ pub(crate) struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Only where anything may go is counted how much.
     pub(crate) fn new(policy: &'a AddressPolicy, transport: &Transport) -> Self {
-        let carries = if transport.most.is_some() { Carries::Anything } else { Carries::Http };
-        Judge { policy, carries, leads_home: Cell::new(false) }
+        let carries = if transport.most.is_some() {
+            Carries::Anything
+        } else {
+            Carries::Http
+        };
+        Judge {
+            policy,
+            carries,
+            leads_home: Cell::new(false),
+        }
     }
 
     pub(crate) fn check(&self, address: SocketAddr, from: Provenance) -> Result<(), Forbidden> {
         let judged = self.policy.check_for(self.carries, address, from);
-        self.leads_home.set(self.leads_home() || judged == Err(Forbidden::OwnListener));
+        self.leads_home
+            .set(self.leads_home() || judged == Err(Forbidden::OwnListener));
         judged
     }
 
@@ -88,27 +108,53 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn addresses_of<'a>(resources: &'a Resources, service: &'a ObjectKey) -> impl Iterator<Item = IpAddr> + 'a {
-    let endpoints = resources.slices_of(service).flat_map(|slice| slice.endpoints.iter());
+fn addresses_of<'a>(
+    resources: &'a Resources,
+    service: &'a ObjectKey,
+) -> impl Iterator<Item = IpAddr> + 'a {
+    let endpoints = resources
+        .slices_of(service)
+        .flat_map(|slice| slice.endpoints.iter());
     let texts = endpoints.flat_map(|endpoint| endpoint.addresses.iter());
-    texts.filter_map(|text| text.parse::<IpAddr>().ok()).map(|ip| ip.to_canonical())
+    texts
+        .filter_map(|text| text.parse::<IpAddr>().ok())
+        .map(|ip| ip.to_canonical())
 }
 
 /// Every address that a Service answers at, with each of its ports.
 fn of_service(service: &Service, policy: &AddressPolicy) -> BTreeMap<SocketAddr, Carries> {
-    let Some(spec) = &service.spec else { return BTreeMap::new() };
-    let written = spec.cluster_ip.iter().chain(spec.cluster_ips.iter().flatten());
-    let written = written.chain(spec.external_ips.iter().flatten()).chain(&spec.load_balancer_ip);
-    let balancers = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
-    let balancers = balancers.into_iter().flat_map(|status| status.ingress.iter().flatten());
+    let Some(spec) = &service.spec else {
+        return BTreeMap::new();
+    };
+    let written = spec
+        .cluster_ip
+        .iter()
+        .chain(spec.cluster_ips.iter().flatten());
+    let written = written
+        .chain(spec.external_ips.iter().flatten())
+        .chain(&spec.load_balancer_ip);
+    let balancers = service
+        .status
+        .as_ref()
+        .and_then(|status| status.load_balancer.as_ref());
+    let balancers = balancers
+        .into_iter()
+        .flat_map(|status| status.ingress.iter().flatten());
     let texts = written.chain(balancers.filter_map(|balancer| balancer.ip.as_ref()));
-    let ips: BTreeSet<IpAddr> =
-        texts.filter_map(|text| text.parse::<IpAddr>().ok()).map(|ip| ip.to_canonical()).collect();
+    let ips: BTreeSet<IpAddr> = texts
+        .filter_map(|text| text.parse::<IpAddr>().ok())
+        .map(|ip| ip.to_canonical())
+        .collect();
     let ports = spec.ports.iter().flatten();
-    let ports = ports.filter_map(|port| Some((u16::try_from(port.port).ok()?, carries(port, policy))));
+    let ports =
+        ports.filter_map(|port| Some((u16::try_from(port.port).ok()?, carries(port, policy))));
     let ports: Vec<(u16, Carries)> = ports.collect();
     ips.iter()
-        .flat_map(|ip| ports.iter().map(|(port, leads)| (SocketAddr::new(*ip, *port), *leads)))
+        .flat_map(|ip| {
+            ports
+                .iter()
+                .map(|(port, leads)| (SocketAddr::new(*ip, *port), *leads))
+        })
         .collect()
 }
 
@@ -122,5 +168,9 @@ fn carries(port: &ServicePort, policy: &AddressPolicy) -> Carries {
         Some(IntOrString::Int(target)) => is_other(*target),
         Some(IntOrString::String(_)) | None => is_other(port.port),
     };
-    if leads_to_other { Carries::Anything } else { Carries::Http }
+    if leads_to_other {
+        Carries::Anything
+    } else {
+        Carries::Http
+    }
 }

@@ -19,9 +19,10 @@ impl PathType {
         match text {
             "Exact" => Ok(PathType::Exact),
             "" | "Prefix" | "ImplementationSpecific" => Ok(PathType::Prefix),
-            other => {
-                Err(format!("expected Exact, Prefix or ImplementationSpecific, got {:?}", shortened(other)))
-            }
+            other => Err(format!(
+                "expected Exact, Prefix or ImplementationSpecific, got {:?}",
+                shortened(other)
+            )),
         }
     }
 }
@@ -30,15 +31,22 @@ impl PathType {
 pub(crate) fn checked(path: Option<&str>) -> Result<&str, String> {
     let path = path.filter(|path| !path.is_empty()).unwrap_or("/");
     if !path.starts_with('/') {
-        return Err(format!("expected a path that begins with a slash, got {:?}", shortened(path)));
+        return Err(format!(
+            "expected a path that begins with a slash, got {:?}",
+            shortened(path)
+        ));
     }
     if path.len() > LONGEST {
-        return Err(format!("expected at most {LONGEST} bytes, got {}", path.len()));
+        return Err(format!(
+            "expected at most {LONGEST} bytes, got {}",
+            path.len()
+        ));
     }
     match path.chars().find(|c| is_bad(*c)) {
-        Some(bad) => {
-            Err(format!("expected the characters of a URI path, got {bad:?} in {:?}", shortened(path)))
-        }
+        Some(bad) => Err(format!(
+            "expected the characters of a URI path, got {bad:?} in {:?}",
+            shortened(path)
+        )),
         None => Ok(path),
     }
 }
@@ -62,7 +70,10 @@ pub(crate) fn literal(path: &str) -> Result<(), String> {
 /// What there is to know about a path that is a pattern.
 pub(crate) fn pattern(path: &str) -> Result<Shape, String> {
     sluice_pattern::check(path, Subject::Path).map_err(|wrong| {
-        format!("expected a regular expression that RE2 and PCRE share, got {wrong} in {:?}", shortened(path))
+        format!(
+            "expected a regular expression that RE2 and PCRE share, got {wrong} in {:?}",
+            shortened(path)
+        )
     })
 }
 
@@ -72,8 +83,14 @@ pub(crate) fn beginning(path: &str) -> String {
         return text;
     }
     let beginning = sluice_pattern::literal_prefix(path);
-    let ends_a_segment = path.strip_prefix(&beginning).is_some_and(|rest| rest.starts_with("(/|$)"));
-    let end = if ends_a_segment { beginning.len() } else { beginning.rfind('/').unwrap_or_default() };
+    let ends_a_segment = path
+        .strip_prefix(&beginning)
+        .is_some_and(|rest| rest.starts_with("(/|$)"));
+    let end = if ends_a_segment {
+        beginning.len()
+    } else {
+        beginning.rfind('/').unwrap_or_default()
+    };
     match beginning.get(..end) {
         Some(segments) if !segments.is_empty() => segments.to_owned(),
         _ => "/".to_owned(),
@@ -92,8 +109,14 @@ pub(crate) fn readable_beginning(path: Option<&str>) -> String {
 /// The same of a path that is not [`literal`]: of the text before what is wrong in it.
 pub(crate) fn literal_beginning(path: &str) -> String {
     let end = path.find(|c| !is_path_char(c)).unwrap_or(path.len());
-    let segments = path.get(..end).and_then(|text| text.rsplit_once('/')).map(|(segments, _)| segments);
-    segments.filter(|segments| !segments.is_empty()).unwrap_or("/").to_owned()
+    let segments = path
+        .get(..end)
+        .and_then(|text| text.rsplit_once('/'))
+        .map(|(segments, _)| segments);
+    segments
+        .filter(|segments| !segments.is_empty())
+        .unwrap_or("/")
+        .to_owned()
 }
 
 /// RFC 3986: `pchar` and the slash.
@@ -165,12 +188,25 @@ mod tests {
 
     #[test]
     fn what_is_no_uri_path_is_refused() {
-        for bad in ["a", "/bla{alias /x/;}", "/a b", "/a\n", "/a\"", "/a#b", "/\u{e9}", "/a\0", "/<a>"] {
+        for bad in [
+            "a",
+            "/bla{alias /x/;}",
+            "/a b",
+            "/a\n",
+            "/a\"",
+            "/a#b",
+            "/\u{e9}",
+            "/a\0",
+            "/<a>",
+        ] {
             assert!(checked(Some(bad)).is_err(), "{bad:?}");
         }
         assert!(checked(Some(&format!("/{}", "a".repeat(LONGEST)))).is_err());
         for bad in ["/a?b", "/^(x|y)$", "/[a]", "/a\\b"] {
-            assert!(checked(Some(bad)).is_ok() && literal(bad).is_err(), "{bad:?}");
+            assert!(
+                checked(Some(bad)).is_ok() && literal(bad).is_err(),
+                "{bad:?}"
+            );
         }
     }
 }

@@ -45,7 +45,9 @@ impl Pods {
     pub(crate) fn apply(&mut self, key: &ObjectKey, pod: &Pod) -> bool {
         let annotations = pod.metadata.annotations.as_ref();
         match annotations.and_then(|annotations| annotations.get(WEIGHT)) {
-            Some(weight) => self.weights.insert(key.clone(), weight.clone()).as_ref() != Some(weight),
+            Some(weight) => {
+                self.weights.insert(key.clone(), weight.clone()).as_ref() != Some(weight)
+            }
             None => self.delete(key),
         }
     }
@@ -56,14 +58,29 @@ impl Pods {
     }
 
     /// The share of the pod behind an endpoint of a slice in this namespace.
-    pub(crate) fn share(&self, endpoint: &Endpoint, namespace: &str, reports: &mut Vec<Report>) -> Share {
-        let Some(key) = pod_of(endpoint, namespace) else { return Share::ONE };
-        let Some(text) = self.weights.get(&key) else { return Share::ONE };
+    pub(crate) fn share(
+        &self,
+        endpoint: &Endpoint,
+        namespace: &str,
+        reports: &mut Vec<Report>,
+    ) -> Share {
+        let Some(key) = pod_of(endpoint, namespace) else {
+            return Share::ONE;
+        };
+        let Some(text) = self.weights.get(&key) else {
+            return Share::ONE;
+        };
         Share::parse(text).unwrap_or_else(|| {
             let field = format!("annotation {WEIGHT}");
             let got = shortened(text);
             let reason = format!("expected an integer from 0 to {HEAVIEST}, got {got:?}");
-            let mut reporter = Reporter::new(ObjectRef { kind: Kind::Pod, key }, reports);
+            let mut reporter = Reporter::new(
+                ObjectRef {
+                    kind: Kind::Pod,
+                    key,
+                },
+                reports,
+            );
             reporter.say(Severity::Warning, field, reason, "weight 1 used");
             Share::ONE
         })
@@ -74,14 +91,21 @@ impl Share {
     const ONE: Share = Share::Weight(NonZeroU16::MIN);
 
     fn parse(text: &str) -> Option<Self> {
-        let weight: u16 = text.trim().parse().ok().filter(|weight| *weight <= HEAVIEST)?;
+        let weight: u16 = text
+            .trim()
+            .parse()
+            .ok()
+            .filter(|weight| *weight <= HEAVIEST)?;
         Some(NonZeroU16::new(weight).map_or(Share::Sessions, Share::Weight))
     }
 }
 
 /// The pod that an endpoint of this namespace is, if it is one.
 pub(crate) fn pod_of(endpoint: &Endpoint, namespace: &str) -> Option<ObjectKey> {
-    endpoint.pod.as_deref().map(|name| ObjectKey::new(namespace, name))
+    endpoint
+        .pod
+        .as_deref()
+        .map(|name| ObjectKey::new(namespace, name))
 }
 
 /// The Services of these endpoints that a pod stands behind.
@@ -89,7 +113,13 @@ pub(crate) fn services_of<'a>(
     pod: &ObjectKey,
     slices: impl Iterator<Item = (&'a ObjectKey, &'a [Endpoint])>,
 ) -> BTreeSet<ObjectKey> {
-    let behind =
-        |endpoints: &[Endpoint]| endpoints.iter().any(|endpoint| endpoint.pod.as_deref() == Some(&pod.name));
-    slices.filter(|(_, endpoints)| behind(endpoints)).map(|(service, _)| service.clone()).collect()
+    let behind = |endpoints: &[Endpoint]| {
+        endpoints
+            .iter()
+            .any(|endpoint| endpoint.pod.as_deref() == Some(&pod.name))
+    };
+    slices
+        .filter(|(_, endpoints)| behind(endpoints))
+        .map(|(service, _)| service.clone())
+        .collect()
 }

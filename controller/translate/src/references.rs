@@ -21,13 +21,19 @@ pub(crate) struct ReferenceError {
 impl ReferenceError {
     pub(crate) fn missing(kind: Kind, key: ObjectKey) -> Self {
         let missing = ObjectRef { kind, key };
-        ReferenceError { reason: missing.absence(), missing: Some(missing) }
+        ReferenceError {
+            reason: missing.absence(),
+            missing: Some(missing),
+        }
     }
 }
 
 impl<T: Into<String>> From<T> for ReferenceError {
     fn from(reason: T) -> Self {
-        ReferenceError { reason: reason.into(), missing: None }
+        ReferenceError {
+            reason: reason.into(),
+            missing: None,
+        }
     }
 }
 
@@ -42,7 +48,11 @@ pub(crate) struct DependencyTracker<'a> {
 
 impl<'a> DependencyTracker<'a> {
     pub(crate) fn new(resources: &'a Resources, options: &'a Options) -> Self {
-        DependencyTracker { resources, addresses: &options.addresses, dependencies: RefCell::default() }
+        DependencyTracker {
+            resources,
+            addresses: &options.addresses,
+            dependencies: RefCell::default(),
+        }
     }
 
     pub(crate) fn service(&self, key: &ObjectKey) -> Option<&'a Service> {
@@ -70,7 +80,10 @@ impl<'a> DependencyTracker<'a> {
     }
 
     fn note(&self, kind: Kind, key: &ObjectKey) {
-        self.dependencies.borrow_mut().insert(ObjectRef { kind, key: key.clone() });
+        self.dependencies.borrow_mut().insert(ObjectRef {
+            kind,
+            key: key.clone(),
+        });
     }
 }
 
@@ -110,8 +123,12 @@ impl<'a> References<'a> {
     }
 
     fn key(self, namespace: &str, text: &str) -> Result<ObjectKey, String> {
-        let (named, name) = value::reference(text)
-            .map_err(|expected| format!("expected {expected}, got {:?}", crate::report::shortened(text)))?;
+        let (named, name) = value::reference(text).map_err(|expected| {
+            format!(
+                "expected {expected}, got {:?}",
+                crate::report::shortened(text)
+            )
+        })?;
         match named {
             Some(other) if other != namespace && !self.across_namespaces => Err(format!(
                 "expected an object of namespace {namespace}, got one of {other} (allow-cross-namespace-resources is off)"
@@ -125,7 +142,11 @@ impl<'a> References<'a> {
 pub(crate) fn with_namespace(text: &str) -> Result<&str, String> {
     let got = || crate::report::shortened(text);
     let wrong = || format!("expected a namespace, a slash and a name, got {:?}", got());
-    if text.contains('/') { Ok(text) } else { Err(wrong()) }
+    if text.contains('/') {
+        Ok(text)
+    } else {
+        Err(wrong())
+    }
 }
 
 #[cfg(test)]
@@ -139,16 +160,25 @@ mod tests {
     fn another_namespace_is_read_only_when_the_operator_says_so() {
         let mut resources = Resources::default();
         let metadata = json!({"name": "m", "namespace": "other"});
-        let object =
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"A": "b"}});
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"A": "b"}});
         resources.apply(Object::from_value(object).unwrap());
         let read = |across_namespaces, text: &str| {
             let options = Options::default();
             let tracker = DependencyTracker::new(&resources, &options);
-            References { tracker: &tracker, across_namespaces }.config_map("own", text).map(BTreeMap::len)
+            References {
+                tracker: &tracker,
+                across_namespaces,
+            }
+            .config_map("own", text)
+            .map(BTreeMap::len)
         };
         assert_eq!(read(true, "other/m"), Ok(1));
-        assert!(read(false, "other/m").unwrap_err().reason.contains("allow-cross-namespace-resources"));
+        assert!(
+            read(false, "other/m")
+                .unwrap_err()
+                .reason
+                .contains("allow-cross-namespace-resources")
+        );
         assert!(read(true, "m").unwrap_err().reason.contains("own/m"));
         assert!(read(true, "../m").is_err());
     }

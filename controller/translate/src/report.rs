@@ -9,9 +9,16 @@ use crate::ObjectRef;
 /// A value of unknown size and content, shortened for a message.
 pub(crate) fn shortened(text: &str) -> String {
     const LONGEST: usize = 100;
-    let clean: String =
-        text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().count() > LONGEST { clean + "..." } else { clean }
+    let clean: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().count() > LONGEST {
+        clean + "..."
+    } else {
+        clean
+    }
 }
 
 /// Severity: how much of what was asked for is missing.
@@ -104,7 +111,11 @@ pub(crate) fn closed(which: impl fmt::Display) -> String {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}; {}", self.object, self.field, self.reason, self.consequence)
+        write!(
+            f,
+            "{}: {}: {}; {}",
+            self.object, self.field, self.reason, self.consequence
+        )
     }
 }
 
@@ -130,7 +141,13 @@ impl<'a> Reporter<'a> {
         reason: impl Into<String>,
         consequence: impl Into<String>,
     ) -> &mut Report {
-        self.reports.push_mut(Report::new(self.object.clone(), severity, field, reason, consequence))
+        self.reports.push_mut(Report::new(
+            self.object.clone(),
+            severity,
+            field,
+            reason,
+            consequence,
+        ))
     }
 
     /// Warns of what ingress-nginx does not honour either.
@@ -140,7 +157,8 @@ impl<'a> Reporter<'a> {
         reason: impl Into<String>,
         consequence: impl Into<String>,
     ) {
-        self.say(Severity::Warning, field, reason, consequence).as_before = true;
+        self.say(Severity::Warning, field, reason, consequence)
+            .as_before = true;
     }
 
     /// Says that an object that is named does not exist (yet).

@@ -43,7 +43,10 @@ impl Changes {
     /// Whatever there is may have changed.
     #[must_use]
     pub fn everything() -> Self {
-        Changes { everything: true, ..Changes::default() }
+        Changes {
+            everything: true,
+            ..Changes::default()
+        }
     }
 
     /// One more.
@@ -130,10 +133,18 @@ impl Resources {
             Object::Ingress(o) => self.apply_ingress(&key, o),
             Object::IngressClass(o) => put(&mut self.ingress_classes, &key, o),
             Object::Namespace(o) => put(&mut self.namespaces, &key, o),
-            Object::Secret(o) => put(&mut self.secrets, &key, Arc::new(Arc::unwrap_or_clone(o).into())),
+            Object::Secret(o) => put(
+                &mut self.secrets,
+                &key,
+                Arc::new(Arc::unwrap_or_clone(o).into()),
+            ),
             Object::Service(o) => put(&mut self.services, &key, o),
         };
-        if changed { Change::Object(ObjectRef { kind, key }) } else { Change::Nothing }
+        if changed {
+            Change::Object(ObjectRef { kind, key })
+        } else {
+            Change::Nothing
+        }
     }
 
     /// Removes an object, if it is there.
@@ -148,7 +159,14 @@ impl Resources {
             Kind::Secret => self.secrets.remove(key).is_some(),
             Kind::Service => self.services.remove(key).is_some(),
         };
-        if was_there { Change::Object(ObjectRef { kind, key: key.clone() }) } else { Change::Nothing }
+        if was_there {
+            Change::Object(ObjectRef {
+                kind,
+                key: key.clone(),
+            })
+        } else {
+            Change::Nothing
+        }
     }
 
     /// The last content of this ConfigMap holds from now on, when it is gone.
@@ -171,7 +189,11 @@ impl Resources {
     /// Sets the answer of DNS for a name.
     pub fn resolve(&mut self, name: DnsName, resolution: Resolution) -> Change {
         let before = self.resolutions.insert(name.clone(), resolution);
-        if before.as_ref() == self.resolutions.get(&name) { Change::Nothing } else { Change::Name(name) }
+        if before.as_ref() == self.resolutions.get(&name) {
+            Change::Nothing
+        } else {
+            Change::Name(name)
+        }
     }
 
     /// The addresses of the machines that run Sluice from now on, beside those that the options name.
@@ -220,7 +242,10 @@ impl Resources {
         let changed = put(&mut self.ingresses, key, ingress);
         if changed {
             before.iter().for_each(|before| self.claims.remove(before));
-            self.ingresses.get(key).into_iter().for_each(|now| self.claims.add(now));
+            self.ingresses
+                .get(key)
+                .into_iter()
+                .for_each(|now| self.claims.add(now));
         }
         changed
     }
@@ -236,7 +261,10 @@ impl Resources {
         service: &'a ObjectKey,
     ) -> impl Iterator<Item = &'a Arc<EndpointSlice>> {
         let from = (service.clone(), ObjectKey::default());
-        let slices = self.slices.range(from..).take_while(move |((other, _), _)| other == service);
+        let slices = self
+            .slices
+            .range(from..)
+            .take_while(move |((other, _), _)| other == service);
         slices.map(|(_, slice)| slice)
     }
 
@@ -254,11 +282,18 @@ impl Resources {
     }
 
     fn apply_slice(&mut self, key: ObjectKey, slice: Arc<EndpointSlice>) -> Change {
-        let service = slice.service.as_deref().map(|name| ObjectKey::new(key.namespace.clone(), name));
+        let service = slice
+            .service
+            .as_deref()
+            .map(|name| ObjectKey::new(key.namespace.clone(), name));
         let Some(service) = service else {
             return self.delete_slice(&key);
         };
-        if self.slice_owners.get(&key).is_some_and(|owner| *owner != service) {
+        if self
+            .slice_owners
+            .get(&key)
+            .is_some_and(|owner| *owner != service)
+        {
             // The slice moved to another Service, which no controller of Kubernetes does: rare enough to redo all.
             self.delete_slice(&key);
             self.slice_owners.insert(key.clone(), service.clone());
@@ -267,36 +302,65 @@ impl Resources {
         }
         self.slice_owners.insert(key.clone(), service.clone());
         let changed = put(&mut self.slices, &(service.clone(), key), slice);
-        if changed { Change::Endpoints([service].into()) } else { Change::Nothing }
+        if changed {
+            Change::Endpoints([service].into())
+        } else {
+            Change::Nothing
+        }
     }
 
     fn delete_slice(&mut self, key: &ObjectKey) -> Change {
-        let Some(service) = self.slice_owners.remove(key) else { return Change::Nothing };
+        let Some(service) = self.slice_owners.remove(key) else {
+            return Change::Nothing;
+        };
         self.slices.remove(&(service.clone(), key.clone()));
         Change::Endpoints([service].into())
     }
 
     fn apply_pod(&mut self, key: &ObjectKey, pod: &Pod) -> Change {
-        if self.pods.apply(key, pod) { self.change_of_pod(key) } else { Change::Nothing }
+        if self.pods.apply(key, pod) {
+            self.change_of_pod(key)
+        } else {
+            Change::Nothing
+        }
     }
 
     fn delete_pod(&mut self, key: &ObjectKey) -> Change {
-        if self.pods.delete(key) { self.change_of_pod(key) } else { Change::Nothing }
+        if self.pods.delete(key) {
+            self.change_of_pod(key)
+        } else {
+            Change::Nothing
+        }
     }
 
     /// Weights change rarely: looking through the namespace costs less than an index of all pods.
     fn change_of_pod(&self, pod: &ObjectKey) -> Change {
-        let from = (ObjectKey::new(pod.namespace.clone(), ""), ObjectKey::default());
-        let near =
-            self.slices.range(from..).take_while(|((service, _), _)| service.namespace == pod.namespace);
-        let services =
-            services_of(pod, near.map(|((service, _), slice)| (service, slice.endpoints.as_ref())));
-        if services.is_empty() { Change::Nothing } else { Change::Endpoints(services) }
+        let from = (
+            ObjectKey::new(pod.namespace.clone(), ""),
+            ObjectKey::default(),
+        );
+        let near = self
+            .slices
+            .range(from..)
+            .take_while(|((service, _), _)| service.namespace == pod.namespace);
+        let services = services_of(
+            pod,
+            near.map(|((service, _), slice)| (service, slice.endpoints.as_ref())),
+        );
+        if services.is_empty() {
+            Change::Nothing
+        } else {
+            Change::Endpoints(services)
+        }
     }
 }
 
 /// Whether that changes anything.
-fn put<K: Clone + Ord, T: PartialEq>(map: &mut BTreeMap<K, Arc<T>>, key: &K, object: Arc<T>) -> bool {
+fn put<K: Clone + Ord, T: PartialEq>(
+    map: &mut BTreeMap<K, Arc<T>>,
+    key: &K,
+    object: Arc<T>,
+) -> bool {
     if map.get(key).is_some_and(|known| *known == object) {
         return false;
     }
@@ -322,8 +386,7 @@ mod tests {
     fn a_config_map_that_is_held_stays_when_it_is_gone() {
         let map = |value: &str| {
             let metadata = json!({"namespace": "sluice", "name": "a"});
-            let object =
-                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": value}});
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": value}});
             Object::from_value(object).unwrap()
         };
         let key = ObjectKey::new("sluice", "a");
@@ -331,7 +394,10 @@ mod tests {
         resources.hold_config_map(key.clone());
         assert_eq!(resources.delete(Kind::ConfigMap, &key), Change::Nothing);
         assert!(!resources.is_gone(&key), "there was none");
-        let changed = Change::Object(ObjectRef { kind: Kind::ConfigMap, key: key.clone() });
+        let changed = Change::Object(ObjectRef {
+            kind: Kind::ConfigMap,
+            key: key.clone(),
+        });
         assert_eq!(resources.apply(map("1")), changed);
         assert_eq!(resources.delete(Kind::ConfigMap, &key), changed);
         assert_eq!(resources.delete(Kind::ConfigMap, &key), Change::Nothing);
@@ -354,9 +420,15 @@ mod tests {
             resources.apply(slice("a", "shop", "10.0.0.1")),
             Change::Endpoints([service.clone()].into())
         );
-        assert_eq!(resources.apply(slice("a", "shop", "10.0.0.1")), Change::Nothing);
+        assert_eq!(
+            resources.apply(slice("a", "shop", "10.0.0.1")),
+            Change::Nothing
+        );
         let key = ObjectKey::new("default", "a");
-        assert_eq!(resources.delete(Kind::EndpointSlice, &key), Change::Endpoints([service.clone()].into()));
+        assert_eq!(
+            resources.delete(Kind::EndpointSlice, &key),
+            Change::Endpoints([service.clone()].into())
+        );
         assert_eq!(resources.slices_of(&service).count(), 0);
     }
 
@@ -364,8 +436,21 @@ mod tests {
     fn a_slice_that_moves_leaves_its_old_service() {
         let mut resources = Resources::default();
         resources.apply(slice("a", "shop", "10.0.0.1"));
-        assert_eq!(resources.apply(slice("a", "cart", "10.0.0.1")), Change::Everything);
-        assert_eq!(resources.slices_of(&ObjectKey::new("default", "shop")).count(), 0);
-        assert_eq!(resources.slices_of(&ObjectKey::new("default", "cart")).count(), 1);
+        assert_eq!(
+            resources.apply(slice("a", "cart", "10.0.0.1")),
+            Change::Everything
+        );
+        assert_eq!(
+            resources
+                .slices_of(&ObjectKey::new("default", "shop"))
+                .count(),
+            0
+        );
+        assert_eq!(
+            resources
+                .slices_of(&ObjectKey::new("default", "cart"))
+                .count(),
+            1
+        );
     }
 }

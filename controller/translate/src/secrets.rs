@@ -51,9 +51,14 @@ impl Secrets {
         };
         let authorities = self.believe(&key, &secret.secret)?;
         if certificate.is_none() && authorities.is_none() {
-            return Err("expected tls.crt with tls.key, or ca.crt, got a Secret with neither".into());
+            return Err(
+                "expected tls.crt with tls.key, or ca.crt, got a Secret with neither".into(),
+            );
         }
-        Ok(Found { certificate, authorities })
+        Ok(Found {
+            certificate,
+            authorities,
+        })
     }
 
     /// The authorities of clients.
@@ -77,7 +82,11 @@ impl Secrets {
         by_entry: bool,
     ) -> Result<(SecretId, &Listed), ReferenceError> {
         let (key, secret) = references.secret(namespace, text)?;
-        let id = if by_entry { SecretId::users_by_entry } else { SecretId::users };
+        let id = if by_entry {
+            SecretId::users_by_entry
+        } else {
+            SecretId::users
+        };
         let id = id(&key.namespace, &key.name);
         let listed = match self.users.entry(id.clone()) {
             Entry::Occupied(known) => known.into_mut(),
@@ -89,16 +98,23 @@ impl Secrets {
     /// Presents a certificate to somebody.
     pub(crate) fn present(&mut self, key: &ObjectKey, pair: &Pair) -> SecretId {
         let id = SecretId::certificate(&key.namespace, &key.name);
-        let value =
-            SecretValue::Certificate { chain: pair.chain.clone(), key: Sensitive::new(pair.key.clone()) };
+        let value = SecretValue::Certificate {
+            chain: pair.chain.clone(),
+            key: Sensitive::new(pair.key.clone()),
+        };
         self.values.insert(id.clone(), value);
         id
     }
 
     fn believe(&mut self, key: &ObjectKey, secret: &Secret) -> Result<Option<SecretId>, String> {
-        let Some(found) = authorities(secret)? else { return Ok(None) };
+        let Some(found) = authorities(secret)? else {
+            return Ok(None);
+        };
         let id = SecretId::authorities(&key.namespace, &key.name);
-        let value = SecretValue::Authorities { certificates: found.certificates, revoked: found.revoked };
+        let value = SecretValue::Authorities {
+            certificates: found.certificates,
+            revoked: found.revoked,
+        };
         self.values.insert(id.clone(), value);
         Ok(Some(id))
     }
@@ -113,25 +129,35 @@ impl Listed {
             };
             entries(secret).into_iter().filter_map(entry).unzip()
         } else {
-            let text = entry_of(secret, "auth").ok_or("expected an entry auth, got a Secret without it")?;
+            let text = entry_of(secret, "auth")
+                .ok_or("expected an entry auth, got a Secret without it")?;
             (text, Vec::new())
         };
         let place = |(line, reason): &(usize, Unreadable)| {
-            let name = names.get(line - 1).cloned().unwrap_or_else(|| format!("line {line} of auth"));
+            let name = names
+                .get(line - 1)
+                .cloned()
+                .unwrap_or_else(|| format!("line {line} of auth"));
             match reason {
                 Unreadable::TooSlow => format!("{name} (too slow)"),
                 Unreadable::Unknown => name,
             }
         };
         let unreadable = Users::parse(&text).unreadable().iter().map(place).collect();
-        Ok(Listed { text: Sensitive::new(text), unreadable })
+        Ok(Listed {
+            text: Sensitive::new(text),
+            unreadable,
+        })
     }
 }
 
 /// The names of what a Secret holds.
 fn entries(secret: &Secret) -> BTreeSet<String> {
     let written = secret.string_data.iter().flat_map(BTreeMap::keys);
-    written.chain(secret.data.iter().flat_map(BTreeMap::keys)).cloned().collect()
+    written
+        .chain(secret.data.iter().flat_map(BTreeMap::keys))
+        .cloned()
+        .collect()
 }
 
 /// One line and no more, so that no entry brings users of another name.
@@ -141,5 +167,7 @@ fn line(text: &str) -> Option<&str> {
 }
 
 fn has_certificate(secret: &Secret) -> bool {
-    ["tls.crt", "tls.key"].iter().any(|name| entry_of(secret, name).is_some())
+    ["tls.crt", "tls.key"]
+        .iter()
+        .any(|name| entry_of(secret, name).is_some())
 }

@@ -48,19 +48,29 @@ impl SharedInputs {
     }
 
     pub(crate) fn edge(&self) -> Edge {
-        Edge { largest_body: self.globals.largest_body, ..self.globals.edge.clone() }
+        Edge {
+            largest_body: self.globals.largest_body,
+            ..self.globals.edge.clone()
+        }
     }
 
     /// ClassMatch an Ingress is.
     pub(crate) fn class_match(&self, ingress: &Ingress, options: &Options) -> ClassMatch {
         let key = key_of(&ingress.metadata);
-        if options.watch_namespace.as_ref().is_some_and(|watched| *watched != key.namespace) {
+        if options
+            .watch_namespace
+            .as_ref()
+            .is_some_and(|watched| *watched != key.namespace)
+        {
             return ClassMatch::Unwatched;
         }
         match self.classes.judge(ingress, options) {
             ClassDecision::Ours => ClassMatch::Ours,
             ClassDecision::OtherClass { field, reason } => {
-                let object = ObjectRef { kind: Kind::Ingress, key };
+                let object = ObjectRef {
+                    kind: Kind::Ingress,
+                    key,
+                };
                 ClassMatch::OtherClass(Report::new(
                     object,
                     Severity::Note,

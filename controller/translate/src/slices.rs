@@ -32,28 +32,67 @@ pub(crate) struct Endpoint {
 
 impl From<kubernetes::EndpointSlice> for EndpointSlice {
     fn from(slice: kubernetes::EndpointSlice) -> Self {
-        let kubernetes::EndpointSlice { metadata, ports, endpoints, .. } = slice;
-        let ObjectMeta { name, namespace, labels, .. } = metadata;
-        let service = labels.and_then(|mut labels| labels.remove(SERVICE_NAME)).map(String::into_boxed_str);
+        let kubernetes::EndpointSlice {
+            metadata,
+            ports,
+            endpoints,
+            ..
+        } = slice;
+        let ObjectMeta {
+            name,
+            namespace,
+            labels,
+            ..
+        } = metadata;
+        let service = labels
+            .and_then(|mut labels| labels.remove(SERVICE_NAME))
+            .map(String::into_boxed_str);
         let own = namespace.as_deref().unwrap_or("default");
-        let endpoints = endpoints.into_iter().map(|endpoint| Endpoint::of(endpoint, own)).collect();
-        let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
-        EndpointSlice { metadata, service, ports: ports.unwrap_or_default().into(), endpoints }
+        let endpoints = endpoints
+            .into_iter()
+            .map(|endpoint| Endpoint::of(endpoint, own))
+            .collect();
+        let metadata = ObjectMeta {
+            name,
+            namespace,
+            ..ObjectMeta::default()
+        };
+        EndpointSlice {
+            metadata,
+            service,
+            ports: ports.unwrap_or_default().into(),
+            endpoints,
+        }
     }
 }
 
 impl Endpoint {
     pub(crate) fn of(endpoint: kubernetes::Endpoint, namespace: &str) -> Self {
-        let kubernetes::Endpoint { addresses, conditions, target_ref, zone, hints, .. } = endpoint;
+        let kubernetes::Endpoint {
+            addresses,
+            conditions,
+            target_ref,
+            zone,
+            hints,
+            ..
+        } = endpoint;
         let pod = target_ref.filter(|target| target.kind.as_deref() == Some("Pod"));
-        let own = pod.filter(|target| target.namespace.as_deref().is_none_or(|other| other == namespace));
+        let own = pod.filter(|target| {
+            target
+                .namespace
+                .as_deref()
+                .is_none_or(|other| other == namespace)
+        });
         let zones = hints.and_then(|hints| hints.for_zones).unwrap_or_default();
         Endpoint {
             addresses: addresses.into_iter().map(String::into_boxed_str).collect(),
             conditions,
             pod: own.map(|target| target.name.unwrap_or_default().into_boxed_str()),
             zone: zone.map(String::into_boxed_str),
-            hints: zones.into_iter().map(|zone| zone.name.into_boxed_str()).collect(),
+            hints: zones
+                .into_iter()
+                .map(|zone| zone.name.into_boxed_str())
+                .collect(),
         }
     }
 }
@@ -70,9 +109,18 @@ mod tests {
 
     #[test]
     fn only_a_pod_of_its_own_namespace_is_behind_an_endpoint() {
-        assert_eq!(pod(json!({"kind": "Pod", "name": "a"})).as_deref(), Some("a"));
-        assert_eq!(pod(json!({"kind": "Pod", "name": "a", "namespace": "shop"})).as_deref(), Some("a"));
-        assert_eq!(pod(json!({"kind": "Pod", "name": "a", "namespace": "other"})), None);
+        assert_eq!(
+            pod(json!({"kind": "Pod", "name": "a"})).as_deref(),
+            Some("a")
+        );
+        assert_eq!(
+            pod(json!({"kind": "Pod", "name": "a", "namespace": "shop"})).as_deref(),
+            Some("a")
+        );
+        assert_eq!(
+            pod(json!({"kind": "Pod", "name": "a", "namespace": "other"})),
+            None
+        );
         assert_eq!(pod(json!({"kind": "Node", "name": "a"})), None);
         assert_eq!(pod(json!(null)), None);
     }

@@ -21,7 +21,11 @@ impl Translation {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let reports = self.reports().into_iter().cloned().collect();
-        Snapshot { config: self.config.clone(), owners: self.owners.clone(), reports }
+        Snapshot {
+            config: self.config.clone(),
+            owners: self.owners.clone(),
+            reports,
+        }
     }
 }
 
@@ -42,8 +46,17 @@ impl Snapshot {
     #[must_use]
     pub fn location(&self, id: &str) -> Option<&Location> {
         let (host, _) = id.split_at(id.find(['=', '~', '/'])?);
-        let name = if host == "_" { ServerName::CatchAll } else { ServerName::parse(host).ok()? };
-        self.config.servers.get(&name)?.locations.iter().find(|location| location.id.as_str() == id)
+        let name = if host == "_" {
+            ServerName::CatchAll
+        } else {
+            ServerName::parse(host).ok()?
+        };
+        self.config
+            .servers
+            .get(&name)?
+            .locations
+            .iter()
+            .find(|location| location.id.as_str() == id)
     }
 
     /// The Ingresses that have a location.

@@ -30,10 +30,14 @@ struct Target<'a> {
 }
 
 /// Every port that a ConfigMap names, served or not: what comes to be served must not have been an endpoint before.
-pub(crate) fn ports<'a>(resources: &'a Resources, options: &'a Options) -> impl Iterator<Item = u16> + 'a {
+pub(crate) fn ports<'a>(
+    resources: &'a Resources,
+    options: &'a Options,
+) -> impl Iterator<Item = u16> + 'a {
     let keys = options.tcp_services.iter().chain(&options.udp_services);
     let maps = keys.filter_map(|key| resources.config_maps.get(key)?.data.as_ref());
-    maps.flat_map(BTreeMap::keys).filter_map(|name| name.parse().ok())
+    maps.flat_map(BTreeMap::keys)
+        .filter_map(|name| name.parse().ok())
 }
 
 /// Every port that leads to a Service.
@@ -45,20 +49,35 @@ pub(crate) fn streams(
     reports: &mut Vec<Report>,
 ) -> BTreeMap<StreamPort, Stream> {
     let mut all = BTreeMap::new();
-    for (layer, key) in [(Layer4::Tcp, &options.tcp_services), (Layer4::Udp, &options.udp_services)] {
+    for (layer, key) in [
+        (Layer4::Tcp, &options.tcp_services),
+        (Layer4::Udp, &options.udp_services),
+    ] {
         let Some(key) = key else { continue };
-        let object = ObjectRef { kind: Kind::ConfigMap, key: key.clone() };
+        let object = ObjectRef {
+            kind: Kind::ConfigMap,
+            key: key.clone(),
+        };
         let mut reporter = Reporter::new(object.clone(), reports);
         let Some(map) = resources.config_maps.get(key) else {
             let reason = "expected a ConfigMap (a flag names it), got none";
-            reporter.say(Severity::Warning, "metadata.name", reason, "none of its ports is served");
+            reporter.say(
+                Severity::Warning,
+                "metadata.name",
+                reason,
+                "none of its ports is served",
+            );
             continue;
         };
         for (name, text) in map.data.iter().flatten() {
             let field = format!("data.{}", shortened(name));
             match read(layer, name, text, resources, options) {
                 Ok((port, target, wanted)) => {
-                    let usage = Use { object: object.clone(), field, as_canary: false };
+                    let usage = Use {
+                        object: object.clone(),
+                        field,
+                        as_canary: false,
+                    };
                     all.insert(port, stream(target, wanted, globals, uses, usage));
                 }
                 Err(reason) => {
@@ -70,12 +89,27 @@ pub(crate) fn streams(
     all
 }
 
-fn stream(target: Target<'_>, port: Port, globals: &Globals, uses: &mut Uses, usage: Use) -> Stream {
+fn stream(
+    target: Target<'_>,
+    port: Port,
+    globals: &Globals,
+    uses: &mut Uses,
+    usage: Use,
+) -> Stream {
     let most = NonZeroU32::new(globals.connections);
-    let transport = Transport { proxy_protocol: target.encode, most, ..globals.transport.clone() };
+    let transport = Transport {
+        proxy_protocol: target.encode,
+        most,
+        ..globals.transport.clone()
+    };
     // Envoy's own round robin: there is nothing of a request that one could look at.
     let (balance, attempts) = (Balance::default(), NonZeroU8::MIN);
-    let terms = Terms { transport: &transport, balance: &balance, attempts, routes: false };
+    let terms = Terms {
+        transport: &transport,
+        balance: &balance,
+        attempts,
+        routes: false,
+    };
     let backend = uses.name(Origin::Service(target.service, port), terms, usage);
     let patience = globals.streams;
     Stream {
@@ -95,17 +129,26 @@ fn read<'a>(
     resources: &Resources,
     options: &Options,
 ) -> Result<(StreamPort, Target<'a>, Port), String> {
-    let number: NonZeroU16 =
-        name.parse().map_err(|_| format!("expected a port from 1 to 65535, got {:?}", shortened(name)))?;
+    let number: NonZeroU16 = name
+        .parse()
+        .map_err(|_| format!("expected a port from 1 to 65535, got {:?}", shortened(name)))?;
     if options.addresses.own_ports.contains(&number.get()) {
-        return Err(format!("expected a port that Sluice does not listen on itself, got {number}"));
+        return Err(format!(
+            "expected a port that Sluice does not listen on itself, got {number}"
+        ));
     }
-    let target =
-        target(layer, text).map_err(|expected| format!("expected {expected}, got {:?}", shortened(text)))?;
+    let target = target(layer, text)
+        .map_err(|expected| format!("expected {expected}, got {:?}", shortened(text)))?;
     let service = resources.services.get(&target.service);
-    let service = service.ok_or_else(|| format!("expected a Service, got none called {}", target.service))?;
+    let service =
+        service.ok_or_else(|| format!("expected a Service, got none called {}", target.service))?;
     let port = port_of(service, layer, target.port).ok_or_else(|| {
-        format!("expected a {} port of Service {}, got {}", protocol(layer), target.service, target.port)
+        format!(
+            "expected a {} port of Service {}, got {}",
+            protocol(layer),
+            target.service,
+            target.port
+        )
     })?;
     Ok((StreamPort { layer, number }, target, port))
 }
@@ -116,33 +159,52 @@ fn target(layer: Layer4, text: &str) -> Parsed<Target<'_>> {
         Layer4::Udp => "NAMESPACE/SERVICE:PORT",
     };
     let mut parts = text.trim().split(':');
-    let (reference, port) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let (Some(namespace), service) = value::reference(reference)? else { return Err(expected.into()) };
+    let (reference, port) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
+    let (Some(namespace), service) = value::reference(reference)? else {
+        return Err(expected.into());
+    };
     let mut proxy = |is_tcp: bool| match parts.next() {
         None | Some("") => Some(false),
         Some(word) => (is_tcp && word.eq_ignore_ascii_case("PROXY")).then_some(true),
     };
     let is_tcp = layer == Layer4::Tcp;
     match (proxy(is_tcp), proxy(is_tcp), parts.next()) {
-        (Some(decode), Some(encode), None) if !port.is_empty() => {
-            Ok(Target { service: ObjectKey::new(namespace, service), port, decode, encode })
-        }
+        (Some(decode), Some(encode), None) if !port.is_empty() => Ok(Target {
+            service: ObjectKey::new(namespace, service),
+            port,
+            decode,
+            encode,
+        }),
         _ => Err(expected.into()),
     }
 }
 
 /// By its name where it has one: a Service may have the same number for TCP and for UDP.
 fn port_of(service: &Service, layer: Layer4, wanted: &str) -> Option<Port> {
-    let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
+    let ports = service
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.ports.as_deref())
+        .unwrap_or_default();
     let found = ports.iter().find(|port| {
         let is_target = match &port.target_port {
             Some(IntOrString::String(target)) => target == wanted,
             _ => false,
         };
-        let is_wanted = port.port.to_string() == wanted || port.name.as_deref() == Some(wanted) || is_target;
+        let is_wanted =
+            port.port.to_string() == wanted || port.name.as_deref() == Some(wanted) || is_target;
         is_wanted && port.protocol.as_deref().unwrap_or("TCP") == protocol(layer)
     })?;
-    Some(found.name.clone().filter(|name| !name.is_empty()).map_or(Port::Number(found.port), Port::Name))
+    Some(
+        found
+            .name
+            .clone()
+            .filter(|name| !name.is_empty())
+            .map_or(Port::Number(found.port), Port::Name),
+    )
 }
 
 fn protocol(layer: Layer4) -> &'static str {
@@ -157,7 +219,12 @@ mod tests {
     use super::*;
 
     fn parsed(layer: Layer4, text: &str) -> Option<(String, &str, bool, bool)> {
-        let Target { service, port, decode, encode } = target(layer, text).ok()?;
+        let Target {
+            service,
+            port,
+            decode,
+            encode,
+        } = target(layer, text).ok()?;
         Some((service.to_string(), port, decode, encode))
     }
 
@@ -165,17 +232,32 @@ mod tests {
     fn a_target_is_a_service_and_says_who_speaks_proxy() {
         let database = |decode, encode| Some(("db/pg".to_owned(), "5432", decode, encode));
         assert_eq!(parsed(Layer4::Tcp, "db/pg:5432"), database(false, false));
-        assert_eq!(parsed(Layer4::Tcp, "db/pg:5432:PROXY"), database(true, false));
-        assert_eq!(parsed(Layer4::Tcp, " db/pg:5432:PROXY:PROXY"), database(true, true));
-        assert_eq!(parsed(Layer4::Tcp, "db/pg:5432::PROXY"), database(false, true));
+        assert_eq!(
+            parsed(Layer4::Tcp, "db/pg:5432:PROXY"),
+            database(true, false)
+        );
+        assert_eq!(
+            parsed(Layer4::Tcp, " db/pg:5432:PROXY:PROXY"),
+            database(true, true)
+        );
+        assert_eq!(
+            parsed(Layer4::Tcp, "db/pg:5432::PROXY"),
+            database(false, true)
+        );
         assert_eq!(parsed(Layer4::Udp, "db/pg:5432"), database(false, false));
     }
 
     #[test]
     fn what_is_no_target_is_refused() {
-        for bad in
-            ["", "pg:5432", "db/pg", "db/pg:", "db/pg:1:proxies", "db/pg:1:PROXY:PROXY:PROXY", "../pg:1"]
-        {
+        for bad in [
+            "",
+            "pg:5432",
+            "db/pg",
+            "db/pg:",
+            "db/pg:1:proxies",
+            "db/pg:1:PROXY:PROXY:PROXY",
+            "../pg:1",
+        ] {
             assert_eq!(parsed(Layer4::Tcp, bad), None, "{bad:?}");
         }
         assert_eq!(parsed(Layer4::Udp, "db/pg:1:PROXY"), None);

@@ -39,7 +39,10 @@ impl Support {
     /// True if the data plane honours it.
     #[must_use]
     pub fn is_honoured(self) -> bool {
-        matches!(self, Support::Full | Support::Partly(_) | Support::Differs(_))
+        matches!(
+            self,
+            Support::Full | Support::Partly(_) | Support::Differs(_)
+        )
     }
 }
 
@@ -55,19 +58,28 @@ pub struct Supports {
 impl Supports {
     /// Both data planes are rendered from the same words of ours.
     pub(crate) const fn both(support: Support) -> Self {
-        Supports { envoy: support, nginx: support }
+        Supports {
+            envoy: support,
+            nginx: support,
+        }
     }
 
     /// Support in the data plane that serves; each is named where several differ.
-    pub(crate) fn of(self, served_by: Option<DataPlane>) -> impl Iterator<Item = (AppliesTo, Support)> {
+    pub(crate) fn of(
+        self,
+        served_by: Option<DataPlane>,
+    ) -> impl Iterator<Item = (AppliesTo, Support)> {
         let Supports { envoy, nginx } = self;
         let both = [(DataPlane::Envoy, envoy), (DataPlane::Nginx, nginx)];
-        let asked = both.into_iter().filter(move |(one, _)| served_by.is_none_or(|wanted| wanted == *one));
+        let asked = both
+            .into_iter()
+            .filter(move |(one, _)| served_by.is_none_or(|wanted| wanted == *one));
         let differ = envoy != nginx;
         let told = if differ { 2 } else { 1 };
         asked.take(told).map(move |(one, support)| {
             // Where one serves, only what it lacks is worth its name: the other one has it.
-            let is_named = differ && (served_by.is_none() || matches!(support, Support::Unsupported(_)));
+            let is_named =
+                differ && (served_by.is_none() || matches!(support, Support::Unsupported(_)));
             (AppliesTo(is_named.then_some(one)), support)
         })
     }
@@ -93,7 +105,10 @@ impl AppliesTo {
 
     /// Something to know about a setting.
     pub(crate) fn note(self, text: &str) -> String {
-        self.0.map_or_else(|| text.to_owned(), |data_plane| format!("{data_plane}: {text}"))
+        self.0.map_or_else(
+            || text.to_owned(),
+            |data_plane| format!("{data_plane}: {text}"),
+        )
     }
 }
 
@@ -101,7 +116,10 @@ impl AppliesTo {
 mod tests {
     use super::*;
 
-    const ONLY_NGINX: Supports = Supports { envoy: Support::Unsupported("x"), nginx: Support::Full };
+    const ONLY_NGINX: Supports = Supports {
+        envoy: Support::Unsupported("x"),
+        nginx: Support::Full,
+    };
 
     #[test]
     fn what_is_the_same_everywhere_is_told_once_and_without_a_name() {
@@ -112,8 +130,16 @@ mod tests {
 
     #[test]
     fn a_note_names_nobody_where_one_serves() {
-        let differ = Supports { envoy: Support::NotNeeded("x"), nginx: Support::Full };
-        let note = |served_by| differ.of(served_by).next().map(|(applies_to, _)| applies_to.note("x"));
+        let differ = Supports {
+            envoy: Support::NotNeeded("x"),
+            nginx: Support::Full,
+        };
+        let note = |served_by| {
+            differ
+                .of(served_by)
+                .next()
+                .map(|(applies_to, _)| applies_to.note("x"))
+        };
         assert_eq!(note(Some(DataPlane::Envoy)).as_deref(), Some("x"));
         assert_eq!(note(None).as_deref(), Some("Envoy: x"));
     }
@@ -123,7 +149,10 @@ mod tests {
         let all: Vec<_> = ONLY_NGINX.of(None).collect();
         assert_eq!(all.len(), 2);
         let envoy: Vec<_> = ONLY_NGINX.of(Some(DataPlane::Envoy)).collect();
-        assert_eq!(envoy, [(AppliesTo(Some(DataPlane::Envoy)), Support::Unsupported("x"))]);
+        assert_eq!(
+            envoy,
+            [(AppliesTo(Some(DataPlane::Envoy)), Support::Unsupported("x"))]
+        );
         assert_eq!(envoy[0].0.not_supported("x"), "not supported by Envoy: x");
         assert!(!ONLY_NGINX.is_honoured(Some(DataPlane::Envoy)));
         assert!(ONLY_NGINX.is_honoured(Some(DataPlane::Nginx)) && ONLY_NGINX.is_honoured(None));

@@ -25,9 +25,13 @@ impl Target {
         while let Some(letter) = letters.next() {
             match letter {
                 '$' => {
-                    let digit =
-                        letters.next().and_then(|digit| digit.to_digit(10)).filter(|digit| *digit != 0);
-                    let group = digit.and_then(|digit| u8::try_from(digit).ok()).ok_or_else(expected)?;
+                    let digit = letters
+                        .next()
+                        .and_then(|digit| digit.to_digit(10))
+                        .filter(|digit| *digit != 0);
+                    let group = digit
+                        .and_then(|digit| u8::try_from(digit).ok())
+                        .ok_or_else(expected)?;
                     if letters.peek().is_some_and(char::is_ascii_digit) {
                         return Err(expected());
                     }
@@ -59,7 +63,9 @@ impl Target {
 
     /// The scheme, the host with its port, and the rest, of a URL whose host has no group in it.
     pub(crate) fn as_url(&self) -> Option<(&'static str, String, Target)> {
-        let Some(Piece::Text(first)) = self.pieces.first() else { return None };
+        let Some(Piece::Text(first)) = self.pieces.first() else {
+            return None;
+        };
         let (scheme, rest) = [("http", "http://"), ("https", "https://")]
             .into_iter()
             .find_map(|(scheme, prefix)| Some((scheme, first.strip_prefix(prefix)?)))?;
@@ -67,7 +73,11 @@ impl Target {
         let (authority, path) = rest.split_at(end);
         let mut pieces = self.pieces.clone();
         if let Some(first) = pieces.first_mut() {
-            *first = Piece::Text(if path.is_empty() { "/".to_owned() } else { path.to_owned() });
+            *first = Piece::Text(if path.is_empty() {
+                "/".to_owned()
+            } else {
+                path.to_owned()
+            });
         }
         // A group right behind the host belongs to the host.
         let host_is_whole = !path.is_empty() || self.pieces.len() == 1;
@@ -107,7 +117,9 @@ mod tests {
 
     #[test]
     fn variables_of_nginx_are_not_taken() {
-        for bad in ["/$host", "/$", "/$0", "/${1}", "/$12", "/a?b", "/a\\b", "/a;"] {
+        for bad in [
+            "/$host", "/$", "/$0", "/${1}", "/$12", "/a?b", "/a\\b", "/a;",
+        ] {
             assert!(Target::parse(bad).is_err(), "{bad}");
         }
     }
@@ -118,7 +130,10 @@ mod tests {
         let (scheme, host, path) = url("https://a.example:8443/x/$1").unwrap();
         assert_eq!((scheme, host.as_str()), ("https", "a.example:8443"));
         assert_eq!(path, Target::parse("/x/$1").unwrap());
-        assert_eq!(url("http://a.example").unwrap().2, Target::parse("/").unwrap());
+        assert_eq!(
+            url("http://a.example").unwrap().2,
+            Target::parse("/").unwrap()
+        );
         assert_eq!(url("https://$1.example/"), None);
         assert_eq!(url("https://a.$1"), None);
         assert_eq!(url("/a"), None);

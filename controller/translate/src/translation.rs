@@ -109,7 +109,10 @@ pub(crate) fn translate_these<'a>(
     options: &Options,
 ) -> Translation {
     let mut translation = Translation::from_shared_inputs(SharedInputs::new(resources, options));
-    let ours: Vec<_> = ingresses.into_iter().map(|(age, ingress)| ((age, ingress), names(ingress))).collect();
+    let ours: Vec<_> = ingresses
+        .into_iter()
+        .map(|(age, ingress)| ((age, ingress), names(ingress)))
+        .collect();
     let suffixes = over(ours.iter().flat_map(|(_, names)| names));
     translation.look_up_holders(suffixes, resources, options);
     translation.addresses = Arc::new(own::policy(resources, options));
@@ -141,8 +144,10 @@ impl Translation {
     /// Reports about what could not be honoured, in a stable order.
     #[must_use]
     pub fn reports(&self) -> Vec<&Report> {
-        let mut all: Vec<&Report> =
-            self.routing_reports().chain(self.backend_reports.values().flatten()).collect();
+        let mut all: Vec<&Report> = self
+            .routing_reports()
+            .chain(self.backend_reports.values().flatten())
+            .collect();
         all.sort();
         all.dedup();
         all
@@ -150,8 +155,12 @@ impl Translation {
 
     /// Reports about the objects themselves, without those about what is behind them.
     pub(crate) fn routing_reports(&self) -> impl Iterator<Item = &Report> {
-        let of_all =
-            self.shared_inputs.reports.iter().chain(&self.flags.reports).chain(self.other_class.values());
+        let of_all = self
+            .shared_inputs
+            .reports
+            .iter()
+            .chain(&self.flags.reports)
+            .chain(self.other_class.values());
         let of_groups = self.groups.iter().flat_map(|group| &group.reports);
         of_all.chain(of_groups).chain(self.registry.reports())
     }

@@ -31,7 +31,9 @@ use crate::servers::{self, Assembled, components, names};
 use crate::shared_inputs::{ClassMatch, SharedInputs};
 use crate::streams::streams;
 use crate::translation::{OfFlags, Updated};
-use crate::{Kind, ObjectKey, ObjectRef, Options, Provenance, Resources, Severity, Translation, wildcards};
+use crate::{
+    Kind, ObjectKey, ObjectRef, Options, Provenance, Resources, Severity, Translation, wildcards,
+};
 
 /// An Ingress of ours, in its place, and the servers that it names.
 type Member<'a> = ((Seniority, &'a Ingress), BTreeSet<ServerName>);
@@ -39,7 +41,12 @@ type Member<'a> = ((Seniority, &'a Ingress), BTreeSet<ServerName>);
 impl Translation {
     /// Brings this translation of `resources`, as they were before these changes, up to date. What comes out is the same,
     /// to the byte, as translating everything.
-    pub fn update(&mut self, changes: &Changes, resources: &Resources, options: &Options) -> Updated {
+    pub fn update(
+        &mut self,
+        changes: &Changes,
+        resources: &Resources,
+        options: &Options,
+    ) -> Updated {
         let mut updated = Updated::default();
         let mut stale = BTreeSet::new();
         let moved = self.take_own(changes, resources, options);
@@ -47,14 +54,27 @@ impl Translation {
             let shared_inputs = SharedInputs::new(resources, options);
             updated.everything = changes.is_everything() || shared_inputs != self.shared_inputs;
             if updated.everything {
-                let before = std::mem::replace(self, Translation::from_shared_inputs(shared_inputs));
+                let before =
+                    std::mem::replace(self, Translation::from_shared_inputs(shared_inputs));
                 self.addresses = Arc::clone(&before.addresses);
                 self.look_up_holders(resources.claims().wildcards(), resources, options);
                 updated.names = before.names.names().cloned().collect();
                 let before = before.config;
-                updated.servers = before.servers.into_iter().map(|(name, was)| (name, Some(was))).collect();
-                updated.backends = before.backends.into_iter().map(|(id, was)| (id, Some(was))).collect();
-                stale = self.renew(resources.ingresses.keys().cloned().collect(), resources, options);
+                updated.servers = before
+                    .servers
+                    .into_iter()
+                    .map(|(name, was)| (name, Some(was)))
+                    .collect();
+                updated.backends = before
+                    .backends
+                    .into_iter()
+                    .map(|(id, was)| (id, Some(was)))
+                    .collect();
+                stale = self.renew(
+                    resources.ingresses.keys().cloned().collect(),
+                    resources,
+                    options,
+                );
             } else {
                 stale = self.renew_dependents(changes.objects(), &mut updated, resources, options);
             }
@@ -62,10 +82,18 @@ impl Translation {
         }
         let of_stale = stale.iter().filter_map(|id| self.groups.get(*id));
         updated.ingresses = of_stale.map(|group| group.ingresses.len()).sum();
-        let services = changes.objects().iter().filter(|object| object.kind == Kind::Service);
-        let services = services.map(|service| &service.key).chain(changes.endpoints());
+        let services = changes
+            .objects()
+            .iter()
+            .filter(|object| object.kind == Kind::Service);
+        let services = services
+            .map(|service| &service.key)
+            .chain(changes.endpoints());
         let of_services = services.flat_map(|service| self.registry.of_service(service));
-        let of_names = changes.names().iter().flat_map(|name| self.names.backends(name));
+        let of_names = changes
+            .names()
+            .iter()
+            .flat_map(|name| self.names.backends(name));
         let backends = of_services.chain(of_names).cloned().chain(moved).collect();
         self.resolve(&mut updated, stale, backends, resources, options);
         updated
@@ -88,13 +116,16 @@ impl Translation {
         }
         let is_own = |backend: &Backend| {
             let judge = Judge::new(&now, &backend.transport);
-            backend
-                .endpoints
-                .iter()
-                .any(|at| judge.check(at.address, Provenance::Written).is_err() && judge.leads_home())
+            backend.endpoints.iter().any(|at| {
+                judge.check(at.address, Provenance::Written).is_err() && judge.leads_home()
+            })
         };
         let mut moved = self.leading_home.clone();
-        let new = self.config.backends.iter().filter(|(_, backend)| is_own(backend));
+        let new = self
+            .config
+            .backends
+            .iter()
+            .filter(|(_, backend)| is_own(backend));
         moved.extend(new.map(|(id, _)| id.clone()));
         self.addresses = Arc::new(now);
         moved
@@ -105,9 +136,14 @@ impl Translation {
         let mut translation = Translation::default();
         translation.config.edge = shared_inputs.edge();
         for (precedence, backend_ref) in &shared_inputs.backend_refs {
-            translation.registry.add_ref(precedence.clone(), backend_ref.clone());
+            translation
+                .registry
+                .add_ref(precedence.clone(), backend_ref.clone());
         }
-        Translation { shared_inputs, ..translation }
+        Translation {
+            shared_inputs,
+            ..translation
+        }
     }
 
     /// Translates the route groups again that these objects have to do with, and returns the new ones.
@@ -120,14 +156,25 @@ impl Translation {
     ) -> BTreeSet<RouteGroupId> {
         let ingresses = objects.iter().filter(|object| object.kind == Kind::Ingress);
         let mut members: BTreeSet<ObjectKey> = ingresses.map(|object| object.key.clone()).collect();
-        let mut stale: BTreeSet<RouteGroupId> =
-            objects.iter().flat_map(|object| self.groups.of_object(object)).collect();
-        let now = members.iter().filter_map(|key| resources.ingresses.get(key));
-        let ours = now
-            .filter(|ingress| matches!(self.shared_inputs.class_match(ingress, options), ClassMatch::Ours));
+        let mut stale: BTreeSet<RouteGroupId> = objects
+            .iter()
+            .flat_map(|object| self.groups.of_object(object))
+            .collect();
+        let now = members
+            .iter()
+            .filter_map(|key| resources.ingresses.get(key));
+        let ours = now.filter(|ingress| {
+            matches!(
+                self.shared_inputs.class_match(ingress, options),
+                ClassMatch::Ours
+            )
+        });
         let now: BTreeSet<ServerName> = ours.flat_map(|ingress| names(ingress)).collect();
         stale.extend(now.iter().filter_map(|name| self.groups.of_name(name)));
-        let before = stale.iter().filter_map(|id| self.groups.get(*id)).flat_map(|group| &group.names);
+        let before = stale
+            .iter()
+            .filter_map(|id| self.groups.get(*id))
+            .flat_map(|group| &group.names);
         let suffixes = wildcards::among(now.iter().chain(before));
         for suffix in self.look_up_holders(suffixes, resources, options) {
             stale.extend(self.groups.under(&suffix));
@@ -148,9 +195,13 @@ impl Translation {
         let mut ours: Vec<Member<'_>> = Vec::new();
         for key in members {
             self.other_class.remove(&key);
-            let Some(ingress) = resources.ingresses.get(&key) else { continue };
+            let Some(ingress) = resources.ingresses.get(&key) else {
+                continue;
+            };
             match self.shared_inputs.class_match(ingress, options) {
-                ClassMatch::Ours => ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress))),
+                ClassMatch::Ours => {
+                    ours.push((((false, age(ingress)), ingress.as_ref()), names(ingress)))
+                }
                 ClassMatch::OtherClass(report) => drop(self.other_class.insert(key, report)),
                 ClassMatch::Unwatched => {}
             }
@@ -158,7 +209,9 @@ impl Translation {
         ours.sort_by(|((a, _), _), ((b, _), _)| a.cmp(b));
         let mut groups = components(ours);
         let names_it = |(_, names): &Member<'_>| names.contains(&ServerName::CatchAll);
-        if self.groups.of_name(&ServerName::CatchAll).is_none() && !groups.iter().flatten().any(names_it) {
+        if self.groups.of_name(&ServerName::CatchAll).is_none()
+            && !groups.iter().flatten().any(names_it)
+        {
             groups.push(Vec::new());
         }
         let new = groups.into_iter().map(|group| {
@@ -177,13 +230,25 @@ impl Translation {
         options: &Options,
     ) -> RouteGroupId {
         let tracker = DependencyTracker::new(resources, options);
-        let context = Context { tracker: &tracker, options, globals: &self.shared_inputs.globals };
-        let ingresses = members.iter().map(|((_, ingress), _)| key_of(&ingress.metadata)).collect();
-        let mut names: BTreeSet<ServerName> = members.iter().flat_map(|(_, names)| names).cloned().collect();
+        let context = Context {
+            tracker: &tracker,
+            options,
+            globals: &self.shared_inputs.globals,
+        };
+        let ingresses = members
+            .iter()
+            .map(|((_, ingress), _)| key_of(&ingress.metadata))
+            .collect();
+        let mut names: BTreeSet<ServerName> = members
+            .iter()
+            .flat_map(|(_, names)| names)
+            .cloned()
+            .collect();
         names.extend(with_catch_all.then_some(ServerName::CatchAll));
         let fallback = self.shared_inputs.fallback.as_ref();
         let members = members.into_iter().map(|(member, _)| member);
-        let assembled = servers::assemble(members, with_catch_all, fallback, &self.wildcards, context);
+        let assembled =
+            servers::assemble(members, with_catch_all, fallback, &self.wildcards, context);
         let Assembled {
             servers,
             owners,
@@ -195,7 +260,13 @@ impl Translation {
             secrets,
             reports,
         } = assembled;
-        debug_assert!(servers.keys().chain(tls.keys()).all(|name| names.contains(name)), "{names:?}");
+        debug_assert!(
+            servers
+                .keys()
+                .chain(tls.keys())
+                .all(|name| names.contains(name)),
+            "{names:?}"
+        );
         let mut said = Vec::new();
         for (precedence, backend_ref) in backend_refs {
             said.push((backend_ref.id.service_port(), precedence.clone()));
@@ -206,8 +277,10 @@ impl Translation {
             self.registry.add_candidate(precedence, candidate);
         }
         self.owners.extend(owners);
-        let servers =
-            servers.into_iter().map(|(name, server)| (name, Arc::new(self.sharing(server)))).collect();
+        let servers = servers
+            .into_iter()
+            .map(|(name, server)| (name, Arc::new(self.sharing(server))))
+            .collect();
         let (secrets, dependencies) = (self.hold(secrets), tracker.into_dependencies());
         let tls_names = tls.keys().cloned().collect();
         self.config.tls.extend(tls);
@@ -239,18 +312,28 @@ impl Translation {
 
     /// Removes a route group, and returns its Ingresses.
     fn withdraw(&mut self, id: RouteGroupId, updated: &mut Updated) -> BTreeSet<ObjectKey> {
-        let Some(group) = self.groups.remove(id) else { return BTreeSet::new() };
+        let Some(group) = self.groups.remove(id) else {
+            return BTreeSet::new();
+        };
         for (port, precedence) in &group.said {
             self.registry.withdraw(port, precedence);
         }
         for (name, server) in &group.servers {
-            server.locations.iter().for_each(|location| drop(self.owners.remove(&location.id)));
-            updated.servers.insert(name.clone(), self.config.servers.remove(name));
+            server
+                .locations
+                .iter()
+                .for_each(|location| drop(self.owners.remove(&location.id)));
+            updated
+                .servers
+                .insert(name.clone(), self.config.servers.remove(name));
             if let ServerName::Exact(host) = name {
                 self.config.passthrough.remove(host);
             }
         }
-        group.tls.iter().for_each(|name| drop(self.config.tls.remove(name)));
+        group
+            .tls
+            .iter()
+            .for_each(|name| drop(self.config.tls.remove(name)));
         self.let_go(&group.secrets);
         group.ingresses.into_iter().collect()
     }
@@ -261,30 +344,53 @@ impl Translation {
         let mut secrets = Secrets::default();
         self.config.default_certificate = None;
         if let Some(key) = &options.default_certificate {
-            let found = resources.secrets.get(key).ok_or_else(|| "expected a Secret, got none".to_owned());
+            let found = resources
+                .secrets
+                .get(key)
+                .ok_or_else(|| "expected a Secret, got none".to_owned());
             match found.and_then(|secret| secret.pair()) {
                 Ok(pair) => self.config.default_certificate = Some(secrets.present(key, pair)),
                 Err(reason) => {
-                    let object = ObjectRef { kind: Kind::Secret, key: key.clone() };
+                    let object = ObjectRef {
+                        kind: Kind::Secret,
+                        key: key.clone(),
+                    };
                     let consequence = "a generated certificate is presented";
                     let field = "--default-ssl-certificate";
-                    Reporter::new(object, &mut reports).say(Severity::Error, field, reason, consequence);
+                    Reporter::new(object, &mut reports).say(
+                        Severity::Error,
+                        field,
+                        reason,
+                        consequence,
+                    );
                 }
             }
         }
         let mut uses = Uses::new(&self.shared_inputs.globals.transport);
         uses.set_tier(PrecedenceTier::Ports);
-        self.config.streams =
-            streams(resources, options, &self.shared_inputs.globals, &mut uses, &mut reports);
-        let flags = OfFlags { secrets: self.hold(secrets), ports: uses.backend_refs, reports };
+        self.config.streams = streams(
+            resources,
+            options,
+            &self.shared_inputs.globals,
+            &mut uses,
+            &mut reports,
+        );
+        let flags = OfFlags {
+            secrets: self.hold(secrets),
+            ports: uses.backend_refs,
+            reports,
+        };
         let before = std::mem::replace(&mut self.flags, flags);
         self.let_go(&before.secrets);
         if before.ports != self.flags.ports {
             before.ports.iter().for_each(|(precedence, backend_ref)| {
-                self.registry.withdraw(&backend_ref.id.service_port(), precedence);
+                self.registry
+                    .withdraw(&backend_ref.id.service_port(), precedence);
             });
             let now = self.flags.ports.iter().cloned();
-            now.for_each(|(precedence, backend_ref)| self.registry.add_ref(precedence, backend_ref));
+            now.for_each(|(precedence, backend_ref)| {
+                self.registry.add_ref(precedence, backend_ref)
+            });
         }
     }
 
@@ -298,13 +404,28 @@ impl Translation {
         options: &Options,
     ) {
         let changes = self.registry.resolve();
-        stale.extend(changes.canaries.iter().flat_map(|port| self.groups.of_port(port)));
+        stale.extend(
+            changes
+                .canaries
+                .iter()
+                .flat_map(|port| self.groups.of_port(port)),
+        );
         backends.extend(changes.backends);
         updated.resolved = backends.len();
         for id in backends {
-            let was_dead = self.config.backends.get(&id).is_none_or(|backend| is_dead(backend));
+            let was_dead = self
+                .config
+                .backends
+                .get(&id)
+                .is_none_or(|backend| is_dead(backend));
             self.refresh(&id, updated, resources, options);
-            if was_dead != self.config.backends.get(&id).is_none_or(|backend| is_dead(backend)) {
+            if was_dead
+                != self
+                    .config
+                    .backends
+                    .get(&id)
+                    .is_none_or(|backend| is_dead(backend))
+            {
                 stale.extend(self.groups.watching(&id));
             }
         }
@@ -316,7 +437,13 @@ impl Translation {
         }
     }
 
-    fn refresh(&mut self, id: &BackendId, updated: &mut Updated, resources: &Resources, options: &Options) {
+    fn refresh(
+        &mut self,
+        id: &BackendId,
+        updated: &mut Updated,
+        resources: &Resources,
+        options: &Options,
+    ) {
         self.backend_reports.remove(id);
         self.leading_home.remove(id);
         let Some(source) = self.registry.source(id) else {
@@ -327,7 +454,12 @@ impl Translation {
             return;
         };
         let resolved = resolve(source, resources, options, &self.addresses);
-        let Resolved { backend, reports, name, leads_home } = resolved;
+        let Resolved {
+            backend,
+            reports,
+            name,
+            leads_home,
+        } = resolved;
         if leads_home {
             self.leading_home.insert(id.clone());
         }
@@ -335,7 +467,12 @@ impl Translation {
         if !reports.is_empty() {
             self.backend_reports.insert(id.clone(), reports);
         }
-        set(&mut self.config.backends, &mut updated.backends, id, Arc::new(backend));
+        set(
+            &mut self.config.backends,
+            &mut updated.backends,
+            id,
+            Arc::new(backend),
+        );
     }
 
     fn hold(&mut self, secrets: Secrets) -> BTreeSet<SecretId> {
@@ -345,13 +482,17 @@ impl Translation {
             *self.holders.entry(id.clone()).or_default() += 1;
         }
         self.config.secrets.extend(values);
-        self.config.users.extend(users.into_iter().map(|(id, listed)| (id, listed.text)));
+        self.config
+            .users
+            .extend(users.into_iter().map(|(id, listed)| (id, listed.text)));
         ids
     }
 
     fn let_go(&mut self, ids: &BTreeSet<SecretId>) {
         for id in ids {
-            let Some(count) = self.holders.get_mut(id) else { continue };
+            let Some(count) = self.holders.get_mut(id) else {
+                continue;
+            };
             *count -= 1;
             if *count == 0 {
                 self.holders.remove(id);
@@ -369,7 +510,10 @@ fn set<K: Clone + Ord, V: PartialEq>(
     key: &K,
     now: Arc<V>,
 ) {
-    let was = before.get(key).cloned().unwrap_or_else(|| all.get(key).cloned());
+    let was = before
+        .get(key)
+        .cloned()
+        .unwrap_or_else(|| all.get(key).cloned());
     match was {
         Some(was) if *was == *now => {
             before.remove(key);

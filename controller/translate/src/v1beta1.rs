@@ -27,13 +27,18 @@ pub fn upgrade(document: &mut Value) -> Option<String> {
 /// Fields of the old versions in an Ingress of today's, where they mean nothing: each with what to write instead.
 #[must_use]
 pub fn misplaced(document: &Value) -> Vec<String> {
-    let is_todays = document.get("apiVersion").is_some_and(|version| version == V1)
+    let is_todays = document
+        .get("apiVersion")
+        .is_some_and(|version| version == V1)
         && document.get("kind").is_some_and(|kind| kind == "Ingress");
-    let Some(spec) = document.get("spec").filter(|_| is_todays) else { return Vec::new() };
+    let Some(spec) = document.get("spec").filter(|_| is_todays) else {
+        return Vec::new();
+    };
     let mut said: Vec<String> = Vec::new();
     if spec.get("backend").is_some() {
         said.push(
-            "spec.backend: expected defaultBackend, got backend, which is v1beta1's name of it".to_owned(),
+            "spec.backend: expected defaultBackend, got backend, which is v1beta1's name of it"
+                .to_owned(),
         );
     }
     for (field, backend) in backends(spec) {
@@ -46,7 +51,9 @@ pub fn misplaced(document: &Value) -> Vec<String> {
 
 /// With their fields.
 fn backends(spec: &Value) -> Vec<(String, &Value)> {
-    let default = spec.get("defaultBackend").map(|backend| ("spec.defaultBackend".to_owned(), backend));
+    let default = spec
+        .get("defaultBackend")
+        .map(|backend| ("spec.defaultBackend".to_owned(), backend));
     let mut found: Vec<_> = default.into_iter().collect();
     for (rule, of_rule) in list(spec.get("rules")) {
         let paths = of_rule.get("http").and_then(|http| http.get("paths"));
@@ -59,7 +66,11 @@ fn backends(spec: &Value) -> Vec<(String, &Value)> {
 }
 
 fn list(value: Option<&Value>) -> impl Iterator<Item = (usize, &Value)> {
-    value.and_then(Value::as_array).into_iter().flatten().enumerate()
+    value
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
 }
 
 /// What is wrong with it; `None` when it has none of the old fields.
@@ -73,12 +84,19 @@ fn old_backend(backend: &Value) -> Option<String> {
     if got.is_empty() {
         return None;
     }
-    let value = |name, otherwise: &str| backend.get(name).cloned().unwrap_or_else(|| otherwise.into());
-    let mut today =
-        json!({"serviceName": value("serviceName", "NAME"), "servicePort": value("servicePort", "PORT")});
+    let value = |name, otherwise: &str| {
+        backend
+            .get(name)
+            .cloned()
+            .unwrap_or_else(|| otherwise.into())
+    };
+    let mut today = json!({"serviceName": value("serviceName", "NAME"), "servicePort": value("servicePort", "PORT")});
     upgrade_backend(&mut today);
     let written = shortened(&today.get("service")?.to_string());
-    Some(format!("expected service, got {} of v1beta1; write service: {written}", got.join(" and ")))
+    Some(format!(
+        "expected service, got {} of v1beta1; write service: {written}",
+        got.join(" and ")
+    ))
 }
 
 fn upgrade_spec(spec: &mut Map<String, Value>) {
@@ -86,16 +104,25 @@ fn upgrade_spec(spec: &mut Map<String, Value>) {
         upgrade_backend(&mut backend);
         spec.insert("defaultBackend".to_owned(), backend);
     }
-    let rules = spec.get_mut("rules").and_then(Value::as_array_mut).into_iter().flatten();
-    let paths = rules.filter_map(|rule| rule.get_mut("http")?.get_mut("paths")?.as_array_mut()).flatten();
+    let rules = spec
+        .get_mut("rules")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
+    let paths = rules
+        .filter_map(|rule| rule.get_mut("http")?.get_mut("paths")?.as_array_mut())
+        .flatten();
     for path in paths.filter_map(Value::as_object_mut) {
-        path.entry("pathType").or_insert_with(|| "ImplementationSpecific".into());
+        path.entry("pathType")
+            .or_insert_with(|| "ImplementationSpecific".into());
         path.get_mut("backend").map(upgrade_backend);
     }
 }
 
 fn upgrade_backend(backend: &mut Value) {
-    let Some(fields) = backend.as_object_mut() else { return };
+    let Some(fields) = backend.as_object_mut() else {
+        return;
+    };
     let (name, port) = (fields.remove("serviceName"), fields.remove("servicePort"));
     if name.is_some() || port.is_some() {
         let service = json!({"name": name.unwrap_or_default(), "port": port.map(upgrade_port)});
@@ -128,7 +155,10 @@ mod tests {
             "backend": {"serviceName": "fallback", "servicePort": 80},
             "rules": [{"host": "a.b", "http": {"paths": [path]}}],
         }));
-        assert_eq!(upgrade(&mut document).as_deref(), Some("extensions/v1beta1"));
+        assert_eq!(
+            upgrade(&mut document).as_deref(),
+            Some("extensions/v1beta1")
+        );
         let service = json!({"service": {"name": "web", "port": {"name": "http"}}});
         let path = json!({"path": "/", "pathType": "ImplementationSpecific", "backend": service});
         let spec = json!({
@@ -142,14 +172,20 @@ mod tests {
     #[test]
     fn a_number_in_quotes_is_a_port_number() {
         assert_eq!(upgrade_port("8080".into()), json!({"number": 8080}));
-        assert_eq!(upgrade_port("http-8080".into()), json!({"name": "http-8080"}));
+        assert_eq!(
+            upgrade_port("http-8080".into()),
+            json!({"name": "http-8080"})
+        );
     }
 
     #[test]
     fn what_is_malformed_stays_so_for_the_reader_to_name() {
-        for spec in
-            [json!(null), json!([]), json!({"rules": 7}), json!({"rules": [{"http": {"paths": [7]}}]})]
-        {
+        for spec in [
+            json!(null),
+            json!([]),
+            json!({"rules": 7}),
+            json!({"rules": [{"http": {"paths": [7]}}]}),
+        ] {
             let mut document = old(spec.clone());
             assert!(upgrade(&mut document).is_some());
             assert_eq!(document["spec"], spec);
@@ -173,12 +209,20 @@ mod tests {
              write service: {\"name\":\"NAME\",\"port\":{\"number\":8080}}",
         ];
         assert_eq!(misplaced(&document), expected);
-        assert_eq!(misplaced(&old(spec)), Vec::<String>::new(), "there they belong");
+        assert_eq!(
+            misplaced(&old(spec)),
+            Vec::<String>::new(),
+            "there they belong"
+        );
     }
 
     #[test]
     fn current_versions_and_other_kinds_are_left_alone() {
-        for (version, kind) in [(V1, "Ingress"), ("extensions/v1beta1", "Deployment"), ("v1", "Service")] {
+        for (version, kind) in [
+            (V1, "Ingress"),
+            ("extensions/v1beta1", "Deployment"),
+            ("v1", "Service"),
+        ] {
             let mut document = json!({"apiVersion": version, "kind": kind});
             assert_eq!(upgrade(&mut document), None);
             assert_eq!(document["apiVersion"], version);

@@ -57,7 +57,10 @@ impl Translation {
         resources.claims().of_wildcard(suffix).find(|age| {
             let ingress = resources.ingresses.get(key(age));
             let ours = ingress.filter(|ingress| {
-                matches!(self.shared_inputs.class_match(ingress, options), ClassMatch::Ours)
+                matches!(
+                    self.shared_inputs.class_match(ingress, options),
+                    ClassMatch::Ours
+                )
             });
             ours.is_some_and(|ingress| {
                 let mut annotations = ingress.metadata.annotations.iter().flatten();
@@ -68,13 +71,18 @@ impl Translation {
 }
 
 fn is_canary(annotation: &str, text: &str) -> bool {
-    let name = annotation.rsplit_once('/').map_or(annotation, |(_, name)| name);
+    let name = annotation
+        .rsplit_once('/')
+        .map_or(annotation, |(_, name)| name);
     canonical(name) == "canary" && value::bool(text) == Ok(true)
 }
 
 /// Suffixes of the wildcards that cover these names.
 pub(crate) fn over<'a>(names: impl IntoIterator<Item = &'a ServerName>) -> BTreeSet<Hostname> {
-    names.into_iter().filter_map(ServerName::wildcard_suffix).collect()
+    names
+        .into_iter()
+        .filter_map(ServerName::wildcard_suffix)
+        .collect()
 }
 
 /// Of the wildcards among these names.

@@ -31,7 +31,13 @@ fn translated(objects: &[Value]) -> Translation {
     for object in objects {
         resources.apply(Object::from_value(object.clone()).unwrap());
     }
-    translate(&resources, &Options { class_is_implied: true, ..Options::default() })
+    translate(
+        &resources,
+        &Options {
+            class_is_implied: true,
+            ..Options::default()
+        },
+    )
 }
 
 fn server(translation: &Translation) -> &Server {
@@ -49,9 +55,11 @@ fn told(translation: &Translation, field: &str) -> Vec<Severity> {
 fn paths_beyond_the_limit_are_reported_and_not_served() {
     let most = most("paths of an Ingress");
     let field = format!("spec.rules[1].http.paths[{}]", most - 1);
-    for (paths, reports) in
-        [(most, vec![]), (most + 1, vec![Severity::Error]), (2 * most, vec![Severity::Error])]
-    {
+    for (paths, reports) in [
+        (most, vec![]),
+        (most + 1, vec![Severity::Error]),
+        (2 * most, vec![Severity::Error]),
+    ] {
         let translation = translated(&[ingress(&json!({}), paths)]);
         assert_eq!(server(&translation).locations.len(), most, "{paths}");
         assert_eq!(told(&translation, &field), reports, "{paths}");
@@ -64,11 +72,16 @@ fn paths_beyond_the_limit_that_guard_access_close_the_host_for_their_namespace()
     let mut open = ingress(&json!({}), 2);
     open["metadata"]["name"] = json!("open");
     open["spec"]["rules"][0]["http"]["paths"][0] = path("/");
-    for (paths, is_closed) in [(most("paths of an Ingress"), false), (most("paths of an Ingress") + 1, true)]
-    {
+    for (paths, is_closed) in [
+        (most("paths of an Ingress"), false),
+        (most("paths of an Ingress") + 1, true),
+    ] {
         let translation = translated(&[ingress(&guard, paths), open.clone()]);
         let mut locations = server(&translation).locations.iter();
-        assert!(locations.all(|location| (location.action == Action::Denied) == is_closed), "{paths}");
+        assert!(
+            locations.all(|location| (location.action == Action::Denied) == is_closed),
+            "{paths}"
+        );
     }
 }
 
@@ -76,14 +89,22 @@ fn paths_beyond_the_limit_that_guard_access_close_the_host_for_their_namespace()
 fn tls_entries_and_aliases_beyond_the_limit_are_reported_and_not_used() {
     let entries = most("entries of `spec.tls`");
     let mut object = ingress(&json!({}), 2);
-    object["spec"]["tls"] = vec![json!({"hosts": ["a.example"], "secretName": "s"}); entries + 1].into();
-    assert_eq!(told(&translated(&[object]), &format!("spec.tls[{entries}]")), [Severity::Error]);
+    object["spec"]["tls"] =
+        vec![json!({"hosts": ["a.example"], "secretName": "s"}); entries + 1].into();
+    assert_eq!(
+        told(&translated(&[object]), &format!("spec.tls[{entries}]")),
+        [Severity::Error]
+    );
     let names = most("names in `server-alias`");
     for (count, reports) in [(names, 0), (names + 1, 1), (2 * names, 1)] {
         let aliases: Vec<String> = (0..count).map(|n| format!("n{n}.example")).collect();
         let annotations = json!({"nginx.ingress.kubernetes.io/server-alias": aliases.join(",")});
         let translation = translated(&[ingress(&annotations, 2)]);
         assert_eq!(server(&translation).aliases.len(), names, "{count}");
-        assert_eq!(told(&translation, "annotation server-alias").len(), reports, "{count}");
+        assert_eq!(
+            told(&translation, "annotation server-alias").len(),
+            reports,
+            "{count}"
+        );
     }
 }

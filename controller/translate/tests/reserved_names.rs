@@ -12,7 +12,12 @@ const FOREIGN: &str = "foreign";
 const HELD: [(&str, &str, &str, &str); 6] = [
     ("*.a.example", "", "", "login.a.example"),
     ("*.a.example", "", "", "www.a.example"),
-    ("z.example", "server-alias", "*.a.example", "login.a.example"),
+    (
+        "z.example",
+        "server-alias",
+        "*.a.example",
+        "login.a.example",
+    ),
     ("z.example", "server-alias", "shop.example", "shop.example"),
     ("a.example", "from-to-www-redirect", "true", "www.a.example"),
     ("www.b.example", "from-to-www-redirect", "true", "b.example"),
@@ -48,9 +53,18 @@ fn ingress(
 /// A certificate that is good for everything that is asked for here.
 fn secret(namespace: &str) -> Value {
     let key = rcgen::KeyPair::generate().unwrap();
-    let names = ["*.a.example", "shop.example", "a.example", "b.example", "*.b.example", "z.example"];
-    let certificate =
-        rcgen::CertificateParams::new(names.map(str::to_owned)).unwrap().self_signed(&key).unwrap();
+    let names = [
+        "*.a.example",
+        "shop.example",
+        "a.example",
+        "b.example",
+        "*.b.example",
+        "z.example",
+    ];
+    let certificate = rcgen::CertificateParams::new(names.map(str::to_owned))
+        .unwrap()
+        .self_signed(&key)
+        .unwrap();
     json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pair", "namespace": namespace},
         "type": "kubernetes.io/tls", "stringData": {"tls.crt": certificate.pem(), "tls.key": key.serialize_pem()},
@@ -62,27 +76,41 @@ fn translated(objects: &[Value], allowed: bool) -> Translation {
     for object in objects {
         resources.apply(Object::from_value(object.clone()).unwrap());
     }
-    let options =
-        Options { class_is_implied: true, hosts_under_foreign_wildcards: allowed, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        hosts_under_foreign_wildcards: allowed,
+        ..Options::default()
+    };
     translate(&resources, &options)
 }
 
 /// The namespace whose pods a name leads to, when it is a host or another name of one.
 fn served(translation: &Translation, name: &ServerName) -> Option<String> {
     let servers = &translation.config().servers;
-    let (_, server) = servers.iter().find(|(own, server)| server.names(own).any(|other| other == name))?;
-    server.locations.iter().find_map(|location| match &location.action {
-        Action::Forward(backend) => backend.as_str().split('/').next().map(str::to_owned),
-        Action::Denied | Action::Redirect(_) => None,
-    })
+    let (_, server) = servers
+        .iter()
+        .find(|(own, server)| server.names(own).any(|other| other == name))?;
+    server
+        .locations
+        .iter()
+        .find_map(|location| match &location.action {
+            Action::Forward(backend) => backend.as_str().split('/').next().map(str::to_owned),
+            Action::Denied | Action::Redirect(_) => None,
+        })
 }
 
 /// Reports about the name to its newer claimant.
 fn told<'a>(translation: &'a Translation, namespace: &str) -> Vec<&'a Report> {
     let reports = translation.reports().into_iter();
     reports
-        .filter(|report| report.object.key.namespace == namespace && report.object.key.name == "asks")
-        .filter(|report| report.reason.contains("already claimed by Ingress owner/holds"))
+        .filter(|report| {
+            report.object.key.namespace == namespace && report.object.key.name == "asks"
+        })
+        .filter(|report| {
+            report
+                .reason
+                .contains("already claimed by Ingress owner/holds")
+        })
         .collect()
 }
 
@@ -109,17 +137,30 @@ fn a_newer_namespace_gets_no_name_that_an_older_one_covers_unless_the_operator_s
             if asked == host {
                 continue;
             }
-            for (namespace, year, allowed) in
-                [(FOREIGN, 2021, false), (FOREIGN, 2021, true), (FOREIGN, 2019, false), (OWNER, 2021, false)]
-            {
+            for (namespace, year, allowed) in [
+                (FOREIGN, 2021, false),
+                (FOREIGN, 2021, true),
+                (FOREIGN, 2019, false),
+                (OWNER, 2021, false),
+            ] {
                 let mut objects = secrets.to_vec();
                 objects.push(ingress(OWNER, "holds", 2020, host, (key, value), true));
-                objects.push(ingress(namespace, "asks", year, &asked, (other_key, &other_value), false));
+                objects.push(ingress(
+                    namespace,
+                    "asks",
+                    year,
+                    &asked,
+                    (other_key, &other_value),
+                    false,
+                ));
                 let translation = translated(&objects, allowed);
-                let world =
-                    format!("{host} {key} {value}: {asked} {other_key} of {namespace} in {year}, {allowed}");
-                let told: Vec<Severity> =
-                    told(&translation, namespace).iter().map(|report| report.severity).collect();
+                let world = format!(
+                    "{host} {key} {value}: {asked} {other_key} of {namespace} in {year}, {allowed}"
+                );
+                let told: Vec<Severity> = told(&translation, namespace)
+                    .iter()
+                    .map(|report| report.severity)
+                    .collect();
                 // The operator gives away what is under wildcards, and nothing that was written in full.
                 let given = allowed && (host.starts_with('*') || value.starts_with('*'));
                 let expected = match (namespace, year) {
@@ -129,13 +170,19 @@ fn a_newer_namespace_gets_no_name_that_an_older_one_covers_unless_the_operator_s
                 };
                 assert_eq!(told, expected, "{world}");
                 let is_foreign = served(&translation, &parsed).as_deref() == Some(FOREIGN);
-                assert!(!is_foreign || namespace == FOREIGN && (given || year < 2020), "{world}");
+                assert!(
+                    !is_foreign || namespace == FOREIGN && (given || year < 2020),
+                    "{world}"
+                );
                 let present = translation.config().tls.get(&parsed);
                 let apart = present.is_some_and(|host| host.apart);
                 let own = present.and_then(|host| host.certificate.as_ref()).is_some();
                 // Whoever has it presents what is its own, or what is for all, and never the owner's.
                 assert!(!is_foreign || !own, "{world}");
-                assert!(!is_foreign || apart || !host.starts_with('*') && !value.starts_with('*'), "{world}");
+                assert!(
+                    !is_foreign || apart || !host.starts_with('*') && !value.starts_with('*'),
+                    "{world}"
+                );
             }
         }
     }
@@ -144,10 +191,17 @@ fn a_newer_namespace_gets_no_name_that_an_older_one_covers_unless_the_operator_s
 #[test]
 fn what_a_wildcard_does_not_cover_and_what_was_named_before_is_not_kept_from_anybody() {
     let wild = ingress(OWNER, "holds", 2020, "*.a.example", ("", ""), true);
-    for (host, year) in
-        [("a.example", 2021), ("x.y.a.example", 2021), ("login.a.example", 2019), ("*.y.a.example", 2021)]
-    {
-        let objects = [secret(OWNER), wild.clone(), ingress(FOREIGN, "asks", year, host, ("", ""), false)];
+    for (host, year) in [
+        ("a.example", 2021),
+        ("x.y.a.example", 2021),
+        ("login.a.example", 2019),
+        ("*.y.a.example", 2021),
+    ] {
+        let objects = [
+            secret(OWNER),
+            wild.clone(),
+            ingress(FOREIGN, "asks", year, host, ("", ""), false),
+        ];
         let translation = translated(&objects, false);
         assert_eq!(
             served(&translation, &ServerName::parse(host).unwrap()).as_deref(),
@@ -164,19 +218,40 @@ fn a_host_of_the_wildcards_own_namespace_presents_its_certificate() {
     let own = ingress(OWNER, "asks", 2021, "login.a.example", ("", ""), false);
     let translation = translated(&[secret(OWNER), wild, own], false);
     let tls = &translation.config().tls;
-    assert!(tls[&ServerName::parse("*.a.example").unwrap()].certificate.is_some());
+    assert!(
+        tls[&ServerName::parse("*.a.example").unwrap()]
+            .certificate
+            .is_some()
+    );
     // A data plane falls back to the wildcard's.
-    assert_eq!(tls.get(&ServerName::parse("login.a.example").unwrap()), None);
+    assert_eq!(
+        tls.get(&ServerName::parse("login.a.example").unwrap()),
+        None
+    );
 }
 
 #[test]
 fn a_wildcard_of_another_class_or_of_a_canary_holds_nothing() {
     let mut theirs = ingress(OWNER, "holds", 2020, "*.a.example", ("", ""), true);
     theirs["spec"]["ingressClassName"] = json!("theirs");
-    let canary = ingress(OWNER, "holds", 2020, "*.a.example", ("canary", "true"), true);
+    let canary = ingress(
+        OWNER,
+        "holds",
+        2020,
+        "*.a.example",
+        ("canary", "true"),
+        true,
+    );
     for wild in [theirs, canary] {
-        let objects = [wild.clone(), ingress(FOREIGN, "asks", 2021, "login.a.example", ("", ""), false)];
+        let objects = [
+            wild.clone(),
+            ingress(FOREIGN, "asks", 2021, "login.a.example", ("", ""), false),
+        ];
         let name = ServerName::parse("login.a.example").unwrap();
-        assert_eq!(served(&translated(&objects, false), &name).as_deref(), Some(FOREIGN), "{wild}");
+        assert_eq!(
+            served(&translated(&objects, false), &name).as_deref(),
+            Some(FOREIGN),
+            "{wild}"
+        );
     }
 }

@@ -12,7 +12,9 @@ use sluice_translate::{Object, Options, Resources, translate};
 
 const HOST: &str = "shared.example";
 const NAMESPACES: [&str; 3] = ["owner", "second", "third"];
-const LITERALS: [&str; 11] = ["/", "/a", "/A", "/a/", "/a/b", "/ab", "/a/b/c", "/b", "/b/c", "/c", "/a/b/"];
+const LITERALS: [&str; 11] = [
+    "/", "/a", "/A", "/a/", "/a/b", "/ab", "/a/b/c", "/b", "/b/c", "/c", "/a/b/",
+];
 /// With the length of what they begin with.
 const PATTERNS: [(&str, usize); 11] = [
     ("/.*", 1),
@@ -38,12 +40,23 @@ struct Written {
 
 fn some_ingress() -> impl Strategy<Value = Written> {
     let literal = (select(&LITERALS[..]), any::<bool>()).boxed();
-    let pattern = (select(&PATTERNS[..]).prop_map(|(pattern, _)| pattern), Just(false)).boxed();
+    let pattern = (
+        select(&PATTERNS[..]).prop_map(|(pattern, _)| pattern),
+        Just(false),
+    )
+        .boxed();
     (0..NAMESPACES.len(), any::<bool>()).prop_flat_map(move |(namespace, use_regex)| {
-        let path =
-            if use_regex { prop_oneof![literal.clone(), pattern.clone()].boxed() } else { literal.clone() };
+        let path = if use_regex {
+            prop_oneof![literal.clone(), pattern.clone()].boxed()
+        } else {
+            literal.clone()
+        };
         let paths = prop::collection::vec(path, 1..5);
-        paths.prop_map(move |paths| Written { namespace, use_regex, paths })
+        paths.prop_map(move |paths| Written {
+            namespace,
+            use_regex,
+            paths,
+        })
     })
 }
 
@@ -52,7 +65,11 @@ fn server(written: &[(usize, &Written)]) -> Server {
     let mut resources = Resources::default();
     for (number, ingress) in written {
         let path = |(path, is_exact): &(&str, bool)| {
-            let kind = if *is_exact { "Exact" } else { "ImplementationSpecific" };
+            let kind = if *is_exact {
+                "Exact"
+            } else {
+                "ImplementationSpecific"
+            };
             let service = json!({"name": service(path, *is_exact), "port": {"number": 80}});
             json!({"path": path, "pathType": kind, "backend": {"service": service}})
         };
@@ -69,16 +86,27 @@ fn server(written: &[(usize, &Written)]) -> Server {
         });
         resources.apply(Object::from_value(object).unwrap());
     }
-    let options = Options { class_is_implied: true, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        ..Options::default()
+    };
     let translation = translate(&resources, &options);
     let name = ServerName::parse(HOST).unwrap();
-    translation.config().servers.get(&name).map(|server| Server::clone(server)).unwrap_or_default()
+    translation
+        .config()
+        .servers
+        .get(&name)
+        .map(|server| Server::clone(server))
+        .unwrap_or_default()
 }
 
 /// A name that says which path leads there.
 fn service(path: &str, is_exact: bool) -> String {
     let pattern = PATTERNS.iter().position(|(pattern, _)| *pattern == path);
-    let literal = LITERALS.iter().position(|literal| *literal == path).unwrap_or_default();
+    let literal = LITERALS
+        .iter()
+        .position(|literal| *literal == path)
+        .unwrap_or_default();
     match pattern {
         Some(number) => format!("pattern-{number}"),
         None => format!("{}-{literal}", if is_exact { "exact" } else { "prefix" }),
@@ -98,7 +126,9 @@ struct Path {
 impl Path {
     /// `None` where somebody is led from a bare form to the one with a slash.
     fn of(location: &Location) -> Option<Path> {
-        let Action::Forward(backend) = &location.action else { return None };
+        let Action::Forward(backend) = &location.action else {
+            return None;
+        };
         let mut parts = backend.as_str().split('/');
         let (namespace, service) = (parts.next()?.to_owned(), parts.next()?.to_owned());
         let (kind, number) = service.split_once('-')?;
@@ -108,11 +138,18 @@ impl Path {
             "pattern" => &PATTERNS[number].0[..PATTERNS[number].1],
             _ => location.path.text(),
         };
-        Some(Path { namespace, service, text: begins.len(), begins: begins.to_ascii_lowercase() })
+        Some(Path {
+            namespace,
+            service,
+            text: begins.len(),
+            begins: begins.to_ascii_lowercase(),
+        })
     }
 
     fn age(&self, ages: &[&str]) -> usize {
-        ages.iter().position(|namespace| *namespace == self.namespace).unwrap()
+        ages.iter()
+            .position(|namespace| *namespace == self.namespace)
+            .unwrap()
     }
 }
 
@@ -123,20 +160,34 @@ fn takes(location: &Location, request: &str) -> bool {
             .strip_prefix(path.as_str())
             .is_some_and(|rest| rest.is_empty() || path.ends_with('/') || rest.starts_with('/')),
         // nginx means the `^` of the first alternative only.
-        PathMatch::Regex(regex) => Regex::new(&format!("(?i)^{}", regex.pattern)).unwrap().is_match(request),
+        PathMatch::Regex(regex) => Regex::new(&format!("(?i)^{}", regex.pattern))
+            .unwrap()
+            .is_match(request),
     }
 }
 
 fn found<'a>(server: &'a Server, request: &str) -> Vec<&'a Location> {
-    server.locations.iter().filter(|location| takes(location, request)).collect()
+    server
+        .locations
+        .iter()
+        .filter(|location| takes(location, request))
+        .collect()
 }
 
 fn requests() -> Vec<String> {
     let words = ["a", "A", "b", "ab", "c", "x"];
-    let one = words.iter().flat_map(|word| [format!("/{word}"), format!("/{word}/")]);
-    let more = words.iter().flat_map(|a| words.iter().map(move |b| format!("/{a}/{b}")));
+    let one = words
+        .iter()
+        .flat_map(|word| [format!("/{word}"), format!("/{word}/")]);
+    let more = words
+        .iter()
+        .flat_map(|a| words.iter().map(move |b| format!("/{a}/{b}")));
     let most = ["/a/b/c", "/a/b/", "/a/b/c/x", "/b/c/x", "/b/abc", "/A/b/c"].map(str::to_owned);
-    std::iter::once("/".to_owned()).chain(one).chain(more).chain(most).collect()
+    std::iter::once("/".to_owned())
+        .chain(one)
+        .chain(more)
+        .chain(most)
+        .collect()
 }
 
 /// Whether a namespace alone tries longer texts first, so that nothing it has must wait for a shorter one. Only paths of which
@@ -154,7 +205,9 @@ fn is_by_length(server: &Server) -> bool {
 /// newer one may be without patterns.
 fn shares_a_path(namespace: &str, written: &[Written]) -> bool {
     let paths = |own: bool| {
-        let of = written.iter().filter(move |other| (NAMESPACES[other.namespace] == namespace) == own);
+        let of = written
+            .iter()
+            .filter(move |other| (NAMESPACES[other.namespace] == namespace) == own);
         of.flat_map(|other| &other.paths).collect::<BTreeSet<_>>()
     };
     !paths(true).is_disjoint(&paths(false))
@@ -172,7 +225,9 @@ fn check(written: &[Written]) -> Result<(), TestCaseError> {
     let alone: BTreeMap<&str, Server> = NAMESPACES
         .iter()
         .map(|namespace| {
-            let own = numbered.iter().filter(|(_, ingress)| NAMESPACES[ingress.namespace] == *namespace);
+            let own = numbered
+                .iter()
+                .filter(|(_, ingress)| NAMESPACES[ingress.namespace] == *namespace);
             (*namespace, server(&own.copied().collect::<Vec<_>>()))
         })
         .collect();
@@ -182,25 +237,41 @@ fn check(written: &[Written]) -> Result<(), TestCaseError> {
         let found = found(&all, &request);
         let Some(winner) = found.first() else {
             // Nobody is kept from what nobody else takes, but for the same path twice.
-            let alone = alone.values().flat_map(|server| self::found(server, &request)).filter_map(Path::of);
-            let kept: Vec<Path> = alone.filter(|path| !shares_a_path(&path.namespace, written)).collect();
+            let alone = alone
+                .values()
+                .flat_map(|server| self::found(server, &request))
+                .filter_map(Path::of);
+            let kept: Vec<Path> = alone
+                .filter(|path| !shares_a_path(&path.namespace, written))
+                .collect();
             prop_assert_eq!(kept, [], "{}", request);
             continue;
         };
-        let Some(winner) = Path::of(winner) else { continue };
+        let Some(winner) = Path::of(winner) else {
+            continue;
+        };
         // Within its namespace it is the one that would be taken without all others.
         let own = self::found(&alone[winner.namespace.as_str()], &request);
         let own = own.into_iter().filter_map(Path::of).next();
         let is_lost = shares_a_path(&winner.namespace, written);
-        prop_assert!(is_lost || own.as_ref() == Some(&winner), "{request}: {winner:?} and not {own:?}");
+        prop_assert!(
+            is_lost || own.as_ref() == Some(&winner),
+            "{request}: {winner:?} and not {own:?}"
+        );
         for other in found.iter().filter_map(|location| Path::of(location)) {
             let is_older = other.age(&ages) < winner.age(&ages);
             // No older namespace has anything as long.
-            prop_assert!(!is_older || other.text < winner.text, "{request}: {winner:?} and not {other:?}");
+            prop_assert!(
+                !is_older || other.text < winner.text,
+                "{request}: {winner:?} and not {other:?}"
+            );
             // And a longer one is always taken, where no namespace's own order stands against that.
-            let is_next =
-                (other.text, !is_older) <= (winner.text, true) || other.namespace == winner.namespace;
-            prop_assert!(!by_length || is_next, "{request}: {winner:?} and not {other:?}");
+            let is_next = (other.text, !is_older) <= (winner.text, true)
+                || other.namespace == winner.namespace;
+            prop_assert!(
+                !by_length || is_next,
+                "{request}: {winner:?} and not {other:?}"
+            );
         }
     }
     Ok(())
@@ -218,14 +289,20 @@ proptest! {
 }
 
 fn written(namespace: usize, use_regex: bool, paths: &[(&'static str, bool)]) -> Written {
-    Written { namespace, use_regex, paths: paths.to_vec() }
+    Written {
+        namespace,
+        use_regex,
+        paths: paths.to_vec(),
+    }
 }
 
 /// Whose path takes a request.
 fn taken(world: &[Written], request: &str) -> String {
     let server = server(&world.iter().enumerate().collect::<Vec<_>>());
     let first = found(&server, request).first().copied().cloned();
-    first.and_then(|location| Path::of(&location)).map_or_else(|| "-".to_owned(), |path| path.namespace)
+    first
+        .and_then(|location| Path::of(&location))
+        .map_or_else(|| "-".to_owned(), |path| path.namespace)
 }
 
 #[test]
@@ -235,9 +312,12 @@ fn a_foreign_pattern_takes_nothing_that_the_owner_has_written() {
             written(0, false, &[("/a", true), ("/a/b", false), ("/b", false)]),
             written(1, true, &[(pattern, false), ("/c", false)]),
         ];
-        for (request, namespace) in
-            [("/a", "owner"), ("/a/b/x", "owner"), ("/b/c", "owner"), ("/c", "second")]
-        {
+        for (request, namespace) in [
+            ("/a", "owner"),
+            ("/a/b/x", "owner"),
+            ("/b/c", "owner"),
+            ("/c", "second"),
+        ] {
             assert_eq!(taken(&world, request), namespace, "{pattern}: {request}");
         }
         // Exact is still exact, and the owner's letters have one case only.
@@ -253,7 +333,10 @@ fn a_foreign_path_below_the_owners_root_is_the_foreign_ones() {
         (written(0, false, &[("/", false)]), foreign(false)),
         (written(0, false, &[("/", false)]), foreign(true)),
         (written(0, true, &[("/.*", false)]), foreign(false)),
-        (written(0, true, &[("/.*", false), ("/", false)]), foreign(true)),
+        (
+            written(0, true, &[("/.*", false), ("/", false)]),
+            foreign(true),
+        ),
         // The owner tries the first of its paths before the second, and so before the foreign one.
         (
             written(0, true, &[("/.{0,1}.{0,1}.*", false), ("/", false)]),

@@ -22,9 +22,11 @@ fn service(namespace: &str) -> Value {
 fn secret(name: &str, hosts: &[&str]) -> Value {
     let key = rcgen::KeyPair::generate().unwrap();
     let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-    let certificate = rcgen::CertificateParams::new(hosts).unwrap().self_signed(&key).unwrap();
-    let data =
-        json!({"tls.crt": certificate.pem(), "tls.key": key.serialize_pem(), "ca.crt": certificate.pem()});
+    let certificate = rcgen::CertificateParams::new(hosts)
+        .unwrap()
+        .self_signed(&key)
+        .unwrap();
+    let data = json!({"tls.crt": certificate.pem(), "tls.key": key.serialize_pem(), "ca.crt": certificate.pem()});
     json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "stranger"},
         "type": "kubernetes.io/tls", "stringData": data,
@@ -55,8 +57,15 @@ fn rules(hosts: &[&str], paths: &[Value]) -> Value {
 /// The victim's Ingress, and a stranger's.
 fn config(stranger: Option<Value>) -> Config {
     let mut resources = Resources::default();
-    let paths = [path("/", "Prefix"), path("/App", "Prefix"), path("/exact", "Exact")];
-    apply(&mut resources, ingress("victim", "2020", &json!({}), rules(&[HOST], &paths)));
+    let paths = [
+        path("/", "Prefix"),
+        path("/App", "Prefix"),
+        path("/exact", "Exact"),
+    ];
+    apply(
+        &mut resources,
+        ingress("victim", "2020", &json!({}), rules(&[HOST], &paths)),
+    );
     for namespace in ["victim", "stranger"] {
         apply(&mut resources, service(namespace));
     }
@@ -64,13 +73,20 @@ fn config(stranger: Option<Value>) -> Config {
     if let Some(object) = stranger {
         apply(&mut resources, object);
     }
-    let options = Options { class_is_implied: true, ssl_passthrough: true, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        ssl_passthrough: true,
+        ..Options::default()
+    };
     translate(&resources, &options).config().clone()
 }
 
 /// TLS settings of the victim's host. Being set apart from a stranger's wildcard is no change.
 fn presented(config: &Config, name: &ServerName) -> HostTls {
-    HostTls { apart: false, ..config.tls.get(name).cloned().unwrap_or_default() }
+    HostTls {
+        apart: false,
+        ..config.tls.get(name).cloned().unwrap_or_default()
+    }
 }
 
 /// What has changed for the victim.
@@ -80,18 +96,38 @@ fn harm(stranger: Value) -> Vec<String> {
     let (old, new) = (&before.servers[&name], &after.servers[&name]);
     let mut harm = Vec::new();
     let found = |location: &Location| new.locations.iter().find(|other| other.id == location.id);
-    let changed = old.locations.iter().filter(|location| found(location) != Some(location));
+    let changed = old
+        .locations
+        .iter()
+        .filter(|location| found(location) != Some(location));
     harm.extend(changed.map(|location| format!("location {}", location.id.as_str())));
     let facts = [
         ("clients", old.clients == new.clients),
         ("app root", old.app_root == new.app_root),
         ("other names", old.aliases == new.aliases),
-        ("certificate", presented(&before, &name) == presented(&after, &name)),
-        ("passthrough", after.passthrough.keys().all(|host| host.as_str() != HOST)),
+        (
+            "certificate",
+            presented(&before, &name) == presented(&after, &name),
+        ),
+        (
+            "passthrough",
+            after.passthrough.keys().all(|host| host.as_str() != HOST),
+        ),
         ("edge", before.edge == after.edge),
-        ("backends", before.backends.iter().all(|(id, backend)| after.backends.get(id) == Some(backend))),
+        (
+            "backends",
+            before
+                .backends
+                .iter()
+                .all(|(id, backend)| after.backends.get(id) == Some(backend)),
+        ),
     ];
-    harm.extend(facts.into_iter().filter(|(_, same)| !same).map(|(what, _)| what.to_owned()));
+    harm.extend(
+        facts
+            .into_iter()
+            .filter(|(_, same)| !same)
+            .map(|(what, _)| what.to_owned()),
+    );
     harm
 }
 
@@ -151,9 +187,13 @@ fn with_tls(mut spec: Value) -> Value {
 #[test]
 fn a_stranger_on_the_same_host_changes_nothing_of_it() {
     let mut specs = Vec::new();
-    for (text, kind) in
-        [("/", "Prefix"), ("/", "Exact"), ("/App", "Prefix"), ("/other", "Prefix"), ("/exact", "Exact")]
-    {
+    for (text, kind) in [
+        ("/", "Prefix"),
+        ("/", "Exact"),
+        ("/App", "Prefix"),
+        ("/other", "Prefix"),
+        ("/exact", "Exact"),
+    ] {
         specs.push(rules(&[HOST], &[path(text, kind)]));
         specs.push(with_tls(rules(&["A.Example"], &[path(text, kind)])));
     }
@@ -184,8 +224,14 @@ fn a_stranger_on_another_host_changes_nothing_of_it() {
 
 #[test]
 fn patterns_of_a_stranger_are_for_its_own_paths() {
-    for annotations in [json!({"use-regex": "true"}), json!({"rewrite-target": "/$1"})] {
-        for path in [path("/other/(.*)", "ImplementationSpecific"), path("/(.*)", "ImplementationSpecific")] {
+    for annotations in [
+        json!({"use-regex": "true"}),
+        json!({"rewrite-target": "/$1"}),
+    ] {
+        for path in [
+            path("/other/(.*)", "ImplementationSpecific"),
+            path("/(.*)", "ImplementationSpecific"),
+        ] {
             let spec = rules(&[HOST], &[path]);
             let harm = harm(ingress("stranger", "2021", &annotations, spec.clone()));
             assert!(harm.is_empty(), "{annotations} {spec}: {harm:?}");
@@ -200,7 +246,10 @@ fn of_hosts() -> Vec<(&'static str, Option<[&'static str; 2]>)> {
         ("app-root", Some(["/mine", "/theirs"])),
         ("from-to-www-redirect", Some(["true", "true"])),
         ("server-alias", Some(["mine.example", "theirs.example"])),
-        ("ssl-ciphers", Some(["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384"])),
+        (
+            "ssl-ciphers",
+            Some(["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384"]),
+        ),
         ("ssl-prefer-server-ciphers", Some(["false", "true"])),
         ("ssl-passthrough", Some(["true", "true"])),
         ("auth-tls-secret", Some(["stranger/own", "victim/own"])),
@@ -221,15 +270,39 @@ fn of_both(secret: &Value, before: &Value, stranger: &Value) -> (Server, Vec<Str
         secret["metadata"]["namespace"] = json!(namespace);
         apply(&mut resources, secret);
     }
-    apply(&mut resources, ingress("victim", "2020", before, rules(&[HOST], &[path("/", "Prefix")])));
-    apply(&mut resources, ingress("stranger", "2021", stranger, rules(&[HOST], &[path("/other", "Prefix")])));
-    let options = Options { class_is_implied: true, ssl_passthrough: true, ..Options::default() };
+    apply(
+        &mut resources,
+        ingress(
+            "victim",
+            "2020",
+            before,
+            rules(&[HOST], &[path("/", "Prefix")]),
+        ),
+    );
+    apply(
+        &mut resources,
+        ingress(
+            "stranger",
+            "2021",
+            stranger,
+            rules(&[HOST], &[path("/other", "Prefix")]),
+        ),
+    );
+    let options = Options {
+        class_is_implied: true,
+        ssl_passthrough: true,
+        ..Options::default()
+    };
     let translation = translate(&resources, &options);
-    let is_told = |report: &Report| report.object.key.namespace == "stranger" && report.reason.contains(HOST);
+    let is_told =
+        |report: &Report| report.object.key.namespace == "stranger" && report.reason.contains(HOST);
     let reports = translation.reports();
     let told = reports.iter().filter(|report| is_told(report));
     let fields = told.map(|report| report.field.clone()).collect();
-    (Server::clone(&translation.config().servers[&ServerName::parse(HOST).unwrap()]), fields)
+    (
+        Server::clone(&translation.config().servers[&ServerName::parse(HOST).unwrap()]),
+        fields,
+    )
 }
 
 /// The table is the catalogue's, and a field that is new is named by `say_stranger`, or that does not compile.
@@ -237,13 +310,20 @@ fn of_both(secret: &Value, before: &Value, stranger: &Value) -> (Server, Vec<Str
 fn what_a_stranger_says_of_a_host_as_a_whole_is_what_holds_or_is_reported() {
     let (rows, secret) = (of_hosts(), secret("own", &[HOST]));
     let all = GROUPS.iter().flat_map(|group| group.annotations);
-    let of_hosts: Vec<&str> =
-        all.filter(|annotation| annotation.scope == Scope::Host).map(|annotation| annotation.name).collect();
-    let without: Vec<_> = of_hosts.iter().filter(|name| !rows.iter().any(|(row, _)| row == *name)).collect();
+    let of_hosts: Vec<&str> = all
+        .filter(|annotation| annotation.scope == Scope::Host)
+        .map(|annotation| annotation.name)
+        .collect();
+    let without: Vec<_> = of_hosts
+        .iter()
+        .filter(|name| !rows.iter().any(|(row, _)| row == *name))
+        .collect();
     assert!(without.is_empty(), "no values for {without:?}");
     for (name, values) in rows {
         assert!(of_hosts.contains(&name), "{name} is not of hosts");
-        let Some([mine, theirs]) = values else { continue };
+        let Some([mine, theirs]) = values else {
+            continue;
+        };
         // A Secret of the stranger is none of the victim's, so there the two never say the same.
         let same = (name != "auth-tls-secret").then(|| json!({name: mine}));
         for before in [json!({}), json!({name: theirs})].into_iter().chain(same) {
@@ -252,7 +332,10 @@ fn what_a_stranger_says_of_a_host_as_a_whole_is_what_holds_or_is_reported() {
             let is_told = told.contains(&format!("annotation {name}"));
             let holds = before[name] == mine;
             assert!(is_told != holds, "{name} after {before}: told {told:?}");
-            let of_host = |server: &Server| Server { locations: Vec::new(), ..server.clone() };
+            let of_host = |server: &Server| Server {
+                locations: Vec::new(),
+                ..server.clone()
+            };
             assert_eq!(of_host(&server), of_host(&alone), "{name} after {before}");
         }
     }
@@ -275,10 +358,21 @@ fn a_certificate_of_a_stranger_is_reported_whatever_the_host_has() {
             spec["tls"] = tls.clone();
             apply(&mut resources, ingress(namespace, year, &json!({}), spec));
         }
-        let translation = translate(&resources, &Options { class_is_implied: true, ..Options::default() });
+        let translation = translate(
+            &resources,
+            &Options {
+                class_is_implied: true,
+                ..Options::default()
+            },
+        );
         let reports = translation.reports();
-        let is_told =
-            |report: &&&Report| report.object.key.namespace == "stranger" && report.field == "spec.tls";
-        assert_eq!(reports.iter().filter(is_told).count(), 1, "{victims}: {reports:?}");
+        let is_told = |report: &&&Report| {
+            report.object.key.namespace == "stranger" && report.field == "spec.tls"
+        };
+        assert_eq!(
+            reports.iter().filter(is_told).count(),
+            1,
+            "{victims}: {reports:?}"
+        );
     }
 }

@@ -140,7 +140,8 @@ fn cluster(name: &str, protocol: Value, controller: &ControllerAddress) -> Value
 /// As many questions at a time as there are requests.
 fn without_limits(mut cluster: Value) -> Value {
     let most = u32::MAX;
-    let thresholds = json!({"max_connections": most, "max_pending_requests": most, "max_requests": most});
+    let thresholds =
+        json!({"max_connections": most, "max_pending_requests": most, "max_requests": most});
     cluster["circuit_breakers"] = json!({"thresholds": [thresholds]});
     cluster
 }
@@ -174,16 +175,25 @@ mod tests {
     }
 
     fn tcp(host: &str, tls: Option<MutualTls>) -> ControllerAddress {
-        ControllerAddress::Tcp { host: host.to_owned(), port: 18000, tls }
+        ControllerAddress::Tcp {
+            host: host.to_owned(),
+            port: 18000,
+            tls,
+        }
     }
 
     #[test]
     fn all_clusters_lead_to_the_controller() {
         let clusters = clusters(ControllerAddress::Unix("/run/controller.sock".into()));
-        for (position, name) in [(0, "sluice_xds"), (1, "sluice_auth"), (2, "sluice_controller")] {
+        for (position, name) in [
+            (0, "sluice_xds"),
+            (1, "sluice_auth"),
+            (2, "sluice_controller"),
+        ] {
             let cluster = &clusters[position];
             assert_eq!(cluster["name"], name);
-            let endpoint = &cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"];
+            let endpoint =
+                &cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"];
             assert_eq!(endpoint["address"]["pipe"]["path"], "/run/controller.sock");
             assert_eq!(
                 cluster["upstream_connection_options"],
@@ -196,12 +206,18 @@ mod tests {
     #[test]
     fn a_controller_on_tcp_is_kept_alive() {
         let clusters = clusters(tcp("127.0.0.1", None));
-        assert_eq!(clusters[0]["upstream_connection_options"]["tcp_keepalive"]["keepalive_time"], 10);
+        assert_eq!(
+            clusters[0]["upstream_connection_options"]["tcp_keepalive"]["keepalive_time"],
+            10
+        );
     }
 
     #[test]
     fn a_name_is_looked_up_and_an_ip_is_not() {
-        assert_eq!(clusters(tcp("sluice.sluice-system.svc", None))[0]["type"], "STRICT_DNS");
+        assert_eq!(
+            clusters(tcp("sluice.sluice-system.svc", None))[0]["type"],
+            "STRICT_DNS"
+        );
         assert_eq!(clusters(tcp("::1", None))[0]["type"], "STATIC");
     }
 
@@ -210,7 +226,10 @@ mod tests {
         let tls = MutualTls::new("/etc/sluice", "sluice.test", "/run/sluice");
         let clusters = clusters(tcp("sluice.test", Some(tls)));
         for position in [0, 1, 2] {
-            assert_eq!(clusters[position]["transport_socket"]["name"], "envoy.transport_sockets.tls");
+            assert_eq!(
+                clusters[position]["transport_socket"]["name"],
+                "envoy.transport_sockets.tls"
+            );
         }
     }
 }

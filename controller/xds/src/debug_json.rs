@@ -14,11 +14,15 @@ use envoy_types::pb::envoy::config::cluster::v3::Cluster;
 use envoy_types::pb::envoy::config::core::v3::TypedExtensionConfig;
 use envoy_types::pb::envoy::config::endpoint::v3::ClusterLoadAssignment;
 use envoy_types::pb::envoy::config::listener::v3::Listener;
-use envoy_types::pb::envoy::config::route::v3::{FilterConfig, RouteConfiguration, ScopedRouteConfiguration};
+use envoy_types::pb::envoy::config::route::v3::{
+    FilterConfig, RouteConfiguration, ScopedRouteConfiguration,
+};
 use envoy_types::pb::envoy::config::trace::v3::OpenTelemetryConfig;
 use envoy_types::pb::envoy::extensions::access_loggers::filters::cel::v3::ExpressionFilter;
 use envoy_types::pb::envoy::extensions::access_loggers::grpc::v3::HttpGrpcAccessLogConfig;
-use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{StderrAccessLog, StdoutAccessLog};
+use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{
+    StderrAccessLog, StdoutAccessLog,
+};
 use envoy_types::pb::envoy::extensions::compression::brotli::compressor::v3::Brotli;
 use envoy_types::pb::envoy::extensions::compression::gzip::compressor::v3::Gzip;
 use envoy_types::pb::envoy::extensions::filters::http::body_size_limit::v3::BodySizeLimit;
@@ -43,7 +47,9 @@ use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::P
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::envoy::extensions::filters::network::http_connection_manager::v3::HttpConnectionManager;
 use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProxy;
-use envoy_types::pb::envoy::extensions::filters::udp::udp_proxy::v3::{Route as UdpRoute, UdpProxyConfig};
+use envoy_types::pb::envoy::extensions::filters::udp::udp_proxy::v3::{
+    Route as UdpRoute, UdpProxyConfig,
+};
 use envoy_types::pb::envoy::extensions::http::custom_response::local_response_policy::v3::LocalResponsePolicy;
 use envoy_types::pb::envoy::extensions::http::custom_response::redirect_policy::v3::RedirectPolicy;
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyHeaderMutation;
@@ -72,7 +78,8 @@ pub(crate) fn decode(type_url: &str, bytes: &[u8]) -> Value {
         return json!({"@type": type_url, "content": "[redacted]"});
     }
     let fields = KNOWN.iter().find_map(|known| known(type_url, bytes));
-    let mut fields = fields.unwrap_or_else(|| Map::from_iter([("bytes".to_owned(), text_of(bytes))]));
+    let mut fields =
+        fields.unwrap_or_else(|| Map::from_iter([("bytes".to_owned(), text_of(bytes))]));
     fields.insert("@type".to_owned(), type_url.into());
     Value::Object(fields)
 }
@@ -138,10 +145,15 @@ const KNOWN: &[Known] = &[
 ];
 
 /// The fields of a message that are not as in an empty one.
-fn fields<M: Message + Name + Default + Debug>(type_url: &str, bytes: &[u8]) -> Option<Map<String, Value>> {
+fn fields<M: Message + Name + Default + Debug>(
+    type_url: &str,
+    bytes: &[u8],
+) -> Option<Map<String, Value>> {
     let message = (type_url == M::type_url()).then(|| M::decode(bytes).ok())??;
     let empty = parse(&format!("{:#?}", M::default()));
-    let Value::Object(mut fields) = parse(&format!("{message:#?}")) else { return Some(Map::new()) };
+    let Value::Object(mut fields) = parse(&format!("{message:#?}")) else {
+        return Some(Map::new());
+    };
     fields.retain(|name, value| empty.get(name) != Some(value));
     Some(fields)
 }
@@ -167,7 +179,9 @@ struct Node<'a> {
 
 fn parse(text: &str) -> Value {
     let nodes = nodes(&mut text.lines().peekable(), 0);
-    nodes.first().map_or(Value::Null, |root| value(root, root.line))
+    nodes
+        .first()
+        .map_or(Value::Null, |root| value(root, root.line))
 }
 
 fn nodes<'a>(lines: &mut Lines<'a>, depth: usize) -> Vec<Node<'a>> {
@@ -180,7 +194,10 @@ fn nodes<'a>(lines: &mut Lines<'a>, depth: usize) -> Vec<Node<'a>> {
             // The line that closes it.
             lines.next();
         }
-        nodes.push(Node { line: line.trim().trim_end_matches(','), children });
+        nodes.push(Node {
+            line: line.trim().trim_end_matches(','),
+            children,
+        });
     }
     nodes
 }
@@ -202,16 +219,26 @@ fn value(node: &Node<'_>, text: &str) -> Value {
 
 /// Content of a `Some` or a variant.
 fn inner(node: &Node<'_>) -> Value {
-    node.children.first().map_or(Value::Null, |inner| value(inner, inner.line))
+    node.children
+        .first()
+        .map_or(Value::Null, |inner| value(inner, inner.line))
 }
 
 fn structure(node: &Node<'_>, name: &str) -> Value {
-    let field = |name: &str| node.children.iter().find(|child| split(child.line).0 == name);
+    let field = |name: &str| {
+        node.children
+            .iter()
+            .find(|child| split(child.line).0 == name)
+    };
     let raw = |name| field(name).map_or(Value::Null, |child| value(child, split(child.line).1));
     match name {
         "Any" => {
-            let bytes =
-                field("value").map(|child| child.children.iter().filter_map(|byte| byte.line.parse().ok()));
+            let bytes = field("value").map(|child| {
+                child
+                    .children
+                    .iter()
+                    .filter_map(|byte| byte.line.parse().ok())
+            });
             let bytes: Vec<u8> = bytes.into_iter().flatten().collect();
             decode(raw("type_url").as_str().unwrap_or_default(), &bytes)
         }
@@ -238,23 +265,40 @@ fn entry(node: &Node<'_>) -> Option<(String, Value)> {
 fn split(line: &str) -> (&str, &str) {
     match line.strip_prefix('"') {
         Some(key) => key.split_once("\": ").unwrap_or((key, "")),
-        None => line.trim_start_matches("r#").split_once(": ").unwrap_or((line, "")),
+        None => line
+            .trim_start_matches("r#")
+            .split_once(": ")
+            .unwrap_or((line, "")),
     }
 }
 
 /// As protobuf's JSON writes it.
 fn duration(seconds: &Value, nanos: &Value) -> Value {
-    let (seconds, millis) =
-        (seconds.as_i64().unwrap_or_default(), nanos.as_i64().unwrap_or_default() / 1_000_000);
-    if millis == 0 { format!("{seconds}s").into() } else { format!("{seconds}.{millis:03}s").into() }
+    let (seconds, millis) = (
+        seconds.as_i64().unwrap_or_default(),
+        nanos.as_i64().unwrap_or_default() / 1_000_000,
+    );
+    if millis == 0 {
+        format!("{seconds}s").into()
+    } else {
+        format!("{seconds}.{millis:03}s").into()
+    }
 }
 
 /// Bytes are lists of numbers, like any other.
 fn list(node: &Node<'_>) -> Value {
-    let bytes: Option<Vec<u8>> = node.children.iter().map(|item| item.line.parse().ok()).collect();
+    let bytes: Option<Vec<u8>> = node
+        .children
+        .iter()
+        .map(|item| item.line.parse().ok())
+        .collect();
     match bytes {
         Some(bytes) => text_of(&bytes),
-        None => node.children.iter().map(|item| value(item, item.line)).collect(),
+        None => node
+            .children
+            .iter()
+            .map(|item| value(item, item.line))
+            .collect(),
     }
 }
 
@@ -279,7 +323,9 @@ fn snake_case(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use envoy_types::pb::envoy::config::core::v3::http_protocol_options::HeadersWithUnderscoresAction;
-    use envoy_types::pb::envoy::config::core::v3::{HttpProtocolOptions as Common, TypedExtensionConfig};
+    use envoy_types::pb::envoy::config::core::v3::{
+        HttpProtocolOptions as Common, TypedExtensionConfig,
+    };
     use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
     use envoy_types::pb::google::protobuf::{Duration, UInt32Value};
     use envoy_types::util::pack_any;
@@ -293,15 +339,23 @@ mod tests {
     #[test]
     fn what_is_packed_is_unpacked_and_what_is_unset_is_left_out() {
         let common = Common {
-            idle_timeout: Some(Duration { seconds: 1, nanos: 500_000_000 }),
+            idle_timeout: Some(Duration {
+                seconds: 1,
+                nanos: 500_000_000,
+            }),
             max_headers_count: Some(UInt32Value { value: 0 }),
             headers_with_underscores_action: HeadersWithUnderscoresAction::DropHeader.into(),
             ..Common::default()
         };
-        let options =
-            HttpProtocolOptions { common_http_protocol_options: Some(common), ..Default::default() };
+        let options = HttpProtocolOptions {
+            common_http_protocol_options: Some(common),
+            ..Default::default()
+        };
         let type_url = HttpProtocolOptions::type_url();
-        let config = TypedExtensionConfig { name: "x".to_owned(), typed_config: Some(pack_any(options)) };
+        let config = TypedExtensionConfig {
+            name: "x".to_owned(),
+            typed_config: Some(pack_any(options)),
+        };
         assert_eq!(
             shown(&config),
             json!({
@@ -322,14 +376,22 @@ mod tests {
     #[test]
     fn text_that_looks_like_structure_stays_text() {
         for name in ["a(", "[", "}", "\"", "a\nb: [", "x: Some(", "None", "0"] {
-            let routes = RouteConfiguration { name: name.to_owned(), ..RouteConfiguration::default() };
-            assert_eq!(shown(&routes), json!({"@type": RouteConfiguration::type_url(), "name": name}));
+            let routes = RouteConfiguration {
+                name: name.to_owned(),
+                ..RouteConfiguration::default()
+            };
+            assert_eq!(
+                shown(&routes),
+                json!({"@type": RouteConfiguration::type_url(), "name": name})
+            );
         }
     }
 
     #[test]
     fn bytes_that_are_no_text_are_counted() {
-        let bytes = BytesValue { value: vec![0xff, 0xfe] };
+        let bytes = BytesValue {
+            value: vec![0xff, 0xfe],
+        };
         assert_eq!(shown(&bytes)["value"], "2 bytes");
     }
 }

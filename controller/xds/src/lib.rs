@@ -26,11 +26,12 @@ pub use render::{Discovery, HTTPS, RouteCache};
 pub use resource::{Name, ResourceType};
 pub use serve::{AuthzRequest, AuthzService, Changes, Verdict};
 pub use serve::{
-    Decided, Generation, Refusal, Request, Requests, Revision, Session, Stats, Status, Store, routes,
+    Decided, Generation, Refusal, Request, Requests, Revision, Session, Stats, Status, Store,
+    routes,
 };
 pub use settings::{
-    BACKEND_HEADER, CONTROLLER_CLUSTER, COOKIE_HEADER, Certificate, ENDPOINT_HEADER, FilterCode, Https,
-    MOST_COOKIES, OTHER_HOSTS, SCOPES_FROM, Settings,
+    BACKEND_HEADER, CONTROLLER_CLUSTER, COOKIE_HEADER, Certificate, ENDPOINT_HEADER, FilterCode,
+    Https, MOST_COOKIES, OTHER_HOSTS, SCOPES_FROM, Settings,
 };
 pub use snapshot::Resources;
 pub use update::Update;

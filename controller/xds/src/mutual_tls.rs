@@ -38,7 +38,11 @@ impl MutualTls {
         server_name: impl Into<String>,
         sds: impl Into<PathBuf>,
     ) -> Self {
-        MutualTls { certificates: certificates.into(), server_name: server_name.into(), sds: sds.into() }
+        MutualTls {
+            certificates: certificates.into(),
+            server_name: server_name.into(),
+            sds: sds.into(),
+        }
     }
 
     /// The SDS files that the bootstrap refers to. They name the certificates and hold none.
@@ -54,15 +58,20 @@ impl MutualTls {
         });
         let authority = json!({"trusted_ca": file(AUTHORITY_FILE), "watched_directory": watched});
         [
-            (self.sds_file(IDENTITY), secret(IDENTITY, "tls_certificate", identity)),
-            (self.sds_file(AUTHORITY), secret(AUTHORITY, "validation_context", authority)),
+            (
+                self.sds_file(IDENTITY),
+                secret(IDENTITY, "tls_certificate", identity),
+            ),
+            (
+                self.sds_file(AUTHORITY),
+                secret(AUTHORITY, "validation_context", authority),
+            ),
         ]
     }
 
     pub(crate) fn transport_socket(&self) -> Value {
         // As a client, Envoy would speak 1.2 at most.
-        let versions =
-            json!({"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"});
+        let versions = json!({"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"});
         let name = json!({"san_type": "DNS", "matcher": {"exact": self.server_name}});
         json!({
             "name": "envoy.transport_sockets.tls",
@@ -105,7 +114,11 @@ mod tests {
         let tls = MutualTls::new("/etc/sluice", "sluice.test", "/run/sluice");
         let socket = tls.transport_socket().to_string();
         for (path, content) in tls.files() {
-            assert!(socket.contains(&path.display().to_string()), "{}", path.display());
+            assert!(
+                socket.contains(&path.display().to_string()),
+                "{}",
+                path.display()
+            );
             assert!(content.to_string().contains("/etc/sluice/"), "{content}");
         }
     }

@@ -27,10 +27,18 @@ impl Probe {
     #[must_use]
     pub fn of_routes(candidate: &Config, discovery: Discovery) -> Self {
         let mut update = Update::default();
-        update.set(ResourceType::Listener, PROBE, render::probe_listener().encode_to_vec());
+        update.set(
+            ResourceType::Listener,
+            PROBE,
+            render::probe_listener().encode_to_vec(),
+        );
         let routes = render::probe_routes(candidate, discovery);
         update.set(ResourceType::Route, PROBE, routes.encode_to_vec());
-        Probe { update, kind: ResourceType::Route, name: PROBE }
+        Probe {
+            update,
+            kind: ResourceType::Route,
+            name: PROBE,
+        }
     }
 
     /// Its listener for HTTPS, with the chains of all hosts; `None`: it has none.
@@ -39,7 +47,11 @@ impl Probe {
         let mut update = Update::default();
         let listener = render::probe_tls_listener(candidate, settings, discovery)?;
         update.set(ResourceType::Listener, TLS_PROBE, listener.encode_to_vec());
-        Some(Probe { update, kind: ResourceType::Listener, name: TLS_PROBE })
+        Some(Probe {
+            update,
+            kind: ResourceType::Listener,
+            name: TLS_PROBE,
+        })
     }
 }
 
@@ -48,7 +60,10 @@ impl Probe {
     #[cfg(debug_assertions)]
     #[must_use]
     pub fn map(self, map: impl FnOnce(Update) -> Update) -> Self {
-        Probe { update: map(self.update), ..self }
+        Probe {
+            update: map(self.update),
+            ..self
+        }
     }
 }
 

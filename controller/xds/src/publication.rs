@@ -23,14 +23,30 @@ impl Update {
         let mut update = Update::complete_for([ResourceType::Cluster, ResourceType::Endpoints]);
         for Changed { name: id, now, .. } in changed(&before.secrets, &now.secrets) {
             let Some(value) = now else { continue };
-            update.put(ResourceType::Secret, id.as_str(), &render::named_secret(id.as_str(), value));
+            update.put(
+                ResourceType::Secret,
+                id.as_str(),
+                &render::named_secret(id.as_str(), value),
+            );
         }
-        if let Some(tracing) =
-            now.edge.tracing.as_ref().filter(|now| Some(*now) != before.edge.tracing.as_ref())
+        if let Some(tracing) = now
+            .edge
+            .tracing
+            .as_ref()
+            .filter(|now| Some(*now) != before.edge.tracing.as_ref())
         {
-            update.put(ResourceType::Cluster, TRACES_CLUSTER, &render::collector(&tracing.collector));
+            update.put(
+                ResourceType::Cluster,
+                TRACES_CLUSTER,
+                &render::collector(&tracing.collector),
+            );
         }
-        for Changed { name: id, before: old, now } in changed(&before.backends, &now.backends) {
+        for Changed {
+            name: id,
+            before: old,
+            now,
+        } in changed(&before.backends, &now.backends)
+        {
             let Some(backend) = now else { continue };
             let cluster = render::cluster(id, backend);
             update.put(ResourceType::Cluster, id.as_str(), &cluster);
@@ -48,7 +64,12 @@ impl Update {
 
     /// The same, with what is remembered of the hosts that have not changed.
     #[must_use]
-    pub fn routing_with(routes: &mut RouteCache, config: &Config, settings: &Settings, now: Instant) -> Self {
+    pub fn routing_with(
+        routes: &mut RouteCache,
+        config: &Config,
+        settings: &Settings,
+        now: Instant,
+    ) -> Self {
         let mut update = Update::complete_for([
             ResourceType::Listener,
             ResourceType::Route,
@@ -72,14 +93,21 @@ impl Update {
             }
         }
         if let Some(https) = &settings.https {
-            let chosen = config.default_certificate.as_ref().and_then(|id| config.secrets.get(id));
+            let chosen = config
+                .default_certificate
+                .as_ref()
+                .and_then(|id| config.secrets.get(id));
             let chosen = chosen.map(|value| render::named_secret(DEFAULT_CERTIFICATE, value));
             let generated = || render::secret(DEFAULT_CERTIFICATE, &https.default_certificate);
             let secret = chosen.unwrap_or_else(generated);
             update.put(ResourceType::Secret, DEFAULT_CERTIFICATE, &secret);
         }
         update.put(ResourceType::Extension, FILTER, &render::filter(settings));
-        update.put(ResourceType::Extension, LOOKUP_FILTER, &render::lookup_filter(settings));
+        update.put(
+            ResourceType::Extension,
+            LOOKUP_FILTER,
+            &render::lookup_filter(settings),
+        );
         update
     }
 
@@ -87,13 +115,26 @@ impl Update {
     #[must_use]
     pub fn removals(before: &Config, now: &Config) -> Self {
         let mut update = Update::default();
-        for port in before.streams.keys().filter(|port| !now.streams.contains_key(port)) {
+        for port in before
+            .streams
+            .keys()
+            .filter(|port| !now.streams.contains_key(port))
+        {
             update.remove(ResourceType::Listener, &port.to_string());
         }
-        for port in now.streams.keys().filter(|port| !before.streams.contains_key(port)) {
+        for port in now
+            .streams
+            .keys()
+            .filter(|port| !before.streams.contains_key(port))
+        {
             update.change(ResourceType::Listener, &port.to_string(), Change::Keep);
         }
-        for Changed { name: id, before, now } in changed(&before.secrets, &now.secrets) {
+        for Changed {
+            name: id,
+            before,
+            now,
+        } in changed(&before.secrets, &now.secrets)
+        {
             match (before, now) {
                 (_, None) => update.remove(ResourceType::Secret, id.as_str()),
                 (None, Some(_)) => update.change(ResourceType::Secret, id.as_str(), Change::Keep),
@@ -120,7 +161,11 @@ impl Update {
 
     /// Sets the endpoints of one backend; its cluster is there already.
     pub fn endpoints(&mut self, id: &BackendId, backend: &Backend) {
-        self.put(ResourceType::Endpoints, id.as_str(), &render::load_assignment(id, &backend.endpoints));
+        self.put(
+            ResourceType::Endpoints,
+            id.as_str(),
+            &render::load_assignment(id, &backend.endpoints),
+        );
     }
 }
 
@@ -132,13 +177,22 @@ mod tests {
 
     fn config(backends: &[(&str, &[&str])]) -> Config {
         let backend = |endpoints: &[&str]| Backend {
-            endpoints: endpoints.iter().map(|text| Endpoint::at(text.parse().unwrap())).collect(),
+            endpoints: endpoints
+                .iter()
+                .map(|text| Endpoint::at(text.parse().unwrap()))
+                .collect(),
             ..Backend::default()
         };
         let backends = backends.iter().map(|(name, endpoints)| {
-            (BackendId::new("d", name, 80), std::sync::Arc::new(backend(endpoints)))
+            (
+                BackendId::new("d", name, 80),
+                std::sync::Arc::new(backend(endpoints)),
+            )
         });
-        Config { backends: backends.collect(), ..Config::default() }
+        Config {
+            backends: backends.collect(),
+            ..Config::default()
+        }
     }
 
     fn additions(before: &Config, now: &Config) -> Update {
@@ -146,11 +200,18 @@ mod tests {
     }
 
     fn names(update: &Update) -> Vec<String> {
-        update.changes.keys().map(|(kind, name)| format!("{kind} {name}")).collect()
+        update
+            .changes
+            .keys()
+            .map(|(kind, name)| format!("{kind} {name}"))
+            .collect()
     }
 
     fn endpoints(update: &Update, name: &str) -> Option<Change> {
-        update.changes.get(&(ResourceType::Endpoints, name.into())).cloned()
+        update
+            .changes
+            .get(&(ResourceType::Endpoints, name.into()))
+            .cloned()
     }
 
     const POD: &str = "10.0.0.1:80";
@@ -160,7 +221,10 @@ mod tests {
     fn one_changed_backend_renders_that_backend_only() {
         let before = config(&[("a", &[POD]), ("b", &[POD])]);
         let now = config(&[("a", &[POD]), ("b", &[OTHER])]);
-        assert_eq!(names(&additions(&before, &now)), ["cluster d/b/80", "endpoints d/b/80"]);
+        assert_eq!(
+            names(&additions(&before, &now)),
+            ["cluster d/b/80", "endpoints d/b/80"]
+        );
         assert_eq!(additions(&now, &now).changes.len(), 0);
     }
 
@@ -168,9 +232,15 @@ mod tests {
     fn endpoints_that_leave_stay_until_the_removal() {
         let (before, now) = (config(&[("a", &[POD])]), config(&[("a", &[OTHER])]));
         let both = additions(&Config::default(), &config(&[("a", &[POD, OTHER])]));
-        assert_eq!(endpoints(&additions(&before, &now), "d/a/80"), endpoints(&both, "d/a/80"));
+        assert_eq!(
+            endpoints(&additions(&before, &now), "d/a/80"),
+            endpoints(&both, "d/a/80")
+        );
         let last = additions(&Config::default(), &now);
-        assert_eq!(endpoints(&Update::removals(&before, &now), "d/a/80"), endpoints(&last, "d/a/80"));
+        assert_eq!(
+            endpoints(&Update::removals(&before, &now), "d/a/80"),
+            endpoints(&last, "d/a/80")
+        );
     }
 
     #[test]
@@ -179,35 +249,64 @@ mod tests {
         let mut removals = Update::removals(&with, &without);
         assert_eq!(endpoints(&removals, "d/a/80"), Some(Change::Remove));
         removals.merge(Update::removals(&without, &with));
-        assert!(!removals.changes.values().any(|change| *change == Change::Remove), "{removals:?}");
+        assert!(
+            !removals
+                .changes
+                .values()
+                .any(|change| *change == Change::Remove),
+            "{removals:?}"
+        );
     }
 
     #[test]
     fn what_is_still_led_to_stays_and_all_else_goes() {
-        let (before, now) =
-            (config(&[("a", &[POD]), ("b", &[POD]), ("c", &[POD])]), config(&[("c", &[OTHER])]));
+        let (before, now) = (
+            config(&[("a", &[POD]), ("b", &[POD]), ("c", &[POD])]),
+            config(&[("c", &[OTHER])]),
+        );
         let mut removals = Update::removals(&before, &now);
         let kept = removals.take_removals_of(&config(&[("a", &[POD]), ("c", &[POD])]));
         assert_eq!(names(&kept), ["cluster d/a/80", "endpoints d/a/80"]);
         assert_eq!(endpoints(&removals, "d/b/80"), Some(Change::Remove));
-        assert!(matches!(endpoints(&removals, "d/c/80"), Some(Change::Set(_))), "who left, leaves");
+        assert!(
+            matches!(endpoints(&removals, "d/c/80"), Some(Change::Set(_))),
+            "who left, leaves"
+        );
     }
 
     #[test]
     fn the_cluster_of_a_collector_comes_before_its_spans_and_leaves_after_them() {
         let traced = |host: &str| {
-            let collector = Collector { host: host.to_owned(), port: 4317 };
+            let collector = Collector {
+                host: host.to_owned(),
+                port: 4317,
+            };
             let mut config = Config::default();
             config.edge.tracing = Some(Tracing::to(collector));
             config
         };
         let (with, without) = (traced("a.test"), Config::default());
         assert_eq!(names(&additions(&without, &with)), ["cluster sluice_otlp"]);
-        assert_eq!(names(&additions(&with, &traced("b.test"))), ["cluster sluice_otlp"]);
+        assert_eq!(
+            names(&additions(&with, &traced("b.test"))),
+            ["cluster sluice_otlp"]
+        );
         assert!(additions(&with, &with).changes.is_empty());
         let mut removals = Update::removals(&with, &without);
-        assert!(removals.changes.values().all(|change| *change == Change::Remove), "{removals:?}");
+        assert!(
+            removals
+                .changes
+                .values()
+                .all(|change| *change == Change::Remove),
+            "{removals:?}"
+        );
         removals.merge(Update::removals(&without, &with));
-        assert!(removals.changes.values().all(|change| *change == Change::Keep), "{removals:?}");
+        assert!(
+            removals
+                .changes
+                .values()
+                .all(|change| *change == Change::Keep),
+            "{removals:?}"
+        );
     }
 }

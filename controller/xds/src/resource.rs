@@ -62,7 +62,9 @@ impl ResourceType {
     /// The type that a client asks for; `None` when it is none of ours.
     #[must_use]
     pub fn from_type_url(url: &str) -> Option<Self> {
-        ResourceType::ALL.into_iter().find(|kind| kind.type_url() == url)
+        ResourceType::ALL
+            .into_iter()
+            .find(|kind| kind.type_url() == url)
     }
 }
 

@@ -118,6 +118,9 @@ pub struct Certificate {
 
 impl fmt::Debug for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Certificate").field("chain", &self.chain).field("key", &"[redacted]").finish()
+        f.debug_struct("Certificate")
+            .field("chain", &self.chain)
+            .field("key", &"[redacted]")
+            .finish()
     }
 }

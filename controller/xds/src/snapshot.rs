@@ -18,16 +18,21 @@ impl Resources {
     pub fn of(config: &Config, settings: &Settings) -> Self {
         let mut update = Update::additions(&Config::default(), config);
         update.merge(Update::routing(config, settings));
-        let set = update.changes.into_iter().filter_map(|(key, change)| match change {
-            Change::Set(bytes) => Some((key, bytes)),
-            Change::Remove | Change::Keep => None,
-        });
+        let set = update
+            .changes
+            .into_iter()
+            .filter_map(|(key, change)| match change {
+                Change::Set(bytes) => Some((key, bytes)),
+                Change::Remove | Change::Keep => None,
+            });
         Resources(set.collect())
     }
 
     /// Each resource with its type, its name and its encoded message.
     pub fn iter(&self) -> impl Iterator<Item = (ResourceType, &str, &[u8])> {
-        self.0.iter().map(|((kind, name), bytes)| (*kind, &**name, bytes.as_slice()))
+        self.0
+            .iter()
+            .map(|((kind, name), bytes)| (*kind, &**name, bytes.as_slice()))
     }
 
     /// The same, to be read by people: type, name, message. Decoded from the bytes that are sent.
@@ -38,6 +43,9 @@ impl Resources {
             let resources = types.entry(kind).or_default();
             resources.insert(name.to_owned(), debug_json::decode(&kind.type_url(), bytes));
         }
-        types.into_iter().map(|(kind, resources)| (kind.to_string(), Value::Object(resources))).collect()
+        types
+            .into_iter()
+            .map(|(kind, resources)| (kind.to_string(), Value::Object(resources)))
+            .collect()
     }
 }

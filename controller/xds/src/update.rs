@@ -28,13 +28,17 @@ impl Update {
     pub fn take_removals_of(&mut self, config: &Config) -> Self {
         let backends: BTreeSet<&str> = config.backends.keys().map(BackendId::as_str).collect();
         let is_used = |kind: &ResourceType, name: &str| {
-            matches!(kind, ResourceType::Cluster | ResourceType::Endpoints) && backends.contains(name)
+            matches!(kind, ResourceType::Cluster | ResourceType::Endpoints)
+                && backends.contains(name)
         };
         let (used, others) = std::mem::take(&mut self.changes)
             .into_iter()
             .partition(|((kind, name), change)| *change == Change::Remove && is_used(kind, name));
         self.changes = others;
-        Update { changes: used, ..Update::default() }
+        Update {
+            changes: used,
+            ..Update::default()
+        }
     }
 
     /// True if it changes nothing.
@@ -64,7 +68,11 @@ impl Update {
     #[must_use]
     pub fn spoiled(mut self, text: &str) -> Self {
         let kinds = [ResourceType::Cluster, ResourceType::Listener];
-        for ((_, _), change) in self.changes.iter_mut().filter(|((kind, _), _)| kinds.contains(kind)) {
+        for ((_, _), change) in self
+            .changes
+            .iter_mut()
+            .filter(|((kind, _), _)| kinds.contains(kind))
+        {
             let Change::Set(bytes) = change else { continue };
             let is_text = |at: usize| bytes.get(at..at + text.len()) == Some(text.as_bytes());
             if let Some(at) = (0..bytes.len()).find(|at| is_text(*at))
@@ -81,7 +89,10 @@ impl Update {
     /// nobody is told anything about that type: a controller that has just started must not take an Envoy's
     /// configuration away.
     pub(crate) fn complete_for(types: impl IntoIterator<Item = ResourceType>) -> Self {
-        Update { complete: types.into_iter().collect(), ..Update::default() }
+        Update {
+            complete: types.into_iter().collect(),
+            ..Update::default()
+        }
     }
 
     pub(crate) fn put(&mut self, kind: ResourceType, name: &str, message: &impl Message) {

@@ -106,7 +106,12 @@ impl Backend {
 impl Endpoint {
     /// An endpoint of weight one, nowhere in particular.
     pub fn at(address: impl Into<String>) -> Self {
-        Endpoint { address: address.into(), weight: NonZeroU16::MIN, zones: Vec::new(), draining: false }
+        Endpoint {
+            address: address.into(),
+            weight: NonZeroU16::MIN,
+            zones: Vec::new(),
+            draining: false,
+        }
     }
 }
 

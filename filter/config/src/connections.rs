@@ -39,7 +39,10 @@ impl Network {
     #[must_use]
     pub fn new(address: IpAddr, length: u8) -> Option<Self> {
         let bits = if address.is_ipv4() { 32 } else { 128 };
-        (length <= bits).then(|| Network { address: masked(address, length), length })
+        (length <= bits).then(|| Network {
+            address: masked(address, length),
+            length,
+        })
     }
 
     /// Whether an address is one of it. An IPv4 address in IPv6's words is an IPv4 address.
@@ -109,13 +112,18 @@ mod tests {
     use super::*;
 
     fn contains(network: &str, address: &str) -> bool {
-        network.parse::<Network>().unwrap().contains(address.parse().unwrap())
+        network
+            .parse::<Network>()
+            .unwrap()
+            .contains(address.parse().unwrap())
     }
 
     #[test]
     fn a_network_holds_the_addresses_that_begin_like_it() {
         assert!(contains("10.1.2.3/8", "10.255.0.1") && !contains("10.0.0.0/8", "11.0.0.1"));
-        assert!(contains("2001:db8::/32", "2001:db8:1::1") && !contains("2001:db8::/32", "2001:db9::1"));
+        assert!(
+            contains("2001:db8::/32", "2001:db8:1::1") && !contains("2001:db8::/32", "2001:db9::1")
+        );
         assert!(contains("192.0.2.7/32", "192.0.2.7") && !contains("192.0.2.7/32", "192.0.2.8"));
     }
 
@@ -129,7 +137,10 @@ mod tests {
     fn what_is_no_network_is_refused() {
         for bad in ["10.0.0.0", "10.0.0.0/33", "::/129", "ten/8", ""] {
             let error = bad.parse::<Network>().unwrap_err().to_string();
-            assert_eq!(error, format!("expected a network such as 10.0.0.0/8, got {bad:?}"));
+            assert_eq!(
+                error,
+                format!("expected a network such as 10.0.0.0/8, got {bad:?}")
+            );
         }
     }
 }

@@ -133,7 +133,10 @@ impl HashKey {
     /// How many variables it has.
     #[must_use]
     pub fn variables(&self) -> usize {
-        self.0.iter().filter(|part| matches!(part, KeyPart::Variable(_))).count()
+        self.0
+            .iter()
+            .filter(|part| matches!(part, KeyPart::Variable(_)))
+            .count()
     }
 
     fn push(&mut self, text: &str) {
@@ -164,9 +167,14 @@ fn token(text: &str) -> Option<(Token<'_>, &str)> {
         let (plain, behind) = text.split_at(end);
         return (!plain.is_empty()).then_some((Token::Text(plain), behind));
     };
-    let braced = rest.strip_prefix('{').map(word).filter(|name| !name.is_empty());
+    let braced = rest
+        .strip_prefix('{')
+        .map(word)
+        .filter(|name| !name.is_empty());
     if let Some(name) = braced
-        && let Some(behind) = rest.get(1 + name.len()..).and_then(|rest| rest.strip_prefix('}'))
+        && let Some(behind) = rest
+            .get(1 + name.len()..)
+            .and_then(|rest| rest.strip_prefix('}'))
     {
         return Some((Token::Variable(name), behind));
     }
@@ -179,7 +187,9 @@ fn token(text: &str) -> Option<(Token<'_>, &str)> {
 
 /// The leading letters, digits and underscores.
 fn word(text: &str) -> &str {
-    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .unwrap_or(text.len());
     text.split_at(end).0
 }
 
@@ -189,8 +199,12 @@ impl FromStr for Variable {
     /// By the name in nginx, which has no case.
     fn from_str(name: &str) -> Result<Self, UnknownVariable> {
         let lower = name.to_ascii_lowercase();
-        let after =
-            |prefix| lower.strip_prefix(prefix).filter(|rest: &&str| !rest.is_empty()).map(str::to_owned);
+        let after = |prefix| {
+            lower
+                .strip_prefix(prefix)
+                .filter(|rest: &&str| !rest.is_empty())
+                .map(str::to_owned)
+        };
         if let Some(header) = after("http_") {
             return Ok(Variable::Header(header));
         }
@@ -234,7 +248,11 @@ impl From<Variable> for String {
 
 impl fmt::Display for UnknownVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected a variable that a request can answer, got ${}", self.0)
+        write!(
+            f,
+            "expected a variable that a request can answer, got ${}",
+            self.0
+        )
     }
 }
 
@@ -260,7 +278,10 @@ mod tests {
         let user = KeyPart::Variable(Variable::Header("x_user".into()));
         assert_eq!(parts("$uri"), std::slice::from_ref(&uri));
         assert_eq!(parts("${uri}-x"), [uri.clone(), literal("-x")]);
-        assert_eq!(parts("a$http_X_User:$uri"), [literal("a"), user, literal(":"), uri]);
+        assert_eq!(
+            parts("a$http_X_User:$uri"),
+            [literal("a"), user, literal(":"), uri]
+        );
         assert_eq!(parts(""), []);
     }
 
@@ -287,6 +308,9 @@ mod tests {
             assert_eq!(plain.name().parse(), Ok(Variable::Plain(*plain)));
         }
         assert!(Plain::ALL.is_sorted_by_key(|plain| plain.name()));
-        assert_eq!("COOKIE_Sid".parse::<Variable>().unwrap().to_string(), "cookie_sid");
+        assert_eq!(
+            "COOKIE_Sid".parse::<Variable>().unwrap().to_string(),
+            "cookie_sid"
+        );
     }
 }

@@ -29,7 +29,9 @@ use serde::{Deserialize, Serialize};
 
 pub use affinity::{Affinity, AffinityMode, Cookie, SameSite};
 pub use backend::{Backend, Endpoint, LARGEST_SUBSET, LoadBalance};
-pub use canary::{Canary, CanaryAffinity, HeaderMatch, HeaderRule, LARGEST_PATTERN, MOST_MATCHING, Share};
+pub use canary::{
+    Canary, CanaryAffinity, HeaderMatch, HeaderRule, LARGEST_PATTERN, MOST_MATCHING, Share,
+};
 pub use connections::{Connections, InvalidNetwork, Network};
 pub use hash::{HashKey, KeyPart, MOST_VARIABLES, Plain, UnknownVariable, Variable};
 pub use location::Location;
@@ -172,21 +174,33 @@ impl PluginConfig {
     /// A document of this schema with nothing in it yet.
     #[must_use]
     pub fn empty() -> Self {
-        PluginConfig { schema: SCHEMA, host: None, zone: None, control: None, tables: None }
+        PluginConfig {
+            schema: SCHEMA,
+            host: None,
+            zone: None,
+            control: None,
+            tables: None,
+        }
     }
 
     /// A document of the log: only tables.
     #[must_use]
     pub fn of(tables: Tables) -> Self {
-        PluginConfig { tables: Some(tables), ..PluginConfig::empty() }
+        PluginConfig {
+            tables: Some(tables),
+            ..PluginConfig::empty()
+        }
     }
 
     /// Reads a document; an error names the field, what was expected and where.
     pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
-        let config: PluginConfig = serde_json::from_slice(bytes).map_err(|e| Unreadable(e.to_string()))?;
+        let config: PluginConfig =
+            serde_json::from_slice(bytes).map_err(|e| Unreadable(e.to_string()))?;
         match config.schema {
             SCHEMA => Ok(config),
-            other => Err(Unreadable(format!("schema: expected {SCHEMA}, got {other}"))),
+            other => Err(Unreadable(format!(
+                "schema: expected {SCHEMA}, got {other}"
+            ))),
         }
     }
 
@@ -277,13 +291,17 @@ mod tests {
 
     #[test]
     fn an_unknown_field_is_refused_by_name() {
-        let error = PluginConfig::parse(br#"{"schema":1,"surprise":true}"#).unwrap_err().to_string();
+        let error = PluginConfig::parse(br#"{"schema":1,"surprise":true}"#)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("surprise"), "{error}");
     }
 
     #[test]
     fn another_schema_is_refused() {
-        let error = PluginConfig::parse(br#"{"schema":2}"#).unwrap_err().to_string();
+        let error = PluginConfig::parse(br#"{"schema":2}"#)
+            .unwrap_err()
+            .to_string();
         assert_eq!(error, "plugin configuration: schema: expected 1, got 2");
     }
 }

@@ -28,6 +28,9 @@ pub struct Location {
 impl Location {
     /// A location that forwards everything to one backend.
     pub fn to(backend: impl Into<String>) -> Self {
-        Location { backend: backend.into(), ..Location::default() }
+        Location {
+            backend: backend.into(),
+            ..Location::default()
+        }
     }
 }

@@ -57,7 +57,10 @@ impl TryFrom<u16> for Percent {
 
     fn try_from(got: u16) -> Result<Self, OutOfRange> {
         let percent = u8::try_from(got).ok().filter(|percent| *percent <= 100);
-        percent.map(Percent).ok_or(OutOfRange { expected: "0 to 100", got })
+        percent.map(Percent).ok_or(OutOfRange {
+            expected: "0 to 100",
+            got,
+        })
     }
 }
 
@@ -72,7 +75,10 @@ impl TryFrom<u16> for LoadFactor {
 
     fn try_from(got: u16) -> Result<Self, OutOfRange> {
         let factor = NonZeroU16::new(got).filter(|factor| factor.get() > 100);
-        factor.map(LoadFactor).ok_or(OutOfRange { expected: "more than 100", got })
+        factor.map(LoadFactor).ok_or(OutOfRange {
+            expected: "more than 100",
+            got,
+        })
     }
 }
 
@@ -84,7 +90,11 @@ impl From<LoadFactor> for u16 {
 
 impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected a percentage of {}, got {}", self.expected, self.got)
+        write!(
+            f,
+            "expected a percentage of {}, got {}",
+            self.expected, self.got
+        )
     }
 }
 

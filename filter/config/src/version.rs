@@ -55,7 +55,11 @@ pub struct InvalidVersion(String);
 
 impl fmt::Display for InvalidVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "version: expected SEQUENCE-HASH with 32 hexadecimal digits, got {:?}", self.0)
+        write!(
+            f,
+            "version: expected SEQUENCE-HASH with 32 hexadecimal digits, got {:?}",
+            self.0
+        )
     }
 }
 
@@ -70,7 +74,10 @@ impl FromStr for Version {
             let plain = |s: &str| s.bytes().all(|b| b.is_ascii_hexdigit());
             let exact = content.len() == 32 && plain(content) && plain(sequence);
             exact.then_some(())?;
-            Some(Version::new(sequence.parse().ok()?, u128::from_str_radix(content, 16).ok()?))
+            Some(Version::new(
+                sequence.parse().ok()?,
+                u128::from_str_radix(content, 16).ok()?,
+            ))
         };
         parse().ok_or_else(|| InvalidVersion(text.chars().take(80).collect()))
     }
@@ -103,7 +110,13 @@ mod tests {
     fn junk_around_a_version_is_refused() {
         let good = Version::new(3, 0xab).to_string();
         assert_eq!(good.parse::<Version>().unwrap(), Version::new(3, 0xab));
-        for bad in [format!(" {good}"), format!("{good} "), format!("+{good}"), "3".into(), "-".into()] {
+        for bad in [
+            format!(" {good}"),
+            format!("{good} "),
+            format!("+{good}"),
+            "3".into(),
+            "-".into(),
+        ] {
             assert!(bad.parse::<Version>().is_err(), "{bad:?}");
         }
     }

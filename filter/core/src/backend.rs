@@ -3,7 +3,9 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::affinity::{self, Affinity, AffinityMode, Balanced, Persistent, Placement, Session, UpstreamKey};
+use crate::affinity::{
+    self, Affinity, AffinityMode, Balanced, Persistent, Placement, Session, UpstreamKey,
+};
 use crate::balance::{Balance, Candidates, Ewma, LoadBalance, PeakEwma};
 use crate::outcome::{NewSession, Outcome, Picks, Serials, Watch};
 use crate::policy::{Draft, Policy};
@@ -32,7 +34,9 @@ impl Backend {
         rng: &mut impl Rng,
     ) -> Self {
         let mut backend = match predecessor {
-            Some(old) if old.roster.endpoints().same_set(&draft.endpoints) => old.with_policy(draft, rng),
+            Some(old) if old.roster.endpoints().same_set(&draft.endpoints) => {
+                old.with_policy(draft, rng)
+            }
             old => {
                 let old = old.map(|old| old.roster).unwrap_or_default();
                 Backend::with_roster(
@@ -54,7 +58,9 @@ impl Backend {
     /// The same endpoints: the position in the cycle stays too, where the algorithm does.
     fn with_policy(self, draft: Draft, rng: &mut impl Rng) -> Self {
         let Draft { name, policy, .. } = draft;
-        let same = |a: &Policy, b: &Policy| (a.load_balance, a.slow_start) == (b.load_balance, b.slow_start);
+        let same = |a: &Policy, b: &Policy| {
+            (a.load_balance, a.slow_start) == (b.load_balance, b.slow_start)
+        };
         if self.name == name && same(&self.policy, &policy) {
             return Backend { policy, ..self };
         }
@@ -62,8 +68,20 @@ impl Backend {
     }
 
     fn with_roster(roster: Roster, name: String, policy: Policy, rng: &mut impl Rng) -> Self {
-        let balance = Balance::new(policy.load_balance, roster.endpoints(), policy.slow_start, rng);
-        Backend { name, policy, balance, roster, persistent: None, backend_key: None }
+        let balance = Balance::new(
+            policy.load_balance,
+            roster.endpoints(),
+            policy.slow_start,
+            rng,
+        );
+        Backend {
+            name,
+            policy,
+            balance,
+            roster,
+            persistent: None,
+            backend_key: None,
+        }
     }
 
     /// Makes what every request needs before the first one comes.
@@ -117,12 +135,19 @@ impl Backend {
         let latency = load_balance.measures_latency();
         let failures = self.policy.outlier.is_some();
         let status = failures || load_balance == LoadBalance::PeakEwma;
-        Watch { end: latency || failures || load_balance.counts_in_flight(), latency, status, failures }
+        Watch {
+            end: latency || failures || load_balance.counts_in_flight(),
+            latency,
+            status,
+            failures,
+        }
     }
 
     /// What a session cookie must say to belong to this backend.
     pub fn backend_key(&mut self) -> affinity::Hex {
-        *self.backend_key.get_or_insert_with(|| affinity::backend_key(&self.name))
+        *self
+            .backend_key
+            .get_or_insert_with(|| affinity::backend_key(&self.name))
     }
 
     /// Whether these cookies hold a session of this backend.
@@ -143,9 +168,12 @@ impl Backend {
         self.roster.refresh(self.policy.outlier.as_ref(), now);
         self.prepare_sessions(affinity.mode);
         let backend_key = self.backend_key();
-        let session = cookies.and_then(|header| Session::of(header, &affinity.cookie.name, &backend_key));
+        let session =
+            cookies.and_then(|header| Session::of(header, &affinity.cookie.name, &backend_key));
         let key = session.map(|session| session.upstream_key);
-        let field = self.roster.field(&self.policy, key.unwrap_or_default(), now);
+        let field = self
+            .roster
+            .field(&self.policy, key.unwrap_or_default(), now);
         match (affinity.mode, &self.persistent) {
             (AffinityMode::Persistent, Some(persistent)) => {
                 affinity::place(persistent, affinity.change_on_failure, key, &field, rng)
@@ -195,13 +223,20 @@ impl Backend {
         if outcome.status.is_none() && outcome.response_time.is_none() {
             return;
         }
-        let Some(idx) = outcome.endpoint.and_then(|address| self.position(picks, address)) else { return };
+        let Some(idx) = outcome
+            .endpoint
+            .and_then(|address| self.position(picks, address))
+        else {
+            return;
+        };
         let failed = outcome.status.is_some_and(|status| status >= 500);
         if let Some(outlier) = self.policy.outlier {
             // Attempts are made in the order of the candidates; those before the last one failed.
             let earlier = usize::try_from(outcome.attempts.saturating_sub(1)).unwrap_or(usize::MAX);
-            let tried =
-                picks.iter().take(earlier).map_while(|pick| self.roster.find(pick).filter(|&at| at != idx));
+            let tried = picks
+                .iter()
+                .take(earlier)
+                .map_while(|pick| self.roster.find(pick).filter(|&at| at != idx));
             for idx in tried.collect::<Vec<_>>() {
                 self.roster.judge(idx, true, &outlier, now);
             }
@@ -210,8 +245,16 @@ impl Backend {
         self.measure(idx, outcome.response_time, failed, now);
     }
 
-    fn measure(&mut self, idx: EndpointIdx, response_time: Option<Duration>, failed: bool, now: Timestamp) {
-        let Some(vitals) = self.roster.vitals_mut(idx) else { return };
+    fn measure(
+        &mut self,
+        idx: EndpointIdx,
+        response_time: Option<Duration>,
+        failed: bool,
+        now: Timestamp,
+    ) {
+        let Some(vitals) = self.roster.vitals_mut(idx) else {
+            return;
+        };
         // Without a time it counts as none at all, as in ingress-nginx.
         let seconds = response_time.unwrap_or_default().as_secs_f64();
         match self.policy.load_balance {
@@ -234,7 +277,11 @@ impl Backend {
     }
 
     /// What the cookie of a new session says of the endpoint that answered; `None` when nothing leads there.
-    pub(crate) fn upstream_key(&self, session: &NewSession, idx: EndpointIdx) -> Option<UpstreamKey> {
+    pub(crate) fn upstream_key(
+        &self,
+        session: &NewSession,
+        idx: EndpointIdx,
+    ) -> Option<UpstreamKey> {
         let serial = self.serial(idx)?;
         if session.stays == Some(serial) {
             return None;

@@ -67,20 +67,37 @@ impl Tables {
         now: Timestamp,
         rng: &mut impl Rng,
     ) -> Decision<'_> {
-        let Some(location) = self.locations.get(location) else { return Decision::Unknown };
-        if let Some(limit) = location.connections.as_ref().filter(|limit| !request.enters(limit)) {
+        let Some(location) = self.locations.get(location) else {
+            return Decision::Unknown;
+        };
+        if let Some(limit) = location
+            .connections
+            .as_ref()
+            .filter(|limit| !request.enters(limit))
+        {
             return Decision::Reply(limit.refusal());
         }
         if let Some(rewriting) = &location.rewriting {
             request.rewrites(rewriting);
         }
-        let mut desk = Desk { backends: &mut self.backends, key: &mut self.key };
-        let Some(primary) = desk.backends.get(&location.backend) else { return Decision::Elsewhere };
+        let mut desk = Desk {
+            backends: &mut self.backends,
+            key: &mut self.key,
+        };
+        let Some(primary) = desk.backends.get(&location.backend) else {
+            return Decision::Elsewhere;
+        };
         if primary.endpoints().is_empty() {
             return Decision::Reply(Reply::NO_ENDPOINTS);
         }
-        let Route { id, affinity, session_path } = desk.route(location, request, rng);
-        let Some(backend) = desk.backends.get_mut(id) else { return Decision::Elsewhere };
+        let Route {
+            id,
+            affinity,
+            session_path,
+        } = desk.route(location, request, rng);
+        let Some(backend) = desk.backends.get_mut(id) else {
+            return Decision::Elsewhere;
+        };
         let (candidates, session) = match affinity {
             Some(affinity) => place(backend, affinity, session_path, request, now, rng),
             None => (backend.balance(request, desk.key, now, rng), None),
@@ -88,7 +105,11 @@ impl Tables {
         write(&mut self.list, backend, &candidates);
         let ticket = ticket(id, backend, &candidates, session);
         let backend = (!location.canaries.is_empty()).then_some(&**id);
-        Decision::Forward(Forward { candidates: &self.list, backend, ticket })
+        Decision::Forward(Forward {
+            candidates: &self.list,
+            backend,
+            ticket,
+        })
     }
 
     /// The `Set-Cookie` of a response, now that it is known which endpoint gave it.
@@ -115,7 +136,9 @@ impl Tables {
 
     /// The end of a request. Without an outcome only that it is over: every ticket comes back here.
     pub fn ended(&mut self, ticket: Ticket, outcome: Option<&Outcome<'_>>, now: Timestamp) {
-        let Some(backend) = self.backends.get_mut(&ticket.backend) else { return };
+        let Some(backend) = self.backends.get_mut(&ticket.backend) else {
+            return;
+        };
         if ticket.watch.end {
             backend.ended(&ticket.picks);
         }
@@ -134,7 +157,12 @@ struct Route<'l> {
 
 impl Desk<'_> {
     /// The backend of a request.
-    fn route<'l>(&mut self, location: &'l Location, request: &impl Request, rng: &mut impl Rng) -> Route<'l> {
+    fn route<'l>(
+        &mut self,
+        location: &'l Location,
+        request: &impl Request,
+        rng: &mut impl Rng,
+    ) -> Route<'l> {
         let primary = self.backends.get(&location.backend);
         let affinity = primary.and_then(Backend::affinity).cloned();
         let session = affinity.as_deref().map_or(0, headers);
@@ -145,17 +173,30 @@ impl Desk<'_> {
             false => self.canary(location, affinity.as_deref(), request, rng),
         };
         match canary {
-            Some(canary) if canary.shares_sessions => Route { id: &canary.backend, affinity, session_path },
+            Some(canary) if canary.shares_sessions => Route {
+                id: &canary.backend,
+                affinity,
+                session_path,
+            },
             // ingress-nginx lists no location for such a canary, so that no session begins on it.
-            Some(canary) => {
-                Route { id: &canary.backend, affinity: self.affinity(&canary.backend), session_path: None }
-            }
-            None => Route { id: &location.backend, affinity, session_path },
+            Some(canary) => Route {
+                id: &canary.backend,
+                affinity: self.affinity(&canary.backend),
+                session_path: None,
+            },
+            None => Route {
+                id: &location.backend,
+                affinity,
+                session_path,
+            },
         }
     }
 
     fn affinity(&self, backend: &Rc<str>) -> Option<Rc<Affinity>> {
-        self.backends.get(backend).and_then(Backend::affinity).cloned()
+        self.backends
+            .get(backend)
+            .and_then(Backend::affinity)
+            .cloned()
     }
 
     fn canary<'l>(
@@ -170,26 +211,48 @@ impl Desk<'_> {
         }
         for canary in &location.canaries {
             let own = self.affinity(&canary.backend);
-            let affinity = if canary.shares_sessions { affinity } else { own.as_deref() };
-            if affinity.is_some_and(|affinity| self.has_session(&canary.backend, affinity, request)) {
+            let affinity = if canary.shares_sessions {
+                affinity
+            } else {
+                own.as_deref()
+            };
+            if affinity.is_some_and(|affinity| self.has_session(&canary.backend, affinity, request))
+            {
                 return Some(canary);
             }
         }
-        let there = |n: usize| location.canaries.get(n).is_some_and(|canary| self.serves(&canary.backend));
+        let there = |n: usize| {
+            location
+                .canaries
+                .get(n)
+                .is_some_and(|canary| self.serves(&canary.backend))
+        };
         let chosen = canary::choose(&location.canaries, there, request, rng)?;
         location.canaries.get(chosen)
     }
 
     fn serves(&self, backend: &Rc<str>) -> bool {
-        self.backends.get(backend).is_some_and(|backend| !backend.endpoints().is_empty())
+        self.backends
+            .get(backend)
+            .is_some_and(|backend| !backend.endpoints().is_empty())
     }
 
-    fn has_session(&mut self, backend: &Rc<str>, affinity: &Affinity, request: &impl Request) -> bool {
-        let Some(backend) = self.backends.get_mut(backend).filter(|backend| !backend.endpoints().is_empty())
+    fn has_session(
+        &mut self,
+        backend: &Rc<str>,
+        affinity: &Affinity,
+        request: &impl Request,
+    ) -> bool {
+        let Some(backend) = self
+            .backends
+            .get_mut(backend)
+            .filter(|backend| !backend.endpoints().is_empty())
         else {
             return false;
         };
-        request.header("cookie").is_some_and(|cookies| backend.has_session(&cookies, affinity))
+        request
+            .header("cookie")
+            .is_some_and(|cookies| backend.has_session(&cookies, affinity))
     }
 }
 
@@ -207,22 +270,29 @@ fn place(
     rng: &mut impl Rng,
 ) -> (Candidates, Option<NewSession>) {
     let cookies = request.header("cookie");
-    let Placement { candidates, beginning } = backend.place(&affinity, cookies.as_deref(), now, rng);
-    let session = beginning.zip(session_path.cloned()).map(|(beginning, path)| {
-        let asks = affinity.cookie.conditional_same_site_none;
-        let user_agent = asks.then(|| request.header("user-agent")).flatten();
-        NewSession {
-            none_is_understood: affinity::none_is_understood(user_agent.as_deref().unwrap_or_default()),
-            stays: beginning.stays.and_then(|idx| backend.serial(idx)),
-            keys: beginning
-                .keys
-                .iter()
-                .filter_map(|(idx, key)| Some((backend.serial(*idx)?, *key)))
-                .collect(),
-            affinity,
-            path,
-        }
-    });
+    let Placement {
+        candidates,
+        beginning,
+    } = backend.place(&affinity, cookies.as_deref(), now, rng);
+    let session = beginning
+        .zip(session_path.cloned())
+        .map(|(beginning, path)| {
+            let asks = affinity.cookie.conditional_same_site_none;
+            let user_agent = asks.then(|| request.header("user-agent")).flatten();
+            NewSession {
+                none_is_understood: affinity::none_is_understood(
+                    user_agent.as_deref().unwrap_or_default(),
+                ),
+                stays: beginning.stays.and_then(|idx| backend.serial(idx)),
+                keys: beginning
+                    .keys
+                    .iter()
+                    .filter_map(|(idx, key)| Some((backend.serial(*idx)?, *key)))
+                    .collect(),
+                affinity,
+                path,
+            }
+        });
     (candidates, session)
 }
 
@@ -236,13 +306,25 @@ fn ticket(
     if watch == Watch::default() && session.is_none() {
         return None;
     }
-    let picks = if watch.end { backend.sent(candidates) } else { backend.remember(candidates) };
-    Some(Ticket { backend: Rc::clone(id), picks, watch, session })
+    let picks = if watch.end {
+        backend.sent(candidates)
+    } else {
+        backend.remember(candidates)
+    };
+    Some(Ticket {
+        backend: Rc::clone(id),
+        picks,
+        watch,
+        session,
+    })
 }
 
 fn write(list: &mut String, backend: &Backend, candidates: &Candidates) {
     list.clear();
-    for address in candidates.iter().filter_map(|idx| backend.endpoints().address(idx)) {
+    for address in candidates
+        .iter()
+        .filter_map(|idx| backend.endpoints().address(idx))
+    {
         if !list.is_empty() {
             list.push(',');
         }

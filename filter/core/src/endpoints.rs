@@ -40,20 +40,38 @@ pub struct InvalidEndpoint {
 
 impl fmt::Display for InvalidEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "endpoint {}: address: expected ip:port, got {:?}", self.position, self.address)
+        write!(
+            f,
+            "endpoint {}: address: expected ip:port, got {:?}",
+            self.position, self.address
+        )
     }
 }
 
 impl Endpoints {
     /// Takes the wire's endpoints; the first address that is not `ip:port` is an error. With a `zone`, endpoints of
     /// other zones are far.
-    pub fn compile(endpoints: &[wire::Endpoint], zone: Option<&str>) -> Result<Self, InvalidEndpoint> {
-        if let Some(position) = endpoints.iter().position(|endpoint| !is_reachable(&endpoint.address)) {
-            let address = endpoints.get(position).map(|endpoint| endpoint.address.chars().take(80).collect());
-            return Err(InvalidEndpoint { position, address: address.unwrap_or_default() });
+    pub fn compile(
+        endpoints: &[wire::Endpoint],
+        zone: Option<&str>,
+    ) -> Result<Self, InvalidEndpoint> {
+        if let Some(position) = endpoints
+            .iter()
+            .position(|endpoint| !is_reachable(&endpoint.address))
+        {
+            let address = endpoints
+                .get(position)
+                .map(|endpoint| endpoint.address.chars().take(80).collect());
+            return Err(InvalidEndpoint {
+                position,
+                address: address.unwrap_or_default(),
+            });
         }
         let mut compiled = Endpoints::default();
-        for (endpoint, _) in endpoints.iter().zip(is_duplicate(endpoints)).filter(|(_, duplicate)| !duplicate)
+        for (endpoint, _) in endpoints
+            .iter()
+            .zip(is_duplicate(endpoints))
+            .filter(|(_, duplicate)| !duplicate)
         {
             compiled.text.push_str(&endpoint.address);
             compiled.ends.push(compiled.text.len());
@@ -64,7 +82,10 @@ impl Endpoints {
             });
         }
         let first = compiled.traits.first().map(|traits| traits.weight);
-        compiled.weighted = compiled.traits.iter().any(|traits| Some(traits.weight) != first);
+        compiled.weighted = compiled
+            .traits
+            .iter()
+            .any(|traits| Some(traits.weight) != first);
         let mut by_address: Vec<EndpointIdx> = (0..compiled.len()).collect();
         by_address.sort_unstable_by_key(|&idx| compiled.address(idx));
         compiled.by_address = by_address;
@@ -97,7 +118,10 @@ impl Endpoints {
     /// The position of an address.
     #[must_use]
     pub fn position(&self, address: &str) -> Option<EndpointIdx> {
-        let found = self.by_address.binary_search_by_key(&Some(address), |&idx| self.address(idx)).ok()?;
+        let found = self
+            .by_address
+            .binary_search_by_key(&Some(address), |&idx| self.address(idx))
+            .ok()?;
         self.by_address.get(found).copied()
     }
 
@@ -124,20 +148,30 @@ impl Endpoints {
     pub fn same_set(&self, other: &Endpoints) -> bool {
         let described = |of: &Endpoints, idx: EndpointIdx| of.traits(idx);
         self.len() == other.len()
-            && self.by_address.iter().zip(&other.by_address).all(|(&ours, &theirs)| {
-                self.address(ours) == other.address(theirs)
-                    && described(self, ours) == described(other, theirs)
-            })
+            && self
+                .by_address
+                .iter()
+                .zip(&other.by_address)
+                .all(|(&ours, &theirs)| {
+                    self.address(ours) == other.address(theirs)
+                        && described(self, ours) == described(other, theirs)
+                })
     }
 }
 
 fn is_reachable(address: &str) -> bool {
-    address.parse::<SocketAddr>().is_ok_and(|address| address.port() != 0)
+    address
+        .parse::<SocketAddr>()
+        .is_ok_and(|address| address.port() != 0)
 }
 
 /// Whether each address was there before.
 fn is_duplicate(endpoints: &[wire::Endpoint]) -> Vec<bool> {
-    let mut order: Vec<(&str, usize)> = endpoints.iter().enumerate().map(|(n, e)| (&*e.address, n)).collect();
+    let mut order: Vec<(&str, usize)> = endpoints
+        .iter()
+        .enumerate()
+        .map(|(n, e)| (&*e.address, n))
+        .collect();
     order.sort_unstable();
     let mut duplicate = vec![false; endpoints.len()];
     for (before, this) in order.iter().zip(order.iter().skip(1)) {
@@ -164,7 +198,10 @@ mod tests {
         assert_eq!(endpoints.address(1), Some("[::1]:8080"));
         assert_eq!(endpoints.address(3), None);
         for idx in 0..3 {
-            assert_eq!(endpoints.position(endpoints.address(idx).unwrap()), Some(idx));
+            assert_eq!(
+                endpoints.position(endpoints.address(idx).unwrap()),
+                Some(idx)
+            );
         }
         assert_eq!(endpoints.position("10.0.0.2:80"), None);
     }
@@ -181,7 +218,10 @@ mod tests {
         let two = compile(&["10.0.0.1:80", "10.0.0.2:80"]).unwrap();
         assert!(two.same_set(&compile(&["10.0.0.2:80", "10.0.0.1:80"]).unwrap()));
         assert!(!two.same_set(&compile(&["10.0.0.1:80"]).unwrap()));
-        let heavy = wire::Endpoint { weight: 2.try_into().unwrap(), ..wire::Endpoint::at("10.0.0.1:80") };
+        let heavy = wire::Endpoint {
+            weight: 2.try_into().unwrap(),
+            ..wire::Endpoint::at("10.0.0.1:80")
+        };
         let heavy = Endpoints::compile(&[heavy, wire::Endpoint::at("10.0.0.2:80")], None).unwrap();
         assert!(!two.same_set(&heavy));
         assert!(heavy.is_weighted() && !two.is_weighted());
@@ -193,17 +233,34 @@ mod tests {
             zones: vec![zone.into(), "c".into()],
             ..wire::Endpoint::at("10.0.0.1:80")
         };
-        let near = |zone, own| Endpoints::compile(&[at(zone)], own).unwrap().traits(0).unwrap().near;
+        let near = |zone, own| {
+            Endpoints::compile(&[at(zone)], own)
+                .unwrap()
+                .traits(0)
+                .unwrap()
+                .near
+        };
         assert!(near("a", Some("a")) && near("a", None));
         assert!(!near("a", Some("b")));
     }
 
     #[test]
     fn what_cannot_be_connected_to_is_named() {
-        for bad in ["", "shop:80", "10.0.0.1", "10.0.0.1:0", "10.0.0.1:80,10.0.0.2:80", "10.0.0.1:80\r\nx: y"]
-        {
+        for bad in [
+            "",
+            "shop:80",
+            "10.0.0.1",
+            "10.0.0.1:0",
+            "10.0.0.1:80,10.0.0.2:80",
+            "10.0.0.1:80\r\nx: y",
+        ] {
             let error = compile(&["10.0.0.1:80", bad]).unwrap_err();
-            assert!(error.to_string().starts_with("endpoint 1: address: expected ip:port"), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("endpoint 1: address: expected ip:port"),
+                "{error}"
+            );
         }
     }
 }

@@ -119,6 +119,9 @@ mod tests {
         assert_eq!(feed.path(have), LOG_PATH);
         assert!(feed.is_due(at(0)), "at once, the first time");
         feed.ended(Verdict::OutOfStep, at(0));
-        assert!(!feed.is_due(at(0)), "a snapshot that does not fit is an error");
+        assert!(
+            !feed.is_due(at(0)),
+            "a snapshot that does not fit is an error"
+        );
     }
 }

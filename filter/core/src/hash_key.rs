@@ -22,7 +22,9 @@ impl From<&wire::HashKey> for Key {
             wire::KeyPart::Literal(text) => Part::Literal(text.clone().into_bytes()),
             wire::KeyPart::Variable(variable) => Part::Variable(variable.clone()),
         };
-        Key { parts: key.0.iter().map(part).collect() }
+        Key {
+            parts: key.0.iter().map(part).collect(),
+        }
     }
 }
 
@@ -51,7 +53,9 @@ impl Key {
     /// Whether it is the same for all requests.
     #[must_use]
     pub fn is_constant(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part, Part::Literal(_)))
+        self.parts
+            .iter()
+            .all(|part| matches!(part, Part::Literal(_)))
     }
 
     /// How many headers that reads, at most.

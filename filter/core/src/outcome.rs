@@ -93,8 +93,14 @@ impl Picks {
     pub(crate) fn of(candidates: &Candidates, vitals: &[Vitals]) -> Self {
         let mut picks = Picks::default();
         for (slot, idx) in picks.picks.iter_mut().zip(candidates.iter()) {
-            let serial = vitals.get(idx).map(|vitals| vitals.serial).unwrap_or_default();
-            *slot = Pick { serial, was_at: idx };
+            let serial = vitals
+                .get(idx)
+                .map(|vitals| vitals.serial)
+                .unwrap_or_default();
+            *slot = Pick {
+                serial,
+                was_at: idx,
+            };
             picks.len += 1;
         }
         picks
@@ -124,7 +130,9 @@ impl Serials {
 /// blanks where an internal redirect began anew.
 pub fn attempts(list: &str) -> impl Iterator<Item = &str> {
     // By single letters: looking for a text has a price at its start, and this is read at the end of every request.
-    list.split(' ').map(|part| part.trim_end_matches(',')).filter(|part| !part.is_empty() && *part != ":")
+    list.split(' ')
+        .map(|part| part.trim_end_matches(','))
+        .filter(|part| !part.is_empty() && *part != ":")
 }
 
 #[cfg(test)]
@@ -134,9 +142,18 @@ mod tests {
     #[test]
     fn attempts_are_separated_by_commas_and_by_redirects() {
         let list = |raw| attempts(raw).collect::<Vec<_>>();
-        assert_eq!(list("127.0.0.1:26157 : 127.0.0.1:26158"), ["127.0.0.1:26157", "127.0.0.1:26158"]);
-        assert_eq!(list("unix:/x.sock, 10.0.0.1:80"), ["unix:/x.sock", "10.0.0.1:80"]);
-        assert_eq!(list("[::1]:80, [::2]:80 : 10.0.0.1:80").last(), Some(&"10.0.0.1:80"));
+        assert_eq!(
+            list("127.0.0.1:26157 : 127.0.0.1:26158"),
+            ["127.0.0.1:26157", "127.0.0.1:26158"]
+        );
+        assert_eq!(
+            list("unix:/x.sock, 10.0.0.1:80"),
+            ["unix:/x.sock", "10.0.0.1:80"]
+        );
+        assert_eq!(
+            list("[::1]:80, [::2]:80 : 10.0.0.1:80").last(),
+            Some(&"10.0.0.1:80")
+        );
         assert_eq!(list("502, 200 : -"), ["502", "200", "-"]);
         assert_eq!(list(""), [""; 0]);
     }

@@ -75,7 +75,11 @@ impl Record {
     /// Leaves it out from now on. Longer each time, unless it has behaved for as long as it was out last.
     pub fn eject(&mut self, outlier: &Outlier, now: Timestamp) {
         let behaved = now.since(self.out_until) > self.out_for;
-        self.ejections = if behaved { 1 } else { (self.ejections + 1).min(Outlier::LONGEST) };
+        self.ejections = if behaved {
+            1
+        } else {
+            (self.ejections + 1).min(Outlier::LONGEST)
+        };
         self.out_for = outlier.base.saturating_mul(self.ejections.into());
         self.out_until = now.after(self.out_for);
         self.failures = 0;
@@ -98,8 +102,12 @@ impl Record {
 mod tests {
     use super::*;
 
-    const OUTLIER: Outlier =
-        Outlier { consecutive: 3, base: Duration::from_secs(30), max_ejected: 50, panic_threshold: 0 };
+    const OUTLIER: Outlier = Outlier {
+        consecutive: 3,
+        base: Duration::from_secs(30),
+        max_ejected: 50,
+        panic_threshold: 0,
+    };
 
     fn at(seconds: u64) -> Timestamp {
         Timestamp::from_nanos(seconds * 1_000_000_000)
@@ -110,7 +118,11 @@ mod tests {
         let mut record = Record::default();
         let mut counted = [false, false, true, false, false, true].into_iter();
         for outcome in ["bad", "bad", "bad"] {
-            assert_eq!(record.failed(&OUTLIER), counted.next().unwrap(), "{outcome}");
+            assert_eq!(
+                record.failed(&OUTLIER),
+                counted.next().unwrap(),
+                "{outcome}"
+            );
         }
         record.succeeded();
         assert!(!record.failed(&OUTLIER) && !record.failed(&OUTLIER) && record.failed(&OUTLIER));
@@ -124,19 +136,35 @@ mod tests {
         record.eject(&OUTLIER, at(1_031));
         assert_eq!(record.out_until(), at(1_091));
         record.eject(&OUTLIER, at(1_152));
-        assert_eq!(record.out_until(), at(1_182), "in for longer than it was out: forgiven");
+        assert_eq!(
+            record.out_until(),
+            at(1_182),
+            "in for longer than it was out: forgiven"
+        );
     }
 
     #[test]
     fn at_least_one_may_be_ejected_and_never_the_last() {
-        let allowed = |percent, of| Outlier { max_ejected: percent, ..OUTLIER }.allowance(of);
-        assert_eq!([allowed(10, 2), allowed(10, 40), allowed(100, 5)], [1, 4, 4]);
+        let allowed = |percent, of| {
+            Outlier {
+                max_ejected: percent,
+                ..OUTLIER
+            }
+            .allowance(of)
+        };
+        assert_eq!(
+            [allowed(10, 2), allowed(10, 40), allowed(100, 5)],
+            [1, 4, 4]
+        );
         assert_eq!([allowed(100, 1), allowed(100, 0)], [0, 0]);
     }
 
     #[test]
     fn the_panic_threshold_is_a_share_of_all() {
-        let outlier = Outlier { panic_threshold: 50, ..OUTLIER };
+        let outlier = Outlier {
+            panic_threshold: 50,
+            ..OUTLIER
+        };
         assert!(outlier.panics(4, 10) && !outlier.panics(5, 10));
         assert!(!OUTLIER.panics(0, 10));
     }

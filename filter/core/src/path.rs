@@ -20,7 +20,10 @@ pub struct Malformed;
 /// Its path has something percent-encoded.
 #[must_use]
 pub fn is_encoded(target: &[u8]) -> bool {
-    target.iter().take_while(|&&byte| byte != b'?').any(|&byte| byte == b'%')
+    target
+        .iter()
+        .take_while(|&&byte| byte != b'?')
+        .any(|&byte| byte == b'%')
 }
 
 /// Writes it in the one way.
@@ -28,14 +31,27 @@ pub fn is_encoded(target: &[u8]) -> bool {
 /// # Errors
 /// nginx answers 400 to such a target.
 pub fn canonical(target: &[u8]) -> Result<Canonical, Malformed> {
-    let end = target.iter().position(|&byte| byte == b'?').unwrap_or(target.len());
+    let end = target
+        .iter()
+        .position(|&byte| byte == b'?')
+        .unwrap_or(target.len());
     let (path, query) = target.split_at(end);
-    let Some((b'/', mut rest)) = path.split_first() else { return Err(Malformed) };
-    let mut written = Written { bytes: Vec::with_capacity(target.len()), segment: 1, had_dots: false };
+    let Some((b'/', mut rest)) = path.split_first() else {
+        return Err(Malformed);
+    };
+    let mut written = Written {
+        bytes: Vec::with_capacity(target.len()),
+        segment: 1,
+        had_dots: false,
+    };
     written.bytes.push(b'/');
     while let Some((&byte, behind)) = rest.split_first() {
         rest = behind;
-        let byte = if byte == b'%' { decoded(&mut rest)? } else { byte };
+        let byte = if byte == b'%' {
+            decoded(&mut rest)?
+        } else {
+            byte
+        };
         match byte {
             0 => return Err(Malformed),
             b'/' => written.end_segment(true)?,
@@ -44,15 +60,25 @@ pub fn canonical(target: &[u8]) -> Result<Canonical, Malformed> {
     }
     written.end_segment(false)?;
     written.bytes.extend_from_slice(query);
-    Ok(Canonical { target: written.bytes, had_dots: written.had_dots })
+    Ok(Canonical {
+        target: written.bytes,
+        had_dots: written.had_dots,
+    })
 }
 
 /// The byte of the two digits that come next.
 fn decoded(rest: &mut &[u8]) -> Result<u8, Malformed> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     match rest {
         [high, low, behind @ ..] => {
-            let (high, low) = (digit(*high).ok_or(Malformed)?, digit(*low).ok_or(Malformed)?);
+            let (high, low) = (
+                digit(*high).ok_or(Malformed)?,
+                digit(*low).ok_or(Malformed)?,
+            );
             *rest = behind;
             Ok(high << 4 | low)
         }
@@ -72,8 +98,15 @@ impl Written {
         if byte.is_ascii_graphic() && !matches!(byte, b'%' | b'?' | b'#') {
             self.bytes.push(byte);
         } else {
-            let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'A' + nibble - 10 };
-            self.bytes.extend([b'%', digit(byte >> 4), digit(byte & 15)]);
+            let digit = |nibble: u8| {
+                if nibble < 10 {
+                    b'0' + nibble
+                } else {
+                    b'A' + nibble - 10
+                }
+            };
+            self.bytes
+                .extend([b'%', digit(byte >> 4), digit(byte & 15)]);
         }
     }
 
@@ -82,8 +115,14 @@ impl Written {
             b"" => {}
             b"." => self.go_back_to(self.segment),
             b".." => {
-                let before = self.bytes.get(..self.segment.saturating_sub(1)).unwrap_or_default();
-                let parent = before.iter().rposition(|&byte| byte == b'/').ok_or(Malformed)?;
+                let before = self
+                    .bytes
+                    .get(..self.segment.saturating_sub(1))
+                    .unwrap_or_default();
+                let parent = before
+                    .iter()
+                    .rposition(|&byte| byte == b'/')
+                    .ok_or(Malformed)?;
                 self.go_back_to(parent + 1);
             }
             _ if is_slash => {
@@ -136,8 +175,19 @@ mod tests {
 
     #[test]
     fn what_means_nothing_is_refused() {
-        let refused =
-            ["", "x", "*", "/%", "/%2", "/%zz", "/%2g", "/a%00", "/..", "/..%2fa", "/a%2f..%2f../b"];
+        let refused = [
+            "",
+            "x",
+            "*",
+            "/%",
+            "/%2",
+            "/%zz",
+            "/%2g",
+            "/a%00",
+            "/..",
+            "/..%2fa",
+            "/a%2f..%2f../b",
+        ];
         assert!(refused.iter().all(|target| of(target).is_none()));
     }
 
@@ -151,7 +201,11 @@ mod tests {
         let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
         while let [first, behind @ ..] = rest {
             let is_encoded = *first == b'%';
-            let digits = if is_encoded { Some(std::str::from_utf8(behind.get(..2)?).ok()?) } else { None };
+            let digits = if is_encoded {
+                Some(std::str::from_utf8(behind.get(..2)?).ok()?)
+            } else {
+                None
+            };
             bytes.push(match digits {
                 Some(digits) if digits.starts_with('+') => return None,
                 Some(digits) => u8::from_str_radix(digits, 16).ok()?,
@@ -172,7 +226,11 @@ mod tests {
         let text = |segment: &&[u8]| -> String {
             let kept = |byte: u8| (0x21..0x7f).contains(&byte) && !b"%?#".contains(&byte);
             let one = |&byte: &u8| {
-                if kept(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+                if kept(byte) {
+                    char::from(byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
             };
             segment.iter().map(one).collect()
         };

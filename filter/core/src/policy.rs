@@ -72,7 +72,10 @@ impl fmt::Display for InvalidBackend {
         match self {
             InvalidBackend::Endpoint(endpoint) => endpoint.fmt(f),
             InvalidBackend::Cookie { field, got } => {
-                write!(f, "cookie: {field}: expected text without `;` and control characters, got {got:?}")
+                write!(
+                    f,
+                    "cookie: {field}: expected text without `;` and control characters, got {got:?}"
+                )
             }
         }
     }
@@ -85,17 +88,25 @@ impl Draft {
             check(&affinity.cookie)?;
         }
         let zone = zone.filter(|_| backend.prefer_zone);
-        let endpoints = Endpoints::compile(&backend.endpoints, zone).map_err(InvalidBackend::Endpoint)?;
+        let endpoints =
+            Endpoints::compile(&backend.endpoints, zone).map_err(InvalidBackend::Endpoint)?;
         let seconds = |seconds: std::num::NonZeroU32| Duration::from_secs(seconds.get().into());
         let policy = Policy {
             load_balance: LoadBalance::from(&backend.load_balance),
             key: Key::of(&backend.load_balance).unwrap_or_default(),
-            affinity: backend.affinity.as_ref().map(|affinity| Rc::new(affinity.into())),
+            affinity: backend
+                .affinity
+                .as_ref()
+                .map(|affinity| Rc::new(affinity.into())),
             slow_start: SlowStart(backend.slow_start.map(seconds)),
             outlier: backend.outlier.map(Outlier::from),
             attempts: backend.attempts.get().into(),
         };
-        Ok(Draft { name: backend.name.clone(), endpoints, policy })
+        Ok(Draft {
+            name: backend.name.clone(),
+            endpoints,
+            policy,
+        })
     }
 }
 
@@ -107,8 +118,14 @@ fn check(cookie: &wire::Cookie) -> Result<(), InvalidBackend> {
         ("path", cookie.path.as_ref().filter(escapes)),
         ("domain", cookie.domain.as_ref().filter(escapes)),
     ];
-    match fields.into_iter().find_map(|(field, bad)| Some((field, bad?))) {
-        Some((field, got)) => Err(InvalidBackend::Cookie { field, got: got.chars().take(80).collect() }),
+    match fields
+        .into_iter()
+        .find_map(|(field, bad)| Some((field, bad?)))
+    {
+        Some((field, got)) => Err(InvalidBackend::Cookie {
+            field,
+            got: got.chars().take(80).collect(),
+        }),
         None => Ok(()),
     }
 }

@@ -26,10 +26,23 @@ pub struct Pool {
 impl Pool {
     /// Looks at everything: after the endpoints changed, and when one is ejected or comes back.
     #[must_use]
-    pub fn of(endpoints: &Endpoints, vitals: &[Vitals], outlier: Option<&Outlier>, now: Timestamp) -> Self {
-        let mut pool = Pool { alive: vec![true; endpoints.len()], looked_at: now, ..Pool::default() };
+    pub fn of(
+        endpoints: &Endpoints,
+        vitals: &[Vitals],
+        outlier: Option<&Outlier>,
+        now: Timestamp,
+    ) -> Self {
+        let mut pool = Pool {
+            alive: vec![true; endpoints.len()],
+            looked_at: now,
+            ..Pool::default()
+        };
         pool.leave_ejected_out(vitals, outlier, now);
-        let lasting = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| !traits.draining);
+        let lasting = |idx: &EndpointIdx| {
+            endpoints
+                .traits(*idx)
+                .is_some_and(|traits| !traits.draining)
+        };
         let near = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| traits.near);
         let alive = |idx: &EndpointIdx| pool.is_alive(*idx);
         let all: Vec<EndpointIdx> = (0..endpoints.len()).collect();
@@ -45,7 +58,11 @@ impl Pool {
         if endpoints.is_weighted() {
             pool.cumulative = cumulative(endpoints, &ready);
         }
-        Pool { ready, spare, ..pool }
+        Pool {
+            ready,
+            spare,
+            ..pool
+        }
     }
 
     fn leave_ejected_out(&mut self, vitals: &[Vitals], outlier: Option<&Outlier>, now: Timestamp) {
@@ -117,14 +134,19 @@ impl Pool {
         if self.cumulative.is_empty() {
             return self.ready.get(ticket).copied();
         }
-        let position = self.cumulative.partition_point(|&upper| upper <= ticket as u64);
+        let position = self
+            .cumulative
+            .partition_point(|&upper| upper <= ticket as u64);
         self.ready.get(position).copied()
     }
 
     /// How many tickets [`Pool::drawn`] has.
     #[must_use]
     pub fn tickets(&self) -> usize {
-        let weights = self.cumulative.last().map(|&total| usize::try_from(total).unwrap_or(usize::MAX));
+        let weights = self
+            .cumulative
+            .last()
+            .map(|&total| usize::try_from(total).unwrap_or(usize::MAX));
         weights.unwrap_or(self.ready.len())
     }
 }
@@ -135,7 +157,11 @@ fn or_all(
     fits: impl Fn(&EndpointIdx) -> bool,
 ) -> (Vec<EndpointIdx>, Vec<EndpointIdx>) {
     let (fitting, others): (Vec<_>, Vec<_>) = from.into_iter().partition(fits);
-    if fitting.is_empty() { (others, fitting) } else { (fitting, others) }
+    if fitting.is_empty() {
+        (others, fitting)
+    } else {
+        (fitting, others)
+    }
 }
 
 fn cumulative(endpoints: &Endpoints, ready: &[EndpointIdx]) -> Vec<u64> {
@@ -170,12 +196,19 @@ mod tests {
     fn ready(describe: &[(u16, bool, &str)], ejected: &[usize], panic_threshold: u8) -> Vec<usize> {
         let endpoints = endpoints(describe);
         let base = Duration::from_secs(10);
-        let outlier = Outlier { consecutive: 1, base, max_ejected: 100, panic_threshold };
+        let outlier = Outlier {
+            consecutive: 1,
+            base,
+            max_ejected: 100,
+            panic_threshold,
+        };
         let mut vitals = vec![Vitals::default(); endpoints.len()];
         for &idx in ejected {
             vitals[idx].record.eject(&outlier, Timestamp::default());
         }
-        Pool::of(&endpoints, &vitals, Some(&outlier), Timestamp::default()).ready().to_vec()
+        Pool::of(&endpoints, &vitals, Some(&outlier), Timestamp::default())
+            .ready()
+            .to_vec()
     }
 
     const HERE: (u16, bool, &str) = (1, false, "here");
@@ -189,10 +222,22 @@ mod tests {
 
     #[test]
     fn every_rule_fails_open() {
-        assert_eq!(ready(&[THERE, THERE], &[], 0), [0, 1], "no endpoint is near");
-        assert_eq!(ready(&[DRAINING, DRAINING], &[], 0), [0, 1], "all are draining");
+        assert_eq!(
+            ready(&[THERE, THERE], &[], 0),
+            [0, 1],
+            "no endpoint is near"
+        );
+        assert_eq!(
+            ready(&[DRAINING, DRAINING], &[], 0),
+            [0, 1],
+            "all are draining"
+        );
         assert_eq!(ready(&[HERE, HERE], &[0, 1], 0), [0, 1], "all are ejected");
-        assert_eq!(ready(&[HERE, THERE], &[0], 0), [1], "the near one is ejected");
+        assert_eq!(
+            ready(&[HERE, THERE], &[0], 0),
+            [1],
+            "the near one is ejected"
+        );
         assert_eq!(ready(&[HERE, HERE, HERE], &[0, 1], 50), [0, 1, 2], "panic");
     }
 
@@ -200,7 +245,9 @@ mod tests {
     fn tickets_are_weights() {
         let endpoints = endpoints(&[(2, false, "here"), (1, false, "here")]);
         let pool = Pool::of(&endpoints, &[], None, Timestamp::default());
-        let drawn: Vec<_> = (0..pool.tickets()).filter_map(|ticket| pool.drawn(ticket)).collect();
+        let drawn: Vec<_> = (0..pool.tickets())
+            .filter_map(|ticket| pool.drawn(ticket))
+            .collect();
         assert_eq!(drawn, [0, 0, 1]);
         assert_eq!(pool.drawn(3), None);
     }

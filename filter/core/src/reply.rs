@@ -11,9 +11,18 @@ pub struct Reply {
 
 impl Reply {
     /// The backend has no endpoint.
-    pub const NO_ENDPOINTS: Reply = Reply { status: 503, body: "503 no endpoints available\n" };
+    pub const NO_ENDPOINTS: Reply = Reply {
+        status: 503,
+        body: "503 no endpoints available\n",
+    };
     /// The path means nothing.
-    pub const BAD_PATH: Reply = Reply { status: 400, body: "400 bad path\n" };
+    pub const BAD_PATH: Reply = Reply {
+        status: 400,
+        body: "400 bad path\n",
+    };
     /// The path is longer than what can be kept of it.
-    pub const LONG_PATH: Reply = Reply { status: 414, body: "414 URI too long\n" };
+    pub const LONG_PATH: Reply = Reply {
+        status: 414,
+        body: "414 URI too long\n",
+    };
 }

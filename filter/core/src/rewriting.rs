@@ -65,7 +65,9 @@ impl Rewriting {
 
 impl Places<Key> {
     fn are_constant(&self) -> bool {
-        let mut all = [&self.redirects, &self.cookie_domains, &self.cookie_paths].into_iter().flatten();
+        let mut all = [&self.redirects, &self.cookie_domains, &self.cookie_paths]
+            .into_iter()
+            .flatten();
         all.all(|replaced| replaced.from.is_constant() && replaced.to.is_constant())
     }
 
@@ -75,8 +77,10 @@ impl Places<Key> {
             key.evaluate(request, &mut value);
             value
         };
-        let both =
-            |replaced: &Replaced<Key>| Replaced { from: value(&replaced.from), to: value(&replaced.to) };
+        let both = |replaced: &Replaced<Key>| Replaced {
+            from: value(&replaced.from),
+            to: value(&replaced.to),
+        };
         Places {
             redirects: self.redirects.as_ref().map(both),
             cookie_domains: self.cookie_domains.as_ref().map(both),
@@ -106,7 +110,9 @@ impl Rewrites {
     fn refresh(&self, value: &[u8]) -> Option<Vec<u8>> {
         const MARK: &[u8] = b"url=";
         let redirects = self.redirects.as_ref()?;
-        let at = value.windows(MARK.len()).position(|part| part.eq_ignore_ascii_case(MARK))?;
+        let at = value
+            .windows(MARK.len())
+            .position(|part| part.eq_ignore_ascii_case(MARK))?;
         let (before, url) = value.split_at_checked(at + MARK.len())?;
         Some([before, &redirects.beginning(url)?].concat())
     }
@@ -117,9 +123,15 @@ impl Rewrites {
         Attribute::parse(value.split(|&b| b == b';').next()?).value?;
         let mut is_changed = false;
         let mut rewritten = Vec::with_capacity(value.len());
-        for (place, attribute) in value.split(|&b| b == b';').map(Attribute::parse).enumerate() {
-            let changed =
-                attribute.value.filter(|_| place > 0).and_then(|v| self.attribute(attribute.name, v));
+        for (place, attribute) in value
+            .split(|&b| b == b';')
+            .map(Attribute::parse)
+            .enumerate()
+        {
+            let changed = attribute
+                .value
+                .filter(|_| place > 0)
+                .and_then(|v| self.attribute(attribute.name, v));
             is_changed |= changed.is_some();
             if place > 0 {
                 rewritten.extend_from_slice(b"; ");
@@ -154,7 +166,8 @@ impl Replaced<Vec<u8>> {
     fn domain(&self, value: &[u8]) -> Option<Vec<u8>> {
         let bare = value.strip_prefix(b".").unwrap_or(value);
         let dot = value.strip_suffix(bare).unwrap_or_default();
-        bare.eq_ignore_ascii_case(&self.from).then(|| [dot, &self.to].concat())
+        bare.eq_ignore_ascii_case(&self.from)
+            .then(|| [dot, &self.to].concat())
     }
 }
 
@@ -170,9 +183,15 @@ impl<'a> Attribute<'a> {
         match text.iter().position(|&b| b == b'=') {
             Some(at) => {
                 let (name, value) = text.split_at(at);
-                Attribute { name: trim(name), value: value.get(1..).map(trim) }
+                Attribute {
+                    name: trim(name),
+                    value: value.get(1..).map(trim),
+                }
             }
-            None => Attribute { name: trim(text), value: None },
+            None => Attribute {
+                name: trim(text),
+                value: None,
+            },
         }
     }
 }
@@ -208,31 +227,55 @@ mod tests {
 
     fn replaced(from: &str, to: &str) -> Option<wire::Replaced> {
         let key = |text| wire::HashKey::parse(text).0;
-        Some(wire::Replaced { from: key(from), to: key(to) })
+        Some(wire::Replaced {
+            from: key(from),
+            to: key(to),
+        })
     }
 
     /// With these rules: of redirects, of domains, of paths.
     fn rewrites(rules: [(&str, &str); 3], request: &Ask) -> Rc<Rewrites> {
         let [redirects, cookie_domains, cookie_paths] = rules.map(|(from, to)| replaced(from, to));
-        Rewriting::from(&wire::Rewriting { redirects, cookie_domains, cookie_paths }).of(request)
+        Rewriting::from(&wire::Rewriting {
+            redirects,
+            cookie_domains,
+            cookie_paths,
+        })
+        .of(request)
     }
 
     fn usual() -> Rc<Rewrites> {
-        let rules = [("http://pod:8080/", "https://shop/"), ("pod", "shop.example"), ("/app/", "/shop/")];
+        let rules = [
+            ("http://pod:8080/", "https://shop/"),
+            ("pod", "shop.example"),
+            ("/app/", "/shop/"),
+        ];
         rewrites(rules, &Ask::default())
     }
 
     fn shown(rewrites: &Rewrites, header: &str, value: &str) -> String {
         let rewritten = rewrites.rewrite(header, value.as_bytes());
-        rewritten.map_or_else(|| "as it was".to_owned(), |value| String::from_utf8(value).unwrap())
+        rewritten.map_or_else(
+            || "as it was".to_owned(),
+            |value| String::from_utf8(value).unwrap(),
+        )
     }
 
     #[test]
     fn what_a_redirect_begins_with_is_replaced_and_nothing_else() {
         let location = |value| shown(&usual(), "location", value);
-        assert_eq!(location("http://pod:8080/a?b=http://pod:8080/"), "https://shop/a?b=http://pod:8080/");
+        assert_eq!(
+            location("http://pod:8080/a?b=http://pod:8080/"),
+            "https://shop/a?b=http://pod:8080/"
+        );
         assert_eq!(location("http://pod:8080/"), "https://shop/");
-        for other in ["http://pod:8080", "HTTP://pod:8080/", "/a", "http://other/", ""] {
+        for other in [
+            "http://pod:8080",
+            "HTTP://pod:8080/",
+            "/a",
+            "http://other/",
+            "",
+        ] {
             assert_eq!(location(other), "as it was", "{other}");
         }
     }
@@ -250,8 +293,17 @@ mod tests {
     fn a_domain_is_replaced_whole_in_any_case_and_keeps_its_dot() {
         let cookie = |value| shown(&usual(), "set-cookie", value);
         assert_eq!(cookie("a=1; Domain=POD"), "a=1; Domain=shop.example");
-        assert_eq!(cookie("a=1;domain = .pod ;Secure"), "a=1; domain=.shop.example; Secure");
-        for other in ["a=1; Domain=x.pod", "a=1; Domain=..pod", "Domain=pod", "a=1; Domain", "a=1"] {
+        assert_eq!(
+            cookie("a=1;domain = .pod ;Secure"),
+            "a=1; domain=.shop.example; Secure"
+        );
+        for other in [
+            "a=1; Domain=x.pod",
+            "a=1; Domain=..pod",
+            "Domain=pod",
+            "a=1; Domain",
+            "a=1",
+        ] {
             assert_eq!(cookie(other), "as it was", "{other}");
         }
     }
@@ -259,32 +311,63 @@ mod tests {
     #[test]
     fn what_a_path_begins_with_is_replaced_and_the_rest_of_the_cookie_stays() {
         let cookie = |value| shown(&usual(), "set-cookie", value);
-        let (before, after) =
-            ("a=1=2; HttpOnly; Path=/app/x; Max-Age=3", "a=1=2; HttpOnly; Path=/shop/x; Max-Age=3");
+        let (before, after) = (
+            "a=1=2; HttpOnly; Path=/app/x; Max-Age=3",
+            "a=1=2; HttpOnly; Path=/shop/x; Max-Age=3",
+        );
         assert_eq!(cookie(before), after);
-        assert_eq!(cookie("a=/app/; path=/app/; domain=pod"), "a=/app/; path=/shop/; domain=shop.example");
-        for other in ["a=1; Path=/", "a=1; Path=/App/", "Path=/app/", "a=1; Pathx=/app/", "a; Path=/app/"] {
+        assert_eq!(
+            cookie("a=/app/; path=/app/; domain=pod"),
+            "a=/app/; path=/shop/; domain=shop.example"
+        );
+        for other in [
+            "a=1; Path=/",
+            "a=1; Path=/App/",
+            "Path=/app/",
+            "a=1; Pathx=/app/",
+            "a; Path=/app/",
+        ] {
             assert_eq!(cookie(other), "as it was", "{other}");
         }
     }
 
     #[test]
     fn variables_are_those_of_the_request_and_end_no_line() {
-        let rules = [("http://$http_host/", "https://$host$uri/"), ("$http_none", "x"), ("/", "/$arg_x")];
-        let ask = |path: &str| Ask::default().with(":authority", "Shop:80").with(":path", path);
+        let rules = [
+            ("http://$http_host/", "https://$host$uri/"),
+            ("$http_none", "x"),
+            ("/", "/$arg_x"),
+        ];
+        let ask = |path: &str| {
+            Ask::default()
+                .with(":authority", "Shop:80")
+                .with(":path", path)
+        };
         let good = rewrites(rules, &ask("/a?x=1"));
-        assert_eq!(shown(&good, "location", "http://Shop:80/b"), "https://shop/a/b");
-        assert_eq!(shown(&good, "set-cookie", "a=1; path=/; domain=y"), "a=1; path=/1; domain=y");
+        assert_eq!(
+            shown(&good, "location", "http://Shop:80/b"),
+            "https://shop/a/b"
+        );
+        assert_eq!(
+            shown(&good, "set-cookie", "a=1; path=/; domain=y"),
+            "a=1; path=/1; domain=y"
+        );
         let bad = rewrites(rules, &ask("/a%0d%0aSet-Cookie:b"));
         assert_eq!(shown(&bad, "location", "http://Shop:80/b"), "as it was");
     }
 
     #[test]
     fn a_place_without_a_rule_is_left_alone() {
-        let rewriting = wire::Rewriting { cookie_paths: replaced("/", "/x/"), ..wire::Rewriting::default() };
+        let rewriting = wire::Rewriting {
+            cookie_paths: replaced("/", "/x/"),
+            ..wire::Rewriting::default()
+        };
         let rewrites = Rewriting::from(&rewriting).of(&Ask::default());
         assert_eq!(shown(&rewrites, "location", "/"), "as it was");
-        assert_eq!(shown(&rewrites, "set-cookie", "a=1; domain=pod; path=/"), "a=1; domain=pod; path=/x/");
+        assert_eq!(
+            shown(&rewrites, "set-cookie", "a=1; domain=pod; path=/"),
+            "a=1; domain=pod; path=/x/"
+        );
         assert_eq!(shown(&rewrites, "x-other", "/"), "as it was");
     }
 }

@@ -21,15 +21,38 @@ pub(crate) struct Roster {
 
 impl Roster {
     /// These endpoints; what `old` knew of those that stay moves over.
-    pub(crate) fn succeed(old: &Roster, endpoints: Endpoints, serials: &mut Serials, now: Timestamp) -> Self {
-        let known = |idx| old.vitals.get(old.endpoints.position(endpoints.address(idx)?)?).cloned();
+    pub(crate) fn succeed(
+        old: &Roster,
+        endpoints: Endpoints,
+        serials: &mut Serials,
+        now: Timestamp,
+    ) -> Self {
+        let known = |idx| {
+            old.vitals
+                .get(old.endpoints.position(endpoints.address(idx)?)?)
+                .cloned()
+        };
         // Those that are there from the start are not new.
-        let joined = if old.endpoints.is_empty() { Timestamp::default() } else { now };
-        let mut join = || Vitals { serial: serials.next(), joined, ..Vitals::default() };
-        let vitals: Vec<Vitals> =
-            (0..endpoints.len()).map(|idx| known(idx).unwrap_or_else(&mut join)).collect();
+        let joined = if old.endpoints.is_empty() {
+            Timestamp::default()
+        } else {
+            now
+        };
+        let mut join = || Vitals {
+            serial: serials.next(),
+            joined,
+            ..Vitals::default()
+        };
+        let vitals: Vec<Vitals> = (0..endpoints.len())
+            .map(|idx| known(idx).unwrap_or_else(&mut join))
+            .collect();
         let in_flight = vitals.iter().map(|vitals| vitals.in_flight).sum();
-        Roster { endpoints, vitals, in_flight, ..Roster::default() }
+        Roster {
+            endpoints,
+            vitals,
+            in_flight,
+            ..Roster::default()
+        }
     }
 
     pub(crate) fn endpoints(&self) -> &Endpoints {
@@ -51,7 +74,12 @@ impl Roster {
             return;
         }
         let endpoints = &self.endpoints;
-        let node = |idx| (endpoints.address(idx).unwrap_or_default(), u32::from(endpoints.weight(idx)));
+        let node = |idx| {
+            (
+                endpoints.address(idx).unwrap_or_default(),
+                u32::from(endpoints.weight(idx)),
+            )
+        };
         self.ring = Ring::new((0..endpoints.len()).map(node));
     }
 
@@ -66,7 +94,8 @@ impl Roster {
             return;
         }
         let looked = self.pool.looked_at();
-        let back = |vitals: &&mut Vitals| vitals.record.is_out(looked) && !vitals.record.is_out(now);
+        let back =
+            |vitals: &&mut Vitals| vitals.record.is_out(looked) && !vitals.record.is_out(now);
         for vitals in self.vitals.iter_mut().filter(back) {
             vitals.joined = now;
         }
@@ -107,7 +136,11 @@ impl Roster {
 
     /// A request is over, however it ended.
     pub(crate) fn ended(&mut self, idx: EndpointIdx) {
-        if let Some(vitals) = self.vitals.get_mut(idx).filter(|vitals| vitals.in_flight > 0) {
+        if let Some(vitals) = self
+            .vitals
+            .get_mut(idx)
+            .filter(|vitals| vitals.in_flight > 0)
+        {
             vitals.in_flight -= 1;
             self.in_flight = self.in_flight.saturating_sub(1);
         }
@@ -118,10 +151,18 @@ impl Roster {
     }
 
     /// One attempt on an endpoint failed or did not; one failure too many ejects it.
-    pub(crate) fn judge(&mut self, idx: EndpointIdx, failed: bool, outlier: &Outlier, now: Timestamp) {
+    pub(crate) fn judge(
+        &mut self,
+        idx: EndpointIdx,
+        failed: bool,
+        outlier: &Outlier,
+        now: Timestamp,
+    ) {
         self.refresh(Some(outlier), now);
         let may_eject = self.pool.ejected() < outlier.allowance(self.endpoints.len());
-        let Some(vitals) = self.vitals.get_mut(idx) else { return };
+        let Some(vitals) = self.vitals.get_mut(idx) else {
+            return;
+        };
         if !failed {
             vitals.record.succeeded();
         } else if vitals.record.failed(outlier) && may_eject && !vitals.record.is_out(now) {

@@ -33,7 +33,11 @@ impl Asked {
     /// The scope that has its routes.
     #[must_use]
     pub fn scope(&self, tables: &Tables) -> &str {
-        if self.needs_tables() && tables.is_host(&self.name) { &self.name } else { OTHER_HOSTS }
+        if self.needs_tables() && tables.is_host(&self.name) {
+            &self.name
+        } else {
+            OTHER_HOSTS
+        }
     }
 }
 
@@ -53,7 +57,13 @@ mod tests {
             backends: [].into(),
             hosts: ["a.test".to_owned()].into(),
         };
-        tables.apply(Update::Snapshot(snapshot), Timestamp::from_nanos(1), &mut Zero).unwrap();
+        tables
+            .apply(
+                Update::Snapshot(snapshot),
+                Timestamp::from_nanos(1),
+                &mut Zero,
+            )
+            .unwrap();
         Asked::parse(authority.as_bytes()).scope(&tables).to_owned()
     }
 
@@ -66,7 +76,16 @@ mod tests {
 
     #[test]
     fn what_nobody_names_is_of_the_others() {
-        for asked in ["B.test", "b.test", "b.test:80", "[::1]:80", "[FE80::1]", "", "_", ":"] {
+        for asked in [
+            "B.test",
+            "b.test",
+            "b.test:80",
+            "[::1]:80",
+            "[FE80::1]",
+            "",
+            "_",
+            ":",
+        ] {
             assert_eq!(scope(asked), OTHER_HOSTS);
         }
     }

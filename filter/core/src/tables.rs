@@ -63,7 +63,10 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Base { have: Some(have), base } => write!(f, "delta: base: expected {have}, got {base}"),
+            Refused::Base {
+                have: Some(have),
+                base,
+            } => write!(f, "delta: base: expected {have}, got {base}"),
             Refused::Base { have: None, base } => {
                 write!(f, "delta: base: expected a snapshot first, got {base}")
             }
@@ -124,7 +127,11 @@ impl Tables {
             self.install(id, draft, predecessor, now, rng);
         }
         self.locations = locations(snapshot.locations).collect();
-        self.known_hosts = snapshot.hosts.into_iter().map(String::into_boxed_str).collect();
+        self.known_hosts = snapshot
+            .hosts
+            .into_iter()
+            .map(String::into_boxed_str)
+            .collect();
         self.version = Some(snapshot.version);
         Ok(snapshot.version)
     }
@@ -136,14 +143,18 @@ impl Tables {
         rng: &mut impl Rng,
     ) -> Result<Version, Refused> {
         if self.version != Some(delta.base) {
-            return Err(Refused::Base { have: self.version, base: delta.base });
+            return Err(Refused::Base {
+                have: self.version,
+                base: delta.base,
+            });
         }
         for (id, draft) in self.compile(&delta.backends)? {
             let predecessor = self.backends.remove(&*id);
             self.install(id, draft, predecessor, now, rng);
         }
         self.locations.extend(locations(delta.locations));
-        self.known_hosts.extend(delta.hosts.into_iter().map(String::into_boxed_str));
+        self.known_hosts
+            .extend(delta.hosts.into_iter().map(String::into_boxed_str));
         for host in &delta.removed_hosts {
             self.known_hosts.remove(host.as_str());
         }
@@ -165,9 +176,16 @@ impl Tables {
         now: Timestamp,
         rng: &mut impl Rng,
     ) {
-        let (from, to) = (predecessor.as_ref().map(Backend::algorithm), draft.policy.algorithm());
+        let (from, to) = (
+            predecessor.as_ref().map(Backend::algorithm),
+            draft.policy.algorithm(),
+        );
         if let Some(from) = from.filter(|from| *from != to) {
-            self.switched.push(Switch { backend: Rc::clone(&id), from, to });
+            self.switched.push(Switch {
+                backend: Rc::clone(&id),
+                from,
+                to,
+            });
         }
         let backend = Backend::new(draft, predecessor, &mut self.serials, now, rng);
         self.backends.insert(id, backend);
@@ -179,7 +197,10 @@ impl Tables {
     ) -> Result<Vec<(Rc<str>, Draft)>, Refused> {
         let compile = |(id, backend): (&String, &wire::Backend)| {
             let draft = Draft::compile(backend, self.zone.as_deref());
-            let refused = |cause| Refused::Backend { backend: id.chars().take(200).collect(), cause };
+            let refused = |cause| Refused::Backend {
+                backend: id.chars().take(200).collect(),
+                cause,
+            };
             Ok((id.as_str().into(), draft.map_err(refused)?))
         };
         backends.into_iter().map(compile).collect()
@@ -189,7 +210,9 @@ impl Tables {
 fn locations(
     locations: impl IntoIterator<Item = (String, wire::Location)>,
 ) -> impl Iterator<Item = (Box<str>, Location)> {
-    locations.into_iter().map(|(id, location)| (id.into(), location.into()))
+    locations
+        .into_iter()
+        .map(|(id, location)| (id.into(), location.into()))
 }
 
 #[cfg(test)]
@@ -235,7 +258,9 @@ mod tests {
 
     fn loaded(addresses: &[&str]) -> Tables {
         let mut tables = Tables::default();
-        tables.apply(snapshot(1, addresses), NOW, &mut Zero).unwrap();
+        tables
+            .apply(snapshot(1, addresses), NOW, &mut Zero)
+            .unwrap();
         tables
     }
 
@@ -258,7 +283,9 @@ mod tests {
         let mut tables = loaded(&["10.0.0.1:80"]);
         let mut stranger = delta(9, 10);
         stranger.removed_backends = vec!["n/s/80".into()];
-        let refused = tables.apply(wire::Tables::Delta(stranger), NOW, &mut Zero).unwrap_err();
+        let refused = tables
+            .apply(wire::Tables::Delta(stranger), NOW, &mut Zero)
+            .unwrap_err();
         assert!(matches!(refused, Refused::Base { .. }), "{refused}");
         assert_eq!(tables.version(), Some(Version::new(1, 1)));
         assert_eq!(decide(&mut tables, "h/"), "10.0.0.1:80");
@@ -272,7 +299,9 @@ mod tests {
         change.locations = [("h/t".to_owned(), wire::Location::to("n/t/80"))].into();
         change.removed_locations = vec!["h/".into()];
         change.removed_backends = vec!["n/s/80".into()];
-        tables.apply(wire::Tables::Delta(change), NOW, &mut Zero).unwrap();
+        tables
+            .apply(wire::Tables::Delta(change), NOW, &mut Zero)
+            .unwrap();
         assert_eq!(decide(&mut tables, "h/t"), "10.0.0.9:80");
         assert_eq!(decide(&mut tables, "h/"), "unknown");
     }
@@ -280,7 +309,9 @@ mod tests {
     #[test]
     fn one_bad_backend_refuses_the_document_and_keeps_the_last_good_one() {
         let mut tables = loaded(&["10.0.0.1:80"]);
-        let refused = tables.apply(snapshot(2, &["nonsense"]), NOW, &mut Zero).unwrap_err();
+        let refused = tables
+            .apply(snapshot(2, &["nonsense"]), NOW, &mut Zero)
+            .unwrap_err();
         assert_eq!(
             refused.to_string(),
             r#"backend "n/s/80": endpoint 0: address: expected ip:port, got "nonsense""#
@@ -292,7 +323,9 @@ mod tests {
     fn the_cycle_goes_on_when_a_snapshot_says_the_same() {
         let mut tables = loaded(&["10.0.0.1:80", "10.0.0.2:80"]);
         decide(&mut tables, "h/");
-        tables.apply(snapshot(2, &["10.0.0.1:80", "10.0.0.2:80"]), NOW, &mut Zero).unwrap();
+        tables
+            .apply(snapshot(2, &["10.0.0.1:80", "10.0.0.2:80"]), NOW, &mut Zero)
+            .unwrap();
         assert_eq!(decide(&mut tables, "h/"), "10.0.0.2:80,10.0.0.1:80");
     }
 
@@ -300,13 +333,27 @@ mod tests {
     fn a_change_of_the_algorithm_is_told_once_and_a_change_of_endpoints_is_none() {
         let mut tables = loaded(&["10.0.0.1:80"]);
         assert_eq!(tables.switched(), []);
-        tables.apply(snapshot(2, &["10.0.0.2:80"]), NOW, &mut Zero).unwrap();
+        tables
+            .apply(snapshot(2, &["10.0.0.2:80"]), NOW, &mut Zero)
+            .unwrap();
         assert_eq!(tables.switched(), []);
         let mut change = delta(2, 3);
-        let ewma = wire::Backend { load_balance: wire::LoadBalance::Ewma, ..backend(&["10.0.0.2:80"]) };
+        let ewma = wire::Backend {
+            load_balance: wire::LoadBalance::Ewma,
+            ..backend(&["10.0.0.2:80"])
+        };
         change.backends = [("n/s/80".to_owned(), ewma)].into();
-        tables.apply(wire::Tables::Delta(change), NOW, &mut Zero).unwrap();
-        assert_eq!(tables.switched(), [Switch { backend: "n/s/80".into(), from: "round_robin", to: "ewma" }]);
+        tables
+            .apply(wire::Tables::Delta(change), NOW, &mut Zero)
+            .unwrap();
+        assert_eq!(
+            tables.switched(),
+            [Switch {
+                backend: "n/s/80".into(),
+                from: "round_robin",
+                to: "ewma"
+            }]
+        );
         assert_eq!(tables.switched(), []);
     }
 }

@@ -79,7 +79,12 @@ impl Ground {
         };
         let endpoints: Vec<_> = weights.iter().enumerate().map(endpoint).collect();
         let endpoints = Endpoints::compile(&endpoints, None).unwrap();
-        let node = |idx| (endpoints.address(idx).unwrap(), u32::from(endpoints.weight(idx)));
+        let node = |idx| {
+            (
+                endpoints.address(idx).unwrap(),
+                u32::from(endpoints.weight(idx)),
+            )
+        };
         Ground {
             ring: Ring::new((0..endpoints.len()).map(node)),
             vitals: vec![Vitals::default(); endpoints.len()],
@@ -94,7 +99,12 @@ impl Ground {
     /// Leaves these out for a long time.
     pub fn without(mut self, ejected: &[EndpointIdx]) -> Self {
         let base = std::time::Duration::from_secs(1_000_000);
-        let outlier = Outlier { consecutive: 1, base, max_ejected: 100, panic_threshold: 0 };
+        let outlier = Outlier {
+            consecutive: 1,
+            base,
+            max_ejected: 100,
+            panic_threshold: 0,
+        };
         for &idx in ejected {
             self.vitals[idx].record.eject(&outlier, self.now);
         }
@@ -124,7 +134,12 @@ impl Ground {
     ) -> Vec<Vec<EndpointIdx>> {
         let rng = &mut Counting(7);
         let mut balance = Balance::new(policy, &self.endpoints, self.slow_start, rng);
-        let mut pick = |key: String| balance.candidates(&self.field(key.as_bytes()), rng).iter().collect();
+        let mut pick = |key: String| {
+            balance
+                .candidates(&self.field(key.as_bytes()), rng)
+                .iter()
+                .collect()
+        };
         keys.into_iter().map(&mut pick).collect()
     }
 
@@ -132,7 +147,11 @@ impl Ground {
     pub fn picks_from(&self, seed: u64, policy: LoadBalance) -> EndpointIdx {
         let rng = &mut Counting(seed);
         let mut balance = Balance::new(policy, &self.endpoints, self.slow_start, rng);
-        balance.candidates(&self.field(b""), rng).iter().next().unwrap()
+        balance
+            .candidates(&self.field(b""), rng)
+            .iter()
+            .next()
+            .unwrap()
     }
 
     /// How often each endpoint is the first candidate.

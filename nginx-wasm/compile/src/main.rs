@@ -12,7 +12,9 @@ use anyhow::{Context, Result, anyhow, bail};
 
 fn main() -> Result<()> {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
-    let [input, output] = &arguments[..] else { bail!("usage: sluice-compile IN.wasm OUT.cwasm") };
+    let [input, output] = &arguments[..] else {
+        bail!("usage: sluice-compile IN.wasm OUT.cwasm")
+    };
     let (input, output) = (Path::new(input), Path::new(output));
     let wasm = fs::read(input).with_context(|| format!("read {}", input.display()))?;
     let native = sluice_pwhost::compile(&wasm).and_then(|module| module.serialize());

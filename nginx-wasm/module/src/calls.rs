@@ -17,10 +17,20 @@ pub(crate) struct Calls {
 impl Calls {
     /// Starts a call for a context; its token is the answer.
     pub(crate) fn start(&mut self, context: ContextId, call: HttpCall<'_>) -> Answer<u32> {
-        let mut message = Message { method: b"", target: b"", authority: b"", headers: &[], body: call.body };
+        let mut message = Message {
+            method: b"",
+            target: b"",
+            authority: b"",
+            headers: &[],
+            body: call.body,
+        };
         let mut others = Vec::new();
         for (name, value) in call.headers {
-            if [name, value].into_iter().flatten().any(|byte| byte.is_ascii_control()) {
+            if [name, value]
+                .into_iter()
+                .flatten()
+                .any(|byte| byte.is_ascii_control())
+            {
                 return Err(Status::BadArgument);
             }
             match name {
@@ -31,14 +41,16 @@ impl Calls {
                 name => others.push((name, value)),
             }
         }
-        if message.method.is_empty() || message.target.is_empty() || message.target.contains(&b' ') {
+        if message.method.is_empty() || message.target.is_empty() || message.target.contains(&b' ')
+        {
             return Err(Status::BadArgument);
         }
         message.headers = &others;
         self.last = self.last.wrapping_add(1);
         let token = self.last;
-        let call =
-            Call::start(call.upstream, message, call.timeout, move |result| worker::answered(token, result));
+        let call = Call::start(call.upstream, message, call.timeout, move |result| {
+            worker::answered(token, result)
+        });
         let call = call.map_err(|reason| match reason {
             NotStarted::Target => Status::BadArgument,
             NotStarted::Unreachable => Status::InternalFailure,

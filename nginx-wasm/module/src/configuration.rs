@@ -59,18 +59,29 @@ pub(crate) fn wasm(conf: &Conf<'_>, main: &mut Main) -> Result<(), String> {
 }
 
 /// `sluice_filter CONFIG...;`, `sluice_filter off;`
-pub(crate) fn filter(conf: &Conf<'_>, main: &mut Main, location: &mut Location) -> Result<(), String> {
+pub(crate) fn filter(
+    conf: &Conf<'_>,
+    main: &mut Main,
+    location: &mut Location,
+) -> Result<(), String> {
     if location.filtering != Filtering::Inherited {
         return Err("is duplicate".to_owned());
     }
     let text: Vec<u8> = conf.arguments().flatten().copied().collect();
-    location.filtering = if text == b"off" { Filtering::Off } else { Filtering::On(main.root(&text)) };
+    location.filtering = if text == b"off" {
+        Filtering::Off
+    } else {
+        Filtering::On(main.root(&text))
+    };
     Ok(())
 }
 
 impl Main {
     fn root(&mut self, text: &[u8]) -> usize {
-        let known = self.configurations.iter().position(|known| **known == *text);
+        let known = self
+            .configurations
+            .iter()
+            .position(|known| **known == *text);
         known.unwrap_or_else(|| {
             self.configurations.push(text.into());
             self.configurations.len() - 1
@@ -83,11 +94,14 @@ impl Main {
             return if self.configurations.is_empty() {
                 Ok(false)
             } else {
-                Err("\"sluice_filter\" needs \"sluice_wasm\", the filter that sluice-compile wrote"
-                    .to_owned())
+                Err(
+                    "\"sluice_filter\" needs \"sluice_wasm\", the filter that sluice-compile wrote"
+                        .to_owned(),
+                )
             };
         };
-        let engine = Engine::new(&engine_config()).map_err(|error| format!("wasmtime: {error:#}"))?;
+        let engine =
+            Engine::new(&engine_config()).map_err(|error| format!("wasmtime: {error:#}"))?;
         let module = load_precompiled(&engine, file)?;
         let options = Options {
             memory_bytes: MEMORY,
@@ -97,7 +111,11 @@ impl Main {
         let failed = |reason: String| format!("{}: {reason}", file.display());
         let plugin = Plugin::new(&module, options).map_err(|trap| failed(trap.to_string()))?;
         let configurations = self.configurations.as_slice().into();
-        let filter = Filter { engine, plugin, configurations };
+        let filter = Filter {
+            engine,
+            plugin,
+            configurations,
+        };
         Instance::new(&filter, Nginx::on_trial()).map_err(failed)?;
         self.filter = Some(filter);
         Ok(!self.configurations.is_empty())
@@ -105,7 +123,9 @@ impl Main {
 
     /// What a worker starts with; `None` where nothing is filtered.
     pub(crate) fn filter(&self) -> Option<&Filter> {
-        self.filter.as_ref().filter(|filter| !filter.configurations.is_empty())
+        self.filter
+            .as_ref()
+            .filter(|filter| !filter.configurations.is_empty())
     }
 }
 

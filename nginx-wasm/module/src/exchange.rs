@@ -19,7 +19,9 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(crate) const FAILED: Step = Step::Fail(500);
 
 pub(crate) fn on_request(request: &Request<Sluice>, location: &Location) -> Step {
-    let Some(root) = location.root() else { return Step::Continue };
+    let Some(root) = location.root() else {
+        return Step::Continue;
+    };
     worker::with(|worker| worker.on_request(request, root)).unwrap_or(FAILED)
 }
 

@@ -40,12 +40,19 @@ impl Instance {
         Ok(Self { vm, roots })
     }
 
-    pub(crate) fn on_request(&mut self, request: &Request<Sluice>, root: usize) -> Result<Action, Trap> {
-        let Some(root) = self.roots.get(root) else { return Ok(Action::Continue) };
+    pub(crate) fn on_request(
+        &mut self,
+        request: &Request<Sluice>,
+        root: usize,
+    ) -> Result<Action, Trap> {
+        let Some(root) = self.roots.get(root) else {
+            return Ok(Action::Continue);
+        };
         let context = self.vm.create_http(root)?;
         self.vm.env_mut().open(context.id(), request);
-        let (headers, has_body) =
-            request.with(|view| (view.request_header_count(), view.has_body())).unwrap_or_default();
+        let (headers, has_body) = request
+            .with(|view| (view.request_header_count(), view.has_body()))
+            .unwrap_or_default();
         let action = self.vm.on_request_headers(&context, headers, !has_body);
         request.data().replace(Some(context));
         action
@@ -53,22 +60,29 @@ impl Instance {
 
     pub(crate) fn on_response(&mut self, request: &Request<Sluice>) -> Result<Action, Trap> {
         let context = request.data().borrow();
-        let Some(context) = &*context else { return Ok(Action::Continue) };
-        let (headers, is_head) =
-            request.with(|view| (view.response_header_count(), view.is_head())).unwrap_or_default();
+        let Some(context) = &*context else {
+            return Ok(Action::Continue);
+        };
+        let (headers, is_head) = request
+            .with(|view| (view.response_header_count(), view.is_head()))
+            .unwrap_or_default();
         self.vm.on_response_headers(context, headers, is_head)
     }
 
     pub(crate) fn on_log(&mut self, request: &Request<Sluice>) -> Result<(), Trap> {
         let context = request.data().borrow();
-        let Some(context) = &*context else { return Ok(()) };
+        let Some(context) = &*context else {
+            return Ok(());
+        };
         // Whether the guest is done makes no difference: nginx is.
         self.vm.on_done(context)?;
         self.vm.on_log(context)
     }
 
     pub(crate) fn on_end(&mut self, request: &Request<Sluice>) -> Result<(), Trap> {
-        let Some(context) = request.data().take() else { return Ok(()) };
+        let Some(context) = request.data().take() else {
+            return Ok(());
+        };
         if self.vm.is_live(&context) {
             self.vm.env_mut().close(context.id());
         }
@@ -84,20 +98,38 @@ impl Instance {
     }
 
     /// Tells the guest of an answer, or of a call that failed: it has no headers then.
-    pub(crate) fn answered(&mut self, token: u32, result: Result<Answer, &'static str>) -> Result<(), Trap> {
+    pub(crate) fn answered(
+        &mut self,
+        token: u32,
+        result: Result<Answer, &'static str>,
+    ) -> Result<(), Trap> {
         let host = self.vm.env_mut();
-        let Some(id) = host.calls.ended(token) else { return Ok(()) };
+        let Some(id) = host.calls.ended(token) else {
+            return Ok(());
+        };
         let answer = result
-            .map_err(|reason| log(Level::Info, format!("sluice: call failed: {reason}").as_bytes()))
+            .map_err(|reason| {
+                log(
+                    Level::Info,
+                    format!("sluice: call failed: {reason}").as_bytes(),
+                )
+            })
             .ok();
-        let sizes = answer.as_ref().map_or((0, 0), |answer| (answer.headers.len() + 1, answer.body.len()));
-        let (headers, body) = (u32::try_from(sizes.0).unwrap_or(0), u32::try_from(sizes.1).unwrap_or(0));
+        let sizes = answer.as_ref().map_or((0, 0), |answer| {
+            (answer.headers.len() + 1, answer.body.len())
+        });
+        let (headers, body) = (
+            u32::try_from(sizes.0).unwrap_or(0),
+            u32::try_from(sizes.1).unwrap_or(0),
+        );
         host.answer = answer;
         let request = host.request(id).cloned();
         let told = match self.roots.iter().find(|root| root.id() == id) {
             Some(root) => self.vm.on_http_call_response(root, token, headers, body, 0),
             None => request.map_or(Ok(()), |request| match &*request.data().borrow() {
-                Some(context) => self.vm.on_http_call_response(context, token, headers, body, 0),
+                Some(context) => self
+                    .vm
+                    .on_http_call_response(context, token, headers, body, 0),
                 None => Ok(()),
             }),
         };

@@ -19,7 +19,12 @@
 //! nginx is behind `sluice-ngxsafe`, the ABI behind `sluice-pwhost`; this crate only joins them, without `unsafe`.
 //!
 //! Absent: a compiler, bodies (nginx passes them on untouched), shared data, metrics.
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
 
 mod calls;
 mod configuration;
@@ -43,12 +48,19 @@ const BACKEND: &str = "sluice_backend";
 
 /// The variable that says that a request has come back; the configuration may map it.
 const RETURNS: &str = "sluice_returns";
-const PEERS: Peers = Peers { candidates: ENDPOINT, once: RETURNS };
+const PEERS: Peers = Peers {
+    candidates: ENDPOINT,
+    once: RETURNS,
+};
 
 /// The module.
 pub struct Sluice;
 
-module!(Sluice, c"ngx_http_sluice_module", c"ngx_stream_sluice_module");
+module!(
+    Sluice,
+    c"ngx_http_sluice_module",
+    c"ngx_stream_sluice_module"
+);
 
 impl Module for Sluice {
     type Main = Main;
@@ -56,13 +68,21 @@ impl Module for Sluice {
     type Request = Exchange;
 
     const DIRECTIVES: &'static [Directive<Self>] = &[
-        Directive { name: c"sluice_wasm", arguments: Arguments::One, set: Set::Main(configuration::wasm) },
+        Directive {
+            name: c"sluice_wasm",
+            arguments: Arguments::One,
+            set: Set::Main(configuration::wasm),
+        },
         Directive {
             name: c"sluice_filter",
             arguments: Arguments::Some,
             set: Set::Location(configuration::filter),
         },
-        Directive { name: c"sluice_peer", arguments: Arguments::None, set: Set::Peer(PEERS) },
+        Directive {
+            name: c"sluice_peer",
+            arguments: Arguments::None,
+            set: Set::Peer(PEERS),
+        },
     ];
     const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, LOCATION, RETURNS];
     const HEADERS: &'static [(&'static str, &'static str)] = &[("sluice_all_cdn_loop", "cdn-loop")];

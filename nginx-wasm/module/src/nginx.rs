@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::rand::{GetRandomFlags, getrandom};
 use sluice_ngxsafe::{Answer as HttpAnswer, Level, NotSet, Refused, Reply, Request, View, log};
 use sluice_pwhost::{
-    Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf, PropertyPath,
-    Status, StreamType,
+    Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
+    PropertyPath, Status, StreamType,
 };
 
 use crate::Sluice;
@@ -18,8 +18,12 @@ use crate::ticks::Ticks;
 
 /// What the filter asks at the end of a request, and its answer's lines.
 const OUTCOME: &[u8] = b"sluice_outcome";
-const TOLD: [&[u8]; 4] =
-    [b"upstream_addr", b"upstream_status", b"upstream_connect_time", b"upstream_response_time"];
+const TOLD: [&[u8]; 4] = [
+    b"upstream_addr",
+    b"upstream_status",
+    b"upstream_connect_time",
+    b"upstream_response_time",
+];
 
 /// The host of one instance.
 #[derive(Default)]
@@ -45,7 +49,10 @@ impl Nginx {
 
     /// The host of a worker's instance.
     pub(crate) fn of_a_worker() -> Self {
-        Self { serves: true, ..Self::default() }
+        Self {
+            serves: true,
+            ..Self::default()
+        }
     }
 
     /// From now on the guest reaches this request by the id of its context.
@@ -80,7 +87,10 @@ impl Nginx {
     }
 
     fn look<R>(&self, look: impl FnOnce(&mut View<'_>) -> R) -> Answer<R> {
-        self.current().ok_or(Status::NotFound)?.with(look).map_err(|_| Status::NotFound)
+        self.current()
+            .ok_or(Status::NotFound)?
+            .with(look)
+            .map_err(|_| Status::NotFound)
     }
 
     fn edit(&self, edit: impl FnOnce(&mut View<'_>) -> Result<(), Refused>) -> Answer<()> {
@@ -128,7 +138,9 @@ impl Env for Nginx {
     }
 
     fn now_ns(&mut self) -> u64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
     }
 
@@ -152,11 +164,12 @@ impl Env for Nginx {
 
     fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
         let name = variable(path).ok_or(Status::NotFound)?;
-        self.look(|view| view.set_variable(name, value))?.map_err(|not_set| match not_set {
-            NotSet::Unknown => Status::NotFound,
-            NotSet::ReadOnly => Status::BadArgument,
-            NotSet::OutOfMemory => Status::InternalFailure,
-        })
+        self.look(|view| view.set_variable(name, value))?
+            .map_err(|not_set| match not_set {
+                NotSet::Unknown => Status::NotFound,
+                NotSet::ReadOnly => Status::BadArgument,
+                NotSet::OutOfMemory => Status::InternalFailure,
+            })
     }
 
     fn header(&mut self, map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
@@ -174,7 +187,9 @@ impl Env for Nginx {
             }),
             MapType::HttpResponseHeaders => self.copied(|view, out| {
                 match name {
-                    b":status" => out.extend_from_slice(view.response_status().to_string().as_bytes()),
+                    b":status" => {
+                        out.extend_from_slice(view.response_status().to_string().as_bytes())
+                    }
                     name => out.extend_from_slice(view.response_header(name)?),
                 }
                 Some(())
@@ -184,8 +199,13 @@ impl Env for Nginx {
                 if name == b":status" {
                     return Ok(Cow::Owned(answer.status.to_string().into_bytes()));
                 }
-                let found = answer.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-                found.map(|(_, value)| Cow::Borrowed(&**value)).ok_or(Status::NotFound)
+                let found = answer
+                    .headers
+                    .iter()
+                    .find(|(key, _)| key.eq_ignore_ascii_case(name));
+                found
+                    .map(|(_, value)| Cow::Borrowed(&**value))
+                    .ok_or(Status::NotFound)
             }
             _ => Err(Status::Unimplemented),
         }
@@ -196,9 +216,12 @@ impl Env for Nginx {
             MapType::HttpRequestHeaders => self.look(|view| {
                 let [method, scheme, target] = view.request_line();
                 let authority = view.request_header(b"host").unwrap_or_default();
-                for (name, value) in
-                    [(":method", method), (":scheme", scheme), (":path", target), (":authority", authority)]
-                {
+                for (name, value) in [
+                    (":method", method),
+                    (":scheme", scheme),
+                    (":path", target),
+                    (":authority", authority),
+                ] {
                     out.push(name.as_bytes(), value);
                 }
                 view.each_request_header(|name, value| out.push(name, value));
@@ -210,7 +233,10 @@ impl Env for Nginx {
             MapType::HttpCallResponseHeaders => {
                 let answer = self.answer.as_ref().ok_or(Status::NotFound)?;
                 out.push(b":status", answer.status.to_string().as_bytes());
-                answer.headers.iter().for_each(|(name, value)| out.push(name, value));
+                answer
+                    .headers
+                    .iter()
+                    .for_each(|(name, value)| out.push(name, value));
                 Ok(())
             }
             _ => Err(Status::Unimplemented),
@@ -250,23 +276,38 @@ impl Env for Nginx {
     }
 
     fn send_local_response(&mut self, response: LocalResponse<'_>) -> Answer<()> {
-        let headers = response.headers.map(|(name, value)| (name.to_vec(), value.to_vec())).collect();
+        let headers = response
+            .headers
+            .map(|(name, value)| (name.to_vec(), value.to_vec()))
+            .collect();
         let status = u16::try_from(response.status).map_err(|_| Status::BadArgument)?;
-        let reply = Reply { status, headers, body: response.body.to_vec() };
+        let reply = Reply {
+            status,
+            headers,
+            body: response.body.to_vec(),
+        };
         // A response that is under way cannot be replaced.
-        self.current().ok_or(Status::BadArgument)?.reply(reply).map_err(|_| Status::BadArgument)
+        self.current()
+            .ok_or(Status::BadArgument)?
+            .reply(reply)
+            .map_err(|_| Status::BadArgument)
     }
 
     fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
-        let context = self.current.filter(|_| self.serves).ok_or(Status::InternalFailure)?;
+        let context = self
+            .current
+            .filter(|_| self.serves)
+            .ok_or(Status::InternalFailure)?;
         self.calls.start(context, call)
     }
 
     fn continue_stream(&mut self, stream: StreamType) -> Answer<()> {
         match stream {
-            StreamType::HttpRequest => {
-                self.current().ok_or(Status::BadArgument)?.resume().map_err(|_| Status::BadArgument)
-            }
+            StreamType::HttpRequest => self
+                .current()
+                .ok_or(Status::BadArgument)?
+                .resume()
+                .map_err(|_| Status::BadArgument),
             // It is never paused.
             StreamType::HttpResponse => Ok(()),
             _ => Err(Status::Unimplemented),
@@ -275,7 +316,8 @@ impl Env for Nginx {
 
     fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
         if self.serves {
-            self.ticks.set(self.current.ok_or(Status::InternalFailure)?, period);
+            self.ticks
+                .set(self.current.ok_or(Status::InternalFailure)?, period);
         }
         Ok(())
     }

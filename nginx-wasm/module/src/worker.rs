@@ -36,16 +36,24 @@ pub(crate) fn start(main: &Main) {
     let Some(filter) = main.filter() else { return };
     let begun = Instant::now();
     start_clock(filter.engine.clone());
-    let mut worker = Worker { filter: filter.clone(), instance: None, started: Instant::now() };
+    let mut worker = Worker {
+        filter: filter.clone(),
+        instance: None,
+        started: Instant::now(),
+    };
     worker.start_instance();
     WORKER.with_borrow_mut(|slot| *slot = Some(worker));
-    let took = format!("sluice: the filter started in {} us", begun.elapsed().as_micros());
+    let took = format!(
+        "sluice: the filter started in {} us",
+        begun.elapsed().as_micros()
+    );
     log(Level::Info, took.as_bytes());
 }
 
 /// Ends the filter in this process, and with it its connections.
 pub(crate) fn stop() {
-    let worker = WORKER.try_with(|slot| slot.try_borrow_mut().ok().and_then(|mut slot| slot.take()));
+    let worker =
+        WORKER.try_with(|slot| slot.try_borrow_mut().ok().and_then(|mut slot| slot.take()));
     drop(worker);
 }
 
@@ -70,7 +78,8 @@ fn start_clock(engine: Engine) {
         engine.increment_epoch();
     };
     if let Err(error) = process::spawn("sluice-clock", clock) {
-        let message = format!("sluice: a filter that does not return will not be interrupted: {error}");
+        let message =
+            format!("sluice: a filter that does not return will not be interrupted: {error}");
         log(Level::Crit, message.as_bytes());
     }
 }
@@ -81,7 +90,9 @@ impl Worker {
         if self.instance.is_none() && self.started.elapsed() > NEXT_START {
             self.start_instance();
         }
-        let Some(instance) = &mut self.instance else { return FAILED };
+        let Some(instance) = &mut self.instance else {
+            return FAILED;
+        };
         match instance.on_request(request, root) {
             Ok(Action::Continue) => Step::Continue,
             Ok(Action::Pause) => Step::Pause(LONGEST_PAUSE),
@@ -93,7 +104,9 @@ impl Worker {
     }
 
     pub(crate) fn on_response(&mut self, request: &Request<Sluice>) -> Step {
-        let Some(instance) = &mut self.instance else { return Step::Continue };
+        let Some(instance) = &mut self.instance else {
+            return Step::Continue;
+        };
         match instance.on_response(request) {
             Ok(Action::Continue) => Step::Continue,
             Ok(Action::Pause) => {
@@ -133,9 +146,14 @@ impl Worker {
 
     /// A trap costs the request that it happened in; the next one has a new instance.
     fn recover(&mut self, trap: &Trap) {
-        log(Level::Error, format!("sluice: the filter trapped and starts again: {trap}").as_bytes());
+        log(
+            Level::Error,
+            format!("sluice: the filter trapped and starts again: {trap}").as_bytes(),
+        );
         self.started = Instant::now();
-        let Some(instance) = self.instance.take() else { return };
+        let Some(instance) = self.instance.take() else {
+            return;
+        };
         let started = instance.restart(&self.filter);
         self.keep(started);
     }
@@ -150,7 +168,10 @@ impl Worker {
         match instance {
             Ok(instance) => self.instance = Some(instance),
             Err(reason) => {
-                log(Level::Crit, format!("sluice: the filter does not start: {reason}").as_bytes());
+                log(
+                    Level::Crit,
+                    format!("sluice: the filter does not start: {reason}").as_bytes(),
+                );
             }
         }
     }

@@ -1,13 +1,18 @@
 //! Addresses of peers, in the form that nginx connects to.
 
-use nginx_sys::{NGX_OK, ngx_addr_t, ngx_int_t, ngx_palloc, ngx_parse_addr_port, ngx_pool_t, ngx_str_t};
+use nginx_sys::{
+    NGX_OK, ngx_addr_t, ngx_int_t, ngx_palloc, ngx_parse_addr_port, ngx_pool_t, ngx_str_t,
+};
 
 /// `ip:port` as an address, and as the name that logs and variables show.
 ///
 /// # Safety
 ///
 /// The pool is live and the text's memory outlives it: `$upstream_addr` reads the name after the next try has begun.
-pub(crate) unsafe fn of_peer(pool: *mut ngx_pool_t, text: &[u8]) -> Option<(ngx_addr_t, *mut ngx_str_t)> {
+pub(crate) unsafe fn of_peer(
+    pool: *mut ngx_pool_t,
+    text: &[u8],
+) -> Option<(ngx_addr_t, *mut ngx_str_t)> {
     // SAFETY: by contract; a zeroed `ngx_addr_t` is what nginx itself starts from, and the text is only read.
     unsafe {
         let mut address: ngx_addr_t = std::mem::zeroed();
@@ -20,7 +25,10 @@ pub(crate) unsafe fn of_peer(pool: *mut ngx_pool_t, text: &[u8]) -> Option<(ngx_
         if name.is_null() {
             return None;
         }
-        name.write(ngx_str_t { len: text.len(), data: text.as_ptr().cast_mut() });
+        name.write(ngx_str_t {
+            len: text.len(),
+            data: text.as_ptr().cast_mut(),
+        });
         Some((address, name))
     }
 }

@@ -27,7 +27,10 @@ impl Candidates {
             Some(current) => current.end + 1,
         };
         let rest = list.get(start..).filter(|rest| !rest.is_empty())?;
-        let length = rest.iter().position(|byte| *byte == b',').unwrap_or(rest.len());
+        let length = rest
+            .iter()
+            .position(|byte| *byte == b',')
+            .unwrap_or(rest.len());
         self.current = Some(start..start + length);
         // Only `tried` makes another call of the same try.
         self.expected = usize::MAX;

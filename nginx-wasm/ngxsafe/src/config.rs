@@ -8,7 +8,8 @@ use std::ptr::{NonNull, null_mut};
 
 use nginx_sys::{
     NGX_LOG_EMERG, NGX_OK, ngx_command_t, ngx_conf_full_name, ngx_conf_log_error, ngx_conf_t,
-    ngx_http_conf_ctx_t, ngx_http_core_main_conf_t, ngx_http_core_module, ngx_int_t, ngx_str_t, ngx_uint_t,
+    ngx_http_conf_ctx_t, ngx_http_core_main_conf_t, ngx_http_core_module, ngx_int_t, ngx_str_t,
+    ngx_uint_t,
 };
 
 use crate::module::{Directive, Registered, Set};
@@ -26,7 +27,10 @@ impl Conf<'_> {
     /// nginx has just called a directive with this, and `'a` ends before that returns.
     pub(crate) unsafe fn new(cf: *mut ngx_conf_t) -> Self {
         // SAFETY: nginx's pointers are not null.
-        Conf { raw: unsafe { NonNull::new_unchecked(cf) }, directive: PhantomData }
+        Conf {
+            raw: unsafe { NonNull::new_unchecked(cf) },
+            directive: PhantomData,
+        }
     }
 
     /// The directive's arguments.
@@ -35,7 +39,10 @@ impl Conf<'_> {
         // in the configuration's pool, which outlives `self`.
         let words = unsafe { (*(*self.raw.as_ptr()).args).as_slice::<ngx_str_t>() };
         // SAFETY: as above.
-        words.iter().skip(1).map(|word| unsafe { pool::bytes(*word) })
+        words
+            .iter()
+            .skip(1)
+            .map(|word| unsafe { pool::bytes(*word) })
     }
 
     /// A file as the configuration names it: relative to the configuration's folder, as for `include`.
@@ -49,7 +56,8 @@ impl Conf<'_> {
         unsafe {
             let cf = self.raw.as_ptr();
             let with_nul: Vec<u8> = name.iter().copied().chain([0]).collect();
-            let mut full = pool::copy((*cf).pool, &with_nul).map_err(|_| "out of memory".to_owned())?;
+            let mut full =
+                pool::copy((*cf).pool, &with_nul).map_err(|_| "out of memory".to_owned())?;
             full.len -= 1;
             if ngx_conf_full_name((*cf).cycle, &mut full, 1) != NGX_OK as ngx_int_t {
                 return Err("out of memory".to_owned());
@@ -80,7 +88,12 @@ pub(crate) unsafe extern "C" fn merge_location<M: Registered>(
     location: *mut c_void,
 ) -> *mut c_char {
     // SAFETY: by contract; nginx never merges a location with itself.
-    unsafe { M::inherit(&*outer.cast::<M::Location>(), &mut *location.cast::<M::Location>()) };
+    unsafe {
+        M::inherit(
+            &*outer.cast::<M::Location>(),
+            &mut *location.cast::<M::Location>(),
+        )
+    };
     null_mut()
 }
 

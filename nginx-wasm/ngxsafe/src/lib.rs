@@ -21,7 +21,10 @@
 //!    under a reference to it.
 //!
 //! Absent: bodies, subrequests, shared memory, HTTP upstream filters. What is not here is not needed.
-#![allow(unsafe_code, reason = "nginx is C; this crate is the only one of the workspace that talks to it")]
+#![allow(
+    unsafe_code,
+    reason = "nginx is C; this crate is the only one of the workspace that talks to it"
+)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod address;
@@ -51,7 +54,8 @@ pub use config::Conf;
 pub use headers::Refused;
 pub use log::{Level, log};
 pub use module::{
-    Arguments, Commands, Directive, HttpContext, Module, Peers, Pointers, Registered, Set, Step, Table,
+    Arguments, Commands, Directive, HttpContext, Module, Peers, Pointers, Registered, Set, Step,
+    Table,
 };
 #[doc(hidden)]
 pub use nginx_sys;

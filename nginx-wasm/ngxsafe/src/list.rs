@@ -19,7 +19,10 @@ impl Elements {
     /// The list holds headers and is live as long as this and what it returns; nothing is removed meanwhile.
     pub(crate) unsafe fn of(list: *const ngx_list_t) -> Self {
         // SAFETY: the list is live by contract.
-        Self { part: unsafe { &raw const (*list).part }, n: 0 }
+        Self {
+            part: unsafe { &raw const (*list).part },
+            n: 0,
+        }
     }
 }
 
@@ -51,7 +54,10 @@ impl Iterator for Elements {
 /// # Safety
 ///
 /// The list holds headers and is live, and the element is of it.
-pub(crate) unsafe fn remove(list: *mut ngx_list_t, element: *mut ngx_table_elt_t) -> Result<(), OutOfMemory> {
+pub(crate) unsafe fn remove(
+    list: *mut ngx_list_t,
+    element: *mut ngx_table_elt_t,
+) -> Result<(), OutOfMemory> {
     // SAFETY: by contract; `before` is the part in front of `part`, or null.
     unsafe {
         let mut before: *mut ngx_list_part_t = std::ptr::null_mut();
@@ -124,10 +130,15 @@ unsafe fn renew(list: *mut ngx_list_t, part: *mut ngx_list_part_t) -> Result<(),
 }
 
 /// Removes element `n`, which has one before it and one after it: those after it become a part of their own.
-unsafe fn split(list: *mut ngx_list_t, part: *mut ngx_list_part_t, n: usize) -> Result<(), OutOfMemory> {
+unsafe fn split(
+    list: *mut ngx_list_t,
+    part: *mut ngx_list_part_t,
+    n: usize,
+) -> Result<(), OutOfMemory> {
     // SAFETY: the part is of the live list and has more than `n + 1` elements; both halves keep the memory they had.
     unsafe {
-        let rest: *mut ngx_list_part_t = ngx_palloc((*list).pool, size_of::<ngx_list_part_t>()).cast();
+        let rest: *mut ngx_list_part_t =
+            ngx_palloc((*list).pool, size_of::<ngx_list_part_t>()).cast();
         if rest.is_null() {
             return Err(OutOfMemory);
         }

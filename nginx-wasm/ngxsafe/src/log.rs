@@ -49,7 +49,14 @@ pub(crate) unsafe fn write(log: *mut ngx_log_t, level: Level, message: &[u8]) {
     // SAFETY: `log` is live by contract. `%*s` of nginx takes a length and a pointer, and reads just those bytes.
     unsafe {
         if (*log).log_level >= level as ngx_uint_t {
-            ngx_log_error_core(level as ngx_uint_t, log, 0, c"%*s".as_ptr(), message.len(), message.as_ptr());
+            ngx_log_error_core(
+                level as ngx_uint_t,
+                log,
+                0,
+                c"%*s".as_ptr(),
+                message.len(),
+                message.as_ptr(),
+            );
         }
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use nginx_sys::{
     NGX_CONF_1MORE, NGX_CONF_NOARGS, NGX_CONF_TAKE1, NGX_HTTP_LOC_CONF, NGX_HTTP_LOC_CONF_OFFSET,
     NGX_HTTP_MAIN_CONF, NGX_HTTP_MAIN_CONF_OFFSET, NGX_HTTP_MODULE, NGX_HTTP_SRV_CONF,
-    NGX_HTTP_SRV_CONF_OFFSET, NGX_HTTP_UPS_CONF, ngx_command_t, ngx_http_module_t, ngx_module_t, ngx_str_t,
-    ngx_uint_t,
+    NGX_HTTP_SRV_CONF_OFFSET, NGX_HTTP_UPS_CONF, ngx_command_t, ngx_http_module_t, ngx_module_t,
+    ngx_str_t, ngx_uint_t,
 };
 
 use crate::{Conf, Request, config, phases, request, stream, variables, worker};
@@ -152,7 +152,10 @@ impl Table {
         table.type_ = NGX_HTTP_MODULE as ngx_uint_t;
         table.init_process = Some(worker::init_process::<M>);
         table.exit_process = Some(worker::exit_process::<M>);
-        Self { nginx: UnsafeCell::new(table), end_of_request: request::finished::<M> }
+        Self {
+            nginx: UnsafeCell::new(table),
+            end_of_request: request::finished::<M>,
+        }
     }
 
     /// The index of the module's configurations and contexts among those of all HTTP modules.
@@ -217,9 +220,10 @@ impl<const N: usize> Commands<N> {
 const fn command<M: Registered>(directive: &'static Directive<M>) -> ngx_command_t {
     let (place, conf) = match directive.set {
         Set::Main(_) => (NGX_HTTP_MAIN_CONF, NGX_HTTP_MAIN_CONF_OFFSET),
-        Set::Location(_) => {
-            (NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF, NGX_HTTP_LOC_CONF_OFFSET)
-        }
+        Set::Location(_) => (
+            NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF,
+            NGX_HTTP_LOC_CONF_OFFSET,
+        ),
         Set::Peer(_) => (NGX_HTTP_UPS_CONF, NGX_HTTP_SRV_CONF_OFFSET),
     };
     let arguments = match directive.arguments {
@@ -229,7 +233,10 @@ const fn command<M: Registered>(directive: &'static Directive<M>) -> ngx_command
     };
     let name = directive.name;
     ngx_command_t {
-        name: ngx_str_t { len: name.count_bytes(), data: name.as_ptr().cast_mut().cast() },
+        name: ngx_str_t {
+            len: name.count_bytes(),
+            data: name.as_ptr().cast_mut().cast(),
+        },
         type_: (place | arguments) as ngx_uint_t,
         set: Some(config::set::<M>),
         conf,
@@ -255,7 +262,11 @@ impl Pointers<ngx_module_t, 3> {
 impl Pointers<c_char, 3> {
     /// Their names.
     pub const fn to_names(http: &'static CStr, stream: &'static CStr) -> Self {
-        Self([http.as_ptr().cast_mut(), stream.as_ptr().cast_mut(), null_mut()])
+        Self([
+            http.as_ptr().cast_mut(),
+            stream.as_ptr().cast_mut(),
+            null_mut(),
+        ])
     }
 }
 

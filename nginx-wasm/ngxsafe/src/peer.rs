@@ -13,7 +13,8 @@ use nginx_sys::{
     NGX_BUSY, NGX_ERROR, NGX_OK, ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_get_indexed_variable,
     ngx_http_get_variable_index, ngx_http_request_t, ngx_http_upstream_init_peer_pt,
     ngx_http_upstream_init_pt, ngx_http_upstream_init_round_robin, ngx_http_upstream_module,
-    ngx_http_upstream_srv_conf_t, ngx_int_t, ngx_palloc, ngx_peer_connection_t, ngx_str_t, ngx_uint_t,
+    ngx_http_upstream_srv_conf_t, ngx_int_t, ngx_palloc, ngx_peer_connection_t, ngx_str_t,
+    ngx_uint_t,
 };
 
 use crate::address;
@@ -55,16 +56,24 @@ pub(crate) unsafe fn configure<M: Registered>(
     // at its index. nginx does not write to the names.
     unsafe {
         let index = |name: &'static str| {
-            let mut name = ngx_str_t { len: name.len(), data: name.as_ptr().cast_mut() };
+            let mut name = ngx_str_t {
+                len: name.len(),
+                data: name.as_ptr().cast_mut(),
+            };
             let index = ngx_http_get_variable_index(cf, &mut name);
-            (index != NGX_ERROR as ngx_int_t).then_some(index).ok_or("out of memory")
+            (index != NGX_ERROR as ngx_int_t)
+                .then_some(index)
+                .ok_or("out of memory")
         };
         upstream.candidates = index(peers.candidates)?;
         upstream.once = index(peers.once)?;
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
         let index = ngx_http_upstream_module.ctx_index;
         let conf: *mut ngx_http_upstream_srv_conf_t = (*(*context).srv_conf.add(index)).cast();
-        upstream.init = (*conf).peer.init_upstream.or(Some(ngx_http_upstream_init_round_robin));
+        upstream.init = (*conf)
+            .peer
+            .init_upstream
+            .or(Some(ngx_http_upstream_init_round_robin));
         (*conf).peer.init_upstream = Some(init_upstream::<M>);
     }
     Ok(())
@@ -82,7 +91,9 @@ unsafe extern "C" fn init_upstream<M: Registered>(
     // SAFETY: `configure` has set `init`, and the function of another balancer may be called as nginx would call it.
     unsafe {
         let upstream = upstream::<M>(conf);
-        let Some(init) = (*upstream).init else { return NGX_ERROR as ngx_int_t };
+        let Some(init) = (*upstream).init else {
+            return NGX_ERROR as ngx_int_t;
+        };
         if init(cf, conf) != NGX_OK as ngx_int_t {
             return NGX_ERROR as ngx_int_t;
         }
@@ -107,7 +118,9 @@ unsafe extern "C" fn init_peer<M: Registered>(
             return NGX_ERROR as ngx_int_t;
         }
         if (*value).not_found() != 0 || (*value).len() == 0 {
-            let Some(init_peer) = (*upstream).init_peer else { return NGX_ERROR as ngx_int_t };
+            let Some(init_peer) = (*upstream).init_peer else {
+                return NGX_ERROR as ngx_int_t;
+            };
             return init_peer(r, conf);
         }
         let list = NonNull::from((*value).as_bytes());
@@ -115,12 +128,20 @@ unsafe extern "C" fn init_peer<M: Registered>(
         if peer.is_null() {
             return NGX_ERROR as ngx_int_t;
         }
-        peer.write(Peer { request: r, candidates: Candidates::default(), list });
+        peer.write(Peer {
+            request: r,
+            candidates: Candidates::default(),
+            list,
+        });
         let connection = &raw mut (*(*r).upstream).peer;
         (*connection).data = peer.cast();
         (*connection).get = Some(get);
         (*connection).free = Some(free);
-        (*connection).tries = if once { 1 } else { Candidates::count(list.as_ref()) };
+        (*connection).tries = if once {
+            1
+        } else {
+            Candidates::count(list.as_ref())
+        };
         // Called for every TLS upstream, so they must be there.
         (*connection).set_session = Some(set_session);
         (*connection).save_session = Some(save_session);
@@ -147,8 +168,9 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
                 }
                 None => {
                     let text = String::from_utf8_lossy(candidate);
-                    let message =
-                        format!("sluice_peer: expected candidates ip:port, got \"{text}\"; it is skipped");
+                    let message = format!(
+                        "sluice_peer: expected candidates ip:port, got \"{text}\"; it is skipped"
+                    );
                     log::write((*connection).log, Level::Error, message.as_bytes());
                 }
             }
@@ -157,7 +179,11 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
     NGX_BUSY as ngx_int_t
 }
 
-unsafe extern "C" fn free(connection: *mut ngx_peer_connection_t, data: *mut c_void, _state: ngx_uint_t) {
+unsafe extern "C" fn free(
+    connection: *mut ngx_peer_connection_t,
+    data: *mut c_void,
+    _state: ngx_uint_t,
+) {
     // SAFETY: as in `get`.
     unsafe {
         (*connection).tries = (*connection).tries.saturating_sub(1);
@@ -165,7 +191,10 @@ unsafe extern "C" fn free(connection: *mut ngx_peer_connection_t, data: *mut c_v
     }
 }
 
-unsafe extern "C" fn set_session(_connection: *mut ngx_peer_connection_t, _data: *mut c_void) -> ngx_int_t {
+unsafe extern "C" fn set_session(
+    _connection: *mut ngx_peer_connection_t,
+    _data: *mut c_void,
+) -> ngx_int_t {
     NGX_OK as ngx_int_t
 }
 

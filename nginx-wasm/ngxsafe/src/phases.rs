@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 
 use nginx_sys::{
-    NGX_AGAIN, NGX_DECLINED, NGX_DONE, NGX_ERROR, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_array_push,
-    ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_filter_finalize_request, ngx_http_handler_pt,
-    ngx_http_output_header_filter_pt, ngx_http_phases_NGX_HTTP_LOG_PHASE,
-    ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_request_t, ngx_http_top_header_filter, ngx_int_t,
+    NGX_AGAIN, NGX_DECLINED, NGX_DONE, NGX_ERROR, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK,
+    ngx_array_push, ngx_conf_t, ngx_http_conf_ctx_t, ngx_http_filter_finalize_request,
+    ngx_http_handler_pt, ngx_http_output_header_filter_pt, ngx_http_phases_NGX_HTTP_LOG_PHASE,
+    ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, ngx_http_request_t, ngx_http_top_header_filter,
+    ngx_int_t,
 };
 
 use crate::config;
@@ -48,7 +49,10 @@ pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_co
 
 /// Before the content, and so behind access: a client that is turned away costs the module nothing.
 unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
-    let handlers: [(u32, unsafe extern "C" fn(*mut ngx_http_request_t) -> ngx_int_t); 2] = [
+    let handlers: [(
+        u32,
+        unsafe extern "C" fn(*mut ngx_http_request_t) -> ngx_int_t,
+    ); 2] = [
         (ngx_http_phases_NGX_HTTP_PRECONTENT_PHASE, precontent::<M>),
         (ngx_http_phases_NGX_HTTP_LOG_PHASE, log::<M>),
     ];
@@ -73,7 +77,9 @@ unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
 unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
     // SAFETY: nginx calls this with a live request, whose location has a configuration that `create` made.
     unsafe {
-        let Some(live) = NonNull::new(r).filter(|_| r == (*r).main) else { return DECLINED };
+        let Some(live) = NonNull::new(r).filter(|_| r == (*r).main) else {
+            return DECLINED;
+        };
         let location = &*(*(*r).loc_conf.add(M::table().ctx_index())).cast::<M::Location>();
         let current = Request::<M>::current(r);
         if let Some(request) = &current {
@@ -87,7 +93,10 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
         }
         // An internal redirect starts a request again, with the same handle.
         let former = current.or_else(|| Request::<M>::find(r));
-        let Some(request) = former.inspect(Request::end).or_else(|| Request::create(live)) else {
+        let Some(request) = former
+            .inspect(Request::end)
+            .or_else(|| Request::create(live))
+        else {
             return INTERNAL_SERVER_ERROR;
         };
         request.set_current(r);

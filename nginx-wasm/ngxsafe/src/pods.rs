@@ -51,7 +51,10 @@ struct Turns {
 impl Pods {
     /// The pods in this file.
     pub(crate) fn of(file: PathBuf) -> Self {
-        Pods { file, ..Pods::default() }
+        Pods {
+            file,
+            ..Pods::default()
+        }
     }
 
     /// Those for a new connection.
@@ -63,7 +66,14 @@ impl Pods {
         let read = self.refresh();
         let first = self.turns.next();
         self.taken = self.taken.wrapping_add(1);
-        (Row { addresses: Rc::clone(&self.addresses), first, tried: 0 }, read)
+        (
+            Row {
+                addresses: Rc::clone(&self.addresses),
+                first,
+                tried: 0,
+            },
+            read,
+        )
     }
 
     fn refresh(&mut self) -> io::Result<()> {
@@ -76,10 +86,18 @@ impl Pods {
         file.read_to_string(&mut text)?;
         let mut pods: Vec<(&str, i64)> = text.lines().filter_map(pod).collect();
         // Processes that all began with the first pod would send it most of what comes rarely.
-        let start = self.taken.wrapping_add(std::process::id() as usize).checked_rem(pods.len());
+        let start = self
+            .taken
+            .wrapping_add(std::process::id() as usize)
+            .checked_rem(pods.len());
         pods.rotate_left(start.unwrap_or_default());
-        self.addresses = pods.iter().map(|(address, _)| (*address).to_owned()).collect();
-        self.turns = Turns { all: pods.iter().map(|(_, share)| (*share, 0)).collect() };
+        self.addresses = pods
+            .iter()
+            .map(|(address, _)| (*address).to_owned())
+            .collect();
+        self.turns = Turns {
+            all: pods.iter().map(|(_, share)| (*share, 0)).collect(),
+        };
         self.seen = Some(stamp);
         Ok(())
     }
@@ -98,7 +116,11 @@ impl Row {
 
     /// The next one to try.
     pub(crate) fn next(&mut self) -> Option<&str> {
-        let left = self.addresses.len().checked_sub(self.tried).filter(|left| *left > 0)?;
+        let left = self
+            .addresses
+            .len()
+            .checked_sub(self.tried)
+            .filter(|left| *left > 0)?;
         let place = (self.first + self.addresses.len() - left) % self.addresses.len();
         self.tried += 1;
         self.addresses.get(place).map(String::as_str)
@@ -107,16 +129,27 @@ impl Row {
 
 impl Stamp {
     fn of(file: &Metadata) -> Self {
-        Stamp { inode: file.ino(), modified: (file.mtime(), file.mtime_nsec()), length: file.len() }
+        Stamp {
+            inode: file.ino(),
+            modified: (file.mtime(), file.mtime_nsec()),
+            length: file.len(),
+        }
     }
 }
 
 impl Turns {
     fn next(&mut self) -> usize {
         let total: i64 = self.all.iter().map(|(share, _)| share).sum();
-        self.all.iter_mut().for_each(|(share, saved)| *saved += *share);
+        self.all
+            .iter_mut()
+            .for_each(|(share, saved)| *saved += *share);
         // The first of the largest.
-        let best = self.all.iter_mut().enumerate().rev().max_by_key(|(_, (_, saved))| *saved);
+        let best = self
+            .all
+            .iter_mut()
+            .enumerate()
+            .rev()
+            .max_by_key(|(_, (_, saved))| *saved);
         best.map_or(0, |(place, (_, saved))| {
             *saved -= total;
             place
@@ -129,29 +162,41 @@ mod tests {
     use super::*;
 
     fn firsts(pods: &mut Pods, times: usize) -> Vec<String> {
-        (0..times).filter_map(|_| pods.row().0.next().map(str::to_owned)).collect()
+        (0..times)
+            .filter_map(|_| pods.row().0.next().map(str::to_owned))
+            .collect()
     }
 
     fn counted(pods: &mut Pods, times: usize) -> Vec<(String, usize)> {
         let mut all = std::collections::BTreeMap::new();
-        firsts(pods, times).into_iter().for_each(|first| *all.entry(first).or_default() += 1);
+        firsts(pods, times)
+            .into_iter()
+            .for_each(|first| *all.entry(first).or_default() += 1);
         all.into_iter().collect()
     }
 
     fn count(of: &[(&str, usize)]) -> Vec<(String, usize)> {
-        of.iter().map(|(address, times)| ((*address).to_owned(), *times)).collect()
+        of.iter()
+            .map(|(address, times)| ((*address).to_owned(), *times))
+            .collect()
     }
 
     #[test]
     fn shares_are_kept_and_spread() {
-        let mut turns = Turns { all: vec![(5, 0), (1, 0), (1, 0)] };
+        let mut turns = Turns {
+            all: vec![(5, 0), (1, 0), (1, 0)],
+        };
         let order: Vec<usize> = (0..7).map(|_| turns.next()).collect();
         assert_eq!(order, [0, 0, 1, 0, 2, 0, 0]);
     }
 
     #[test]
     fn a_connection_tries_every_pod_once() {
-        let mut row = Row { addresses: ["a", "b", "c"].map(str::to_owned).into(), first: 2, tried: 0 };
+        let mut row = Row {
+            addresses: ["a", "b", "c"].map(str::to_owned).into(),
+            first: 2,
+            tried: 0,
+        };
         let mut tried = Vec::new();
         while let Some(address) = row.next() {
             tried.push(address.to_owned());
@@ -160,7 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_replaced_counts_from_the_next_connection_on_and_one_that_is_gone_changes_nothing() {
+    fn a_file_that_is_replaced_counts_from_the_next_connection_on_and_one_that_is_gone_changes_nothing()
+     {
         let folder = std::env::temp_dir().join(format!("sluice-pods-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (file, staged) = (folder.join("pods"), folder.join("staged"));
@@ -170,7 +216,10 @@ mod tests {
         };
         write("10.0.0.1:1 1\n10.0.0.2:1 3\nnonsense\n");
         let mut pods = Pods::of(file.clone());
-        assert_eq!(counted(&mut pods, 8), count(&[("10.0.0.1:1", 2), ("10.0.0.2:1", 6)]));
+        assert_eq!(
+            counted(&mut pods, 8),
+            count(&[("10.0.0.1:1", 2), ("10.0.0.2:1", 6)])
+        );
         write("[::1]:2 1\n");
         assert_eq!(counted(&mut pods, 2), count(&[("[::1]:2", 2)]));
         std::fs::remove_dir_all(&folder).unwrap();

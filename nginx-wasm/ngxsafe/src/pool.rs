@@ -23,7 +23,10 @@ pub(crate) unsafe fn copy(pool: *mut ngx_pool_t, bytes: &[u8]) -> Result<ngx_str
             return Err(OutOfMemory);
         }
         ptr::copy_nonoverlapping(bytes.as_ptr(), data, bytes.len());
-        Ok(ngx_str_t { len: bytes.len(), data })
+        Ok(ngx_str_t {
+            len: bytes.len(),
+            data,
+        })
     }
 }
 

@@ -23,7 +23,9 @@ pub fn load(engine: &Engine, file: &Path) -> Result<Module, String> {
     // configuration, and written by root or by the user that starts nginx. wasmtime checks that it is its own format,
     // of its own version, settings and processor.
     let module = unsafe { Module::deserialize(engine, &bytes) };
-    module.map_err(|error| format!("{name}: expected what this version's sluice-compile wrote: {error:#}"))
+    module.map_err(|error| {
+        format!("{name}: expected what this version's sluice-compile wrote: {error:#}")
+    })
 }
 
 /// Looks at the open file, so that what is read is what was looked at.
@@ -40,6 +42,7 @@ fn read_trusted(path: &Path) -> Result<Vec<u8>, String> {
         return Err("it is executed, but its group or others may write it".to_owned());
     }
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    file.read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
     Ok(bytes)
 }

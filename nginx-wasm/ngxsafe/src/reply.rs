@@ -3,9 +3,9 @@
 use std::ptr::{NonNull, null_mut};
 
 use nginx_sys::{
-    NGX_ERROR, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_buf_t, ngx_chain_t, ngx_http_discard_request_body,
-    ngx_http_finalize_request, ngx_http_output_filter, ngx_http_request_t, ngx_http_send_header, ngx_int_t,
-    ngx_pcalloc,
+    NGX_ERROR, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_buf_t, ngx_chain_t,
+    ngx_http_discard_request_body, ngx_http_finalize_request, ngx_http_output_filter,
+    ngx_http_request_t, ngx_http_send_header, ngx_int_t, ngx_pcalloc,
 };
 
 use crate::{View, pool};
@@ -41,7 +41,9 @@ unsafe fn try_send(r: *mut ngx_http_request_t, reply: &Reply) -> ngx_int_t {
         if discarded != NGX_OK as ngx_int_t {
             return discarded;
         }
-        let Some(live) = NonNull::new(r) else { return NGX_ERROR as ngx_int_t };
+        let Some(live) = NonNull::new(r) else {
+            return NGX_ERROR as ngx_int_t;
+        };
         let out = &raw mut (*r).headers_out;
         (*out).status = match reply.status {
             status @ 200..=599 => status.into(),
@@ -65,7 +67,9 @@ unsafe fn send_body(r: *mut ngx_http_request_t, body: &[u8]) -> ngx_int_t {
     // SAFETY: `r` is live by contract; a zeroed buffer is what nginx's own `ngx_calloc_buf` gives, and the body is a
     // copy in the same pool.
     unsafe {
-        let Ok(copy) = pool::copy((*r).pool, body) else { return NGX_ERROR as ngx_int_t };
+        let Ok(copy) = pool::copy((*r).pool, body) else {
+            return NGX_ERROR as ngx_int_t;
+        };
         let buffer: *mut ngx_buf_t = ngx_pcalloc((*r).pool, size_of::<ngx_buf_t>()).cast();
         if buffer.is_null() {
             return NGX_ERROR as ngx_int_t;
@@ -77,7 +81,10 @@ unsafe fn send_body(r: *mut ngx_http_request_t, body: &[u8]) -> ngx_int_t {
         }
         (*buffer).set_last_buf(1);
         (*buffer).set_last_in_chain(1);
-        let mut chain = ngx_chain_t { buf: buffer, next: null_mut() };
+        let mut chain = ngx_chain_t {
+            buf: buffer,
+            next: null_mut(),
+        };
         ngx_http_output_filter(r, &mut chain)
     }
 }

@@ -8,9 +8,10 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::null_mut;
 
 use nginx_sys::{
-    NGX_BUSY, NGX_CONF_TAKE1, NGX_ERROR, NGX_OK, NGX_STREAM_MODULE, NGX_STREAM_UPS_CONF, ngx_command_t,
-    ngx_conf_t, ngx_int_t, ngx_module_t, ngx_peer_connection_t, ngx_pool_t, ngx_str_t, ngx_stream_conf_ctx_t,
-    ngx_stream_module_t, ngx_stream_session_t, ngx_stream_upstream_srv_conf_t, ngx_uint_t,
+    NGX_BUSY, NGX_CONF_TAKE1, NGX_ERROR, NGX_OK, NGX_STREAM_MODULE, NGX_STREAM_UPS_CONF,
+    ngx_command_t, ngx_conf_t, ngx_int_t, ngx_module_t, ngx_peer_connection_t, ngx_pool_t,
+    ngx_str_t, ngx_stream_conf_ctx_t, ngx_stream_module_t, ngx_stream_session_t,
+    ngx_stream_upstream_srv_conf_t, ngx_uint_t,
 };
 
 use crate::config::{self, Conf};
@@ -44,7 +45,10 @@ static CONTEXT: Shared<ngx_stream_module_t> = Shared(ngx_stream_module_t {
 
 static COMMANDS: Shared<[ngx_command_t; 2]> = Shared([
     ngx_command_t {
-        name: ngx_str_t { len: NAME.count_bytes(), data: NAME.as_ptr().cast_mut().cast() },
+        name: ngx_str_t {
+            len: NAME.count_bytes(),
+            data: NAME.as_ptr().cast_mut().cast(),
+        },
         type_: (NGX_STREAM_UPS_CONF | NGX_CONF_TAKE1) as ngx_uint_t,
         set: Some(configure),
         conf: 0,
@@ -98,7 +102,9 @@ unsafe fn set(cf: *mut ngx_conf_t) -> Result<(), String> {
         while !(*modules).is_null() && CStr::from_ptr((**modules).name) != UPSTREAMS {
             modules = modules.add(1);
         }
-        let upstreams = (*modules).as_ref().ok_or("nginx has no upstreams without http")?;
+        let upstreams = (*modules)
+            .as_ref()
+            .ok_or("nginx has no upstreams without http")?;
         let context: *mut ngx_stream_conf_ctx_t = (*cf).ctx.cast();
         let upstream: *mut ngx_stream_upstream_srv_conf_t =
             (*(*context).srv_conf.add(upstreams.ctx_index)).cast();
@@ -141,7 +147,13 @@ unsafe extern "C" fn init_peer(
             log::write((*client).log, Level::Error, message.as_bytes());
         }
         let tries = row.len();
-        let Ok(peer) = pool::own((*client).pool, Peer { pool: (*client).pool, row }) else {
+        let Ok(peer) = pool::own(
+            (*client).pool,
+            Peer {
+                pool: (*client).pool,
+                row,
+            },
+        ) else {
             return NGX_ERROR as ngx_int_t;
         };
         let connection = &raw mut (*(*session).upstream).peer;
@@ -161,7 +173,9 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
         let peer = &mut *data.cast::<Peer>();
         while let Some(pod) = peer.row.next() {
             // The file may be another one when a log reads the name.
-            let Ok(text) = pool::copy(peer.pool, pod.as_bytes()) else { return NGX_ERROR as ngx_int_t };
+            let Ok(text) = pool::copy(peer.pool, pod.as_bytes()) else {
+                return NGX_ERROR as ngx_int_t;
+            };
             if let Some((address, name)) = address::of_peer(peer.pool, pool::bytes(text)) {
                 (*connection).sockaddr = address.sockaddr;
                 (*connection).socklen = address.socklen;
@@ -177,7 +191,11 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
     NGX_BUSY as ngx_int_t
 }
 
-unsafe extern "C" fn free(connection: *mut ngx_peer_connection_t, _data: *mut c_void, _state: ngx_uint_t) {
+unsafe extern "C" fn free(
+    connection: *mut ngx_peer_connection_t,
+    _data: *mut c_void,
+    _state: ngx_uint_t,
+) {
     // SAFETY: as in `get`.
     unsafe { (*connection).tries = (*connection).tries.saturating_sub(1) };
 }

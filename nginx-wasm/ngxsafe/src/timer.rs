@@ -21,7 +21,10 @@ impl Timer {
     pub fn new(action: impl Fn() + 'static) -> Self {
         // SAFETY: nginx's own events start as zeroes.
         let event = UnsafeCell::new(unsafe { std::mem::zeroed() });
-        let inner = Rc::new(Inner { event, action: Box::new(action) });
+        let inner = Rc::new(Inner {
+            event,
+            action: Box::new(action),
+        });
         let event = inner.event.get();
         // SAFETY: the event is ours and in no queue. Its data lives as long as it can be in one (`Inner::drop`), the
         // log as long as the process.

@@ -1,8 +1,9 @@
 //! Variables of a module: those that are given values, and those that have all lines of a header.
 
 use nginx_sys::{
-    NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_OK, ngx_conf_t, ngx_http_add_variable, ngx_http_get_variable_pt,
-    ngx_http_request_t, ngx_http_variable_value_t, ngx_int_t, ngx_str_t, ngx_uint_t,
+    NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_OK, ngx_conf_t, ngx_http_add_variable,
+    ngx_http_get_variable_pt, ngx_http_request_t, ngx_http_variable_value_t, ngx_int_t, ngx_str_t,
+    ngx_uint_t,
 };
 
 use crate::list::Elements;
@@ -18,14 +19,24 @@ type Header = (&'static str, &'static str);
 ///
 /// By nginx, with a live `cf`.
 pub(crate) unsafe extern "C" fn add<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
-    let given = M::VARIABLES.iter().map(|name| (*name, no_value as unsafe extern "C" fn(_, _, _) -> _, 0));
+    let given = M::VARIABLES
+        .iter()
+        .map(|name| (*name, no_value as unsafe extern "C" fn(_, _, _) -> _, 0));
     let headers = M::HEADERS.iter().map(|header| {
         let all_lines: unsafe extern "C" fn(_, _, _) -> _ = all_lines;
-        (header.0, all_lines, (&raw const *header).expose_provenance())
+        (
+            header.0,
+            all_lines,
+            (&raw const *header).expose_provenance(),
+        )
     });
     // SAFETY: `cf` is live, and what `all_lines` gets is a constant.
     let is_added = |(name, get, data)| unsafe { add_one(cf, name, Some(get), data) };
-    if given.chain(headers).all(is_added) { NGX_OK as ngx_int_t } else { NGX_ERROR as ngx_int_t }
+    if given.chain(headers).all(is_added) {
+        NGX_OK as ngx_int_t
+    } else {
+        NGX_ERROR as ngx_int_t
+    }
 }
 
 /// # Safety
@@ -37,7 +48,10 @@ unsafe fn add_one(
     get: ngx_http_get_variable_pt,
     data: usize,
 ) -> bool {
-    let mut name = ngx_str_t { len: name.len(), data: name.as_ptr().cast_mut() };
+    let mut name = ngx_str_t {
+        len: name.len(),
+        data: name.as_ptr().cast_mut(),
+    };
     // SAFETY: `cf` is live by contract, the name is constant (nginx copies it and does not write to it), and what is
     // returned is null or a variable of this configuration.
     unsafe {
@@ -80,7 +94,10 @@ unsafe extern "C" fn all_lines(
         };
         let mut more = lines.peekable();
         if more.peek().is_some() {
-            let joined = std::iter::once(all).chain(more).map(|line| pool::bytes(line)).collect::<Vec<_>>();
+            let joined = std::iter::once(all)
+                .chain(more)
+                .map(|line| pool::bytes(line))
+                .collect::<Vec<_>>();
             match pool::copy((*r).pool, &joined.join(&b", "[..])) {
                 Ok(copy) => all = copy,
                 Err(pool::OutOfMemory) => return NGX_ERROR as ngx_int_t,

@@ -4,8 +4,9 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use nginx_sys::{
-    NGX_HTTP_VAR_CHANGEABLE, NGX_HTTP_VAR_INDEXED, ngx_hash_find, ngx_hash_strlow, ngx_http_get_variable,
-    ngx_http_request_t, ngx_http_variable_t, ngx_http_variable_value_t, ngx_str_t, ngx_uint_t,
+    NGX_HTTP_VAR_CHANGEABLE, NGX_HTTP_VAR_INDEXED, ngx_hash_find, ngx_hash_strlow,
+    ngx_http_get_variable, ngx_http_request_t, ngx_http_variable_t, ngx_http_variable_value_t,
+    ngx_str_t, ngx_uint_t,
 };
 
 use crate::config;
@@ -37,7 +38,10 @@ impl View<'_> {
     ///
     /// The request is live as long as this.
     pub(crate) unsafe fn new(r: NonNull<ngx_http_request_t>) -> Self {
-        Self { r, request: PhantomData }
+        Self {
+            r,
+            request: PhantomData,
+        }
     }
 
     pub(crate) fn raw(&self) -> *mut ngx_http_request_t {
@@ -52,7 +56,9 @@ impl View<'_> {
         // the request ends, and so for the borrow of `self`.
         unsafe {
             let value = ngx_http_get_variable(self.r.as_ptr(), &mut name, key);
-            let value = value.as_ref().filter(|value| value.not_found() == 0 && value.valid() != 0)?;
+            let value = value
+                .as_ref()
+                .filter(|value| value.not_found() == 0 && value.valid() != 0)?;
             Some(value.as_bytes())
         }
     }
@@ -72,14 +78,20 @@ impl View<'_> {
         unsafe {
             let core = config::core_main((*r).main_conf);
             let found = ngx_hash_find(&raw mut (*core).variables_hash, key, name.data, name.len);
-            let variable = found.cast::<ngx_http_variable_t>().as_ref().ok_or(NotSet::Unknown)?;
+            let variable = found
+                .cast::<ngx_http_variable_t>()
+                .as_ref()
+                .ok_or(NotSet::Unknown)?;
             if variable.flags & NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t == 0 {
                 return Err(NotSet::ReadOnly);
             }
             let copy = pool::copy((*r).pool, value).map_err(|_| NotSet::OutOfMemory)?;
             let mut value: ngx_http_variable_value_t = std::mem::zeroed();
             value.set_len(
-                u32::try_from(copy.len).ok().filter(|len| *len < 1 << 28).ok_or(NotSet::OutOfMemory)?,
+                u32::try_from(copy.len)
+                    .ok()
+                    .filter(|len| *len < 1 << 28)
+                    .ok_or(NotSet::OutOfMemory)?,
             );
             value.set_valid(1);
             value.data = copy.data;
@@ -105,5 +117,11 @@ fn lower_case(name: &[u8], buffer: &mut [u8; NAME]) -> Option<(ngx_str_t, ngx_ui
     let lower = buffer.get_mut(..name.len())?;
     // SAFETY: both have the same length; the source is only read.
     let key = unsafe { ngx_hash_strlow(lower.as_mut_ptr(), name.as_ptr().cast_mut(), name.len()) };
-    Some((ngx_str_t { len: name.len(), data: lower.as_mut_ptr() }, key))
+    Some((
+        ngx_str_t {
+            len: name.len(),
+            data: lower.as_mut_ptr(),
+        },
+        key,
+    ))
 }

@@ -40,7 +40,10 @@ impl Contexts {
             self.last = self.last.wrapping_add(1);
             if self.last != 0 && !self.live.contains_key(&self.last) {
                 self.live.insert(self.last, generation);
-                return Context { id: ContextId(self.last), generation };
+                return Context {
+                    id: ContextId(self.last),
+                    generation,
+                };
             }
         }
     }
@@ -63,8 +66,10 @@ mod tests {
 
     #[test]
     fn ids_wrap_around_live_ones_and_skip_zero() {
-        let mut contexts =
-            Contexts { live: BTreeMap::from([(u32::MAX, 1), (1, 1), (2, 1)]), last: u32::MAX - 1 };
+        let mut contexts = Contexts {
+            live: BTreeMap::from([(u32::MAX, 1), (1, 1), (2, 1)]),
+            last: u32::MAX - 1,
+        };
         assert_eq!(contexts.open(1).id, ContextId(3));
         let four = contexts.open(1);
         contexts.close(&four);

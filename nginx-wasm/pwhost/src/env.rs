@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::{BufferType, ContextId, LogLevel, MapType, MetricType, Pairs, PairsBuf, Status, StreamType};
+use crate::{
+    BufferType, ContextId, LogLevel, MapType, MetricType, Pairs, PairsBuf, Status, StreamType,
+};
 
 /// What a host call answers.
 pub type Answer<T> = Result<T, Status>;
@@ -98,7 +100,13 @@ pub trait Env: 'static {
 
     /// Puts `value` in the place of `size` bytes of a buffer from `start`; `start` 0 and `size` 0 prepend, a
     /// `start` at or after the end appends.
-    fn set_buffer(&mut self, buffer: BufferType, start: usize, size: usize, value: &[u8]) -> Answer<()> {
+    fn set_buffer(
+        &mut self,
+        buffer: BufferType,
+        start: usize,
+        size: usize,
+        value: &[u8],
+    ) -> Answer<()> {
         Err(Status::Unimplemented)
     }
 
@@ -202,7 +210,10 @@ pub struct PropertyPath<'a>(pub &'a [u8]);
 impl<'a> PropertyPath<'a> {
     /// The segments. A NUL at the end, which other SDKs write, adds none.
     pub fn segments(self) -> impl Iterator<Item = &'a [u8]> {
-        self.0.strip_suffix(b"\0").unwrap_or(self.0).split(|byte| *byte == 0)
+        self.0
+            .strip_suffix(b"\0")
+            .unwrap_or(self.0)
+            .split(|byte| *byte == 0)
     }
 }
 

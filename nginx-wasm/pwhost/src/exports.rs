@@ -54,8 +54,15 @@ impl Exports {
 }
 
 /// The guest's allocator, under the name of the ABI or of C.
-pub(crate) fn allocator(instance: &Instance, mut store: impl AsContextMut) -> Result<Export<u32, u32>> {
-    first(instance, &mut store, &["proxy_on_memory_allocate", "malloc"])
+pub(crate) fn allocator(
+    instance: &Instance,
+    mut store: impl AsContextMut,
+) -> Result<Export<u32, u32>> {
+    first(
+        instance,
+        &mut store,
+        &["proxy_on_memory_allocate", "malloc"],
+    )
 }
 
 fn first<P: WasmParams, R: WasmResults>(
@@ -76,7 +83,9 @@ fn export<P: WasmParams, R: WasmResults>(
     store: &mut impl AsContextMut,
     name: &str,
 ) -> Result<Export<P, R>> {
-    let Some(function) = instance.get_func(&mut *store, name) else { return Ok(None) };
+    let Some(function) = instance.get_func(&mut *store, name) else {
+        return Ok(None);
+    };
     match function.typed(&*store) {
         Ok(function) => Ok(Some(function)),
         Err(error) => bail!("export {name}: {error:#}"),

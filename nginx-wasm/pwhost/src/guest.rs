@@ -122,7 +122,11 @@ impl<E: Env> Guest<'_, E> {
 
     fn give(&mut self, bytes: &[u8], out_address: u32, out_length: u32) -> Result<(), Fault> {
         let length = u32::try_from(bytes.len()).map_err(|_| Status::InternalFailure)?;
-        let address = if bytes.is_empty() { 0 } else { self.allocate(length)? };
+        let address = if bytes.is_empty() {
+            0
+        } else {
+            self.allocate(length)?
+        };
         let mut memory = self.parts()?.memory;
         if length > 0 {
             memory.write(address, bytes)?;
@@ -133,7 +137,12 @@ impl<E: Env> Guest<'_, E> {
 
     /// The guest's own allocator runs here, inside of a host call; a trap in it ends the outer call too.
     fn allocate(&mut self, length: u32) -> Result<u32, Fault> {
-        let allocate = self.0.data().allocate.clone().ok_or(Status::InternalFailure)?;
+        let allocate = self
+            .0
+            .data()
+            .allocate
+            .clone()
+            .ok_or(Status::InternalFailure)?;
         match allocate.call(&mut self.0, length).map_err(Fault::Trap)? {
             0 => Err(Status::InvalidMemoryAccess.into()),
             address => Ok(address),
@@ -141,7 +150,10 @@ impl<E: Env> Guest<'_, E> {
     }
 
     fn memory(&self) -> Result<Memory, Fault> {
-        self.0.data().memory.ok_or(Fault::Status(Status::InvalidMemoryAccess))
+        self.0
+            .data()
+            .memory
+            .ok_or(Fault::Status(Status::InvalidMemoryAccess))
     }
 }
 
@@ -154,15 +166,24 @@ impl View<'_> {
     }
 
     pub(crate) fn bytes(&self, address: u32, length: u32) -> Result<&[u8], Fault> {
-        Ok(self.0.get(range(address, length)?).ok_or(Status::InvalidMemoryAccess)?)
+        Ok(self
+            .0
+            .get(range(address, length)?)
+            .ok_or(Status::InvalidMemoryAccess)?)
     }
 
     pub(crate) fn bytes_mut(&mut self, address: u32, length: u32) -> Result<&mut [u8], Fault> {
-        Ok(self.0.get_mut(range(address, length)?).ok_or(Status::InvalidMemoryAccess)?)
+        Ok(self
+            .0
+            .get_mut(range(address, length)?)
+            .ok_or(Status::InvalidMemoryAccess)?)
     }
 
     pub(crate) fn read_u32(&self, address: u32) -> Result<u32, Fault> {
-        let bytes = self.bytes(address, 4)?.first_chunk().ok_or(Status::InvalidMemoryAccess)?;
+        let bytes = self
+            .bytes(address, 4)?
+            .first_chunk()
+            .ok_or(Status::InvalidMemoryAccess)?;
         Ok(u32::from_le_bytes(*bytes))
     }
 
@@ -183,6 +204,8 @@ impl View<'_> {
 
 fn range(address: u32, length: u32) -> Result<Range<usize>, Fault> {
     let start = address as usize;
-    let end = start.checked_add(length as usize).ok_or(Status::InvalidMemoryAccess)?;
+    let end = start
+        .checked_add(length as usize)
+        .ok_or(Status::InvalidMemoryAccess)?;
     Ok(start..end)
 }

@@ -23,7 +23,12 @@
 //! streams, and any policy about what to do after a trap but [`Vm::restart`].
 
 #![forbid(unsafe_code)]
-#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
 
 mod abi;
 mod callbacks;

@@ -23,6 +23,10 @@ pub enum Unimplemented {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { memory_bytes: 64 << 20, deadline_ticks: None, unimplemented: Unimplemented::Answers }
+        Self {
+            memory_bytes: 64 << 20,
+            deadline_ticks: None,
+            unimplemented: Unimplemented::Answers,
+        }
     }
 }

@@ -16,7 +16,9 @@ impl<'a> Pairs<'a> {
             return Some(Self::default());
         }
         let (count, rest) = serialised.split_first_chunk()?;
-        let table = usize::try_from(u32::from_le_bytes(*count)).ok()?.checked_mul(8)?;
+        let table = usize::try_from(u32::from_le_bytes(*count))
+            .ok()?
+            .checked_mul(8)?;
         let (sizes, bytes) = rest.split_at_checked(table)?;
         let pairs = Self { sizes, bytes };
         let mut left = pairs;
@@ -67,7 +69,9 @@ pub struct PairsBuf {
 impl PairsBuf {
     /// Adds a pair. One that is longer than the ABI can say is left out (no HTTP server lets one in).
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
-        let (Ok(name_size), Ok(value_size)) = (u32::try_from(name.len()), u32::try_from(value.len())) else {
+        let (Ok(name_size), Ok(value_size)) =
+            (u32::try_from(name.len()), u32::try_from(value.len()))
+        else {
             return;
         };
         self.sizes.extend_from_slice(&name_size.to_le_bytes());
@@ -111,8 +115,15 @@ mod tests {
 
     #[test]
     fn what_was_serialised_is_read_back() {
-        let cases: [&[(&[u8], &[u8])]; 3] =
-            [&[], &[(b"", b"")], &[(b":path", b"/a\0b"), (b"x-empty", b""), (b"x-empty", b"\xff")]];
+        let cases: [&[(&[u8], &[u8])]; 3] = [
+            &[],
+            &[(b"", b"")],
+            &[
+                (b":path", b"/a\0b"),
+                (b"x-empty", b""),
+                (b"x-empty", b"\xff"),
+            ],
+        ];
         for pairs in cases {
             let bytes = serialised(pairs);
             let parsed = Pairs::parse(&bytes).unwrap();
@@ -123,7 +134,10 @@ mod tests {
 
     #[test]
     fn the_bytes_are_those_of_the_specification() {
-        assert_eq!(serialised(&[(b"a", b"bc")]), b"\x01\0\0\0\x01\0\0\0\x02\0\0\0a\0bc\0");
+        assert_eq!(
+            serialised(&[(b"a", b"bc")]),
+            b"\x01\0\0\0\x01\0\0\0\x02\0\0\0a\0bc\0"
+        );
     }
 
     #[test]
@@ -138,7 +152,9 @@ mod tests {
     fn sizes_that_overflow_are_refused() {
         assert_eq!(Pairs::parse(&[0xff; 4]), None);
         assert_eq!(
-            Pairs::parse(&[1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, b'a', 0]),
+            Pairs::parse(&[
+                1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, b'a', 0
+            ]),
             None
         );
     }

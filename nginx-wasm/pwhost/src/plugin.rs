@@ -17,7 +17,9 @@ pub struct Plugin<E: 'static> {
 static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) fn next_generation() -> u32 {
-    LAST_GENERATION.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    LAST_GENERATION
+        .fetch_add(1, Ordering::Relaxed)
+        .wrapping_add(1)
 }
 
 impl<E: Env> Plugin<E> {
@@ -29,7 +31,8 @@ impl<E: Env> Plugin<E> {
     /// The module imports something that is neither of the ABI nor of WASI, or with another type.
     pub fn new(module: &Module, options: Options) -> Result<Self, Trap> {
         let mut linker = Linker::new(module.engine());
-        let linked = imports::link(&mut linker, module).and_then(|()| linker.instantiate_pre(module));
+        let linked =
+            imports::link(&mut linker, module).and_then(|()| linker.instantiate_pre(module));
         let linked = linked.map_err(|error| Trap::of_start("link", &error))?;
         Ok(Self { linked, options })
     }
@@ -37,6 +40,9 @@ impl<E: Env> Plugin<E> {
 
 impl<E> Clone for Plugin<E> {
     fn clone(&self) -> Self {
-        Self { linked: self.linked.clone(), options: self.options }
+        Self {
+            linked: self.linked.clone(),
+            options: self.options,
+        }
     }
 }

@@ -39,15 +39,27 @@ impl Trap {
             Cause::Guest
         };
         // The root alone is one line for a log; around it there is a backtrace of a guest that is stripped.
-        Self { call, cause, message: error.root_cause().to_string() }
+        Self {
+            call,
+            cause,
+            message: error.root_cause().to_string(),
+        }
     }
 
     pub(crate) fn of_start(call: &'static str, error: &wasmtime::Error) -> Self {
-        Self { call, cause: Cause::Start, message: format!("{error:#}") }
+        Self {
+            call,
+            cause: Cause::Start,
+            message: format!("{error:#}"),
+        }
     }
 
     pub(crate) fn dead(call: &'static str) -> Self {
-        Self { call, cause: Cause::Dead, message: "the instance trapped earlier".to_owned() }
+        Self {
+            call,
+            cause: Cause::Dead,
+            message: "the instance trapped earlier".to_owned(),
+        }
     }
 }
 

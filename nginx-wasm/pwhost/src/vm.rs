@@ -98,7 +98,9 @@ impl<E: Env> Vm<E> {
         pick: impl FnOnce(&Exports) -> &Export<P, u32>,
         arguments: P,
     ) -> Result<bool, Trap> {
-        Ok(self.call(name, context, pick, arguments)?.is_none_or(|answer| answer != 0))
+        Ok(self
+            .call(name, context, pick, arguments)?
+            .is_none_or(|answer| answer != 0))
     }
 
     /// A callback that answers an action. A number that is none of the ABI's is a pause, as in Envoy for those that it
@@ -111,7 +113,9 @@ impl<E: Env> Vm<E> {
         arguments: P,
     ) -> Result<Action, Trap> {
         let answer = self.call(name, context, pick, arguments)?;
-        Ok(answer.map_or(Action::Continue, |number| Action::from_number(number).unwrap_or(Action::Pause)))
+        Ok(answer.map_or(Action::Continue, |number| {
+            Action::from_number(number).unwrap_or(Action::Pause)
+        }))
     }
 
     /// `parent` is a root context, or `None` for a context that is one.
@@ -148,7 +152,9 @@ impl<E: Env> Vm<E> {
         if self.dead.is_some() {
             return Err(Trap::dead(name));
         }
-        let Some(callback) = pick(&self.exports) else { return Ok(None) };
+        let Some(callback) = pick(&self.exports) else {
+            return Ok(None);
+        };
         self.store.data_mut().env.enter(context.id);
         set_deadline(&mut self.store);
         let answer = callback.call(&mut self.store, arguments);
@@ -165,12 +171,20 @@ impl<E: Env> Vm<E> {
     }
 
     fn build(plugin: Plugin<E>, env: E, contexts: Contexts) -> Self {
-        let mut store = store(&plugin, State::new(env, contexts, next_generation(), plugin.options));
+        let mut store = store(
+            &plugin,
+            State::new(env, contexts, next_generation(), plugin.options),
+        );
         let (exports, dead) = match instantiate(&plugin, &mut store) {
             Ok(exports) => (exports, None),
             Err(trap) => (Exports::default(), Some(trap)),
         };
-        Self { store, exports, plugin, dead }
+        Self {
+            store,
+            exports,
+            plugin,
+            dead,
+        }
     }
 }
 
@@ -192,7 +206,9 @@ fn instantiate<E: Env>(plugin: &Plugin<E>, store: &mut Store<State<E>>) -> Resul
     (state.memory, state.allocate) = (memory, allocate.map(Arc::new));
     let exports = Exports::of(&instance, &mut *store).map_err(refused)?;
     if let Some(initialize) = &exports.initialize {
-        initialize.call(&mut *store, ()).map_err(|error| Trap::of_call("_initialize", &error))?;
+        initialize
+            .call(&mut *store, ())
+            .map_err(|error| Trap::of_call("_initialize", &error))?;
     }
     Ok(exports)
 }

@@ -24,14 +24,22 @@ const MAX_RANDOM: u32 = 64 << 10;
 /// What a wasi function that is not here answers. Of files, `BADF`: wasi-libc takes any other answer of
 /// `fd_prestat_get` for a broken system and exits.
 pub(crate) fn errno_of_absent(name: &str) -> u32 {
-    if name.starts_with("fd_") || name.starts_with("path_") { BADF } else { NOSYS }
+    if name.starts_with("fd_") || name.starts_with("path_") {
+        BADF
+    } else {
+        NOSYS
+    }
 }
 
 pub(crate) fn link<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
     link_nothing(linker)?;
-    linker.func_wrap(MODULE, "fd_write", |caller: Caller<'_, State<E>>, fd, iovecs, count, written| {
-        errno(print(&mut Guest(caller), fd, iovecs, count, written))
-    })?;
+    linker.func_wrap(
+        MODULE,
+        "fd_write",
+        |caller: Caller<'_, State<E>>, fd, iovecs, count, written| {
+            errno(print(&mut Guest(caller), fd, iovecs, count, written))
+        },
+    )?;
     linker.func_wrap(
         MODULE,
         "clock_time_get",
@@ -39,9 +47,13 @@ pub(crate) fn link<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
             errno(tell_time(&mut Guest(caller), clock, out))
         },
     )?;
-    linker.func_wrap(MODULE, "random_get", |caller: Caller<'_, State<E>>, address, length| {
-        errno(fill_random(&mut Guest(caller), address, length))
-    })?;
+    linker.func_wrap(
+        MODULE,
+        "random_get",
+        |caller: Caller<'_, State<E>>, address, length| {
+            errno(fill_random(&mut Guest(caller), address, length))
+        },
+    )?;
     linker.func_wrap(MODULE, "sched_yield", || SUCCESS)?;
     linker.func_wrap(MODULE, "proc_exit", |code: u32| -> Result<()> {
         Err(wasmtime::Error::new(Exit(code)))
@@ -55,9 +67,13 @@ fn link_nothing<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         linker.func_wrap(MODULE, name, |_strings: u32, _bytes: u32| SUCCESS)?;
     }
     for name in ["args_sizes_get", "environ_sizes_get"] {
-        linker.func_wrap(MODULE, name, |caller: Caller<'_, State<E>>, count: u32, size: u32| {
-            errno(tell_nothing(&mut Guest(caller), count, size))
-        })?;
+        linker.func_wrap(
+            MODULE,
+            name,
+            |caller: Caller<'_, State<E>>, count: u32, size: u32| {
+                errno(tell_nothing(&mut Guest(caller), count, size))
+            },
+        )?;
     }
     Ok(())
 }
@@ -84,7 +100,12 @@ fn print<E: Env>(
     if count > MAX_IOVECS {
         return Err(Refused::Errno(INVAL));
     }
-    let Parts { mut memory, env, reply: line, .. } = guest.parts()?;
+    let Parts {
+        mut memory,
+        env,
+        reply: line,
+        ..
+    } = guest.parts()?;
     let capacity = memory.length();
     for iovec in 0..count {
         let at = iovecs.checked_add(iovec * 8).ok_or(Refused::Errno(FAULT))?;
@@ -106,7 +127,9 @@ fn tell_time<E: Env>(guest: &mut Guest<'_, E>, clock: u32, out: u32) -> Result<(
     if clock > 1 {
         return Err(Refused::Errno(INVAL));
     }
-    let Parts { mut memory, env, .. } = guest.parts()?;
+    let Parts {
+        mut memory, env, ..
+    } = guest.parts()?;
     Ok(memory.write_u64(out, env.now_ns())?)
 }
 
@@ -114,7 +137,9 @@ fn fill_random<E: Env>(guest: &mut Guest<'_, E>, address: u32, length: u32) -> R
     if length > MAX_RANDOM {
         return Err(Refused::Errno(INVAL));
     }
-    let Parts { mut memory, env, .. } = guest.parts()?;
+    let Parts {
+        mut memory, env, ..
+    } = guest.parts()?;
     let out = memory.bytes_mut(address, length)?;
     env.random(out).map_err(|_| Refused::Errno(IO))
 }

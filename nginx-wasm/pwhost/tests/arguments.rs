@@ -7,8 +7,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use sluice_pwhost::{
-    Answer, BufferType, ContextId, Env, LogLevel, MapType, MetricType, Options, Plugin, PropertyPath,
-    StreamType, Vm, compile,
+    Answer, BufferType, ContextId, Env, LogLevel, MapType, MetricType, Options, Plugin,
+    PropertyPath, StreamType, Vm, compile,
 };
 
 /// Writes each call down as one line.
@@ -19,8 +19,13 @@ struct Scribe {
 
 impl Scribe {
     fn note(&mut self, call: &str, arguments: &[&[u8]]) {
-        let arguments = arguments.iter().map(|argument| String::from_utf8_lossy(argument));
-        self.lines.push(format!("{call} {}", arguments.collect::<Vec<_>>().join(" ")));
+        let arguments = arguments
+            .iter()
+            .map(|argument| String::from_utf8_lossy(argument));
+        self.lines.push(format!(
+            "{call} {}",
+            arguments.collect::<Vec<_>>().join(" ")
+        ));
     }
 }
 
@@ -75,7 +80,13 @@ impl Env for Scribe {
         Ok(ANSWER)
     }
 
-    fn set_buffer(&mut self, buffer: BufferType, start: usize, size: usize, value: &[u8]) -> Answer<()> {
+    fn set_buffer(
+        &mut self,
+        buffer: BufferType,
+        start: usize,
+        size: usize,
+        value: &[u8],
+    ) -> Answer<()> {
         self.note(&format!("set_buffer {buffer:?} {start} {size}"), &[value]);
         Ok(())
     }
@@ -168,7 +179,9 @@ const BYTES: &str = "204 208";
 fn call(import: &str, arguments: &str) -> Vec<String> {
     let (mut types, mut values) = (String::new(), String::new());
     for argument in arguments.split_whitespace() {
-        let (ty, value) = argument.strip_prefix(':').map_or(("i32", argument), |value| ("i64", value));
+        let (ty, value) = argument
+            .strip_prefix(':')
+            .map_or(("i32", argument), |value| ("i64", value));
         types.push_str(&format!(" {ty}"));
         values.push_str(&format!(" ({ty}.const {value})"));
     }
@@ -189,20 +202,42 @@ fn call(import: &str, arguments: &str) -> Vec<String> {
     let mut vm = Vm::new(&plugin, Scribe::default()).unwrap();
     let root = vm.create_root().unwrap();
     vm.on_tick(&root).unwrap();
-    vm.into_env().lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    vm.into_env()
+        .lines
+        .iter()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
 }
 
 #[test]
 fn imports_about_the_plugin() {
     assert_eq!(call("proxy_log", &format!("3 {KEY}")), ["log Warn key"]);
     assert_eq!(call("proxy_get_log_level", NUMBER), ["report 5"]);
-    assert_eq!(call("proxy_get_current_time_nanoseconds", NUMBER)[0], "report 7");
-    assert_eq!(call("proxy_set_property", &format!("{KEY} {VALUE}")), ["set_property key value"]);
-    assert_eq!(call("proxy_set_property", &format!("{KEY} 0 0")), ["set_property key"]);
+    assert_eq!(
+        call("proxy_get_current_time_nanoseconds", NUMBER)[0],
+        "report 7"
+    );
+    assert_eq!(
+        call("proxy_set_property", &format!("{KEY} {VALUE}")),
+        ["set_property key value"]
+    );
+    assert_eq!(
+        call("proxy_set_property", &format!("{KEY} 0 0")),
+        ["set_property key"]
+    );
     assert_eq!(call("proxy_done", ""), ["done"]);
-    assert_eq!(call("proxy_get_status", &format!("{NUMBER} {BYTES}")), ["report 7", "log Info answer"]);
-    let foreign = call("proxy_call_foreign_function", &format!("{KEY} {VALUE} {BYTES}"));
-    assert_eq!(foreign, ["call_foreign_function key value", "log Info answer"]);
+    assert_eq!(
+        call("proxy_get_status", &format!("{NUMBER} {BYTES}")),
+        ["report 7", "log Info answer"]
+    );
+    let foreign = call(
+        "proxy_call_foreign_function",
+        &format!("{KEY} {VALUE} {BYTES}"),
+    );
+    assert_eq!(
+        foreign,
+        ["call_foreign_function key value", "log Info answer"]
+    );
 }
 
 #[test]
@@ -211,17 +246,26 @@ fn imports_about_http() {
     assert_eq!(header, ["header HttpRequestHeaders key", "log Info answer"]);
     let added = call("proxy_add_header_map_value", &format!("1 {KEY} {VALUE}"));
     assert_eq!(added, ["add_header HttpRequestTrailers key value"]);
-    let replaced = call("proxy_replace_header_map_value", &format!("2 {KEY} {VALUE}"));
+    let replaced = call(
+        "proxy_replace_header_map_value",
+        &format!("2 {KEY} {VALUE}"),
+    );
     assert_eq!(replaced, ["replace_header HttpResponseHeaders key value"]);
     let removed = call("proxy_remove_header_map_value", &format!("6 {KEY}"));
     assert_eq!(removed, ["remove_header HttpCallResponseHeaders key"]);
     let buffer = call("proxy_get_buffer_bytes", &format!("7 1 9 {BYTES}"));
-    assert_eq!(buffer, ["buffer PluginConfiguration 1 9", "log Info answer"]);
+    assert_eq!(
+        buffer,
+        ["buffer PluginConfiguration 1 9", "log Info answer"]
+    );
     let shorter = call("proxy_get_buffer_bytes", &format!("4 1 3 {BYTES}"));
     assert_eq!(shorter, ["buffer HttpCallResponseBody 1 3", "log Info ans"]);
     let set = call("proxy_set_buffer_bytes", &format!("1 2 3 {VALUE}"));
     assert_eq!(set, ["set_buffer HttpResponseBody 2 3 value"]);
-    assert_eq!(call("proxy_close_stream", "1"), ["close_stream HttpResponse"]);
+    assert_eq!(
+        call("proxy_close_stream", "1"),
+        ["close_stream HttpResponse"]
+    );
 }
 
 #[test]
@@ -234,13 +278,28 @@ fn imports_about_what_is_shared() {
     assert_eq!(always, ["set_shared_data None key value"]);
     let registered = call("proxy_register_shared_queue", &format!("{KEY} {NUMBER}"));
     assert_eq!(registered, ["register_queue key", "report 7"]);
-    let resolved = call("proxy_resolve_shared_queue", &format!("{KEY} {VALUE} {NUMBER}"));
+    let resolved = call(
+        "proxy_resolve_shared_queue",
+        &format!("{KEY} {VALUE} {NUMBER}"),
+    );
     assert_eq!(resolved, ["resolve_queue key value", "report 7"]);
-    assert_eq!(call("proxy_dequeue_shared_queue", &format!("4 {BYTES}")), ["dequeue 4", "log Info answer"]);
-    assert_eq!(call("proxy_enqueue_shared_queue", &format!("4 {VALUE}")), ["enqueue 4 value"]);
+    assert_eq!(
+        call("proxy_dequeue_shared_queue", &format!("4 {BYTES}")),
+        ["dequeue 4", "log Info answer"]
+    );
+    assert_eq!(
+        call("proxy_enqueue_shared_queue", &format!("4 {VALUE}")),
+        ["enqueue 4 value"]
+    );
     let defined = call("proxy_define_metric", &format!("2 {KEY} {NUMBER}"));
     assert_eq!(defined, ["define_metric Histogram key", "report 7"]);
-    assert_eq!(call("proxy_increment_metric", "4 :-3"), ["increment_metric 4 -3"]);
+    assert_eq!(
+        call("proxy_increment_metric", "4 :-3"),
+        ["increment_metric 4 -3"]
+    );
     assert_eq!(call("proxy_record_metric", "4 :3"), ["record_metric 4 3"]);
-    assert_eq!(call("proxy_get_metric", &format!("4 {NUMBER}")), ["metric 4", "report 7"]);
+    assert_eq!(
+        call("proxy_get_metric", &format!("4 {NUMBER}")),
+        ["metric 4", "report 7"]
+    );
 }

@@ -22,7 +22,10 @@ fn pointers_out_of_bounds_are_a_status() {
         "(i32.const 2) (i32.const 65537) (i32.const 0)",
     ];
     for arguments in cases {
-        assert_eq!(reported_by_tick(LOG, &format!("(call $report (call $log {arguments}))")), [OUTSIDE]);
+        assert_eq!(
+            reported_by_tick(LOG, &format!("(call $report (call $log {arguments}))")),
+            [OUTSIDE]
+        );
     }
     let whole = "(call $report (call $log (i32.const 2) (i32.const 0) (i32.const 65536)))";
     assert_eq!(reported_by_tick(LOG, whole), [0]);
@@ -30,12 +33,18 @@ fn pointers_out_of_bounds_are_a_status() {
 
 #[test]
 fn places_for_answers_out_of_bounds_are_a_status() {
-    for places in ["(i32.const 65533) (i32.const 0)", "(i32.const 0) (i32.const -2)"] {
+    for places in [
+        "(i32.const 65533) (i32.const 0)",
+        "(i32.const 0) (i32.const -2)",
+    ] {
         let body = format!("(call $report (call $get (i32.const 0) (i32.const 1) {places}))");
         assert_eq!(reported_by_tick(GET_PROPERTY, &body), [OUTSIDE]);
     }
     let clock = r#"(import "env" "proxy_get_current_time_nanoseconds" (func $now (param i32) (result i32)))"#;
-    assert_eq!(reported_by_tick(clock, "(call $report (call $now (i32.const 65529)))"), [OUTSIDE]);
+    assert_eq!(
+        reported_by_tick(clock, "(call $report (call $now (i32.const 65529)))"),
+        [OUTSIDE]
+    );
 }
 
 #[test]
@@ -69,7 +78,8 @@ fn reader(allocator: &str) -> String {
 #[test]
 fn answers_are_written_where_the_guest_allocates() {
     for name in ["proxy_on_memory_allocate", "malloc"] {
-        let allocator = format!(r#"(func (export "{name}") (param i32) (result i32) (i32.const 4096))"#);
+        let allocator =
+            format!(r#"(func (export "{name}") (param i32) (result i32) (i32.const 4096))"#);
         let (mut vm, root) = start(&reader(&allocator));
         for value in ["short", &"long ".repeat(9000), "short"] {
             vm.env_mut().property = value.as_bytes().to_vec();
@@ -94,13 +104,16 @@ fn an_empty_answer_is_null_and_needs_no_allocator() {
 #[test]
 fn an_allocator_that_lies_or_traps_hurts_only_the_guest() {
     for address in ["0", "65533", "-1"] {
-        let allocator = format!(r#"(func (export "malloc") (param i32) (result i32) (i32.const {address}))"#);
+        let allocator =
+            format!(r#"(func (export "malloc") (param i32) (result i32) (i32.const {address}))"#);
         let (mut vm, root) = start(&reader(&allocator));
         vm.env_mut().property = b"12345".to_vec();
         vm.on_tick(&root).unwrap();
         assert_eq!(vm.env().reported[0], OUTSIDE);
     }
-    let (mut vm, root) = start(&reader(r#"(func (export "malloc") (param i32) (result i32) unreachable)"#));
+    let (mut vm, root) = start(&reader(
+        r#"(func (export "malloc") (param i32) (result i32) unreachable)"#,
+    ));
     vm.env_mut().property = b"12345".to_vec();
     assert_eq!(vm.on_tick(&root).unwrap_err().cause, Cause::Guest);
     assert!(vm.env().reported.is_empty(), "the guest ran on");
@@ -113,13 +126,19 @@ const ABSENT: [&str; 2] = ["proxy_of_another_abi", "proxy_done"];
 fn what_the_host_lacks_is_answered_as_unimplemented() {
     for name in ABSENT {
         let import = format!(r#"(import "env" "{name}" (func $absent (result i32)))"#);
-        assert_eq!(reported_by_tick(&import, "(call $report (call $absent))"), [12]);
+        assert_eq!(
+            reported_by_tick(&import, "(call $report (call $absent))"),
+            [12]
+        );
     }
 }
 
 #[test]
 fn what_the_host_lacks_traps_where_that_is_its_manner() {
-    let options = Options { unimplemented: Unimplemented::Traps, ..Options::default() };
+    let options = Options {
+        unimplemented: Unimplemented::Traps,
+        ..Options::default()
+    };
     for name in ABSENT {
         let import = format!(r#"(import "env" "{name}" (func $absent (result i32)))"#);
         let body = r#"(func (export "proxy_on_tick") (param i32) (drop (call $absent)))"#;
@@ -132,14 +151,16 @@ fn what_the_host_lacks_traps_where_that_is_its_manner() {
 
 #[test]
 fn numbers_outside_of_an_enum_are_bad_arguments() {
-    let import = r#"(import "env" "proxy_continue_stream" (func $continue (param i32) (result i32)))"#;
+    let import =
+        r#"(import "env" "proxy_continue_stream" (func $continue (param i32) (result i32)))"#;
     let body = "(call $report (call $continue (i32.const 3))) (call $report (call $continue (i32.const 4)))";
     assert_eq!(reported_by_tick(import, body), [1003, 0, 2]);
 }
 
 #[test]
 fn only_live_contexts_can_be_made_effective() {
-    let import = r#"(import "env" "proxy_set_effective_context" (func $switch (param i32) (result i32)))"#;
+    let import =
+        r#"(import "env" "proxy_set_effective_context" (func $switch (param i32) (result i32)))"#;
     let body = r#"(func (export "proxy_on_queue_ready") (param i32 i32)
         (call $report (call $switch (local.get 1))))"#;
     let (mut vm, root) = start(&guest(import, body));
@@ -164,9 +185,16 @@ fn a_header_map_goes_through_the_guest_unchanged() {
         (call $report (call $all (i32.const 0) (i32.const 0) (i32.const 4)))
         (call $report (call $set (i32.const 2) (i32.load (i32.const 0)) (i32.load (i32.const 4)))))"#;
     let (mut vm, root) = start(&guest(MAPS, body));
-    let headers = [(":path", "/"), ("x-empty", ""), ("cookie", "a=b"), ("cookie", "c=d")];
-    vm.env_mut().request =
-        headers.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec())).collect();
+    let headers = [
+        (":path", "/"),
+        ("x-empty", ""),
+        ("cookie", "a=b"),
+        ("cookie", "c=d"),
+    ];
+    vm.env_mut().request = headers
+        .iter()
+        .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
+        .collect();
     for _ in 0..2 {
         vm.on_tick(&root).unwrap();
         assert_eq!(vm.env().response, vm.env().request);
@@ -219,5 +247,9 @@ fn local_responses_and_calls_reach_the_host_whole() {
         trailers: vec![],
         timeout: Duration::from_millis(1500),
     };
-    assert_eq!(vm.env().calls, [call], "a call whose token has no place is not made");
+    assert_eq!(
+        vm.env().calls,
+        [call],
+        "a call whose token has no place is not made"
+    );
 }

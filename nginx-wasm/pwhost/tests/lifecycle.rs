@@ -21,11 +21,23 @@ fn a_guest_without_callbacks_lets_everything_through() {
     assert!(vm.on_configure(&root, 0).unwrap());
     vm.on_tick(&root).unwrap();
     let http = vm.create_http(&root).unwrap();
-    assert_eq!(vm.on_request_headers(&http, 1, true).unwrap(), Action::Continue);
-    assert_eq!(vm.on_request_body(&http, 1, true).unwrap(), Action::Continue);
+    assert_eq!(
+        vm.on_request_headers(&http, 1, true).unwrap(),
+        Action::Continue
+    );
+    assert_eq!(
+        vm.on_request_body(&http, 1, true).unwrap(),
+        Action::Continue
+    );
     assert_eq!(vm.on_request_trailers(&http, 1).unwrap(), Action::Continue);
-    assert_eq!(vm.on_response_headers(&http, 1, true).unwrap(), Action::Continue);
-    assert_eq!(vm.on_response_body(&http, 1, true).unwrap(), Action::Continue);
+    assert_eq!(
+        vm.on_response_headers(&http, 1, true).unwrap(),
+        Action::Continue
+    );
+    assert_eq!(
+        vm.on_response_body(&http, 1, true).unwrap(),
+        Action::Continue
+    );
     assert_eq!(vm.on_response_trailers(&http, 1).unwrap(), Action::Continue);
     vm.on_http_call_response(&http, 1, 0, 0, 0).unwrap();
     vm.on_queue_ready(&root, 1).unwrap();
@@ -33,15 +45,24 @@ fn a_guest_without_callbacks_lets_everything_through() {
     assert!(vm.on_done(&http).unwrap());
     vm.on_log(&http).unwrap();
     vm.on_delete(http).unwrap();
-    assert!(vm.env().entered.is_empty(), "the guest was entered for nothing");
+    assert!(
+        vm.env().entered.is_empty(),
+        "the guest was entered for nothing"
+    );
 }
 
 #[test]
 fn callbacks_get_their_context_and_arguments() {
     let (mut vm, root) = start(&guest("", HTTP));
     let http = vm.create_http(&root).unwrap();
-    assert_eq!(vm.on_request_headers(&http, 0, true).unwrap(), Action::Continue);
-    assert_eq!(vm.on_request_headers(&http, 1, true).unwrap(), Action::Pause);
+    assert_eq!(
+        vm.on_request_headers(&http, 0, true).unwrap(),
+        Action::Continue
+    );
+    assert_eq!(
+        vm.on_request_headers(&http, 1, true).unwrap(),
+        Action::Pause
+    );
     vm.on_delete(http).unwrap();
     assert_eq!(vm.env().reported, [10, 21, 2]);
     assert_eq!(vm.env().entered, [1, 2, 2, 2, 2].map(ContextId));
@@ -52,7 +73,10 @@ fn callbacks_get_their_context_and_arguments() {
 fn an_action_that_is_none_pauses() {
     let (mut vm, root) = start(&guest("", HTTP));
     let http = vm.create_http(&root).unwrap();
-    assert_eq!(vm.on_request_headers(&http, 9, true).unwrap(), Action::Pause);
+    assert_eq!(
+        vm.on_request_headers(&http, 9, true).unwrap(),
+        Action::Pause
+    );
 }
 
 #[test]
@@ -68,7 +92,10 @@ fn trapped() -> (Vm<Fake>, Context, Context) {
     let (mut vm, root) = start(&guest("", HTTP));
     let http = vm.create_http(&root).unwrap();
     let trap = vm.on_request_headers(&http, 666, true).unwrap_err();
-    assert_eq!((trap.call, trap.cause), ("proxy_on_request_headers", Cause::Guest));
+    assert_eq!(
+        (trap.call, trap.cause),
+        ("proxy_on_request_headers", Cause::Guest)
+    );
     assert!(trap.to_string().contains("unreachable"), "{trap}");
     (vm, root, http)
 }
@@ -79,7 +106,10 @@ fn after_a_trap_the_instance_is_dead() {
     assert!(!vm.is_live(&http));
     assert_eq!(vm.trap().unwrap().cause, Cause::Guest);
     assert_eq!(vm.env().entered.len(), vm.env().left);
-    assert_eq!(vm.on_request_headers(&http, 0, true).unwrap_err().cause, Cause::Dead);
+    assert_eq!(
+        vm.on_request_headers(&http, 0, true).unwrap_err().cause,
+        Cause::Dead
+    );
     assert_eq!(vm.create_http(&root).unwrap_err().cause, Cause::Dead);
 }
 
@@ -88,19 +118,36 @@ fn contexts_of_an_older_instance_are_skipped() {
     let (vm, old_root, old_http) = trapped();
     let mut vm = vm.restart();
     assert_eq!(vm.trap(), None);
-    assert_eq!(vm.env().reported, [10, 21], "the host outlives the instance");
-    assert_eq!(vm.on_request_headers(&old_http, 666, true).unwrap(), Action::Continue);
+    assert_eq!(
+        vm.env().reported,
+        [10, 21],
+        "the host outlives the instance"
+    );
+    assert_eq!(
+        vm.on_request_headers(&old_http, 666, true).unwrap(),
+        Action::Continue
+    );
     let stale = vm.create_http(&old_root).unwrap();
     assert!(!vm.is_live(&stale));
     vm.on_delete(stale).unwrap();
-    assert_eq!(vm.env().reported, [10, 21], "the guest was told of old contexts");
+    assert_eq!(
+        vm.env().reported,
+        [10, 21],
+        "the guest was told of old contexts"
+    );
 
     let root = vm.create_root().unwrap();
     assert!(vm.is_live(&root));
-    assert!(![old_root.id(), old_http.id()].contains(&root.id()), "an id is used twice");
+    assert!(
+        ![old_root.id(), old_http.id()].contains(&root.id()),
+        "an id is used twice"
+    );
     vm.on_delete(old_http).unwrap();
     let http = vm.create_http(&root).unwrap();
-    assert_eq!(vm.on_request_headers(&http, 1, true).unwrap(), Action::Pause);
+    assert_eq!(
+        vm.on_request_headers(&http, 1, true).unwrap(),
+        Action::Pause
+    );
 }
 
 #[test]
@@ -124,9 +171,15 @@ const LOOPS: [&str; 2] = [
 #[test]
 fn a_guest_that_loops_is_interrupted() {
     for wat in LOOPS {
-        let options = Options { deadline_ticks: Some(2), ..Options::default() };
+        let options = Options {
+            deadline_ticks: Some(2),
+            ..Options::default()
+        };
         let module = compile(&wat::parse_str(wat).unwrap()).unwrap();
-        let env = Fake { property: b"x".to_vec(), ..Fake::default() };
+        let env = Fake {
+            property: b"x".to_vec(),
+            ..Fake::default()
+        };
         let mut vm = Vm::new(&Plugin::new(&module, options).unwrap(), env).unwrap();
         let root = vm.create_root().unwrap();
         let engine = module.engine().clone();
@@ -148,7 +201,10 @@ fn the_deadline_of_a_call_starts_with_the_call() {
     let body = r#"(func (export "proxy_on_tick") (param i32) (call $report (i32.const 1)))"#;
     let module = compile(&wat::parse_str(guest("", body)).unwrap()).unwrap();
     for deadline_ticks in [Some(2), None] {
-        let options = Options { deadline_ticks, ..Options::default() };
+        let options = Options {
+            deadline_ticks,
+            ..Options::default()
+        };
         let mut vm = Vm::new(&Plugin::new(&module, options).unwrap(), Fake::default()).unwrap();
         let root = vm.create_root().unwrap();
         for _ in 0..3 {
@@ -163,7 +219,10 @@ fn memory_does_not_grow_beyond_the_limit() {
     let body = r#"(func (export "proxy_on_tick") (param i32)
         (call $report (memory.grow (i32.const 1)))
         (call $report (i32.add (memory.grow (i32.const 1)) (i32.const 100))))"#;
-    let options = Options { memory_bytes: 2 << 16, ..Options::default() };
+    let options = Options {
+        memory_bytes: 2 << 16,
+        ..Options::default()
+    };
     let (mut vm, root) = start_with(&guest("", body), options);
     vm.on_tick(&root).unwrap();
     assert_eq!(vm.env().reported, [1, 99]);
@@ -180,22 +239,36 @@ fn tables_do_not_grow_without_limit() {
 
 #[test]
 fn a_guest_that_starts_above_the_limit_is_refused() {
-    let options = Options { memory_bytes: 1 << 10, ..Options::default() };
-    assert_eq!(try_start(&guest("", ""), options).err().unwrap().cause, Cause::Start);
+    let options = Options {
+        memory_bytes: 1 << 10,
+        ..Options::default()
+    };
+    assert_eq!(
+        try_start(&guest("", ""), options).err().unwrap().cause,
+        Cause::Start
+    );
 }
 
 #[test]
 fn a_callback_of_another_type_is_refused() {
-    let trap = try_start(r#"(module (func (export "proxy_on_log") (param i64)))"#, Options::default())
-        .err()
-        .unwrap();
+    let trap = try_start(
+        r#"(module (func (export "proxy_on_log") (param i64)))"#,
+        Options::default(),
+    )
+    .err()
+    .unwrap();
     assert_eq!(trap.cause, Cause::Start);
     assert!(trap.message.contains("proxy_on_log"), "{trap}");
 }
 
 #[test]
 fn an_import_from_elsewhere_is_refused() {
-    let trap = try_start(r#"(module (import "js" "alert" (func)))"#, Options::default()).err().unwrap();
+    let trap = try_start(
+        r#"(module (import "js" "alert" (func)))"#,
+        Options::default(),
+    )
+    .err()
+    .unwrap();
     assert_eq!((trap.call, trap.cause), ("link", Cause::Start));
     assert!(trap.message.contains("alert"), "{trap}");
 }
@@ -203,13 +276,15 @@ fn an_import_from_elsewhere_is_refused() {
 #[test]
 fn an_import_of_another_type_is_refused() {
     let wat = r#"(module (import "env" "proxy_log" (func (param i32) (result i32))))"#;
-    assert_eq!(try_start(wat, Options::default()).err().unwrap().cause, Cause::Start);
+    assert_eq!(
+        try_start(wat, Options::default()).err().unwrap().cause,
+        Cause::Start
+    );
 }
 
 #[test]
 fn recursion_without_end_is_a_trap() {
-    let body =
-        r#"(func $f (export "proxy_on_tick") (param i32) (call $f (local.get 0)) (call $f (local.get 0)))"#;
+    let body = r#"(func $f (export "proxy_on_tick") (param i32) (call $f (local.get 0)) (call $f (local.get 0)))"#;
     let (mut vm, root) = start(&guest("", body));
     assert_eq!(vm.on_tick(&root).unwrap_err().cause, Cause::Guest);
 }

@@ -7,7 +7,9 @@ use sluice_pwhost::{Cause, LogLevel};
 
 /// An import of a wasi function under the name `$f`.
 fn wasi(name: &str, parameters: &str) -> String {
-    format!(r#"(import "wasi_snapshot_preview1" "{name}" (func $f (param {parameters}) (result i32)))"#)
+    format!(
+        r#"(import "wasi_snapshot_preview1" "{name}" (func $f (param {parameters}) (result i32)))"#
+    )
 }
 
 #[test]
@@ -27,15 +29,22 @@ fn what_the_guest_prints_is_logged() {
     let (mut vm, root) = start(&guest(&wasi("fd_write", "i32 i32 i32 i32"), body));
     vm.on_tick(&root).unwrap();
     assert_eq!(vm.env().reported, [0, 12, 0, 8, 21, 21, 28, 21]);
-    let lines = [(LogLevel::Info, "hello world".to_owned()), (LogLevel::Error, "hello ".to_owned())];
+    let lines = [
+        (LogLevel::Info, "hello world".to_owned()),
+        (LogLevel::Error, "hello ".to_owned()),
+    ];
     assert_eq!(vm.env().log, lines);
 }
 
 #[test]
 fn iovecs_that_overlap_do_not_make_the_host_copy_more_than_the_guest_has() {
-    let body = "(i32.store (i32.const 4) (i32.const 65536)) (i32.store (i32.const 12) (i32.const 65536))
+    let body =
+        "(i32.store (i32.const 4) (i32.const 65536)) (i32.store (i32.const 12) (i32.const 65536))
         (call $report (call $f (i32.const 1) (i32.const 0) (i32.const 2) (i32.const 32)))";
-    assert_eq!(reported_by_tick(&wasi("fd_write", "i32 i32 i32 i32"), body), [28]);
+    assert_eq!(
+        reported_by_tick(&wasi("fd_write", "i32 i32 i32 i32"), body),
+        [28]
+    );
 }
 
 #[test]
@@ -45,7 +54,10 @@ fn there_are_no_arguments_and_no_environment() {
             (call $report (call $f (i32.const 0) (i32.const 4)))
             (call $report (i32.load (i32.const 0))) (call $report (i32.load (i32.const 4)))
             (call $report (call $f (i32.const 0) (i32.const 65534)))";
-        assert_eq!(reported_by_tick(&wasi(name, "i32 i32"), body), [0, 0, 0, 21]);
+        assert_eq!(
+            reported_by_tick(&wasi(name, "i32 i32"), body),
+            [0, 0, 0, 21]
+        );
     }
     for name in ["args_get", "environ_get"] {
         let body = "(call $report (call $f (i32.const 0) (i32.const 0)))";
@@ -60,7 +72,10 @@ fn the_clock_is_the_hosts() {
         (call $report (call $f (i32.const 1) (i64.const 1) (i32.const 65529)))
         (call $report (call $f (i32.const 2) (i64.const 1) (i32.const 0)))";
     let seconds = u128::from(NOW / 1_000_000_000);
-    assert_eq!(reported_by_tick(&wasi("clock_time_get", "i32 i64 i32"), body), [0, seconds, 21, 28]);
+    assert_eq!(
+        reported_by_tick(&wasi("clock_time_get", "i32 i64 i32"), body),
+        [0, seconds, 21, 28]
+    );
 }
 
 #[test]
@@ -69,7 +84,10 @@ fn randomness_is_the_hosts() {
         (call $report (i32.load (i32.const 0)))
         (call $report (call $f (i32.const 65535) (i32.const 2)))
         (call $report (call $f (i32.const 0) (i32.const -1)))";
-    assert_eq!(reported_by_tick(&wasi("random_get", "i32 i32"), body), [0, 0x0007_0700, 21, 28]);
+    assert_eq!(
+        reported_by_tick(&wasi("random_get", "i32 i32"), body),
+        [0, 0x0007_0700, 21, 28]
+    );
 }
 
 #[test]
@@ -82,8 +100,18 @@ fn exit_is_a_trap_with_its_code() {
 
 #[test]
 fn there_are_no_files_and_nothing_else() {
-    for (name, errno) in [("fd_prestat_get", 8), ("path_open", 8), ("sock_accept", 52), ("sched_yield", 0)] {
-        let import = format!(r#"(import "wasi_snapshot_preview1" "{name}" (func $f (result i32)))"#);
-        assert_eq!(reported_by_tick(&import, "(call $report (call $f))"), [errno], "{name}");
+    for (name, errno) in [
+        ("fd_prestat_get", 8),
+        ("path_open", 8),
+        ("sock_accept", 52),
+        ("sched_yield", 0),
+    ] {
+        let import =
+            format!(r#"(import "wasi_snapshot_preview1" "{name}" (func $f (result i32)))"#);
+        assert_eq!(
+            reported_by_tick(&import, "(call $report (call $f))"),
+            [errno],
+            "{name}"
+        );
     }
 }

@@ -20,7 +20,10 @@ const COMES: &str = "comes.test";
 /// Requests to a host that is there all the time; not one may fail.
 fn load(sluice: &Sluice) -> Running {
     let request = Request::get(STAYS, "/");
-    Load::new(sluice.http(), request).connections(2).pause(Duration::from_millis(5)).start()
+    Load::new(sluice.http(), request)
+        .connections(2)
+        .pause(Duration::from_millis(5))
+        .start()
 }
 
 async fn none_failed(load: Running) -> Result<()> {
@@ -57,11 +60,17 @@ async fn traffic_flows_while_the_api_server_is_gone_and_changes_arrive_after() -
         let sluice = start(cluster).await?;
         let load = load(&sluice);
         cluster.gate().close();
-        sluice.log().wait_for("what was read before is still served").await?;
+        sluice
+            .log()
+            .wait_for("what was read before is still served")
+            .await?;
         change(cluster).await?;
         tokio::time::sleep(Duration::from_secs(2)).await;
         for host in [STAYS, GOES] {
-            ensure!(sluice.get(host, "/").await?.status == 200, "{host}: nobody said that it is gone");
+            ensure!(
+                sluice.get(host, "/").await?.status == 200,
+                "{host}: nobody said that it is gone"
+            );
         }
         cluster.gate().open().await?;
         has_arrived(&sluice).await?;
@@ -80,20 +89,33 @@ async fn a_minute_without_the_api_server_costs_no_request_and_ends_by_itself() -
         let sluice = start(cluster).await?;
         let load = load(&sluice);
         cluster.gate().close();
-        sluice.log().wait_for("what was read before is still served").await?;
+        sluice
+            .log()
+            .wait_for("what was read before is still served")
+            .await?;
         // What was under way has come back by now.
         let asked = cluster.gate().count("", "");
         change(cluster).await?;
         tokio::time::sleep(MINUTE).await;
         for host in [STAYS, GOES] {
-            ensure!(sluice.get(host, "/").await?.status == 200, "{host}: nobody said that it is gone");
+            ensure!(
+                sluice.get(host, "/").await?.status == 200,
+                "{host}: nobody said that it is gone"
+            );
         }
-        ensure!(cluster.gate().count("", "") == asked, "the API server was not gone");
+        ensure!(
+            cluster.gate().count("", "") == asked,
+            "the API server was not gone"
+        );
         // At once, after half a minute, and perhaps once more: not a line for each attempt.
         let lines = sluice.log().lines();
-        let is_told = |line: &&String| line.contains("watch of Ingress: ") && line.contains("still served");
+        let is_told =
+            |line: &&String| line.contains("watch of Ingress: ") && line.contains("still served");
         let told = lines.iter().filter(is_told).count();
-        ensure!((1..=3).contains(&told), "told {told} times that Ingresses cannot be watched");
+        ensure!(
+            (1..=3).contains(&told),
+            "told {told} times that Ingresses cannot be watched"
+        );
         cluster.gate().open().await?;
         // The longest wait between two attempts, before its jitter.
         tokio::time::sleep(Duration::from_secs(10)).await;
@@ -114,7 +136,10 @@ async fn a_watch_that_breaks_off_goes_on_where_it_was() -> Result<()> {
         cluster.gate().cut();
         change(cluster).await?;
         has_arrived(&sluice).await?;
-        ensure!(cluster.gate().lists("/ingresses") == lists, "everything was listed again");
+        ensure!(
+            cluster.gate().lists("/ingresses") == lists,
+            "everything was listed again"
+        );
         none_failed(load).await?;
         sluice.stop()
     })
@@ -148,7 +173,8 @@ async fn a_version_that_is_too_old_is_a_new_list() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_envoy_that_dies_while_the_api_server_is_gone_serves_the_last_good_configuration() -> Result<()> {
+async fn an_envoy_that_dies_while_the_api_server_is_gone_serves_the_last_good_configuration()
+-> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         let sluice = start(cluster).await?;
@@ -173,7 +199,10 @@ async fn a_controller_that_starts_while_the_api_server_is_gone_waits_for_it() ->
         lead(cluster, "stays", STAYS).await?;
         cluster.gate().close();
         let started = Options::in_cluster(cluster).spawn()?;
-        started.log().wait_for("the API server does not answer").await?;
+        started
+            .log()
+            .wait_for("the API server does not answer")
+            .await?;
         cluster.gate().open().await?;
         let sluice = started.ready().await?;
         sluice.wait_for_status(STAYS, "/", 200).await?;
@@ -181,7 +210,10 @@ async fn a_controller_that_starts_while_the_api_server_is_gone_waits_for_it() ->
 
         cluster.gate().close();
         let waits = Options::in_cluster(cluster).spawn()?;
-        waits.log().wait_for("the API server does not answer").await?;
+        waits
+            .log()
+            .wait_for("the API server does not answer")
+            .await?;
         waits.stop()
     })
     .await

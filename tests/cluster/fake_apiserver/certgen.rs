@@ -26,22 +26,44 @@ fn webhooks(cluster: &Cluster, name: &str) -> Value {
 
 async fn certgen(cluster: &Cluster, arguments: &[&str]) -> Result<Output> {
     let mut command = Command::new(artifacts::sluice()?);
-    command.arg("certgen").arg("--kubeconfig").arg(cluster.kubeconfig()).args(arguments);
-    command.args(["--namespace", cluster.namespace(), "--secret-name", "admission"]);
+    command
+        .arg("certgen")
+        .arg("--kubeconfig")
+        .arg(cluster.kubeconfig())
+        .args(arguments);
+    command.args([
+        "--namespace",
+        cluster.namespace(),
+        "--secret-name",
+        "admission",
+    ]);
     Ok(tokio::task::spawn_blocking(move || command.output()).await??)
 }
 
 async fn succeeds(cluster: &Cluster, arguments: &[&str]) -> Result<()> {
     let done = certgen(cluster, arguments).await?;
-    ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    ensure!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     Ok(())
 }
 
 /// The authority that the API server trusts, and the one in the Secret.
 async fn authorities(cluster: &Cluster, name: &str) -> Result<(Value, Value)> {
-    let trusted = cluster.get(REGISTRATION, WEBHOOKS, name).await?.context("webhooks")?;
-    let secret = cluster.get("v1", "Secret", "admission").await?.context("Secret")?;
-    Ok((trusted["webhooks"][0]["clientConfig"]["caBundle"].clone(), secret["data"]["ca"].clone()))
+    let trusted = cluster
+        .get(REGISTRATION, WEBHOOKS, name)
+        .await?
+        .context("webhooks")?;
+    let secret = cluster
+        .get("v1", "Secret", "admission")
+        .await?
+        .context("Secret")?;
+    Ok((
+        trusted["webhooks"][0]["clientConfig"]["caBundle"].clone(),
+        secret["data"]["ca"].clone(),
+    ))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,18 +71,43 @@ async fn one_job_makes_the_certificate_and_a_second_run_keeps_it() -> Result<()>
     everywhere(async |cluster| {
         let name = format!("{}-admission", cluster.namespace());
         cluster.apply(&webhooks(cluster, &name)).await?;
-        let create = ["create", "--host", "sluice-admission.default.svc", "--webhook-name", &name];
+        let create = [
+            "create",
+            "--host",
+            "sluice-admission.default.svc",
+            "--webhook-name",
+            &name,
+        ];
         succeeds(cluster, &create).await?;
         let (trusted, first) = authorities(cluster, &name).await?;
-        ensure!(!first.is_null() && trusted == first, "{trusted} is not {first}");
+        ensure!(
+            !first.is_null() && trusted == first,
+            "{trusted} is not {first}"
+        );
         // What somebody else wrote over it is set right, with the same certificate.
         cluster.apply(&webhooks(cluster, &name)).await?;
-        succeeds(cluster, &["patch", "--webhook-name", &name, "--patch-failure-policy", "Fail"]).await?;
+        succeeds(
+            cluster,
+            &[
+                "patch",
+                "--webhook-name",
+                &name,
+                "--patch-failure-policy",
+                "Fail",
+            ],
+        )
+        .await?;
         succeeds(cluster, &create).await?;
         let (trusted, second) = authorities(cluster, &name).await?;
         ensure!(second == first && trusted == first, "another certificate");
-        let patched = cluster.get(REGISTRATION, WEBHOOKS, &name).await?.context("webhooks")?;
-        ensure!(patched["webhooks"][0]["failurePolicy"] == "Fail", "{patched:#}");
+        let patched = cluster
+            .get(REGISTRATION, WEBHOOKS, &name)
+            .await?
+            .context("webhooks")?;
+        ensure!(
+            patched["webhooks"][0]["failurePolicy"] == "Fail",
+            "{patched:#}"
+        );
         cluster.delete(REGISTRATION, WEBHOOKS, &name).await
     })
     .await

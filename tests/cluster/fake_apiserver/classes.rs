@@ -10,7 +10,15 @@ use crate::everywhere::everywhere;
 use crate::scene::{NETWORKING, flags, lead, leads, web};
 
 /// All Ingresses of [`populate`], named after what they say.
-const ALL: [&str; 7] = ["known", "unknown", "named", "annotated", "other", "empty", "nothing"];
+const ALL: [&str; 7] = [
+    "known",
+    "unknown",
+    "named",
+    "annotated",
+    "other",
+    "empty",
+    "nothing",
+];
 
 /// The value of `--ingress-class`, and the name of an IngressClass of another controller.
 fn by_name(cluster: &Cluster) -> String {
@@ -24,10 +32,16 @@ fn host(name: &str) -> String {
 /// One Ingress for each way to name a class.
 async fn populate(cluster: &Cluster) -> Result<()> {
     let (known, named) = (cluster.namespace(), by_name(cluster));
-    cluster.foreign_class(&named, "example.org/somebody-else").await?;
+    cluster
+        .foreign_class(&named, "example.org/somebody-else")
+        .await?;
     for (name, class, annotation) in [
         ("known", Some(known), None),
-        ("unknown", Some("nobody-made-this-class"), Some(named.as_str())),
+        (
+            "unknown",
+            Some("nobody-made-this-class"),
+            Some(named.as_str()),
+        ),
         ("named", Some(named.as_str()), None),
         ("annotated", None, Some(named.as_str())),
         ("other", None, Some("other")),
@@ -51,10 +65,18 @@ async fn populate(cluster: &Cluster) -> Result<()> {
 /// Starts a controller that does not touch what is not this test's.
 async fn start(cluster: &Cluster, more: &[&str]) -> Result<Sluice> {
     let named = by_name(cluster);
-    let mut arguments =
-        flags(["--update-status=false", "--watch-namespace", cluster.namespace(), "--ingress-class", &named]);
+    let mut arguments = flags([
+        "--update-status=false",
+        "--watch-namespace",
+        cluster.namespace(),
+        "--ingress-class",
+        &named,
+    ]);
     arguments.extend(more.iter().map(|flag| (*flag).to_owned()));
-    Options::in_cluster(cluster).arguments(arguments).start().await
+    Options::in_cluster(cluster)
+        .arguments(arguments)
+        .start()
+        .await
 }
 
 async fn serves(sluice: &Sluice, served: &[&str], case: &str) -> Result<()> {
@@ -87,7 +109,10 @@ async fn each_flag_adds_the_ingresses_that_it_says() -> Result<()> {
             (vec![], vec!["known", "annotated"]),
             (vec![BY_NAME], vec!["known", "annotated", "named"]),
             (vec![WITHOUT], vec!["known", "annotated", "nothing"]),
-            (vec![BY_NAME, WITHOUT], vec!["known", "annotated", "named", "nothing"]),
+            (
+                vec![BY_NAME, WITHOUT],
+                vec!["known", "annotated", "named", "nothing"],
+            ),
         ] {
             with_flags_serves(cluster, &more, &served).await?;
         }
@@ -101,7 +126,9 @@ async fn where_classes_cannot_be_listed_only_the_annotation_counts() -> Result<(
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         populate(cluster).await?;
-        let _forbidden = cluster.gate().fail("GET", "/ingressclasses", Fault::Status(403));
+        let _forbidden = cluster
+            .gate()
+            .fail("GET", "/ingressclasses", Fault::Status(403));
         for (more, served) in [
             (vec![], vec!["annotated", "unknown"]),
             (
@@ -122,16 +149,24 @@ async fn a_class_that_comes_and_goes_takes_its_ingresses_along() -> Result<()> {
         let _pods = web(cluster).await?;
         lead(cluster, "web", "web.test").await?;
         let late = format!("{}-late", cluster.namespace());
-        cluster.apply(&leads(cluster, "late", "late.test").class(&late).to_json()).await?;
+        cluster
+            .apply(&leads(cluster, "late", "late.test").class(&late).to_json())
+            .await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
-        ensure!(sluice.get("late.test", "/").await?.status == 404, "its class does not exist");
+        ensure!(
+            sluice.get("late.test", "/").await?.status == 404,
+            "its class does not exist"
+        );
 
         cluster.ingress_class(&late).await?;
         sluice.wait_for_status("late.test", "/", 200).await?;
         cluster.delete(NETWORKING, "IngressClass", &late).await?;
         sluice.wait_for_status("late.test", "/", 404).await?;
-        ensure!(sluice.get("web.test", "/").await?.status == 200, "a class of its own");
+        ensure!(
+            sluice.get("web.test", "/").await?.status == 200,
+            "a class of its own"
+        );
         sluice.stop()
     })
     .await
@@ -141,7 +176,9 @@ async fn a_class_that_comes_and_goes_takes_its_ingresses_along() -> Result<()> {
 async fn an_ingress_that_changes_its_class_comes_and_goes() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
-        let theirs = leads(cluster, "web", "web.test").class("nobody-made-this-class").to_json();
+        let theirs = leads(cluster, "web", "web.test")
+            .class("nobody-made-this-class")
+            .to_json();
         lead(cluster, "web", "web.test").await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;

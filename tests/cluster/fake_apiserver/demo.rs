@@ -9,20 +9,32 @@ use crate::everywhere::everywhere;
 async fn the_demo_plays_in_a_namespace_of_its_own_and_leaves_nothing_behind() -> Result<()> {
     everywhere(async |cluster| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sluice-demo"));
-        command.args(["--check", "--source", "kube"]).env("KUBECONFIG", cluster.kubeconfig());
+        command
+            .args(["--check", "--source", "kube"])
+            .env("KUBECONFIG", cluster.kubeconfig());
         let output = command.output().await?;
-        let text =
-            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let text = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
         ensure!(output.status.success(), "{}: {text}", output.status);
-        ensure!(text.contains("traffic followed") && text.contains("0 of "), "{text}");
+        ensure!(
+            text.contains("traffic followed") && text.contains("0 of "),
+            "{text}"
+        );
 
-        let (_, after) = text.split_once("EndpointSlices of ").with_context(|| text.clone())?;
+        let (_, after) = text
+            .split_once("EndpointSlices of ")
+            .with_context(|| text.clone())?;
         let namespace = after.split('/').next().unwrap_or_default();
         ensure!(namespace.starts_with("sluice-demo-"), "{text}");
         let left = cluster.get("v1", "Namespace", namespace).await?;
         let is_going = |left: &serde_json::Value| left["metadata"]["deletionTimestamp"].is_string();
         ensure!(left.as_ref().is_none_or(is_going), "left behind: {left:?}");
-        let class = cluster.get("networking.k8s.io/v1", "IngressClass", namespace).await?;
+        let class = cluster
+            .get("networking.k8s.io/v1", "IngressClass", namespace)
+            .await?;
         ensure!(class.is_none(), "left behind: {class:?}");
         Ok(())
     })

@@ -10,25 +10,44 @@ use sluice_tests::wait;
 use crate::everywhere::everywhere;
 use crate::scene::{NETWORKING, addresses, flags, lead};
 
-const LEASE: (&str, &str, &str) = ("coordination.k8s.io/v1", "Lease", "ingress-controller-leader");
+const LEASE: (&str, &str, &str) = (
+    "coordination.k8s.io/v1",
+    "Lease",
+    "ingress-controller-leader",
+);
 const INGRESSES: usize = 30;
 
 /// A controller that goes through a door of its own and publishes an address of its own.
 async fn start(cluster: &Cluster, gate: &Gate, pod: &str, address: &str) -> Result<Sluice> {
     let server = format!("http://{}", gate.addr());
     let address = format!("--publish-status-address={address}");
-    let more =
-        flags(["--apiserver-host", &server, "--election-ttl=4s", "--status-update-interval=5", &address]);
-    let options = Options::in_cluster(cluster).environment("POD_NAME", pod).arguments(more);
+    let more = flags([
+        "--apiserver-host",
+        &server,
+        "--election-ttl=4s",
+        "--status-update-interval=5",
+        &address,
+    ]);
+    let options = Options::in_cluster(cluster)
+        .environment("POD_NAME", pod)
+        .arguments(more);
     options.without_data_plane().start().await
 }
 
 fn holder(lease: &Value) -> &str {
-    lease.pointer("/spec/holderIdentity").and_then(Value::as_str).unwrap_or_default()
+    lease
+        .pointer("/spec/holderIdentity")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 async fn leads(cluster: &Cluster, pod: &str) -> Result<()> {
-    cluster.wait_for(LEASE, &format!("{pod} to lead"), |lease| holder(lease) == pod).await.map(drop)
+    cluster
+        .wait_for(LEASE, &format!("{pod} to lead"), |lease| {
+            holder(lease) == pod
+        })
+        .await
+        .map(drop)
 }
 
 /// Waits until all Ingresses have this address and no other.
@@ -38,7 +57,9 @@ async fn all_have(cluster: &Cluster, address: &str) -> Result<()> {
         (ingresses.len() == INGRESSES && ingresses.iter().all(|one| addresses(one) == [address]))
             .then_some(())
     };
-    wait::until(&format!("all Ingresses to have {address}"), probe).await.map(drop)
+    wait::until(&format!("all Ingresses to have {address}"), probe)
+        .await
+        .map(drop)
 }
 
 async fn populate(cluster: &Cluster) -> Result<()> {
@@ -58,14 +79,20 @@ async fn when_the_leader_leaves_the_other_leads_at_once() -> Result<()> {
         let second = start(cluster, &gate, "sluice-1", "192.0.2.2").await?;
         second.log().wait_for("published").await?;
         ensure!(gate.count("PATCH", "/status") == 0, "two write");
-        let lease = cluster.get(LEASE.0, LEASE.1, LEASE.2).await?.context("no lease")?;
+        let lease = cluster
+            .get(LEASE.0, LEASE.1, LEASE.2)
+            .await?
+            .context("no lease")?;
         ensure!(holder(&lease) == "sluice-0", "{lease}");
 
         first.stop()?;
         leads(cluster, "sluice-1").await?;
         all_have(cluster, "192.0.2.2").await?;
         second.stop()?;
-        let lease = cluster.get(LEASE.0, LEASE.1, LEASE.2).await?.context("no lease")?;
+        let lease = cluster
+            .get(LEASE.0, LEASE.1, LEASE.2)
+            .await?
+            .context("no lease")?;
         ensure!(holder(&lease).is_empty(), "given back: {lease}");
         Ok(())
     })
@@ -78,7 +105,11 @@ async fn a_leader_that_loses_the_lease_while_it_writes_leaves_the_rest_to_the_ne
         populate(cluster).await?;
         let (gate, other) = (cluster.gate(), cluster.another_gate().await?);
         // So slow that the lead is lost in the middle: three rounds of ten take longer than the Lease holds.
-        let slow = gate.fail("PATCH", "/status", Fault::Delay(std::time::Duration::from_secs(3)));
+        let slow = gate.fail(
+            "PATCH",
+            "/status",
+            Fault::Delay(std::time::Duration::from_secs(3)),
+        );
         let first = start(cluster, gate, "sluice-0", "192.0.2.1").await?;
         first.log().wait_for("sluice-0 leads (").await?;
         let _cut_off = gate.fail("", "/leases", Fault::Silence);
@@ -89,7 +120,10 @@ async fn a_leader_that_loses_the_lease_while_it_writes_leaves_the_rest_to_the_ne
         all_have(cluster, "192.0.2.2").await?;
         drop(slow);
         let written = gate.count("PATCH", "/status");
-        ensure!(written < INGRESSES, "{written} writes by one that leads no more");
+        ensure!(
+            written < INGRESSES,
+            "{written} writes by one that leads no more"
+        );
         second.stop()?;
         first.stop()
     })

@@ -12,7 +12,10 @@ use crate::everywhere::everywhere;
 use crate::scene::{NETWORKING, leads, web};
 
 async fn start(cluster: &Cluster) -> Result<Sluice> {
-    Options::in_cluster(cluster).without_data_plane().start().await
+    Options::in_cluster(cluster)
+        .without_data_plane()
+        .start()
+        .await
 }
 
 /// An Ingress with an annotation that cannot be read.
@@ -21,12 +24,20 @@ fn wrong(cluster: &Cluster) -> Ingress {
 }
 
 /// The Event about an Ingress that is as it should be.
-async fn event(cluster: &Cluster, ingress: &str, is_right: impl Fn(&Value) -> bool) -> Result<Value> {
+async fn event(
+    cluster: &Cluster,
+    ingress: &str,
+    is_right: impl Fn(&Value) -> bool,
+) -> Result<Value> {
     let probe = async || {
         let events = cluster.list("v1", "Event").await.ok()?;
-        events.into_iter().find(|event| event["involvedObject"]["name"] == ingress && is_right(event))
+        events
+            .into_iter()
+            .find(|event| event["involvedObject"]["name"] == ingress && is_right(event))
     };
-    Ok(wait::until(&format!("an Event for {ingress}"), probe).await?.0)
+    Ok(wait::until(&format!("an Event for {ingress}"), probe)
+        .await?
+        .0)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,15 +50,32 @@ async fn a_wrong_annotation_is_an_event_on_its_ingress() -> Result<()> {
         cluster.apply(&theirs).await?;
         let sluice = start(cluster).await?;
         let event = event(cluster, "web", |_| true).await?;
-        let ingress = cluster.get(NETWORKING, "Ingress", "web").await?.context("no Ingress")?;
-        ensure!(event["involvedObject"]["uid"] == ingress["metadata"]["uid"], "{event}");
-        ensure!(event["type"] == "Warning" && event["reason"] == "AnnotationParsingFailed", "{event}");
+        let ingress = cluster
+            .get(NETWORKING, "Ingress", "web")
+            .await?
+            .context("no Ingress")?;
+        ensure!(
+            event["involvedObject"]["uid"] == ingress["metadata"]["uid"],
+            "{event}"
+        );
+        ensure!(
+            event["type"] == "Warning" && event["reason"] == "AnnotationParsingFailed",
+            "{event}"
+        );
         let message = event["message"].as_str().unwrap_or_default();
-        ensure!(message.contains("proxy-read-timeout") && message.contains("\"soon\""), "{event}");
+        ensure!(
+            message.contains("proxy-read-timeout") && message.contains("\"soon\""),
+            "{event}"
+        );
         sluice.stop()?;
         let events = cluster.list("v1", "Event").await?;
-        let about_theirs = events.iter().find(|event| event["involvedObject"]["name"] == "theirs");
-        ensure!(about_theirs.is_none(), "an Ingress of another controller: {about_theirs:?}");
+        let about_theirs = events
+            .iter()
+            .find(|event| event["involvedObject"]["name"] == "theirs");
+        ensure!(
+            about_theirs.is_none(),
+            "an Ingress of another controller: {about_theirs:?}"
+        );
         Ok(())
     })
     .await
@@ -64,7 +92,13 @@ async fn what_still_holds_after_a_restart_is_counted_and_not_told_again() -> Res
             sluice.stop()?;
         }
         let events = cluster.list("v1", "Event").await?;
-        ensure!(events.iter().filter(|event| event["involvedObject"]["name"] == "web").count() == 1);
+        ensure!(
+            events
+                .iter()
+                .filter(|event| event["involvedObject"]["name"] == "web")
+                .count()
+                == 1
+        );
         Ok(())
     })
     .await
@@ -77,7 +111,10 @@ async fn without_the_right_to_write_events_all_else_works() -> Result<()> {
         cluster.apply(&wrong(cluster).to_json()).await?;
         let _forbidden = cluster.gate().fail("POST", "/events", Fault::Status(403));
         let sluice = Options::in_cluster(cluster).start().await?;
-        sluice.log().wait_for("such reports are only in this log").await?;
+        sluice
+            .log()
+            .wait_for("such reports are only in this log")
+            .await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
         sluice.stop()
     })
@@ -88,15 +125,28 @@ async fn without_the_right_to_write_events_all_else_works() -> Result<()> {
 async fn a_configuration_that_nginx_has_loaded_is_an_event_on_the_pod_that_runs_it() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
-        cluster.apply(&leads(cluster, "web", "web.test").to_json()).await?;
-        let sluice = Options::in_cluster(cluster).data_plane("nginx").start().await?;
+        cluster
+            .apply(&leads(cluster, "web", "web.test").to_json())
+            .await?;
+        let sluice = Options::in_cluster(cluster)
+            .data_plane("nginx")
+            .start()
+            .await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
         let first = event(cluster, "sluice-0", |event| event["reason"] == "RELOAD").await?;
-        ensure!(first["type"] == "Normal" && first["involvedObject"]["kind"] == "Pod", "{first}");
+        ensure!(
+            first["type"] == "Normal" && first["involvedObject"]["kind"] == "Pod",
+            "{first}"
+        );
         let message = "NGINX reload triggered due to a change in configuration";
         ensure!(first["message"] == message, "{first}");
-        cluster.apply(&leads(cluster, "more", "more.test").to_json()).await?;
-        event(cluster, "sluice-0", |event| event["count"].as_u64() > first["count"].as_u64()).await?;
+        cluster
+            .apply(&leads(cluster, "more", "more.test").to_json())
+            .await?;
+        event(cluster, "sluice-0", |event| {
+            event["count"].as_u64() > first["count"].as_u64()
+        })
+        .await?;
         sluice.stop()
     })
     .await

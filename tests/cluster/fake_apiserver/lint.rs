@@ -19,7 +19,8 @@ async fn lint(cluster: &Cluster) -> Result<Value> {
         "json",
     ]);
     let done = tokio::task::spawn_blocking(move || command.output()).await??;
-    serde_json::from_slice(&done.stdout).with_context(|| String::from_utf8_lossy(&done.stderr).into_owned())
+    serde_json::from_slice(&done.stdout)
+        .with_context(|| String::from_utf8_lossy(&done.stderr).into_owned())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,16 +30,24 @@ async fn a_cluster_is_judged_as_it_is() -> Result<()> {
         let _pods = web(cluster).await?;
         lead(cluster, "good", "good.example").await?;
         let mut odd = leads(cluster, "odd", "odd.example").to_json();
-        odd["metadata"]["annotations"] = json!({"nginx.ingress.kubernetes.io/proxy-read-timeout": "soon"});
+        odd["metadata"]["annotations"] =
+            json!({"nginx.ingress.kubernetes.io/proxy-read-timeout": "soon"});
         cluster.apply(&odd).await?;
         cluster
-            .apply(&cluster.ingress("lost").host("lost.example").path("/", "nowhere", 80).to_json())
+            .apply(
+                &cluster
+                    .ingress("lost")
+                    .host("lost.example")
+                    .path("/", "nowhere", 80)
+                    .to_json(),
+            )
             .await?;
         let said = lint(cluster).await?;
         let verdict = |name: &str| {
             let key = format!("{}/{name}", cluster.namespace());
             let mut all = said["ingresses"].as_array().into_iter().flatten();
-            all.find(|finding| finding["ingress"] == key.as_str()).map(|finding| finding["verdict"].clone())
+            all.find(|finding| finding["ingress"] == key.as_str())
+                .map(|finding| finding["verdict"].clone())
         };
         ensure!(verdict("good") == Some("unchanged".into()), "{said:#}");
         ensure!(verdict("odd") == Some("differences".into()), "{said:#}");

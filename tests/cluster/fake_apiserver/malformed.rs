@@ -60,15 +60,22 @@ async fn odd_objects_do_not_touch_their_neighbours() -> Result<()> {
             cluster.apply(&ingress).await?;
         }
         match cluster.as_fake() {
-            Some(fake) => wrong(cluster).into_iter().try_for_each(|object| fake.put(object))?,
-            None => say("a real API server does not take what is wrong; only what is odd is played"),
+            Some(fake) => wrong(cluster)
+                .into_iter()
+                .try_for_each(|object| fake.put(object))?,
+            None => {
+                say("a real API server does not take what is wrong; only what is odd is played")
+            }
         }
         lead(cluster, "web", "web.test").await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         for _ in 0..20 {
             sluice.wait_for_status("web.test", "/", 200).await?;
         }
-        ensure!(sluice.get("bare.test", "/").await?.status == 404, "a host without paths");
+        ensure!(
+            sluice.get("bare.test", "/").await?.status == 404,
+            "a host without paths"
+        );
         if cluster.as_fake().is_some() {
             sluice.wait_for_status("inventive.test", "/", 200).await?;
             sluice.log().wait_for("no-list").await?;
@@ -81,7 +88,8 @@ async fn odd_objects_do_not_touch_their_neighbours() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_becomes_unreadable_is_served_as_it_was_and_its_owner_is_told() -> Result<()> {
+async fn an_object_that_becomes_unreadable_is_served_as_it_was_and_its_owner_is_told() -> Result<()>
+{
     everywhere(async |cluster| {
         let Some(fake) = cluster.as_fake() else {
             say("a real API server does not take what is wrong: not played");
@@ -96,12 +104,20 @@ async fn an_object_that_becomes_unreadable_is_served_as_it_was_and_its_owner_is_
         fake.put(broken)?;
         let told = async || {
             let events = cluster.list("v1", "Event").await.ok()?;
-            events.into_iter().find(|event| event["involvedObject"]["name"] == "web")
+            events
+                .into_iter()
+                .find(|event| event["involvedObject"]["name"] == "web")
         };
         let (event, _) = wait::until("an Event", told).await?;
         let message = event["message"].as_str().context("no message")?;
-        ensure!(event["reason"] == "NotServed" && message.contains("rules"), "{event}");
-        ensure!(sluice.get("web.test", "/").await?.status == 200, "it is served as it was");
+        ensure!(
+            event["reason"] == "NotServed" && message.contains("rules"),
+            "{event}"
+        );
+        ensure!(
+            sluice.get("web.test", "/").await?.status == 200,
+            "it is served as it was"
+        );
 
         lead(cluster, "web", "mended.test").await?;
         sluice.wait_for_status("mended.test", "/", 200).await?;

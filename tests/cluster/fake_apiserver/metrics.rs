@@ -15,15 +15,21 @@ const HOST: &str = "secure.test";
 /// Waits until a line of the metrics begins and ends like this and has all of these labels.
 async fn shows(sluice: &Sluice, name: &str, labels: &[&str], end: &str) -> Result<()> {
     let probe = async || {
-        let page = http::get(sluice.health(), "metrics", "/metrics").await.ok()?.text();
+        let page = http::get(sluice.health(), "metrics", "/metrics")
+            .await
+            .ok()?
+            .text();
         let found = page.lines().any(|line| {
-            line.strip_prefix("nginx_ingress_controller_").is_some_and(|line| line.starts_with(name))
+            line.strip_prefix("nginx_ingress_controller_")
+                .is_some_and(|line| line.starts_with(name))
                 && labels.iter().all(|label| line.contains(label))
                 && line.ends_with(end)
         });
         found.then_some(())
     };
-    wait::until(&format!("the metric {name} {labels:?} {end}"), probe).await.map(drop)
+    wait::until(&format!("the metric {name} {labels:?} {end}"), probe)
+        .await
+        .map(drop)
 }
 
 async fn certificate(cluster: &Cluster, name: &str) -> Result<()> {
@@ -44,11 +50,21 @@ async fn the_leader_says_that_it_leads_and_the_other_that_it_does_not() -> Resul
         lead(cluster, "web", "web.test").await?;
         let start = async |pod: &str| {
             let options = Options::in_cluster(cluster).environment("POD_NAME", pod);
-            options.arguments(flags(["--election-id=edge"])).without_data_plane().start().await
+            options
+                .arguments(flags(["--election-id=edge"]))
+                .without_data_plane()
+                .start()
+                .await
         };
         let first = start("sluice-0").await?;
         let name = "leader_election_status{";
-        shows(&first, name, &["name=\"edge\"", "controller_pod=\"sluice-0\""], " 1").await?;
+        shows(
+            &first,
+            name,
+            &["name=\"edge\"", "controller_pod=\"sluice-0\""],
+            " 1",
+        )
+        .await?;
         let second = start("sluice-1").await?;
         shows(&second, name, &["name=\"edge\""], " 0").await?;
         first.stop()?;
@@ -66,14 +82,22 @@ async fn certificates_of_hosts_show_when_they_end_and_go_with_their_hosts() -> R
         let mut ingress = leads(cluster, "web", HOST).to_json();
         ingress["spec"]["tls"] = json!([{ "hosts": [HOST], "secretName": "own" }]);
         cluster.apply(&ingress).await?;
-        let sluice = Options::in_cluster(cluster).without_data_plane().start().await?;
+        let sluice = Options::in_cluster(cluster)
+            .without_data_plane()
+            .start()
+            .await?;
         let namespace = format!("namespace=\"{}\"", cluster.namespace());
         let labels = ["host=\"secure.test\"", "secret_name=\"own\"", &namespace];
         shows(&sluice, "ssl_expire_time_seconds{", &labels, "").await?;
         shows(&sluice, "ssl_certificate_info{", &labels, " 1").await?;
-        cluster.apply(&leads(cluster, "web", HOST).to_json()).await?;
+        cluster
+            .apply(&leads(cluster, "web", HOST).to_json())
+            .await?;
         let gone = async || {
-            let page = http::get(sluice.health(), "metrics", "/metrics").await.ok()?.text();
+            let page = http::get(sluice.health(), "metrics", "/metrics")
+                .await
+                .ok()?
+                .text();
             (!page.contains("ssl_expire_time_seconds{")).then_some(())
         };
         wait::until("the certificate to be shown no more", gone).await?;

@@ -24,11 +24,20 @@ async fn survives(cluster: &Cluster, status: u16) -> Result<()> {
     let asked = cluster.gate().asked().len();
     cluster.gate().cut();
     lead(cluster, "more", &after).await?;
-    sluice.log().wait_for("what was read before is still served").await?;
+    sluice
+        .log()
+        .wait_for("what was read before is still served")
+        .await?;
     tokio::time::sleep(Duration::from_secs(2)).await;
     let asked = cluster.gate().asked().len() - asked;
-    ensure!((1..FEW).contains(&asked), "{status}: asked {asked} times in two seconds");
-    ensure!(sluice.get(&before, "/").await?.status == 200, "{status}: it is still served");
+    ensure!(
+        (1..FEW).contains(&asked),
+        "{status}: asked {asked} times in two seconds"
+    );
+    ensure!(
+        sluice.get(&before, "/").await?.status == 200,
+        "{status}: it is still served"
+    );
     drop(fault);
     sluice.wait_for_status(&after, "/", 200).await?;
     sluice.stop()
@@ -61,7 +70,9 @@ async fn slow_answers_only_cost_time() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         lead(cluster, "web", "web.test").await?;
-        let _slow = cluster.gate().fail("", "", Fault::Delay(Duration::from_millis(1500)));
+        let _slow = cluster
+            .gate()
+            .fail("", "", Fault::Delay(Duration::from_millis(1500)));
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
         lead(cluster, "more", "more.test").await?;
@@ -76,11 +87,17 @@ async fn a_secret_that_cannot_be_read_holds_up_nothing_else() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = web(cluster).await?;
         let metadata = json!({ "namespace": cluster.namespace(), "name": "named" });
-        cluster.apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata })).await?;
-        let mut ingress = leads(cluster, "web", "web.test").annotation("ssl-redirect", "false").to_json();
+        cluster
+            .apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata }))
+            .await?;
+        let mut ingress = leads(cluster, "web", "web.test")
+            .annotation("ssl-redirect", "false")
+            .to_json();
         ingress["spec"]["tls"] = json!([{ "secretName": "named" }]);
         cluster.apply(&ingress).await?;
-        let unreadable = cluster.gate().fail("GET", "/secrets/named", Fault::Status(500));
+        let unreadable = cluster
+            .gate()
+            .fail("GET", "/secrets/named", Fault::Status(500));
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
         let reads = cluster.gate().count("GET", "/secrets/named");

@@ -21,7 +21,9 @@ type Rights = BTreeSet<String>;
 /// The rights that stand below this title, in lines like `  group/resource [names]: verbs`.
 fn given(title: &str) -> Result<Rights> {
     let text = fs::read_to_string(repository().join("tests/packaging/rbac.txt"))?;
-    let (_, rest) = text.split_once(&format!("# {title}\n")).context("no such title")?;
+    let (_, rest) = text
+        .split_once(&format!("# {title}\n"))
+        .context("no such title")?;
     let mut rights = Rights::new();
     let mut is_controllers = false;
     for line in rest.split("\n# ").next().unwrap_or_default().lines() {
@@ -32,11 +34,24 @@ fn given(title: &str) -> Result<Rights> {
         if !is_controllers {
             continue;
         }
-        let Some((resource, rest)) = line.trim().split_once(" [") else { continue };
+        let Some((resource, rest)) = line.trim().split_once(" [") else {
+            continue;
+        };
         let (names, verbs) = rest.split_once("]: ").with_context(|| line.to_owned())?;
-        let names: Vec<&str> = if names.is_empty() { vec![""] } else { names.split(' ').collect() };
-        for (name, verb) in names.iter().flat_map(|name| verbs.split(' ').map(move |verb| (name, verb))) {
-            let name = if name.is_empty() { String::new() } else { format!("/{name}") };
+        let names: Vec<&str> = if names.is_empty() {
+            vec![""]
+        } else {
+            names.split(' ').collect()
+        };
+        for (name, verb) in names
+            .iter()
+            .flat_map(|name| verbs.split(' ').map(move |verb| (name, verb)))
+        {
+            let name = if name.is_empty() {
+                String::new()
+            } else {
+                format!("/{name}")
+            };
             rights.insert(format!("{resource}{name} {verb}"));
         }
     }
@@ -52,7 +67,11 @@ fn needed(asked: &Asked) -> Result<(String, Option<String>)> {
         ["apis", group, _, rest @ ..] => (*group, rest),
         _ => anyhow::bail!("{asked:?}"),
     };
-    let rest = if let ["namespaces", _, rest @ ..] = rest { rest } else { rest };
+    let rest = if let ["namespaces", _, rest @ ..] = rest {
+        rest
+    } else {
+        rest
+    };
     let (resource, name) = match rest {
         [resource] => ((*resource).to_owned(), None),
         [resource, name] => ((*resource).to_owned(), Some((*name).to_owned())),
@@ -68,18 +87,27 @@ fn needed(asked: &Asked) -> Result<(String, Option<String>)> {
         ("PATCH", _) => "patch",
         _ => "another",
     };
-    Ok((format!("{group}/{resource} {verb}"), name.map(|name| format!("{group}/{resource}/{name} {verb}"))))
+    Ok((
+        format!("{group}/{resource} {verb}"),
+        name.map(|name| format!("{group}/{resource}/{name} {verb}")),
+    ))
 }
 
 fn is_used(asked: &[Asked], given: &Rights) -> Result<()> {
     let mut used = Rights::new();
     for asked in asked {
         let (general, named) = needed(asked)?;
-        let right = [Some(general), named].into_iter().flatten().find(|right| given.contains(right));
+        let right = [Some(general), named]
+            .into_iter()
+            .flatten()
+            .find(|right| given.contains(right));
         used.insert(right.with_context(|| format!("the chart does not allow {asked:?}"))?);
     }
     let unused: Vec<&String> = given.difference(&used).collect();
-    ensure!(unused.is_empty(), "the chart gives rights that nobody uses: {unused:?}");
+    ensure!(
+        unused.is_empty(),
+        "the chart gives rights that nobody uses: {unused:?}"
+    );
     Ok(())
 }
 
@@ -87,16 +115,18 @@ fn is_used(asked: &[Asked], given: &Rights) -> Result<()> {
 async fn populate(cluster: &Cluster) -> Result<()> {
     let metadata = |name: &str| json!({ "namespace": cluster.namespace(), "name": name });
     for kind in ["Secret", "ConfigMap"] {
-        cluster.apply(&json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata("named") })).await?;
+        cluster
+            .apply(&json!({ "apiVersion": "v1", "kind": kind, "metadata": metadata("named") }))
+            .await?;
     }
     let ingress = leads(cluster, "web", "web.test").annotation("proxy-read-timeout", "soon");
     let mut ingress = ingress.annotation("custom-headers", "named").to_json();
     ingress["spec"]["tls"] = json!([{ "secretName": "named" }]);
     cluster.apply(&ingress).await?;
     let mut own = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata("sluice-0") });
-    own["metadata"]["labels"] = json!({ "app": "sluice", "app.kubernetes.io/component": "data-plane" });
-    own["spec"] =
-        json!({ "nodeName": "a", "containers": [{ "name": "none", "image": "registry.invalid/none" }] });
+    own["metadata"]["labels"] =
+        json!({ "app": "sluice", "app.kubernetes.io/component": "data-plane" });
+    own["spec"] = json!({ "nodeName": "a", "containers": [{ "name": "none", "image": "registry.invalid/none" }] });
     cluster.apply(&own).await
 }
 
@@ -105,7 +135,11 @@ async fn perform(cluster: &Cluster, more: &[&str]) -> Result<()> {
     populate(cluster).await?;
     for count in 1..=2 {
         let arguments = more.iter().map(|flag| (*flag).to_owned()).collect();
-        let sluice = Options::in_cluster(cluster).arguments(arguments).without_data_plane().start().await?;
+        let sluice = Options::in_cluster(cluster)
+            .arguments(arguments)
+            .without_data_plane()
+            .start()
+            .await?;
         all_done(cluster, &sluice, count).await?;
         sluice.stop()?;
     }
@@ -114,10 +148,17 @@ async fn perform(cluster: &Cluster, more: &[&str]) -> Result<()> {
 
 async fn all_done(cluster: &Cluster, sluice: &Sluice, count: u64) -> Result<()> {
     let place = (NETWORKING, "Ingress", "web");
-    cluster.wait_for(place, "to have an address", |object| addresses(object) == ["192.0.2.9"]).await?;
+    cluster
+        .wait_for(place, "to have an address", |object| {
+            addresses(object) == ["192.0.2.9"]
+        })
+        .await?;
     let probe = async || {
         let events = cluster.list("v1", "Event").await.ok()?;
-        events.iter().any(|event| event["count"] == count).then_some(())
+        events
+            .iter()
+            .any(|event| event["count"] == count)
+            .then_some(())
     };
     sluice_tests::wait::until(&format!("an Event with count {count}"), probe).await?;
     sluice.log().wait_for("published").await.map(drop)

@@ -11,7 +11,10 @@ use crate::scene::{flags, lead, web, web_in};
 
 /// An Ingress of our class in another namespace.
 async fn lead_in(cluster: &Cluster, namespace: &str, host: &str) -> Result<()> {
-    let ingress = Ingress::new(namespace, "web").class(cluster.namespace()).host(host).path("/", "web", 80);
+    let ingress = Ingress::new(namespace, "web")
+        .class(cluster.namespace())
+        .host(host)
+        .path("/", "web", 80);
     cluster.apply(&ingress.to_json()).await
 }
 
@@ -24,16 +27,23 @@ async fn with_one_namespace_nothing_of_others_is_asked_for() -> Result<()> {
         lead_in(cluster, &other, "other.test").await?;
         lead(cluster, "web", "web.test").await?;
         let arguments = flags(["--watch-namespace", cluster.namespace()]);
-        let sluice = Options::in_cluster(cluster).arguments(arguments).start().await?;
+        let sluice = Options::in_cluster(cluster)
+            .arguments(arguments)
+            .start()
+            .await?;
         sluice.wait_for_status("web.test", "/", 200).await?;
-        ensure!(sluice.get("other.test", "/").await?.status == 404, "{other} is not watched");
+        ensure!(
+            sluice.get("other.test", "/").await?.status == 404,
+            "{other} is not watched"
+        );
         sluice.stop()?;
 
         let inside = format!("/namespaces/{}", cluster.namespace());
         let asked = cluster.gate().asked();
         let outside = asked.iter().find(|asked| {
             let path = asked.target.split('?').next().unwrap_or_default();
-            !path.ends_with("/ingressclasses") && !format!("{path}/").contains(&format!("{inside}/"))
+            !path.ends_with("/ingressclasses")
+                && !format!("{path}/").contains(&format!("{inside}/"))
         });
         ensure!(outside.is_none(), "{outside:?}");
         Ok(())
@@ -45,9 +55,15 @@ async fn with_one_namespace_nothing_of_others_is_asked_for() -> Result<()> {
 async fn a_namespace_that_does_not_exist_is_said_at_once() -> Result<()> {
     everywhere(async |cluster| {
         let arguments = flags(["--watch-namespace", "nobody-made-this-namespace"]);
-        let started = Options::in_cluster(cluster).arguments(arguments).start().await;
+        let started = Options::in_cluster(cluster)
+            .arguments(arguments)
+            .start()
+            .await;
         let error = format!("{:#}", started.err().context("it started")?);
-        ensure!(error.contains("nobody-made-this-namespace: no such namespace"), "{error}");
+        ensure!(
+            error.contains("nobody-made-this-namespace: no such namespace"),
+            "{error}"
+        );
         Ok(())
     })
     .await
@@ -68,17 +84,26 @@ async fn a_namespace_is_served_as_long_as_it_has_the_labels() -> Result<()> {
         }
         let selector = format!("tenant={}", cluster.namespace());
         let arguments = flags(["--watch-namespace-selector", &selector]);
-        let sluice = Options::in_cluster(cluster).arguments(arguments).start().await?;
+        let sluice = Options::in_cluster(cluster)
+            .arguments(arguments)
+            .start()
+            .await?;
         sluice.wait_for_status("first.test", "/", 200).await?;
         for host in ["unlabelled.test", "second.test"] {
-            ensure!(sluice.get(host, "/").await?.status == 404, "{host}: its namespace is not selected");
+            ensure!(
+                sluice.get(host, "/").await?.status == 404,
+                "{host}: its namespace is not selected"
+            );
         }
 
         cluster.add_namespace("-second", label()).await?;
         sluice.wait_for_status("second.test", "/", 200).await?;
         cluster.add_namespace("-first", json!({})).await?;
         sluice.wait_for_status("first.test", "/", 404).await?;
-        ensure!(sluice.get("second.test", "/").await?.status == 200, "it is still selected");
+        ensure!(
+            sluice.get("second.test", "/").await?.status == 200,
+            "it is still selected"
+        );
         sluice.stop()
     })
     .await

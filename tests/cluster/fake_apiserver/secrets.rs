@@ -21,23 +21,35 @@ async fn secret(cluster: &Cluster, name: &str, value: &str) -> Result<()> {
 /// An Ingress whose TLS section names this Secret.
 fn names(cluster: &Cluster, name: &str, secret: &str) -> Value {
     let host = format!("{name}.test");
-    let mut ingress = leads(cluster, name, &host).annotation("ssl-redirect", "false").to_json();
+    let mut ingress = leads(cluster, name, &host)
+        .annotation("ssl-redirect", "false")
+        .to_json();
     ingress["spec"]["tls"] = json!([{ "hosts": [host], "secretName": secret }]);
     ingress
 }
 
 fn reads(cluster: &Cluster, name: &str) -> usize {
-    cluster.gate().count("GET", &format!("/namespaces/{}/secrets/{name}", cluster.namespace()))
+    cluster.gate().count(
+        "GET",
+        &format!("/namespaces/{}/secrets/{name}", cluster.namespace()),
+    )
 }
 
 async fn is_read(cluster: &Cluster, name: &str, times: usize) -> Result<()> {
     let probe = async || (reads(cluster, name) == times).then_some(());
-    wait::until(&format!("Secret {name} to be read for the {times}. time"), probe).await.map(drop)
+    wait::until(
+        &format!("Secret {name} to be read for the {times}. time"),
+        probe,
+    )
+    .await
+    .map(drop)
 }
 
 /// Waits until everything that was applied so far has arrived.
 async fn caught_up(cluster: &Cluster, sluice: &Sluice, host: &str) -> Result<()> {
-    cluster.apply(&leads(cluster, "marker", host).to_json()).await?;
+    cluster
+        .apply(&leads(cluster, "marker", host).to_json())
+        .await?;
     sluice.wait_for_status(host, "/", 200).await.map(drop)
 }
 
@@ -78,7 +90,10 @@ fn everything_else_was_metadata(cluster: &Cluster) -> Result<()> {
         if matches!(kind, "secrets" | "configmaps") {
             ensure!(asked.metadata_only, "{asked:?} asks for what is in them");
         }
-        ensure!(asked.method == "GET" || !path.contains("/secrets"), "{asked:?}");
+        ensure!(
+            asked.method == "GET" || !path.contains("/secrets"),
+            "{asked:?}"
+        );
     }
     Ok(())
 }
@@ -94,10 +109,16 @@ async fn a_secret_that_is_deleted_while_used_stops_no_traffic() -> Result<()> {
         is_read(cluster, "named", 1).await?;
         cluster.delete("v1", "Secret", "named").await?;
         caught_up(cluster, &sluice, "marker.test").await?;
-        ensure!(sluice.get("web.test", "/").await?.status == 200, "traffic goes on");
+        ensure!(
+            sluice.get("web.test", "/").await?.status == 200,
+            "traffic goes on"
+        );
         secret(cluster, "named", "2").await?;
         is_read(cluster, "named", 2).await?;
-        ensure!(sluice.get("web.test", "/").await?.status == 200, "traffic goes on");
+        ensure!(
+            sluice.get("web.test", "/").await?.status == 200,
+            "traffic goes on"
+        );
         sluice.stop()
     })
     .await

@@ -13,17 +13,26 @@ const INTERVAL: &str = "--status-update-interval=5";
 
 async fn start(cluster: &Cluster, more: &[&str]) -> Result<Sluice> {
     let more = more.iter().map(|flag| (*flag).to_owned()).collect();
-    Options::in_cluster(cluster).arguments(more).without_data_plane().start().await
+    Options::in_cluster(cluster)
+        .arguments(more)
+        .without_data_plane()
+        .start()
+        .await
 }
 
 async fn wait_for(cluster: &Cluster, ingress: &str, wanted: &[&str]) -> Result<()> {
     let what = format!("to have the addresses {wanted:?}");
     let place = (NETWORKING, "Ingress", ingress);
-    cluster.wait_for(place, &what, |object| addresses(object) == wanted).await.map(drop)
+    cluster
+        .wait_for(place, &what, |object| addresses(object) == wanted)
+        .await
+        .map(drop)
 }
 
 fn writes(cluster: &Cluster, ingress: &str) -> usize {
-    cluster.gate().count("PATCH", &format!("/ingresses/{ingress}/status"))
+    cluster
+        .gate()
+        .count("PATCH", &format!("/ingresses/{ingress}/status"))
 }
 
 fn service(cluster: &Cluster, spec: Value) -> Value {
@@ -42,25 +51,45 @@ fn service(cluster: &Cluster, spec: Value) -> Value {
 async fn fixed_addresses_are_written_once_and_only_to_ours() -> Result<()> {
     everywhere(async |cluster| {
         lead(cluster, "web", "web.test").await?;
-        cluster.apply(&leads(cluster, "theirs", "theirs.test").class("nobody-made-this").to_json()).await?;
-        let sluice =
-            start(cluster, &[INTERVAL, "--publish-status-address=lb.example.org,192.0.2.7,192.0.2.6"])
-                .await?;
+        cluster
+            .apply(
+                &leads(cluster, "theirs", "theirs.test")
+                    .class("nobody-made-this")
+                    .to_json(),
+            )
+            .await?;
+        let sluice = start(
+            cluster,
+            &[
+                INTERVAL,
+                "--publish-status-address=lb.example.org,192.0.2.7,192.0.2.6",
+            ],
+        )
+        .await?;
         let wanted = ["lb.example.org", "192.0.2.6", "192.0.2.7"];
         wait_for(cluster, "web", &wanted).await?;
 
         // Neither a change of the Ingress nor another look at the addresses is a reason to write.
-        cluster.apply(&leads(cluster, "web", "other.test").to_json()).await?;
+        cluster
+            .apply(&leads(cluster, "web", "other.test").to_json())
+            .await?;
         lead(cluster, "later", "later.test").await?;
         wait_for(cluster, "later", &wanted).await?;
-        ensure!(writes(cluster, "web") == 1, "{} writes", writes(cluster, "web"));
+        ensure!(
+            writes(cluster, "web") == 1,
+            "{} writes",
+            writes(cluster, "web")
+        );
 
         // Whatever somebody else wrote is.
         let mut foreign = leads(cluster, "web", "other.test").to_json();
         foreign["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": "203.0.113.1" }] } });
         cluster.apply_status(&foreign).await?;
         wait_for(cluster, "web", &wanted).await?;
-        ensure!(writes(cluster, "theirs") == 0, "an Ingress of another controller got a status");
+        ensure!(
+            writes(cluster, "theirs") == 0,
+            "an Ingress of another controller got a status"
+        );
         sluice.stop()?;
         // More than one address: others serve.
         wait_for(cluster, "web", &wanted).await
@@ -72,13 +101,19 @@ async fn fixed_addresses_are_written_once_and_only_to_ours() -> Result<()> {
 async fn the_addresses_of_a_service_are_followed() -> Result<()> {
     everywhere(async |cluster| {
         lead(cluster, "web", "web.test").await?;
-        cluster.apply(&service(cluster, json!({ "externalIPs": ["192.0.2.9"], "type": "NodePort" }))).await?;
+        cluster
+            .apply(&service(
+                cluster,
+                json!({ "externalIPs": ["192.0.2.9"], "type": "NodePort" }),
+            ))
+            .await?;
         let named = format!("--publish-service={}/front", cluster.namespace());
         let sluice = start(cluster, &[INTERVAL, &named]).await?;
         wait_for(cluster, "web", &["192.0.2.9"]).await?;
         let mut balanced = service(cluster, json!({ "type": "LoadBalancer" }));
         cluster.apply(&balanced).await?;
-        balanced["status"] = json!({ "loadBalancer": { "ingress": [{ "hostname": "lb.example.org" }] } });
+        balanced["status"] =
+            json!({ "loadBalancer": { "ingress": [{ "hostname": "lb.example.org" }] } });
         cluster.apply_status(&balanced).await?;
         wait_for(cluster, "web", &["lb.example.org"]).await?;
         sluice.stop()
@@ -94,16 +129,24 @@ async fn without_a_service_the_nodes_of_the_pods_are_the_addresses() -> Result<(
             say("not played in a real cluster: it makes Nodes");
             return Ok(());
         };
-        for (name, inside, outside) in [("a", "10.0.0.1", Some("192.0.2.1")), ("b", "10.0.0.2", None)] {
+        for (name, inside, outside) in [
+            ("a", "10.0.0.1", Some("192.0.2.1")),
+            ("b", "10.0.0.2", None),
+        ] {
             let inside = json!({ "type": "InternalIP", "address": inside });
-            let outside = outside.map(|address| json!({ "type": "ExternalIP", "address": address }));
+            let outside =
+                outside.map(|address| json!({ "type": "ExternalIP", "address": address }));
             let all: Vec<Value> = [inside].into_iter().chain(outside).collect();
             fake.put(json!({
                 "apiVersion": "v1", "kind": "Node", "metadata": { "name": name },
                 "status": { "addresses": all },
             }))?;
         }
-        for (name, node, ready) in [("one", "a", "True"), ("two", "b", "True"), ("three", "c", "False")] {
+        for (name, node, ready) in [
+            ("one", "a", "True"),
+            ("two", "b", "True"),
+            ("three", "c", "False"),
+        ] {
             fake.put(json!({
                 "apiVersion": "v1", "kind": "Pod",
                 "metadata": { "namespace": cluster.namespace(), "name": name, "labels": { "app": "edge" } },
@@ -115,7 +158,10 @@ async fn without_a_service_the_nodes_of_the_pods_are_the_addresses() -> Result<(
         let sluice = start(cluster, &["--publish-pods=app=edge"]).await?;
         wait_for(cluster, "web", &["10.0.0.2", "192.0.2.1"]).await?;
         sluice.stop()?;
-        let internal = ["--publish-pods=app=edge", "--report-node-internal-ip-address"];
+        let internal = [
+            "--publish-pods=app=edge",
+            "--report-node-internal-ip-address",
+        ];
         let sluice = start(cluster, &internal).await?;
         wait_for(cluster, "web", &["10.0.0.1", "10.0.0.2"]).await?;
         sluice.stop()
@@ -169,11 +215,21 @@ async fn one_that_leaves_others_behind_leaves_the_status_too() -> Result<()> {
 async fn without_an_election_nobody_writes_status() -> Result<()> {
     everywhere(async |cluster| {
         lead(cluster, "web", "web.test").await?;
-        let off = flags(["--disable-leader-election", "--publish-status-address=192.0.2.7"]);
-        let sluice = Options::in_cluster(cluster).arguments(off).without_data_plane().start().await?;
+        let off = flags([
+            "--disable-leader-election",
+            "--publish-status-address=192.0.2.7",
+        ]);
+        let sluice = Options::in_cluster(cluster)
+            .arguments(off)
+            .without_data_plane()
+            .start()
+            .await?;
         sluice.log().wait_for("published 2 hosts").await?;
         sluice.stop()?;
-        ensure!(writes(cluster, "web") == 0 && cluster.gate().count("", "/leases") == 0, "something was");
+        ensure!(
+            writes(cluster, "web") == 0 && cluster.gate().count("", "/leases") == 0,
+            "something was"
+        );
         Ok(())
     })
     .await

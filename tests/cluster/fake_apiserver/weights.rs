@@ -31,7 +31,12 @@ async fn weighted(cluster: &Cluster, weight: &str) -> Result<Vec<Echo>> {
     cluster.service("web", &pods).await?;
     let addrs: Vec<_> = pods.iter().map(Echo::addr).collect();
     let mut slice = endpoint_slice(cluster.namespace(), "web", &addrs);
-    for (endpoint, pod) in slice["endpoints"].as_array_mut().into_iter().flatten().zip(&pods) {
+    for (endpoint, pod) in slice["endpoints"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .zip(&pods)
+    {
         endpoint["targetRef"] =
             json!({ "kind": "Pod", "namespace": cluster.namespace(), "name": pod.name() });
     }
@@ -43,7 +48,9 @@ async fn weighted(cluster: &Cluster, weight: &str) -> Result<Vec<Echo>> {
 
 /// How many of a hundred requests the weighted pod gets.
 async fn share(sluice: &Sluice) -> Result<u64> {
-    let load = Load::new(sluice.http(), Request::get(HOST, "/")).connections(1).max_requests(REQUESTS);
+    let load = Load::new(sluice.http(), Request::get(HOST, "/"))
+        .connections(1)
+        .max_requests(REQUESTS);
     let tally = load.run_for(wait::LIMIT).await?;
     ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{tally}");
     Ok(tally.pod("web-0"))
@@ -53,10 +60,18 @@ async fn share(sluice: &Sluice) -> Result<u64> {
 async fn weights_of_pods_are_followed_when_that_is_asked_for() -> Result<()> {
     everywhere(async |cluster| {
         let _pods = weighted(cluster, "9").await?;
-        let sluice = Options::in_cluster(cluster).arguments(flags(["--pod-weights"])).start().await?;
+        let sluice = Options::in_cluster(cluster)
+            .arguments(flags(["--pod-weights"]))
+            .start()
+            .await?;
         let share_is = async |expected: u64| {
             let found = async || (share(&sluice).await.ok()?.abs_diff(expected) <= 2).then_some(());
-            wait::until(&format!("{expected} of {REQUESTS} requests on web-0"), found).await.map(drop)
+            wait::until(
+                &format!("{expected} of {REQUESTS} requests on web-0"),
+                found,
+            )
+            .await
+            .map(drop)
         };
         share_is(90).await?;
         cluster.apply(&pod(cluster, "web-0", "4")).await?;
@@ -69,16 +84,33 @@ async fn weights_of_pods_are_followed_when_that_is_asked_for() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_are_asked_for_only_when_their_weights_are_wanted_and_only_their_metadata() -> Result<()> {
+async fn pods_are_asked_for_only_when_their_weights_are_wanted_and_only_their_metadata()
+-> Result<()> {
     everywhere(async |cluster| {
         let _pods = weighted(cluster, "9").await?;
         let sluice = Options::in_cluster(cluster).start().await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
-        ensure!(share(&sluice).await?.abs_diff(REQUESTS / 2) <= 1, "a weight was honoured unasked");
+        ensure!(
+            share(&sluice).await?.abs_diff(REQUESTS / 2) <= 1,
+            "a weight was honoured unasked"
+        );
         sluice.stop()?;
-        let of_pods = || cluster.gate().asked().into_iter().filter(|asked| asked.target.contains("/pods?"));
-        ensure!(of_pods().count() == 0, "{:?}", of_pods().collect::<Vec<_>>());
-        let sluice = Options::in_cluster(cluster).arguments(flags(["--pod-weights"])).start().await?;
+        let of_pods = || {
+            cluster
+                .gate()
+                .asked()
+                .into_iter()
+                .filter(|asked| asked.target.contains("/pods?"))
+        };
+        ensure!(
+            of_pods().count() == 0,
+            "{:?}",
+            of_pods().collect::<Vec<_>>()
+        );
+        let sluice = Options::in_cluster(cluster)
+            .arguments(flags(["--pod-weights"]))
+            .start()
+            .await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
         sluice.stop()?;
         let whole: Vec<_> = of_pods().filter(|asked| !asked.metadata_only).collect();

@@ -57,13 +57,20 @@ impl Collector {
 
     /// Spans are sent in the order in which requests end: with this one, all before it are here.
     pub(crate) async fn wait_for(&self, target: &str) -> Result<Span> {
-        let of_target = |span: &Span| span.attributes.get("http.target").is_some_and(|it| it == target);
+        let of_target = |span: &Span| {
+            span.attributes
+                .get("http.target")
+                .is_some_and(|it| it == target)
+        };
         let sent = async || self.spans().into_iter().find(of_target);
         Ok(wait::until(&format!("the span of {target}"), sent).await?.0)
     }
 
     pub(crate) fn spans(&self) -> Vec<Span> {
-        self.spans.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.spans
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -79,7 +86,9 @@ async fn accept(listener: TcpListener, spans: Arc<Mutex<Vec<Span>>>) {
         tokio::spawn(async move {
             let service = service_fn(move |request| export(request, Arc::clone(&spans)));
             // An Envoy that ends breaks its connection off.
-            let _ = Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+            let _ = Builder::new(TokioExecutor::new())
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
         });
     }
 }
@@ -90,20 +99,33 @@ async fn export(
 ) -> Result<Response<impl hyper::body::Body<Data = Bytes, Error = Infallible>>> {
     anyhow::ensure!(request.uri().path() == EXPORT, "{}", request.uri());
     let body = request.into_body().collect().await?.to_bytes();
-    let message = body.get(PREFIX..).context("shorter than the prefix of a message")?;
+    let message = body
+        .get(PREFIX..)
+        .context("shorter than the prefix of a message")?;
     let told = ExportTraceServiceRequest::decode(message)?;
     let read = told.resource_spans.iter().flat_map(of_one_service);
-    spans.lock().unwrap_or_else(PoisonError::into_inner).extend(read);
+    spans
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .extend(read);
     let mut status = HeaderMap::new();
     status.insert("grpc-status", "0".parse()?);
     // An empty message says that all was taken.
-    let body = Full::new(Bytes::from_static(&[0; PREFIX])).with_trailers(async { Some(Ok(status)) });
-    Ok(Response::builder().header(CONTENT_TYPE, "application/grpc").body(body)?)
+    let body =
+        Full::new(Bytes::from_static(&[0; PREFIX])).with_trailers(async { Some(Ok(status)) });
+    Ok(Response::builder()
+        .header(CONTENT_TYPE, "application/grpc")
+        .body(body)?)
 }
 
 fn of_one_service(resource: &ResourceSpans) -> impl Iterator<Item = Span> + '_ {
-    let of_resource = resource.resource.iter().flat_map(|resource| &resource.attributes);
-    let service = texts(of_resource).remove("service.name").unwrap_or_default();
+    let of_resource = resource
+        .resource
+        .iter()
+        .flat_map(|resource| &resource.attributes);
+    let service = texts(of_resource)
+        .remove("service.name")
+        .unwrap_or_default();
     let spans = resource.scope_spans.iter().flat_map(|scope| &scope.spans);
     spans.map(move |span| Span {
         service: service.clone(),

@@ -40,7 +40,10 @@ impl Traced {
         configure(&site, &sent_to(port, settings))?;
         let flags = ["--configmap", "sluice/settings"].iter().chain(more);
         let flags = flags.map(|flag| (*flag).to_owned()).collect();
-        let sluice = Options::new(&site.manifests).arguments(flags).start().await?;
+        let sluice = Options::new(&site.manifests)
+            .arguments(flags)
+            .start()
+            .await?;
         Ok(Traced { site, sluice })
     }
 
@@ -49,7 +52,9 @@ impl Traced {
         let answer = http::send(self.sluice.http(), request).await?;
         ensure!(answer.status == 200, "{}", answer.status);
         let seen = answer.json()?;
-        let parent = seen["headers"]["traceparent"][0].as_str().context("no traceparent")?;
+        let parent = seen["headers"]["traceparent"][0]
+            .as_str()
+            .context("no traceparent")?;
         let [_, trace, span, flags] = parent.split('-').collect::<Vec<_>>()[..] else {
             anyhow::bail!("{parent}")
         };
@@ -80,7 +85,9 @@ fn of_a_trace(target: &str, flags: &str) -> Request {
 
 /// More paths of the site, each an Ingress of its own.
 fn path(path: &str) -> Ingress {
-    Ingress::new("default", path.trim_start_matches('/')).host(HOST).path(path, "web", 80)
+    Ingress::new("default", path.trim_start_matches('/'))
+        .host(HOST)
+        .path(path, "web", 80)
 }
 
 fn attribute<'a>(span: &'a Span, name: &str) -> &'a str {
@@ -96,20 +103,47 @@ async fn a_trace_goes_on_from_the_client_through_a_span_to_the_pod() -> Result<(
 
     let request = of_a_trace("/moved?a=b", "01").header("user-agent", "a test");
     let id = "11111111-2222-4333-8444-555555555555";
-    let answer = http::send(traced.sluice.http(), &request.clone().header("x-request-id", id)).await?;
-    ensure!(answer.json()?["headers"]["x-request-id"][0] == id, "the id of a request is its client's");
+    let answer = http::send(
+        traced.sluice.http(),
+        &request.clone().header("x-request-id", id),
+    )
+    .await?;
+    ensure!(
+        answer.json()?["headers"]["x-request-id"][0] == id,
+        "the id of a request is its client's"
+    );
     let [trace, told, flags] = traced.ask(&request).await?;
-    ensure!((trace.as_str(), flags.as_str()) == (TRACE, "01"), "{trace} {flags}");
+    ensure!(
+        (trace.as_str(), flags.as_str()) == (TRACE, "01"),
+        "{trace} {flags}"
+    );
     traced.ask(&of_a_trace("/unsampled", "00")).await?;
     let [begun, ..] = traced.ask(&get("/begun")).await?;
 
     let new = collector.wait_for("/begun").await?;
-    ensure!((new.trace.as_str(), new.parent.as_str()) == (begun.as_str(), ""), "{new:?}");
+    ensure!(
+        (new.trace.as_str(), new.parent.as_str()) == (begun.as_str(), ""),
+        "{new:?}"
+    );
     let spans = collector.spans();
-    ensure!(!spans.iter().any(|span| attribute(span, "http.target") == "/unsampled"), "{spans:?}");
-    let span = spans.iter().find(|span| span.id == told).context("no span with the id that the pod has")?;
-    ensure!((span.trace.as_str(), span.parent.as_str()) == (TRACE, CALLER), "{span:?}");
-    ensure!(span.service == "edge" && span.name == format!("{HOST}~/moved"), "{span:?}");
+    ensure!(
+        !spans
+            .iter()
+            .any(|span| attribute(span, "http.target") == "/unsampled"),
+        "{spans:?}"
+    );
+    let span = spans
+        .iter()
+        .find(|span| span.id == told)
+        .context("no span with the id that the pod has")?;
+    ensure!(
+        (span.trace.as_str(), span.parent.as_str()) == (TRACE, CALLER),
+        "{span:?}"
+    );
+    ensure!(
+        span.service == "edge" && span.name == format!("{HOST}~/moved"),
+        "{span:?}"
+    );
     for (name, value) in [
         ("http.method", "GET"),
         ("http.status_code", "200"),
@@ -130,7 +164,9 @@ async fn switched_and_named(flags: &[&str]) -> Result<()> {
     let off = path("/off").annotation("enable-opentelemetry", "false");
     let pay = path("/pay").annotation("enable-opentelemetry", "true");
     let pay = pay.annotation("opentelemetry-operation-name", "pay_now");
-    let wild = Ingress::new("default", "wild").host("*.wild.test").path("/", "web", 80);
+    let wild = Ingress::new("default", "wild")
+        .host("*.wild.test")
+        .path("/", "web", 80);
     let wild = wild.annotation("enable-opentelemetry", "false");
     let settings = json!({
         "enable-opentelemetry": "true",
@@ -141,7 +177,10 @@ async fn switched_and_named(flags: &[&str]) -> Result<()> {
     let of_a_wildcard = Request::get("a.wild.test", "/off");
     for request in [get("/off"), of_a_trace("/off", "01"), of_a_wildcard] {
         let [.., flags] = traced.ask(&request).await?;
-        ensure!(flags == "00", "the pod is told that the trace is kept: {request:?}");
+        ensure!(
+            flags == "00",
+            "the pod is told that the trace is kept: {request:?}"
+        );
     }
     traced.ask(&get("/pay")).await?;
     traced.ask(&get("/last?a=b")).await?;
@@ -208,7 +247,10 @@ async fn a_client_that_is_not_trusted_begins_no_trace_and_decides_about_none() -
     let [trace, told, flags] = traced.ask(&of_a_trace("/theirs", "00")).await?;
     ensure!(trace != TRACE && flags == "01", "{trace} {flags}");
     let span = collector.wait_for("/theirs").await?;
-    ensure!((&span.trace, &span.id, span.parent.as_str()) == (&trace, &told, ""), "{span:?}");
+    ensure!(
+        (&span.trace, &span.id, span.parent.as_str()) == (&trace, &told, ""),
+        "{span:?}"
+    );
     traced.sluice.stop()
 }
 

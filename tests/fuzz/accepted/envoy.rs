@@ -9,8 +9,8 @@ use sluice_tests::envoy::Envoy;
 use sluice_tests::ports::Port;
 use sluice_tests::{artifacts, wait};
 use sluice_xds::{
-    BootstrapSettings, CONTROLLER_CLUSTER, Certificate, ControllerAddress, FilterCode, Https, Settings,
-    Store, Update, bootstrap,
+    BootstrapSettings, CONTROLLER_CLUSTER, Certificate, ControllerAddress, FilterCode, Https,
+    Settings, Store, Update, bootstrap,
 };
 use tempfile::TempDir;
 use tokio::net::UnixListener;
@@ -34,7 +34,11 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) fn start(scopes_from: usize) -> Live {
-        let (runtime, store, folder) = (Runtime::new().unwrap(), Store::new(), tempfile::tempdir().unwrap());
+        let (runtime, store, folder) = (
+            Runtime::new().unwrap(),
+            Store::new(),
+            tempfile::tempdir().unwrap(),
+        );
         let socket = folder.path().join("controller.sock");
         let listener = {
             let _inside = runtime.enter();
@@ -42,12 +46,17 @@ impl Live {
         };
         let routes = sluice_xds::routes(&store, |session| drop(tokio::spawn(session)));
         runtime.spawn(async move {
-            tonic::transport::Server::builder().add_routes(routes).serve_with_incoming(listener).await
+            tonic::transport::Server::builder()
+                .add_routes(routes)
+                .serve_with_incoming(listener)
+                .await
         });
         let ports = [Port::reserve().unwrap(), Port::reserve().unwrap()];
         let settings = settings(&ports, scopes_from);
         let mut live = Live {
-            envoy: runtime.block_on(Envoy::start(&bootstrap_on(&folder, socket))).unwrap(),
+            envoy: runtime
+                .block_on(Envoy::start(&bootstrap_on(&folder, socket)))
+                .unwrap(),
             runtime,
             store,
             settings,
@@ -58,7 +67,9 @@ impl Live {
         };
         live.publish(Config::default());
         let follows = async || (live.store.stats().streams == 1).then_some(());
-        live.runtime.block_on(wait::until("Envoy to follow", follows)).unwrap();
+        live.runtime
+            .block_on(wait::until("Envoy to follow", follows))
+            .unwrap();
         live.takes(Config::default()).unwrap();
         live
     }
@@ -66,10 +77,15 @@ impl Live {
     /// Whether Envoy accepts all of it, in the place of what it has.
     pub(crate) fn takes(&mut self, config: Config) -> Result<(), String> {
         let generation = self.publish(config);
-        let answered = self.runtime.block_on(self.store.answered(generation, PATIENCE));
+        let answered = self
+            .runtime
+            .block_on(self.store.answered(generation, PATIENCE));
         let stats = self.store.stats();
         if stats.streams != 1 {
-            return Err(format!("Envoy went away; its log ends\n{}", self.envoy.log().tail()));
+            return Err(format!(
+                "Envoy went away; its log ends\n{}",
+                self.envoy.log().tail()
+            ));
         }
         let refusals: Vec<String> = self
             .store
@@ -81,7 +97,10 @@ impl Live {
         match (answered, has_refused) {
             (true, false) if refusals.is_empty() => Ok(()),
             (true, _) => Err(format!("Envoy refused\n{}", refusals.join("\n"))),
-            (false, _) => Err(format!("Envoy did not answer; its log ends\n{}", self.envoy.log().tail())),
+            (false, _) => Err(format!(
+                "Envoy did not answer; its log ends\n{}",
+                self.envoy.log().tail()
+            )),
         }
     }
 
@@ -89,18 +108,26 @@ impl Live {
     fn publish(&mut self, now: Config) -> sluice_xds::Generation {
         let before = std::mem::replace(&mut self.before, now);
         self.store.apply(Update::additions(&before, &self.before));
-        self.store.apply(Update::routing(&self.before, &self.settings));
+        self.store
+            .apply(Update::routing(&self.before, &self.settings));
         self.store.apply(Update::removals(&before, &self.before))
     }
 }
 
 fn settings(ports: &[Port; 2], scopes_from: usize) -> Settings {
     let pair = Pair::of(&["default.test"]).unwrap();
-    let checkpoint = sluice_plugin::checkpoint(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
-    let certificate = Certificate { chain: pair.pem, key: pair.key };
+    let checkpoint =
+        sluice_plugin::checkpoint(Host::ManagedEnvoy, CONTROLLER_CLUSTER, "sluice").to_json();
+    let certificate = Certificate {
+        chain: pair.pem,
+        key: pair.key,
+    };
     Settings {
         http: vec![ports[0].addr()],
-        https: Some(Https { address: ports[1].addr(), default_certificate: certificate }),
+        https: Some(Https {
+            address: ports[1].addr(),
+            default_certificate: certificate,
+        }),
         access_log: true,
         request_log: true,
         scopes_from,

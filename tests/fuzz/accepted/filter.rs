@@ -18,8 +18,11 @@ pub(crate) fn takes(config: &Config) -> Result<(), String> {
     log.name_hosts(true);
     log.replace(config);
     let document = PluginConfig::of(Update::Snapshot(log.snapshot())).to_json();
-    let read = PluginConfig::parse(&document).map_err(|error| format!("the filter's document: {error}"))?;
+    let read = PluginConfig::parse(&document)
+        .map_err(|error| format!("the filter's document: {error}"))?;
     let tables = read.tables.ok_or("a document without tables")?;
     let applied = Tables::default().apply(tables, Timestamp::from_nanos(1), &mut Never);
-    applied.map(drop).map_err(|refused| format!("the filter: {refused}"))
+    applied
+        .map(drop)
+        .map_err(|refused| format!("the filter: {refused}"))
 }

@@ -14,9 +14,13 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, FileFailurePersistence, RngSeed, TestCaseError, TestError, TestRunner};
+use proptest::test_runner::{
+    Config, FileFailurePersistence, RngSeed, TestCaseError, TestError, TestRunner,
+};
 use serde_json::Value;
-use sluice_ir::{Action, Config as Translated, Hostname, Location, PathMatch, PathRegex, Server, ServerName};
+use sluice_ir::{
+    Action, Config as Translated, Hostname, Location, PathMatch, PathRegex, Server, ServerName,
+};
 use sluice_tests::ports::Port;
 use sluice_translate::{DataPlane, Object, ObjectKey, Options, Resources, translate};
 
@@ -43,7 +47,11 @@ fn world(ports: [u16; 2]) -> impl Strategy<Value = World> {
     let ordinary = prop::collection::vec(application(), 0..8);
     (operator(ports), ordinary, hostile).prop_map(|(operator, ordinary, hostile)| {
         let tenants = ordinary.into_iter().chain(hostile).flatten();
-        operator.into_iter().chain(tenants).chain(neighbour()).collect()
+        operator
+            .into_iter()
+            .chain(tenants)
+            .chain(neighbour())
+            .collect()
     })
 }
 
@@ -61,40 +69,58 @@ fn translated(world: &World, data_plane: DataPlane) -> Translated {
     };
     let mut resources = Resources::default();
     let objects = world.iter().cloned().map(Object::from_value);
-    objects.flatten().for_each(|object| drop(resources.apply(object)));
+    objects
+        .flatten()
+        .for_each(|object| drop(resources.apply(object)));
     translate(&resources, &options).config().clone()
 }
 
 /// Time for new worlds, where somebody looks for such.
 fn search() -> Option<Duration> {
     let said = std::env::var("SLUICE_ACCEPTED_SECONDS").ok()?;
-    Some(Duration::from_secs(said.parse().expect("SLUICE_ACCEPTED_SECONDS is a number")))
+    Some(Duration::from_secs(
+        said.parse().expect("SLUICE_ACCEPTED_SECONDS is a number"),
+    ))
 }
 
 fn usual_time() -> Duration {
-    Duration::from_secs(if std::env::var_os("CI").is_some() { 75 } else { 20 })
+    Duration::from_secs(if std::env::var_os("CI").is_some() {
+        75
+    } else {
+        20
+    })
 }
 
 /// Plays worlds until one is refused, and panics with the smallest that is.
-#[allow(clippy::print_stdout, reason = "how many were played, for who asks with --no-capture")]
+#[allow(
+    clippy::print_stdout,
+    reason = "how many were played, for who asks with --no-capture"
+)]
 fn play(ports: [u16; 2], mut check: impl FnMut(&World) -> Result<(), String>) {
     let (check, began) = (RefCell::new(&mut check), Instant::now());
     let (mut worlds, search) = (0, search());
     let (time, most) = search.map_or((usual_time(), MOST), |time| (time, u32::MAX));
     while worlds < LEAST || (worlds < most && began.elapsed() < time) {
         let config = Config {
-            rng_seed: if search.is_some() { RngSeed::Random } else { RngSeed::Fixed(worlds.into()) },
+            rng_seed: if search.is_some() {
+                RngSeed::Random
+            } else {
+                RngSeed::Fixed(worlds.into())
+            },
             cases: BATCH,
             max_shrink_iters: SHRINKING.0,
             max_shrink_time: SHRINKING.1,
             failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REFUSED))),
             ..Config::default()
         };
-        let result = TestRunner::new(config)
-            .run(&world(ports), |world| (*check.borrow_mut())(&world).map_err(TestCaseError::fail));
+        let result = TestRunner::new(config).run(&world(ports), |world| {
+            (*check.borrow_mut())(&world).map_err(TestCaseError::fail)
+        });
         match result {
             Ok(()) => worlds += BATCH,
-            Err(TestError::Fail(reason, world)) => panic!("{reason}\nrefused:\n{}", manifests(&world)),
+            Err(TestError::Fail(reason, world)) => {
+                panic!("{reason}\nrefused:\n{}", manifests(&world))
+            }
             Err(TestError::Abort(reason)) => panic!("{reason}"),
         }
     }
@@ -111,9 +137,21 @@ fn manifests(world: &World) -> String {
 /// One host with one path, which no translation gives.
 fn with_pattern(pattern: &str) -> Translated {
     let name = ServerName::Exact(Hostname::parse("bad.test").unwrap());
-    let regex = PathRegex { pattern: pattern.to_owned(), groups: 0, alternatives: false };
-    let location = Location::new(&name, PathMatch::Regex(regex), Action::Denied, Default::default());
-    let server = Server { locations: vec![location], ..Server::default() };
+    let regex = PathRegex {
+        pattern: pattern.to_owned(),
+        groups: 0,
+        alternatives: false,
+    };
+    let location = Location::new(
+        &name,
+        PathMatch::Regex(regex),
+        Action::Denied,
+        Default::default(),
+    );
+    let server = Server {
+        locations: vec![location],
+        ..Server::default()
+    };
     let mut config = Translated::default();
     config.servers.insert(name, server.into());
     config
@@ -121,7 +159,9 @@ fn with_pattern(pattern: &str) -> Translated {
 
 fn in_envoy(scopes_from: usize) {
     let ports = [Port::reserve().unwrap(), Port::reserve().unwrap()];
-    let refused = Live::start(scopes_from).takes(with_pattern("/(a{50}){50}")).unwrap_err();
+    let refused = Live::start(scopes_from)
+        .takes(with_pattern("/(a{50}){50}"))
+        .unwrap_err();
     assert!(refused.contains("repetition"), "{refused}");
     let mut live = Live::start(scopes_from);
     play([ports[0].number(), ports[1].number()], |world| {

@@ -33,20 +33,34 @@ impl Tried {
             Tried::new(binary, |folder| {
                 let cache = folder.join("cache.toml");
                 fs::write(&cache, "[cache]\n").unwrap();
-                Engine::Kong { module: None, filter, cache }
+                Engine::Kong {
+                    module: None,
+                    filter,
+                    cache,
+                }
             })
         });
-        [Tried::new(artifacts::nginx().unwrap(), |_| ours)].into_iter().chain(kongs).collect()
+        [Tried::new(artifacts::nginx().unwrap(), |_| ours)]
+            .into_iter()
+            .chain(kongs)
+            .collect()
     }
 
     fn new(binary: PathBuf, engine: impl FnOnce(&Path) -> Engine) -> Tried {
         let ports = [Port::reserve().unwrap(), Port::reserve().unwrap()];
-        let folder = tempfile::Builder::new().prefix("sluice-nginx-").tempdir().unwrap();
+        let folder = tempfile::Builder::new()
+            .prefix("sluice-nginx-")
+            .tempdir()
+            .unwrap();
         let said = Command::new(&binary).arg("-V").output().unwrap().stderr;
         let said = String::from_utf8_lossy(&said);
         let at = |name: &str| folder.path().join(name);
         let engine = engine(folder.path());
-        let host = if engine.is_kongs() { Host::NgxWasm } else { Host::Nginx };
+        let host = if engine.is_kongs() {
+            Host::NgxWasm
+        } else {
+            Host::Nginx
+        };
         let upstream = format!("unix:{}", at("controller.sock").display());
         let checkpoint = sluice_plugin::checkpoint(host, &upstream, "sluice").to_json();
         let settings = Settings {
@@ -55,29 +69,46 @@ impl Tried {
             folder: folder.path().to_owned(),
             workers: Some(1),
             requests: Some(at("requests")),
-            access_log: Some(AccessLog { output: at("output"), errors: at("errors") }),
+            access_log: Some(AccessLog {
+                output: at("output"),
+                errors: at("errors"),
+            }),
             streams: Streams::of_nginx(&said, &binary, Path::is_file),
             openssl: OpenSsl::of_nginx(&said),
             ..Settings::new(engine, ports[0].addr(), ports[1].addr())
         };
         let default = Pair::of(&["default.test"]).unwrap();
-        Tried { binary, settings, default, folder, _ports: ports }
+        Tried {
+            binary,
+            settings,
+            default,
+            folder,
+            _ports: ports,
+        }
     }
 
     /// Whether nginx accepts it.
     pub(crate) fn takes(&self, config: &Config) -> Result<(), String> {
         let rendered = render(config, &self.settings);
-        self.write(&rendered.files).map_err(|error| error.to_string())?;
+        self.write(&rendered.files)
+            .map_err(|error| error.to_string())?;
         let file = self.folder.path().join("nginx.conf");
         fs::write(&file, &rendered.text).map_err(|error| error.to_string())?;
         let mut command = Command::new(&self.binary);
-        command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(self.folder.path()).arg("-c").arg(&file);
+        command
+            .args(["-t", "-q", "-e", "stderr", "-p"])
+            .arg(self.folder.path())
+            .arg("-c")
+            .arg(&file);
         let output = command.output().map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&output.stderr);
         if output.status.success() {
             Ok(())
         } else {
-            Err(format!("nginx refused\n{said}{}", line(&said, &rendered.text)))
+            Err(format!(
+                "nginx refused\n{said}{}",
+                line(&said, &rendered.text)
+            ))
         }
     }
 
@@ -87,17 +118,25 @@ impl Tried {
         fs::remove_dir_all(&folder).ok();
         fs::create_dir(&folder)?;
         fs::create_dir_all(self.settings.pods())?;
-        fs::write(folder.join("default.pem"), format!("{}{}", self.default.pem, self.default.key))?;
+        fs::write(
+            folder.join("default.pem"),
+            format!("{}{}", self.default.pem, self.default.key),
+        )?;
         for (name, text) in files.pinned.iter().chain(&files.presented) {
             fs::write(folder.join(name), text.reveal())?;
         }
-        files.cert_links.iter().try_for_each(|(name, target)| symlink(target, folder.join(name)))
+        files
+            .cert_links
+            .iter()
+            .try_for_each(|(name, target)| symlink(target, folder.join(name)))
     }
 }
 
 /// The line that nginx complains of.
 fn line(said: &str, conf: &str) -> String {
-    let number = said.rsplit_once("nginx.conf:").and_then(|(_, number)| number.trim().parse::<usize>().ok());
+    let number = said
+        .rsplit_once("nginx.conf:")
+        .and_then(|(_, number)| number.trim().parse::<usize>().ok());
     let line = number.and_then(|number| conf.lines().nth(number.checked_sub(1)?));
     line.map(str::to_owned).unwrap_or_default()
 }

@@ -29,11 +29,16 @@ const SWITCHES: &[(&str, &str)] = &[
 pub(crate) fn annotations() -> impl Strategy<Value = Map<String, Value>> {
     let groups: Vec<usize> = (0..GROUPS.len()).collect();
     subsequence(groups, 0..5).prop_flat_map(|groups| {
-        let rows = groups.into_iter().flat_map(|group| GROUPS[group].annotations);
+        let rows = groups
+            .into_iter()
+            .flat_map(|group| GROUPS[group].annotations);
         // Snippets close their paths, so they are of the few.
         let one = |row: &'static Annotation| {
-            let likely =
-                if row.name.contains("snippet") || row.name.contains("modsecurity") { 0.05 } else { 0.6 };
+            let likely = if row.name.contains("snippet") || row.name.contains("modsecurity") {
+                0.05
+            } else {
+                0.6
+            };
             prop::option::weighted(likely, value(row))
                 .prop_map(move |value| value.map(|value| (key(row), json!(value))))
         };
@@ -43,7 +48,11 @@ pub(crate) fn annotations() -> impl Strategy<Value = Map<String, Value>> {
 }
 
 fn key(row: &Annotation) -> String {
-    if row.name.contains('/') { row.name.to_owned() } else { format!("{PREFIX}/{}", row.name) }
+    if row.name.contains('/') {
+        row.name.to_owned()
+    } else {
+        format!("{PREFIX}/{}", row.name)
+    }
 }
 
 /// Mostly one of its grammar.

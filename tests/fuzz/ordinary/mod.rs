@@ -22,14 +22,26 @@ const NAMES: &[&str] = &["web", "shop", "api", "admin"];
 pub(crate) fn application() -> impl Strategy<Value = Vec<Value>> {
     (select(NAMESPACES), select(NAMES)).prop_flat_map(|(namespace, name)| {
         let ingresses = prop::collection::vec(ingress(namespace, name), 1..4);
-        (ingresses, service(namespace), slice(namespace), secrets::secrets(namespace), maps(namespace))
+        (
+            ingresses,
+            service(namespace),
+            slice(namespace),
+            secrets::secrets(namespace),
+            maps(namespace),
+        )
             .prop_map(|(ingresses, service, slice, secrets, maps)| {
                 let others = [service, slice].into_iter().chain(secrets).chain(maps);
-                let named = ingresses.into_iter().enumerate().map(|(number, mut ingress)| {
-                    let name = ingress["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-                    ingress["metadata"]["name"] = json!(format!("{name}-{number}"));
-                    ingress
-                });
+                let named = ingresses
+                    .into_iter()
+                    .enumerate()
+                    .map(|(number, mut ingress)| {
+                        let name = ingress["metadata"]["name"]
+                            .as_str()
+                            .unwrap_or_default()
+                            .to_owned();
+                        ingress["metadata"]["name"] = json!(format!("{name}-{number}"));
+                        ingress
+                    });
                 named.chain(others).collect()
             })
     })
@@ -74,8 +86,15 @@ fn rule() -> impl Strategy<Value = Value> {
 }
 
 fn backend() -> impl Strategy<Value = Value> {
-    let port = select(vec![json!({ "number": 80 }), json!({ "name": "http" }), json!({ "number": 81 })]);
-    (select(&["svc", "svc", "svc", "missing", "outside"][..]), port)
+    let port = select(vec![
+        json!({ "number": 80 }),
+        json!({ "name": "http" }),
+        json!({ "number": 81 }),
+    ]);
+    (
+        select(&["svc", "svc", "svc", "missing", "outside"][..]),
+        port,
+    )
         .prop_map(|(name, port)| json!({ "service": { "name": name, "port": port } }))
 }
 
@@ -94,10 +113,24 @@ fn service(namespace: &'static str) -> impl Strategy<Value = Value> {
 }
 
 fn slice(namespace: &'static str) -> impl Strategy<Value = Value> {
-    let address =
-        select(&["10.0.0.1", "10.0.0.2", "10.255.255.255", "192.168.0.9", "fd00::1", "::ffff:10.0.0.1"][..]);
+    let address = select(
+        &[
+            "10.0.0.1",
+            "10.0.0.2",
+            "10.255.255.255",
+            "192.168.0.9",
+            "fd00::1",
+            "::ffff:10.0.0.1",
+        ][..],
+    );
     let endpoint = (address, any::<bool>(), any::<bool>());
-    let port = select(vec![json!(8080), json!(1), json!(65_535), json!(0), json!(null)]);
+    let port = select(vec![
+        json!(8080),
+        json!(1),
+        json!(65_535),
+        json!(0),
+        json!(null),
+    ]);
     (prop::collection::vec(endpoint, 0..5), port).prop_map(move |(endpoints, port)| {
         let endpoints: Vec<Value> = endpoints
             .into_iter()

@@ -48,8 +48,8 @@ fn value(name: &'static str, default: &'static str) -> BoxedStrategy<String> {
 
 /// Of the kind that the default is.
 fn like(default: &'static str) -> BoxedStrategy<String> {
-    let is_size =
-        default.ends_with(['k', 'm']) && default.starts_with(|letter: char| letter.is_ascii_digit());
+    let is_size = default.ends_with(['k', 'm'])
+        && default.starts_with(|letter: char| letter.is_ascii_digit());
     match default {
         "true" | "false" => one_of(&["true", "false"]).boxed(),
         "on" | "off" => one_of(&["on", "off"]).boxed(),
@@ -87,33 +87,50 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         ])
         .boxed(),
         "block-user-agents" | "block-referers" => blocked().boxed(),
-        "block-cidrs" | "proxy-real-ip-cidr" | "whitelist-source-range" | "denylist-source-range" => {
-            cidrs().boxed()
-        }
+        "block-cidrs"
+        | "proxy-real-ip-cidr"
+        | "whitelist-source-range"
+        | "denylist-source-range" => cidrs().boxed(),
         "log-format-upstream" | "log-format-stream" => one_of(FORMATS).boxed(),
         "custom-http-errors" => list(one_of(&["404", "503", "499", "x"]), 4).boxed(),
-        "gzip-types" | "brotli-types" => {
-            list(one_of(&["text/html", "*", "application/json", "text/plain text/css"]), 4).boxed()
-        }
+        "gzip-types" | "brotli-types" => list(
+            one_of(&["text/html", "*", "application/json", "text/plain text/css"]),
+            4,
+        )
+        .boxed(),
         "global-auth-url" | "global-auth-signin" => url().boxed(),
-        "large-client-header-buffers" => one_of(&["4 8k", "1 1k", "1024 8m", "1 1", "0 8k"]).boxed(),
-        "otlp-collector-host" => one_of(&["otel.example", "10.0.0.9", "svc.tenant.svc", "a b", ""]).boxed(),
+        "large-client-header-buffers" => {
+            one_of(&["4 8k", "1 1k", "1024 8m", "1 1", "0 8k"]).boxed()
+        }
+        "otlp-collector-host" => {
+            one_of(&["otel.example", "10.0.0.9", "svc.tenant.svc", "a b", ""]).boxed()
+        }
         "annotations-risk-level" => one_of(&["Critical", "High", "Low"]).boxed(),
         "otel-sampler" => one_of(&["AlwaysOn", "AlwaysOff", "TraceIdRatioBased", "x"]).boxed(),
         "otel-sampler-ratio" => one_of(&["0", "0.01", "1", "1.5", "nan"]).boxed(),
-        "ssl-ecdh-curve" => {
-            one_of(&["auto", "X25519", "X25519:prime256v1:secp384r1", "X25519MLKEM768", "x"]).boxed()
-        }
+        "ssl-ecdh-curve" => one_of(&[
+            "auto",
+            "X25519",
+            "X25519:prime256v1:secp384r1",
+            "X25519MLKEM768",
+            "x",
+        ])
+        .boxed(),
         "ssl-protocols" => one_of(&["TLSv1.2 TLSv1.3", "TLSv1.3", "TLSv1.2", "SSLv3"]).boxed(),
         "load-balance" => one_of(&["round_robin", "ewma", "least_conn"]).boxed(),
         "skip-access-log-urls" => list(one_of(&["/health", "/a\"b", "/$x", "/a b"]), 4).boxed(),
         "proxy-redirect-from"
         | "proxy-redirect-to"
         | "opentelemetry-operation-name"
-        | "global-auth-cache-key" => {
-            one_of(&["off", "$host", "http://a/", "HTTP $request_method $uri", "$cookie_a", "$nonsense"])
-                .boxed()
-        }
+        | "global-auth-cache-key" => one_of(&[
+            "off",
+            "$host",
+            "http://a/",
+            "HTTP $request_method $uri",
+            "$cookie_a",
+            "$nonsense",
+        ])
+        .boxed(),
         _ => return None,
     })
 }
@@ -121,7 +138,17 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
 /// Texts, and patterns with and without regard to case.
 fn blocked() -> impl Strategy<Value = String> {
     let one = prop_oneof![
-        one_of(&["curl", "", "bad bot", "\"", "default", "hostnames", "volatile", "~*bot", "~^$"]),
+        one_of(&[
+            "curl",
+            "",
+            "bad bot",
+            "\"",
+            "default",
+            "hostnames",
+            "volatile",
+            "~*bot",
+            "~^$"
+        ]),
         patterns::pattern().prop_map(|pattern| format!("~{}", pattern.replace(',', "."))),
         patterns::pattern().prop_map(|pattern| format!("~*{}", pattern.replace(',', "."))),
         (300..500usize).prop_map(|length| "a".repeat(length)),
@@ -141,6 +168,10 @@ fn streams(port: u16) -> impl Strategy<Value = Map<String, Value>> {
             "a/b:c:d:e:f",
         ][..],
     );
-    prop::option::of(target)
-        .prop_map(move |target| target.map(|target| (port.to_string(), json!(target))).into_iter().collect())
+    prop::option::of(target).prop_map(move |target| {
+        target
+            .map(|target| (port.to_string(), json!(target)))
+            .into_iter()
+            .collect()
+    })
 }

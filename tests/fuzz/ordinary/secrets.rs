@@ -9,8 +9,15 @@ use serde_json::{Map, Value, json};
 use sluice_tests::certificate::Pair;
 
 /// What Ingresses name.
-pub(crate) const NAMES: &[&str] =
-    &["cert", "ca", "auth", "missing", "tenant/cert", "other/ca", "tenant/auth"];
+pub(crate) const NAMES: &[&str] = &[
+    "cert",
+    "ca",
+    "auth",
+    "missing",
+    "tenant/cert",
+    "other/ca",
+    "tenant/auth",
+];
 
 struct Known {
     good: Pair,
@@ -24,7 +31,11 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = params.self_signed(&key).unwrap().pem();
     let pair = |name| Pair::of(&[name]).unwrap();
-    Known { good: pair("shop.test"), other: pair("*.shop.test"), authority }
+    Known {
+        good: pair("shop.test"),
+        other: pair("*.shop.test"),
+        authority,
+    }
 });
 
 const USERS: &[&str] = &[
@@ -69,14 +80,25 @@ fn certificate() -> impl Strategy<Value = Map<String, Value>> {
         ]
     };
     let Known { good, other, .. } = &*KNOWN;
-    (select(texts(&good.pem, &other.pem)), select(texts(&good.key, &other.key))).prop_map(|(chain, key)| {
-        [("tls.crt".to_owned(), json!(chain)), ("tls.key".to_owned(), json!(key))].into_iter().collect()
-    })
+    (
+        select(texts(&good.pem, &other.pem)),
+        select(texts(&good.key, &other.key)),
+    )
+        .prop_map(|(chain, key)| {
+            [
+                ("tls.crt".to_owned(), json!(chain)),
+                ("tls.key".to_owned(), json!(key)),
+            ]
+            .into_iter()
+            .collect()
+        })
 }
 
 /// Authorities; with a certificate of one's own, as `proxy-ssl-secret` has it.
 fn authorities() -> impl Strategy<Value = Map<String, Value>> {
-    let Known { good, authority, .. } = &*KNOWN;
+    let Known {
+        good, authority, ..
+    } = &*KNOWN;
     let texts = vec![
         authority.clone(),
         authority.clone(),
@@ -93,7 +115,9 @@ fn authorities() -> impl Strategy<Value = Map<String, Value>> {
         Some(String::new()),
     ];
     (select(texts), select(revoked), any::<bool>()).prop_map(|(authorities, revoked, own)| {
-        let mut data: Map<String, Value> = [("ca.crt".to_owned(), json!(authorities))].into_iter().collect();
+        let mut data: Map<String, Value> = [("ca.crt".to_owned(), json!(authorities))]
+            .into_iter()
+            .collect();
         data.extend(revoked.map(|list| ("ca.crl".to_owned(), json!(list))));
         if own {
             data.insert("tls.crt".to_owned(), json!(KNOWN.good.pem));

@@ -60,8 +60,10 @@ const PATHS: &[&str] = &[
 ];
 
 /// Around the limits that there are.
-const LENGTHS: &[usize] =
-    &[63, 64, 253, 254, 256, 257, 400, 999, 1000, 1990, 2000, 2001, 3990, 4000, 4095, 4096, 4097, 20_000];
+const LENGTHS: &[usize] = &[
+    63, 64, 253, 254, 256, 257, 400, 999, 1000, 1990, 2000, 2001, 3990, 4000, 4095, 4096, 4097,
+    20_000,
+];
 
 pub(crate) fn host() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -85,7 +87,22 @@ pub(crate) fn path() -> impl Strategy<Value = String> {
 
 /// A text that is long, of something that is usual otherwise.
 pub(crate) fn long() -> impl Strategy<Value = String> {
-    let part = select(&["a", "%", "\"", "\\", "$", "$host", "${http_x}", " ", "é", "a,", "/a", "&a=b"][..]);
+    let part = select(
+        &[
+            "a",
+            "%",
+            "\"",
+            "\\",
+            "$",
+            "$host",
+            "${http_x}",
+            " ",
+            "é",
+            "a,",
+            "/a",
+            "&a=b",
+        ][..],
+    );
     (part, select(LENGTHS)).prop_map(|(part, length)| part.repeat(length / part.len()))
 }
 
@@ -149,5 +166,10 @@ pub(crate) fn header_map() -> impl Strategy<Value = Map<String, Value>> {
         1 => any_text(),
     ];
     let pairs = prop::collection::vec((header_name(), value), 0..8);
-    pairs.prop_map(|pairs| pairs.into_iter().map(|(name, value)| (name, json!(value))).collect())
+    pairs.prop_map(|pairs| {
+        pairs
+            .into_iter()
+            .map(|(name, value)| (name, json!(value)))
+            .collect()
+    })
 }

@@ -70,8 +70,10 @@ pub(crate) const SIZES: &[&str] = &[
     "0k",
 ];
 
-pub(crate) const TIMES: &[&str] =
-    &["0", "1", "500ms", "1s", "60s", "1m", "1h", "24h", "49d", "50d", "0s", "4294967s", "1h30m", "31536000"];
+pub(crate) const TIMES: &[&str] = &[
+    "0", "1", "500ms", "1s", "60s", "1m", "1h", "24h", "49d", "50d", "0s", "4294967s", "1h30m",
+    "31536000",
+];
 
 const CIDRS: &[&str] = &[
     "10.0.0.0/8",
@@ -101,7 +103,10 @@ const URLS: &[&str] = &[
     "https://auth.example/'x'(y)",
 ];
 
-pub(crate) fn list(of: impl Strategy<Value = String>, most: usize) -> impl Strategy<Value = String> {
+pub(crate) fn list(
+    of: impl Strategy<Value = String>,
+    most: usize,
+) -> impl Strategy<Value = String> {
     prop::collection::vec(of, 1..most).prop_map(|all| all.join(","))
 }
 
@@ -129,7 +134,9 @@ pub(crate) fn of_kind(value: Value) -> BoxedStrategy<String> {
     match value {
         Value::Bool => one_of(&["true", "true", "true", "false", "1", "yes"]).boxed(),
         Value::Cidrs => cidrs().boxed(),
-        Value::ConfigMap => one_of(&["headers", "tenant/headers", "other/headers", "missing"]).boxed(),
+        Value::ConfigMap => {
+            one_of(&["headers", "tenant/headers", "other/headers", "missing"]).boxed()
+        }
         Value::Int => one_of(INTEGERS).boxed(),
         Value::List => list(header_name(), 6).boxed(),
         Value::OnOff => one_of(&["on", "off"]).boxed(),

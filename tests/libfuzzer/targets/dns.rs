@@ -22,18 +22,31 @@ fn is_in(address: IpAddr, message: &[u8]) -> bool {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&length, rest)) = data.split_first() else { return };
+    let Some((&length, rest)) = data.split_first() else {
+        return;
+    };
     let (name, rest) = rest.split_at(usize::from(length).min(rest.len()));
-    let Ok(name) = std::str::from_utf8(name) else { return };
+    let Ok(name) = std::str::from_utf8(name) else {
+        return;
+    };
     for family in [Family::V4, Family::V6] {
-        let Some(asked) = question(7, name, family) else { continue };
+        let Some(asked) = question(7, name, family) else {
+            continue;
+        };
         assert!(asked.len() <= HEAD + 255 + 4, "{} bytes", asked.len());
         drop(answer(rest, &asked));
-        let Some((head, records)) = rest.split_at_checked(HEAD - 2) else { continue };
+        let Some((head, records)) = rest.split_at_checked(HEAD - 2) else {
+            continue;
+        };
         let reply = [&asked[..2], head, &asked[HEAD..], records].concat();
         let read = answer(&reply, &asked);
-        assert!(read.is_none() || head[0] & 0x80 != 0, "a question is taken for an answer");
-        let Some(Reply::Addresses(addresses, _)) = read else { continue };
+        assert!(
+            read.is_none() || head[0] & 0x80 != 0,
+            "a question is taken for an answer"
+        );
+        let Some(Reply::Addresses(addresses, _)) = read else {
+            continue;
+        };
         assert!(!addresses.is_empty());
         for address in addresses {
             assert!(is_in(address, &reply), "{address} is not in the reply");

@@ -9,18 +9,25 @@ struct Counting(u64);
 
 impl Rng for Counting {
     fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         self.0
     }
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(document) = PluginConfig::parse(data) else { return };
+    let Ok(document) = PluginConfig::parse(data) else {
+        return;
+    };
     let written = document.to_json();
     let again = PluginConfig::parse(&written).expect("what was written can be read");
     // A number that is no number is not equal to itself.
     assert_eq!(again.to_json(), written);
-    let Some(update) = document.tables else { return };
+    let Some(update) = document.tables else {
+        return;
+    };
     let (mut tables, mut rng) = (Tables::default(), Counting(1));
     let version = match &update {
         Wire::Snapshot(snapshot) => snapshot.version,

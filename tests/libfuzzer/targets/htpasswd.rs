@@ -12,11 +12,20 @@ const LONGEST: u64 = 2_000_000;
 fuzz_target!(|text: &str| {
     let (users, again) = (Users::parse(text), Users::parse(text));
     assert!(users.version() == again.version());
-    assert!(users.unreadable().len() <= users.count() && users.count() <= text.split(['\n', '\r']).count());
+    assert!(
+        users.unreadable().len() <= users.count()
+            && users.count() <= text.split(['\n', '\r']).count()
+    );
     for line in text.lines().take(16) {
         let (name, hash) = line.split_once(':').unwrap_or(("", line));
-        assert!(users.hash_of(name.as_bytes()).is_none_or(|hash| hash.cost() <= LONGEST));
-        let Ok(hash) = Hash::parse(hash) else { continue };
+        assert!(
+            users
+                .hash_of(name.as_bytes())
+                .is_none_or(|hash| hash.cost() <= LONGEST)
+        );
+        let Ok(hash) = Hash::parse(hash) else {
+            continue;
+        };
         assert!(hash.cost() <= LONGEST, "{line:?} takes {} us", hash.cost());
         if hash.cost() <= QUICK {
             let _ = hash.matches(b"password");

@@ -25,9 +25,16 @@ fuzz_target!(|text: &str| {
     let (objects, problems) = documents::parse("fuzz.yaml", text);
     for problem in &problems {
         assert!(problem.to_string().starts_with("fuzz.yaml"));
-        assert!(!problem.reason.contains('\n'), "a report is a line: {:?}", problem.reason);
+        assert!(
+            !problem.reason.contains('\n'),
+            "a report is a line: {:?}",
+            problem.reason
+        );
     }
-    let options = Options { class_is_implied: true, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        ..Options::default()
+    };
     let (mut one, mut other) = (Resources::default(), Resources::default());
     for object in objects {
         drop(one.apply(object.clone()));

@@ -6,7 +6,10 @@ use sluice_pattern::{Subject, check, literal, literal_prefix, matches_empty, pcr
 
 /// Without what tells PCRE how to compare.
 fn without_verbs(mut written: &str) -> &str {
-    while let Some((_, rest)) = written.strip_prefix("(*").and_then(|rest| rest.split_once(')')) {
+    while let Some((_, rest)) = written
+        .strip_prefix("(*")
+        .and_then(|rest| rest.split_once(')'))
+    {
         written = rest;
     }
     written
@@ -14,11 +17,18 @@ fn without_verbs(mut written: &str) -> &str {
 
 fuzz_target!(|pattern: &str| {
     for subject in [Subject::Path, Subject::Text, Subject::TextInAnyCase] {
-        let Ok(shape) = check(pattern, subject) else { continue };
-        for written in [re2(pattern, subject, shape.alternatives), pcre(pattern, subject, shape.alternatives)]
-        {
+        let Ok(shape) = check(pattern, subject) else {
+            continue;
+        };
+        for written in [
+            re2(pattern, subject, shape.alternatives),
+            pcre(pattern, subject, shape.alternatives),
+        ] {
             let parsed = regex_syntax::ast::parse::Parser::new().parse(without_verbs(&written));
-            assert!(parsed.is_ok(), "{pattern:?} is written as {written:?}: {parsed:?}");
+            assert!(
+                parsed.is_ok(),
+                "{pattern:?} is written as {written:?}: {parsed:?}"
+            );
             assert!(written.len() < 4 * pattern.len() + 128, "{written:?}");
         }
     }

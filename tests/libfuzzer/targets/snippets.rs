@@ -24,15 +24,29 @@ fn closes(snippet: &str) -> bool {
     });
     drop(resources.apply(Object::from_value(settings).expect("a ConfigMap")));
     let configmap = Some(sluice_translate::ObjectKey::new("ops", "settings"));
-    let translation =
-        translate(&resources, &Options { class_is_implied: true, configmap, ..Options::default() });
-    json!(translation.config()).to_string().contains("\"denied\"")
+    let translation = translate(
+        &resources,
+        &Options {
+            class_is_implied: true,
+            configmap,
+            ..Options::default()
+        },
+    );
+    json!(translation.config())
+        .to_string()
+        .contains("\"denied\"")
 }
 
 fuzz_target!(|text: &str| {
     // What closes nothing has been read to its end: what follows it counts.
     if !closes(text) {
-        assert!(closes(&format!("{text}\ndeny all;")), "{text:?} hides what follows it");
-        assert!(closes(&format!("deny all;\n{text}")), "{text:?} hides what is before it");
+        assert!(
+            closes(&format!("{text}\ndeny all;")),
+            "{text:?} hides what follows it"
+        );
+        assert!(
+            closes(&format!("deny all;\n{text}")),
+            "{text:?} hides what is before it"
+        );
     }
 });

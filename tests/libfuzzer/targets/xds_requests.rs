@@ -12,7 +12,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DeltaDiscoveryResponse};
+use envoy_types::pb::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse,
+};
 use envoy_types::pb::google::rpc::Status;
 use libfuzzer_sys::fuzz_target;
 use prost::Message;
@@ -96,20 +98,33 @@ impl Machine {
     fn new() -> Self {
         let mut contents = Contents::default();
         let complete = ResourceType::ALL.into_iter().collect();
-        let difference = contents.difference(Update { complete, ..Update::default() });
+        let difference = contents.difference(Update {
+            complete,
+            ..Update::default()
+        });
         contents.apply(difference);
-        Machine { client: Client::new(contents.generation(), 7), contents }
+        Machine {
+            client: Client::new(contents.generation(), 7),
+            contents,
+        }
     }
 
     fn publish(&mut self, kind: ResourceType, name: &str, bytes: Option<Vec<u8>>) {
         let change = bytes.map_or(Change::Remove, Change::Set);
         let changes = [((kind, name.into()), change)].into();
-        let difference = self.contents.difference(Update { changes, ..Update::default() });
+        let difference = self.contents.difference(Update {
+            changes,
+            ..Update::default()
+        });
         self.contents.apply(difference);
     }
 
     /// Sends a request; of an answer: accepted or not, and the number of resources.
-    fn request(&mut self, kind: ResourceType, request: &DeltaDiscoveryRequest) -> Option<(bool, usize)> {
+    fn request(
+        &mut self,
+        kind: ResourceType,
+        request: &DeltaDiscoveryRequest,
+    ) -> Option<(bool, usize)> {
         match self.client.request(kind, request, &self.contents) {
             Ok(Verdict::Accepted(sent)) => Some((true, sent.len())),
             Ok(Verdict::Refused(sent)) => Some((false, sent.len())),
@@ -145,7 +160,10 @@ impl Machine {
     }
 
     fn names(&self, kind: ResourceType) -> Vec<String> {
-        self.contents.names(kind).map(|name| name.to_string()).collect()
+        self.contents
+            .names(kind)
+            .map(|name| name.to_string())
+            .collect()
     }
 }
 
@@ -185,7 +203,11 @@ impl Model {
     /// It does as it has said.
     fn answered(&mut self, response: DeltaDiscoveryResponse, accepted: bool) {
         if accepted {
-            let names = response.resources.iter().map(|it| &it.name).chain(&response.removed_resources);
+            let names = response
+                .resources
+                .iter()
+                .map(|it| &it.name)
+                .chain(&response.removed_resources);
             names.for_each(|name| drop(self.refused.remove(name)));
         }
         let one = response.resources.len() + response.removed_resources.len() == 1;
@@ -217,16 +239,22 @@ impl World {
     fn request(&mut self, request: &DeltaDiscoveryRequest) {
         let Some(kind) = ResourceType::from_type_url(&request.type_url) else {
             if let Some(response) = self.machine.nothing(request) {
-                assert!(response.resources.is_empty(), "of a type that we do not serve");
+                assert!(
+                    response.resources.is_empty(),
+                    "of a type that we do not serve"
+                );
             }
             return;
         };
         let is_first = !self.models.contains_key(&kind);
         let model = self.models.entry(kind).or_default();
-        let waiting = model.waiting.take_if(|waiting| !is_first && waiting.nonce == request.response_nonce);
+        let waiting = model
+            .waiting
+            .take_if(|waiting| !is_first && waiting.nonce == request.response_nonce);
         let verdict = self.machine.request(kind, request);
         let accepted = request.error_detail.is_none();
-        let sent = |sent: &DeltaDiscoveryResponse| sent.resources.len() + sent.removed_resources.len();
+        let sent =
+            |sent: &DeltaDiscoveryResponse| sent.resources.len() + sent.removed_resources.len();
         assert_eq!(
             verdict,
             waiting.as_ref().map(|waiting| (accepted, sent(waiting))),
@@ -235,27 +263,51 @@ impl World {
         if let Some(waiting) = waiting {
             model.answered(waiting, accepted);
         }
-        let lists = matches!(kind, ResourceType::Cluster | ResourceType::Listener | ResourceType::Scope);
+        let lists = matches!(
+            kind,
+            ResourceType::Cluster | ResourceType::Listener | ResourceType::Scope
+        );
         model.all |= is_first && lists && request.resource_names_subscribe.is_empty();
         model.take(request);
         if is_first {
-            let kept = request.initial_resource_versions.iter().filter(|(name, _)| model.wants(name));
-            model.has = kept.map(|(name, version)| (name.clone(), version.clone())).collect();
+            let kept = request
+                .initial_resource_versions
+                .iter()
+                .filter(|(name, _)| model.wants(name));
+            model.has = kept
+                .map(|(name, version)| (name.clone(), version.clone()))
+                .collect();
         }
     }
 
     /// Everything that can be sent without an answer.
     fn send(&mut self) {
         for _ in 0..=ResourceType::ALL.len() {
-            let Some(response) = self.machine.next(self.now) else { return };
+            let Some(response) = self.machine.next(self.now) else {
+                return;
+            };
             let kind = ResourceType::from_type_url(&response.type_url).expect("a type of ours");
-            let model = self.models.get_mut(&kind).expect("a type that was asked for");
+            let model = self
+                .models
+                .get_mut(&kind)
+                .expect("a type that was asked for");
             assert!(model.waiting.is_none(), "two responses of {kind} at once");
             for resource in &response.resources {
-                assert!(model.wants(&resource.name), "nobody has asked for {kind} {}", resource.name);
-                assert_eq!(Some(&resource.version), self.machine.version(kind, &resource.name).as_ref());
+                assert!(
+                    model.wants(&resource.name),
+                    "nobody has asked for {kind} {}",
+                    resource.name
+                );
+                assert_eq!(
+                    Some(&resource.version),
+                    self.machine.version(kind, &resource.name).as_ref()
+                );
                 let refused = model.refused.get(&resource.name);
-                assert!(refused != Some(&resource.version), "{kind} {} was refused alone", resource.name);
+                assert!(
+                    refused != Some(&resource.version),
+                    "{kind} {} was refused alone",
+                    resource.name
+                );
             }
             for name in &response.removed_resources {
                 let is_there = model.wants(name) && self.machine.version(kind, name).is_some();
@@ -267,9 +319,15 @@ impl World {
     }
 
     fn answer(&mut self, kind: ResourceType, accepted: bool) {
-        let Some(response) = self.models.get(&kind).and_then(|model| model.waiting.as_ref()) else { return };
-        let is_probe =
-            response.resources.iter().any(|it| it.name == probe::PROBE) && kind == ResourceType::Route;
+        let Some(response) = self
+            .models
+            .get(&kind)
+            .and_then(|model| model.waiting.as_ref())
+        else {
+            return;
+        };
+        let is_probe = response.resources.iter().any(|it| it.name == probe::PROBE)
+            && kind == ResourceType::Route;
         let alone = response.resources.len() == 1 && response.removed_resources.is_empty();
         let version = response.resources.first().map(|it| it.version.clone());
         let request = DeltaDiscoveryRequest {
@@ -311,17 +369,26 @@ impl World {
     }
 
     fn check(&self) {
-        assert!(self.machine.is_settled(), "nothing is sent, and something is waited for");
+        assert!(
+            self.machine.is_settled(),
+            "nothing is sent, and something is waited for"
+        );
         for (kind, model) in &self.models {
             let there: BTreeSet<String> = self.machine.names(*kind).into_iter().collect();
             for name in there.iter().filter(|name| model.wants(name)) {
                 let version = self.machine.version(*kind, name);
                 let is_known = model.has.get(name) == version.as_ref();
-                assert!(is_known || model.refused.get(name) == version.as_ref(), "{kind} {name} is not sent");
+                assert!(
+                    is_known || model.refused.get(name) == version.as_ref(),
+                    "{kind} {name} is not sent"
+                );
             }
             for name in model.has.keys() {
                 let kept = model.refused.get(name).is_some_and(String::is_empty);
-                assert!(there.contains(name) || kept, "{kind} {name} is not taken away");
+                assert!(
+                    there.contains(name) || kept,
+                    "{kind} {name} is not taken away"
+                );
             }
         }
     }
@@ -346,14 +413,21 @@ fn step(world: &mut World, op: u8, input: &mut &[u8]) -> Option<()> {
         }
         1 => {
             let (kind, accepted) = (byte()?, byte()? % 2 == 0);
-            world.answer(ResourceType::ALL[usize::from(kind) % ResourceType::ALL.len()], accepted);
+            world.answer(
+                ResourceType::ALL[usize::from(kind) % ResourceType::ALL.len()],
+                accepted,
+            );
         }
         2 => {
             let (kind, what) = (byte()?, byte()?);
             let kind = ResourceType::ALL[usize::from(kind) % ResourceType::ALL.len()];
             let (name, content) = (NAMES[usize::from(what) % NAMES.len()], what / 16);
             // Some are so large that a response has room for two of them.
-            let size = if content == 15 { 600_000 } else { usize::from(content) };
+            let size = if content == 15 {
+                600_000
+            } else {
+                usize::from(content)
+            };
             let content = (content > 0).then(|| vec![b'x'; size]);
             let model = world.models.get_mut(&kind);
             let before = world.machine.version(kind, name);
@@ -369,7 +443,11 @@ fn step(world: &mut World, op: u8, input: &mut &[u8]) -> Option<()> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let mut world = World { machine: Machine::new(), models: BTreeMap::new(), now: Instant::now() };
+    let mut world = World {
+        machine: Machine::new(),
+        models: BTreeMap::new(),
+        now: Instant::now(),
+    };
     let mut input = data;
     while let Some((&op, rest)) = input.split_first() {
         input = rest;

@@ -31,8 +31,15 @@ pub(super) enum Form {
     H2c,
 }
 
-pub(super) const FORMS: &[Form] =
-    &[Form::Http11, Form::Http10, Form::Absolute, Form::Upgrade, Form::Tls, Form::Http2, Form::H2c];
+pub(super) const FORMS: &[Form] = &[
+    Form::Http11,
+    Form::Http10,
+    Form::Absolute,
+    Form::Upgrade,
+    Form::Tls,
+    Form::Http2,
+    Form::H2c,
+];
 
 impl Form {
     /// Whether clients of this kind have a way to write that. nginx speaks HTTP/2 over TLS alone.
@@ -43,32 +50,65 @@ impl Form {
 
     pub(super) async fn send(self, sluice: &Sluice, request: &Request) -> Result<Response> {
         let exchange = self.exchange(sluice.http(), sluice.https(), request);
-        tokio::time::timeout(TIMEOUT, exchange).await.context("no answer in time")?
+        tokio::time::timeout(TIMEOUT, exchange)
+            .await
+            .context("no answer in time")?
     }
 
-    async fn exchange(self, http: SocketAddr, https: SocketAddr, request: &Request) -> Result<Response> {
-        let host = request.headers.first().map(|(_, host)| host.as_str()).unwrap_or_default();
+    async fn exchange(
+        self,
+        http: SocketAddr,
+        https: SocketAddr,
+        request: &Request,
+    ) -> Result<Response> {
+        let host = request
+            .headers
+            .first()
+            .map(|(_, host)| host.as_str())
+            .unwrap_or_default();
         let plain = async |request: &Request| Connection::open(http).await?.send(request).await;
         match self {
             Form::Http11 => plain(request).await,
             Form::Http10 => {
                 let mut connection = Connection::open(http).await?;
-                let bytes =
-                    String::from_utf8(request.to_bytes())?.replacen(" HTTP/1.1\r\n", " HTTP/1.0\r\n", 1);
+                let bytes = String::from_utf8(request.to_bytes())?.replacen(
+                    " HTTP/1.1\r\n",
+                    " HTTP/1.0\r\n",
+                    1,
+                );
                 connection.send_bytes(bytes.as_bytes(), false).await
             }
             Form::Absolute => {
                 let target = format!("http://{host}{}", request.target);
-                plain(&Request { target, ..request.clone() }).await
+                plain(&Request {
+                    target,
+                    ..request.clone()
+                })
+                .await
             }
             Form::Upgrade => plain(&upgraded(request)).await,
             Form::Tls => Connection::open_tls(https, host).await?.send(request).await,
             Form::Http2 => {
-                let tls = ClientTls { sni: Some(host.to_owned()), http2: true, ..ClientTls::default() };
-                let dial = Dial { tls: Some(tls), ..Dial::plain(https) };
+                let tls = ClientTls {
+                    sni: Some(host.to_owned()),
+                    http2: true,
+                    ..ClientTls::default()
+                };
+                let dial = Dial {
+                    tls: Some(tls),
+                    ..Dial::plain(https)
+                };
                 http2::send(dial.connect().await?.stream, request, true, false).await
             }
-            Form::H2c => http2::send(Dial::plain(http).connect().await?.stream, request, false, false).await,
+            Form::H2c => {
+                http2::send(
+                    Dial::plain(http).connect().await?.stream,
+                    request,
+                    false,
+                    false,
+                )
+                .await
+            }
         }
     }
 }

@@ -60,26 +60,53 @@ const fn guard(
     annotations: &'static [(&'static str, &'static str)],
     status: u16,
 ) -> Guard {
-    Guard { name, annotations, status, has_body: false, kinds: &[Kind::Prefix] }
+    Guard {
+        name,
+        annotations,
+        status,
+        has_body: false,
+        kinds: &[Kind::Prefix],
+    }
 }
 
 pub(super) const GUARDS: &[Guard] = &[
     Guard {
-        kinds: &[Kind::Prefix, Kind::Exact, Kind::Pattern, Kind::Wildcard, Kind::Capitals],
-        ..guard("password", &[("auth-type", "basic"), ("auth-secret", "users")], 401)
+        kinds: &[
+            Kind::Prefix,
+            Kind::Exact,
+            Kind::Pattern,
+            Kind::Wildcard,
+            Kind::Capitals,
+        ],
+        ..guard(
+            "password",
+            &[("auth-type", "basic"), ("auth-secret", "users")],
+            401,
+        )
     },
     guard("service", &[("auth-url", "http://auth.owner.svc/")], 401),
     Guard {
         kinds: &[Kind::Prefix, Kind::Exact, Kind::Pattern],
-        ..guard("allowed", &[("allowlist-source-range", "192.0.2.0/24")], 403)
+        ..guard(
+            "allowed",
+            &[("allowlist-source-range", "192.0.2.0/24")],
+            403,
+        )
     },
     guard("denied", &[("denylist-source-range", "127.0.0.0/8")], 403),
     guard("closed", &[("allowlist-source-range", "nonsense")], 503),
-    Guard { has_body: true, ..guard("length", &[("proxy-body-size", "1k")], 413) },
+    Guard {
+        has_body: true,
+        ..guard("length", &[("proxy-body-size", "1k")], 413)
+    },
 ];
 
 /// Counts, so it has a test of its own.
-pub(super) const RATE: Guard = guard("rate", &[("limit-rpm", "1"), ("limit-burst-multiplier", "1")], 503);
+pub(super) const RATE: Guard = guard(
+    "rate",
+    &[("limit-rpm", "1"), ("limit-burst-multiplier", "1")],
+    503,
+);
 /// Holds for a whole host.
 pub(super) const CERTIFICATE: Guard = guard("certificate", &[("auth-tls-secret", "owner/ca")], 400);
 
@@ -106,13 +133,29 @@ impl Guard {
     fn ingresses(&self, kind: Kind) -> Vec<Value> {
         let host = self.host(kind);
         let (path_type, path) = kind.rule();
-        let guarded =
-            Ingress::new(OWNER, &format!("{}-{kind:?}-guarded", self.name).to_lowercase()).host(&host);
+        let guarded = Ingress::new(
+            OWNER,
+            &format!("{}-{kind:?}-guarded", self.name).to_lowercase(),
+        )
+        .host(&host);
         let all = self.annotations.iter();
-        let guarded = all.fold(guarded, |ingress, (name, value)| ingress.annotation(name, value));
-        let guarded = if kind == Kind::Pattern { guarded.annotation("use-regex", "true") } else { guarded };
-        let open = Ingress::new(OWNER, &format!("{}-{kind:?}-open", self.name).to_lowercase()).host(&host);
-        vec![guarded.typed_path(path_type, path, "web", 80).to_json(), open.path("/", "web", 80).to_json()]
+        let guarded = all.fold(guarded, |ingress, (name, value)| {
+            ingress.annotation(name, value)
+        });
+        let guarded = if kind == Kind::Pattern {
+            guarded.annotation("use-regex", "true")
+        } else {
+            guarded
+        };
+        let open = Ingress::new(
+            OWNER,
+            &format!("{}-{kind:?}-open", self.name).to_lowercase(),
+        )
+        .host(&host);
+        vec![
+            guarded.typed_path(path_type, path, "web", 80).to_json(),
+            open.path("/", "web", 80).to_json(),
+        ]
     }
 }
 
@@ -127,8 +170,16 @@ impl Site {
     pub(super) async fn start() -> Result<Site> {
         let (tenants, network) = (Tenants::start().await?, Network::reserve()?);
         let addr = network.pod(0);
-        let nobody = |_: &Received| Some(Answer { status: 401, ..Answer::default() });
-        let setup = Setup { reflex: Some(nobody), ..Setup::default() };
+        let nobody = |_: &Received| {
+            Some(Answer {
+                status: 401,
+                ..Answer::default()
+            })
+        };
+        let setup = Setup {
+            reflex: Some(nobody),
+            ..Setup::default()
+        };
         let auth = Echo::start_with(addr, EchoIdentity::of("auth", "auth"), setup).await?;
         tenants.manifests.service(OWNER, "auth", 80, &[addr])?;
         let secret = |name: &str, data: Value| {
@@ -144,9 +195,18 @@ impl Site {
         for guard in GUARDS.iter().chain([&RATE, &CERTIFICATE]) {
             objects.extend(guard.kinds.iter().flat_map(|kind| guard.ingresses(*kind)));
         }
-        objects.push(Ingress::new(OWNER, "last").host("last.test").path("/", "web", 80).to_json());
+        objects.push(
+            Ingress::new(OWNER, "last")
+                .host("last.test")
+                .path("/", "web", 80)
+                .to_json(),
+        );
         tenants.write("all.yaml", &objects)?;
-        Ok(Site { tenants, _auth: auth, _network: network })
+        Ok(Site {
+            tenants,
+            _auth: auth,
+            _network: network,
+        })
     }
 
     pub(super) async fn serve(&self, plane: Plane) -> Result<Sluice> {

@@ -31,7 +31,10 @@ async fn a_guard_holds_for_every_spelling_of_its_paths(plane: Plane) -> Result<(
     for guard in GUARDS {
         for kind in guard.kinds {
             for form in FORMS {
-                for spelling in SPELLINGS.iter().filter(|spelling| form.can_say(spelling.target, plane)) {
+                for spelling in SPELLINGS
+                    .iter()
+                    .filter(|spelling| form.can_say(spelling.target, plane))
+                {
                     if let Err(error) = holds(&sluice, plane, guard, *kind, *form, spelling).await {
                         wrong.push(format!(
                             "{} {kind:?} {form:?} {:?}: {error:#}",
@@ -42,7 +45,12 @@ async fn a_guard_holds_for_every_spelling_of_its_paths(plane: Plane) -> Result<(
             }
         }
     }
-    ensure!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    ensure!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     sluice.stop()
 }
 
@@ -60,7 +68,9 @@ async fn holds(
     if form == Form::Upgrade && guard.has_body && matches!(means, Means::Path(_)) && !is_guarded {
         return Ok(());
     }
-    let answer = form.send(sluice, &guard.request(kind, spelling.target)).await?;
+    let answer = form
+        .send(sluice, &guard.request(kind, spelling.target))
+        .await?;
     match means {
         Means::Nothing => refused(&answer, 400),
         Means::Path(_) if is_guarded => refused(&answer, guard.status),
@@ -71,13 +81,25 @@ async fn holds(
 }
 
 fn refused(answer: &Response, status: u16) -> Result<()> {
-    ensure!(answer.pod().is_none(), "reaches the pod, as {:?}", target(answer));
-    ensure!(answer.status == status, "expected {status}, got {}", answer.status);
+    ensure!(
+        answer.pod().is_none(),
+        "reaches the pod, as {:?}",
+        target(answer)
+    );
+    ensure!(
+        answer.status == status,
+        "expected {status}, got {}",
+        answer.status
+    );
     Ok(())
 }
 
 fn reached(answer: &Response) -> Result<()> {
-    ensure!(answer.pod() == Some(OWNER), "expected to be served, got {}", answer.status);
+    ensure!(
+        answer.pod() == Some(OWNER),
+        "expected to be served, got {}",
+        answer.status
+    );
     Ok(())
 }
 
@@ -93,8 +115,13 @@ fn served(answer: &Response, plane: Plane, spelling: &Spelling) -> Result<()> {
 /// What a pod was asked for.
 fn target(answer: &Response) -> Result<String> {
     let seen = answer.json()?;
-    let Some(path) = seen["path"].as_str() else { bail!("no path in {seen}") };
-    let query = seen["query"].as_str().map(|query| format!("?{query}")).unwrap_or_default();
+    let Some(path) = seen["path"].as_str() else {
+        bail!("no path in {seen}")
+    };
+    let query = seen["query"]
+        .as_str()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
     Ok(format!("{path}{query}"))
 }
 
@@ -103,15 +130,22 @@ async fn a_rate_holds_for_all_spellings_together(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
     let sluice = site.serve(plane).await?;
     let mut served = 0;
-    let guarded = SPELLINGS.iter().filter(|spelling| match spelling.means(plane) {
-        Means::Path(path) => Kind::Prefix.takes(path),
-        Means::Nothing => false,
-    });
+    let guarded = SPELLINGS
+        .iter()
+        .filter(|spelling| match spelling.means(plane) {
+            Means::Path(path) => Kind::Prefix.takes(path),
+            Means::Nothing => false,
+        });
     let started = std::time::Instant::now();
     for spelling in guarded {
         let request = guards::RATE.request(Kind::Prefix, spelling.target);
         let answer = Form::Http11.send(&sluice, &request).await?;
-        ensure!([200, 503].contains(&answer.status), "{:?}: {}", spelling.target, answer.status);
+        ensure!(
+            [200, 503].contains(&answer.status),
+            "{:?}: {}",
+            spelling.target,
+            answer.status
+        );
         served += u64::from(answer.pod().is_some());
     }
     // One a minute, and a burst of one. A table counts encoded paths by themselves.
@@ -126,14 +160,26 @@ async fn without_a_certificate_no_spelling_is_served(plane: Plane) -> Result<()>
     let sluice = site.serve(plane).await?;
     let mut wrong = Vec::new();
     for form in [Form::Tls, Form::Http2] {
-        for spelling in SPELLINGS.iter().filter(|spelling| form.can_say(spelling.target, plane)) {
-            let answer =
-                form.send(&sluice, &guards::CERTIFICATE.request(Kind::Prefix, spelling.target)).await?;
+        for spelling in SPELLINGS
+            .iter()
+            .filter(|spelling| form.can_say(spelling.target, plane))
+        {
+            let answer = form
+                .send(
+                    &sluice,
+                    &guards::CERTIFICATE.request(Kind::Prefix, spelling.target),
+                )
+                .await?;
             if let Err(error) = refused(&answer, 400) {
                 wrong.push(format!("{form:?} {:?}: {error:#}", spelling.target));
             }
         }
     }
-    ensure!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    ensure!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     sluice.stop()
 }

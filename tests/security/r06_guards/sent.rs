@@ -36,11 +36,15 @@ const REWRITTEN: &[(&str, &str)] = &[
 
 async fn what_is_rewritten_is_decoded_first_and_encoded_again(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let ingress = Ingress::new(OWNER, "in").host("in.test").annotation("rewrite-target", "/r/$1");
+    let ingress = Ingress::new(OWNER, "in")
+        .host("in.test")
+        .annotation("rewrite-target", "/r/$1");
     let ingress = ingress.annotation("use-regex", "true");
     tenants.write(
         "all.yaml",
-        &[ingress.typed_path("ImplementationSpecific", "/in/(.*)", "web", 80).to_json()],
+        &[ingress
+            .typed_path("ImplementationSpecific", "/in/(.*)", "web", 80)
+            .to_json()],
     )?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("in.test", "/in/x", 200).await?;
@@ -59,20 +63,36 @@ async fn what_is_rewritten_is_decoded_first_and_encoded_again(plane: Plane) -> R
 const TARGETS: &[&str] = &["/x", "/a%2fb", "/a%2Fb?c=%2f", "/%c3%a9", "/a%20b"];
 
 /// Redirects of ingress-nginx take a slash away.
-const UNSLASHED: &[(&str, &str)] =
-    &[("/a%2fb/", "/a%2fb"), ("/a%2fb/?c=%2f", "/a%2fb?c=%2f"), ("/a%2fb", "/a%2fb")];
+const UNSLASHED: &[(&str, &str)] = &[
+    ("/a%2fb/", "/a%2fb"),
+    ("/a%2fb/?c=%2f", "/a%2fb?c=%2f"),
+    ("/a%2fb", "/a%2fb"),
+];
 
 async fn who_is_asked_and_who_is_told_hears_what_was_sent(plane: Plane) -> Result<()> {
-    let (tenants, network, heard) = (Tenants::start().await?, Network::reserve()?, Journal::default());
-    let listens = || Setup { journal: Some(heard.clone()), ..Setup::default() };
+    let (tenants, network, heard) = (
+        Tenants::start().await?,
+        Network::reserve()?,
+        Journal::default(),
+    );
+    let listens = || Setup {
+        journal: Some(heard.clone()),
+        ..Setup::default()
+    };
     let addr: SocketAddr = network.pod(0);
     let _auth = Echo::start_with(addr, EchoIdentity::of("auth", "auth"), listens()).await?;
     tenants.manifests.service(OWNER, "auth", 80, &[addr])?;
-    let asks = Ingress::new(OWNER, "asks").host("asks.test").path("/", "web", 80);
+    let asks = Ingress::new(OWNER, "asks")
+        .host("asks.test")
+        .path("/", "web", 80);
     let asks = asks.annotation("auth-url", "http://auth.owner.svc/");
-    let moved = Ingress::new(OWNER, "moved").host("moved.test").path("/", "web", 80);
+    let moved = Ingress::new(OWNER, "moved")
+        .host("moved.test")
+        .path("/", "web", 80);
     let moved = moved.annotation("force-ssl-redirect", "true");
-    let to = Ingress::new(OWNER, "to").host("to.test").path("/", "web", 80);
+    let to = Ingress::new(OWNER, "to")
+        .host("to.test")
+        .path("/", "web", 80);
     let to = to.annotation("from-to-www-redirect", "true");
     tenants.write("all.yaml", &[asks.to_json(), moved.to_json(), to.to_json()])?;
     let sluice = plane.options(&tenants.manifests).start().await?;
@@ -81,7 +101,10 @@ async fn who_is_asked_and_who_is_told_hears_what_was_sent(plane: Plane) -> Resul
     for (target, expected) in UNSLASHED {
         let answer = sluice.get("moved.test", target).await?;
         let location = answer.header("location").unwrap_or_default();
-        ensure!(location == format!("https://moved.test{expected}"), "{target} is sent to {location}");
+        ensure!(
+            location == format!("https://moved.test{expected}"),
+            "{target} is sent to {location}"
+        );
         let answer = sluice.get("www.to.test", target).await?;
         let location = answer.header("location").unwrap_or_default();
         ensure!(
@@ -93,20 +116,41 @@ async fn who_is_asked_and_who_is_told_hears_what_was_sent(plane: Plane) -> Resul
     for target in TARGETS {
         let place = heard.len();
         let answer = sluice.get("asks.test", target).await?;
-        ensure!(super::target(&answer)? == *target, "{target} arrives as {}", super::target(&answer)?);
-        let asked = heard.since(place).into_iter().next().context("nobody is asked")?;
+        ensure!(
+            super::target(&answer)? == *target,
+            "{target} arrives as {}",
+            super::target(&answer)?
+        );
+        let asked = heard
+            .since(place)
+            .into_iter()
+            .next()
+            .context("nobody is asked")?;
         let url = asked.header("x-original-url").unwrap_or_default();
-        ensure!(url == format!("http://asks.test{target}"), "{target} is asked about as {url}");
+        ensure!(
+            url == format!("http://asks.test{target}"),
+            "{target} is asked about as {url}"
+        );
         let answer = sluice.get("moved.test", target).await?;
         let location = answer.header("location").unwrap_or_default();
-        ensure!(location == format!("https://moved.test{target}"), "{target} is sent to {location}");
+        ensure!(
+            location == format!("https://moved.test{target}"),
+            "{target} is sent to {location}"
+        );
     }
     sluice.stop()
 }
 
 async fn canaries_copies_and_error_services_hear_what_was_sent(plane: Plane) -> Result<()> {
-    let (tenants, network, heard) = (Tenants::start().await?, Network::reserve()?, Journal::default());
-    let listens = || Setup { journal: Some(heard.clone()), ..Setup::default() };
+    let (tenants, network, heard) = (
+        Tenants::start().await?,
+        Network::reserve()?,
+        Journal::default(),
+    );
+    let listens = || Setup {
+        journal: Some(heard.clone()),
+        ..Setup::default()
+    };
     let addr: SocketAddr = network.pod(0);
     let _other = Echo::start_with(addr, EchoIdentity::of("other", "other"), listens()).await?;
     tenants.manifests.service(OWNER, "other", 80, &[addr])?;
@@ -114,11 +158,18 @@ async fn canaries_copies_and_error_services_hear_what_was_sent(plane: Plane) -> 
     bad.script(Script::status(404));
     tenants.manifests.service(OWNER, "bad", 80, &[bad.addr()])?;
     let ingress = |name: &str, service: &str| {
-        Ingress::new(OWNER, name).host(&format!("{name}.test")).path("/", service, 80)
+        Ingress::new(OWNER, name)
+            .host(&format!("{name}.test"))
+            .path("/", service, 80)
     };
-    let canary = Ingress::new(OWNER, "canary").host("main.test").path("/", "other", 80);
-    let canary = canary.annotation("canary", "true").annotation("canary-by-header", "x-canary");
-    let copied = ingress("copied", "web").annotation("mirror-target", "http://other.owner.svc$request_uri");
+    let canary = Ingress::new(OWNER, "canary")
+        .host("main.test")
+        .path("/", "other", 80);
+    let canary = canary
+        .annotation("canary", "true")
+        .annotation("canary-by-header", "x-canary");
+    let copied =
+        ingress("copied", "web").annotation("mirror-target", "http://other.owner.svc$request_uri");
     let failing = ingress("failing", "bad")
         .annotation("custom-http-errors", "404")
         .annotation("default-backend", "other");
@@ -136,10 +187,15 @@ async fn canaries_copies_and_error_services_hear_what_was_sent(plane: Plane) -> 
             let came = async || heard.since(place).into_iter().next();
             Ok(wait::until("the other pod to hear of it", came).await?.0)
         };
-        for (host, header) in [("main.test", ("x-canary", "always")), ("copied.test", ("x-a", "b"))] {
+        for (host, header) in [
+            ("main.test", ("x-canary", "always")),
+            ("copied.test", ("x-a", "b")),
+        ] {
             let seen = ask(host, header).await?;
-            let seen =
-                seen.query.as_ref().map_or(seen.path.clone(), |query| format!("{}?{query}", seen.path));
+            let seen = seen
+                .query
+                .as_ref()
+                .map_or(seen.path.clone(), |query| format!("{}?{query}", seen.path));
             ensure!(seen == *target, "{host}: {target} arrives as {seen}");
         }
         let seen = ask("failing.test", ("x-a", "b")).await?;

@@ -23,7 +23,11 @@ pub(super) struct Spelling {
 
 impl Spelling {
     pub(super) fn means(&self, plane: Plane) -> Means {
-        if plane == Plane::Nginx { self.nginx } else { self.envoy }
+        if plane == Plane::Nginx {
+            self.nginx
+        } else {
+            self.envoy
+        }
     }
 
     /// Whether an open path arrives at its pod to the letter, whoever serves it. Envoy resolves dots and slashes that are not
@@ -35,25 +39,46 @@ impl Spelling {
 
 /// Arrives as it was sent.
 const fn kept(target: &'static str, path: &'static str) -> Spelling {
-    Spelling { target, nginx: Means::Path(path), envoy: Means::Path(path), as_sent: true }
+    Spelling {
+        target,
+        nginx: Means::Path(path),
+        envoy: Means::Path(path),
+        as_sent: true,
+    }
 }
 
 const fn mended(target: &'static str, path: &'static str) -> Spelling {
-    Spelling { as_sent: false, ..kept(target, path) }
+    Spelling {
+        as_sent: false,
+        ..kept(target, path)
+    }
 }
 
 /// To Envoy a backslash is a slash.
 const fn backslash(target: &'static str, nginx: &'static str, envoy: &'static str) -> Spelling {
-    Spelling { target, nginx: Means::Path(nginx), envoy: Means::Path(envoy), as_sent: false }
+    Spelling {
+        target,
+        nginx: Means::Path(nginx),
+        envoy: Means::Path(envoy),
+        as_sent: false,
+    }
 }
 
 /// Where dots lead above the root, Envoy stays there.
 const fn above(target: &'static str, envoy: &'static str) -> Spelling {
-    Spelling { nginx: Means::Nothing, ..mended(target, envoy) }
+    Spelling {
+        nginx: Means::Nothing,
+        ..mended(target, envoy)
+    }
 }
 
 const fn nothing(target: &'static str) -> Spelling {
-    Spelling { target, nginx: Means::Nothing, envoy: Means::Nothing, as_sent: false }
+    Spelling {
+        target,
+        nginx: Means::Nothing,
+        envoy: Means::Nothing,
+        as_sent: false,
+    }
 }
 
 #[rustfmt::skip]

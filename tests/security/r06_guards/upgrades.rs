@@ -27,26 +27,49 @@ const LONG: usize = 2 << 20;
 const HOSTS: &[(&str, &[(&str, &str)])] = &[
     ("usual.test", &[]),
     ("own.test", &[("proxy-body-size", "1k")]),
-    ("usual-guarded.test", &[("allowlist-source-range", "127.0.0.0/8")]),
-    ("own-guarded.test", &[("allowlist-source-range", "127.0.0.0/8"), ("proxy-body-size", "1k")]),
+    (
+        "usual-guarded.test",
+        &[("allowlist-source-range", "127.0.0.0/8")],
+    ),
+    (
+        "own-guarded.test",
+        &[
+            ("allowlist-source-range", "127.0.0.0/8"),
+            ("proxy-body-size", "1k"),
+        ],
+    ),
     ("usual-limited.test", &[("limit-rps", "1000")]),
 ];
 
 async fn serve(plane: Plane, tenants: &Tenants, service: &str) -> Result<Sluice> {
     let mut objects = Vec::new();
     for (host, annotations) in HOSTS {
-        let ingress = Ingress::new(OWNER, &host.replace('.', "-")).host(host).path("/", service, 80);
+        let ingress = Ingress::new(OWNER, &host.replace('.', "-"))
+            .host(host)
+            .path("/", service, 80);
         let all = annotations.iter();
-        objects.push(all.fold(ingress, |ingress, (name, value)| ingress.annotation(name, value)).to_json());
+        objects.push(
+            all.fold(ingress, |ingress, (name, value)| {
+                ingress.annotation(name, value)
+            })
+            .to_json(),
+        );
     }
-    objects.push(Ingress::new(OWNER, "last").host("last.test").path("/", "web", 80).to_json());
+    objects.push(
+        Ingress::new(OWNER, "last")
+            .host("last.test")
+            .path("/", "web", 80)
+            .to_json(),
+    );
     tenants.write("all.yaml", &objects)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     sluice.wait_for_status("last.test", "/", 200).await?;
     Ok(sluice)
 }
 
-async fn a_body_that_is_too_long_is_refused_whatever_is_asked_for_beside(plane: Plane) -> Result<()> {
+async fn a_body_that_is_too_long_is_refused_whatever_is_asked_for_beside(
+    plane: Plane,
+) -> Result<()> {
     let tenants = Tenants::start().await?;
     let sluice = serve(plane, &tenants, "web").await?;
     for (host, _) in HOSTS {
@@ -57,21 +80,42 @@ async fn a_body_that_is_too_long_is_refused_whatever_is_asked_for_beside(plane: 
                 ("plain", long.clone()),
                 ("chunked", chunked(request.clone())),
                 ("upgrade", upgraded(&long)),
-                ("h2c", long.clone().header("connection", "Upgrade").header("upgrade", "h2c")),
-                ("without connection", long.clone().header("upgrade", "websocket")),
-                ("chunked without connection", chunked(request.clone().header("upgrade", "websocket"))),
+                (
+                    "h2c",
+                    long.clone()
+                        .header("connection", "Upgrade")
+                        .header("upgrade", "h2c"),
+                ),
+                (
+                    "without connection",
+                    long.clone().header("upgrade", "websocket"),
+                ),
+                (
+                    "chunked without connection",
+                    chunked(request.clone().header("upgrade", "websocket")),
+                ),
             ];
             for (name, request) in variants {
                 let answer = http::send(sluice.http(), &request)
                     .await
                     .with_context(|| format!("{host} {method} {name}"))?;
-                ensure!(answer.status == 413, "{host} {method} {name}: {}", answer.status);
+                ensure!(
+                    answer.status == 413,
+                    "{host} {method} {name}: {}",
+                    answer.status
+                );
             }
         }
         let short = Request::new("POST", host, "/").body("x".repeat(SHORT));
-        ensure!(http::send(sluice.http(), &short).await?.status == 200, "{host}: a short body");
+        ensure!(
+            http::send(sluice.http(), &short).await?.status == 200,
+            "{host}: a short body"
+        );
         let nothing = upgraded(&Request::new("POST", host, "/")).header("content-length", "0");
-        ensure!(http::send(sluice.http(), &nothing).await?.status == 200, "{host}: no body");
+        ensure!(
+            http::send(sluice.http(), &nothing).await?.status == 200,
+            "{host}: no body"
+        );
     }
     sluice.stop()
 }
@@ -79,7 +123,12 @@ async fn a_body_that_is_too_long_is_refused_whatever_is_asked_for_beside(plane: 
 /// The same request with a body that does not say how long it is.
 fn chunked(request: Request) -> Request {
     let begin = format!("{LONG:x}\r\n");
-    let body = [begin.as_bytes(), "x".repeat(LONG).as_bytes(), b"\r\n0\r\n\r\n"].concat();
+    let body = [
+        begin.as_bytes(),
+        "x".repeat(LONG).as_bytes(),
+        b"\r\n0\r\n\r\n",
+    ]
+    .concat();
     request.header("transfer-encoding", "chunked").body(body)
 }
 
@@ -91,8 +140,7 @@ async fn counting_pod(listener: TcpListener) {
             while !head.ends_with(b"\r\n\r\n") {
                 head.push(stream.read_u8().await?);
             }
-            let agreed =
-                "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+            let agreed = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
             stream.write_all(agreed.as_bytes()).await?;
             let mut rest = vec![0; LONG];
             stream.read_exact(&mut rest).await?;
@@ -105,17 +153,25 @@ async fn what_is_said_on_a_websocket_has_no_length(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let network = Network::reserve()?;
     let pod = tokio::spawn(counting_pod(TcpListener::bind(network.pod(0)).await?));
-    tenants.manifests.service(OWNER, "socket", 80, &[network.pod(0)])?;
+    tenants
+        .manifests
+        .service(OWNER, "socket", 80, &[network.pod(0)])?;
     let sluice = serve(plane, &tenants, "socket").await?;
     for (host, _) in HOSTS {
         let talk = async {
             let mut stream = TcpStream::connect(sluice.http()).await?;
-            stream.write_all(&upgraded(&Request::get(host, "/")).to_bytes()).await?;
+            stream
+                .write_all(&upgraded(&Request::get(host, "/")).to_bytes())
+                .await?;
             let mut head = Vec::new();
             while !head.ends_with(b"\r\n\r\n") {
                 head.push(stream.read_u8().await?);
             }
-            ensure!(head.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&head));
+            ensure!(
+                head.starts_with(b"HTTP/1.1 101"),
+                "{}",
+                String::from_utf8_lossy(&head)
+            );
             stream.write_all(&vec![0; LONG]).await?;
             let mut last = [0; 3];
             stream.read_exact(&mut last).await?;
@@ -130,10 +186,15 @@ async fn what_is_said_on_a_websocket_has_no_length(plane: Plane) -> Result<()> {
     for (host, _) in HOSTS {
         let mut stream = TcpStream::connect(sluice.http()).await?;
         // Whoever refuses it need not read it.
-        let _ = stream.write_all(&chunked(upgraded(&Request::new("POST", host, "/"))).to_bytes()).await;
+        let _ = stream
+            .write_all(&chunked(upgraded(&Request::new("POST", host, "/"))).to_bytes())
+            .await;
         let mut answer = Vec::new();
         let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
-        ensure!(!answer.ends_with(b"all"), "{host}: all of a body that is too long reaches the pod");
+        ensure!(
+            !answer.ends_with(b"all"),
+            "{host}: all of a body that is too long reaches the pod"
+        );
     }
     pod.abort();
     sluice.stop()

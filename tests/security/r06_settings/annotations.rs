@@ -17,7 +17,10 @@ use sluice_translate::annotations::{Annotation, GROUPS, Role};
 use super::bad_values;
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(a_bad_value_of_a_guard_lets_nobody_in, a_bad_value_of_what_narrows_is_the_strictest);
+on_every_plane!(
+    a_bad_value_of_a_guard_lets_nobody_in,
+    a_bad_value_of_what_narrows_is_the_strictest
+);
 
 /// A guard, what it stands beside, and a value that can be honoured. With that, or with none, nobody without credentials
 /// reaches the pod.
@@ -31,8 +34,11 @@ struct Guard {
 
 const BASIC: &[(&str, &str)] = &[("auth-type", "basic"), ("auth-secret", "users")];
 const EXTERNAL: &[(&str, &str)] = &[("auth-url", "http://auth.owner.svc/")];
-const ALLOWED: &[(&str, &str)] =
-    &[("auth-type", "basic"), ("auth-secret", "users"), ("allowlist-source-range", "127.0.0.0/8")];
+const ALLOWED: &[(&str, &str)] = &[
+    ("auth-type", "basic"),
+    ("auth-secret", "users"),
+    ("allowlist-source-range", "127.0.0.0/8"),
+];
 const CLIENTS: &[(&str, &str)] = &[("auth-tls-secret", "owner/ca")];
 const VERIFIED: &[(&str, &str)] = &[
     ("backend-protocol", "HTTPS"),
@@ -47,7 +53,12 @@ const fn guard(
     good: &'static str,
     bad: &'static [&'static str],
 ) -> Guard {
-    Guard { name, beside, good, bad }
+    Guard {
+        name,
+        beside,
+        good,
+        bad,
+    }
 }
 
 #[rustfmt::skip]
@@ -118,7 +129,12 @@ const fn narrowing(
     bad: &'static [&'static str],
     is_right: fn(&Response) -> bool,
 ) -> Narrowing {
-    Narrowing { name, beside, bad, is_right }
+    Narrowing {
+        name,
+        beside,
+        bad,
+        is_right,
+    }
 }
 
 #[rustfmt::skip]
@@ -138,7 +154,10 @@ const NARROWING: &[Narrowing] = &[
 ];
 
 /// Read in the code alone: no request shows them from outside.
-const NARROWING_UNSEEN: &[&str] = &["auth-tls-pass-certificate-to-upstream", "proxy-ssl-protocols"];
+const NARROWING_UNSEEN: &[&str] = &[
+    "auth-tls-pass-certificate-to-upstream",
+    "proxy-ssl-protocols",
+];
 
 /// What keeps nobody out: where requests go, what they and their answers look like, how long somebody waits, what is written
 /// down. `limit-rate` slows answers down, and a body that is too large meets the default of `proxy-body-size`.
@@ -171,21 +190,41 @@ const NO_GUARDS: &[&str] = &[
 #[test]
 fn every_annotation_has_a_class() {
     let guards = GUARDS.iter().chain(LIMITS).map(|guard| guard.name);
-    let narrowing = NARROWING.iter().map(|narrowing| narrowing.name).chain(NARROWING_UNSEEN.iter().copied());
-    let classes: Vec<&str> =
-        guards.clone().chain(narrowing.clone()).chain(NO_GUARDS.iter().copied()).collect();
+    let narrowing = NARROWING
+        .iter()
+        .map(|narrowing| narrowing.name)
+        .chain(NARROWING_UNSEEN.iter().copied());
+    let classes: Vec<&str> = guards
+        .clone()
+        .chain(narrowing.clone())
+        .chain(NO_GUARDS.iter().copied())
+        .collect();
     let known: Vec<&Annotation> = GROUPS.iter().flat_map(|group| group.annotations).collect();
     let names: BTreeSet<&str> = known.iter().map(|annotation| annotation.name).collect();
-    let without: Vec<_> = names.iter().filter(|name| !classes.contains(name)).collect();
-    assert!(without.is_empty(), "annotations without a class: {without:?}");
-    assert_eq!(classes.len(), names.len(), "each has one class, and each class is of an annotation");
+    let without: Vec<_> = names
+        .iter()
+        .filter(|name| !classes.contains(name))
+        .collect();
+    assert!(
+        without.is_empty(),
+        "annotations without a class: {without:?}"
+    );
+    assert_eq!(
+        classes.len(),
+        names.len(),
+        "each has one class, and each class is of an annotation"
+    );
     for annotation in known {
         let expected = match annotation.role {
             Role::Guard | Role::Snippet => guards.clone().any(|name| name == annotation.name),
             Role::Narrows(_) => narrowing.clone().any(|name| name == annotation.name),
             Role::Plain | Role::Paths => NO_GUARDS.contains(&annotation.name),
         };
-        assert!(expected, "{} has the role {:?}", annotation.name, annotation.role);
+        assert!(
+            expected,
+            "{} has the role {:?}",
+            annotation.name, annotation.role
+        );
     }
 }
 
@@ -203,31 +242,64 @@ impl Site {
         let ports = [Port::reserve()?, Port::reserve()?];
         let auth = Echo::start(ports[0].addr(), EchoIdentity::of("auth", "auth")).await?;
         auth.script(Script::status(401));
-        tenants.manifests.service(OWNER, "auth", 80, &[ports[0].addr()])?;
+        tenants
+            .manifests
+            .service(OWNER, "auth", 80, &[ports[0].addr()])?;
         let identity = Pair::of(&["web.test"])?.identity()?;
         let tls = Some(tls::server_config(identity)?);
-        let setup = Setup { tls, ..Setup::default() };
-        let secure = Echo::start_with(ports[1].addr(), EchoIdentity::of("secure", "secure"), setup).await?;
-        tenants.manifests.service(OWNER, "secure", 443, &[ports[1].addr()])?;
+        let setup = Setup {
+            tls,
+            ..Setup::default()
+        };
+        let secure =
+            Echo::start_with(ports[1].addr(), EchoIdentity::of("secure", "secure"), setup).await?;
+        tenants
+            .manifests
+            .service(OWNER, "secure", 443, &[ports[1].addr()])?;
         for namespace in [OWNER, FOREIGN] {
             let object = |kind: &str, name: &str, field: &str, data: Value| {
                 let metadata = json!({"namespace": namespace, "name": name});
-                tenants
-                    .manifests
-                    .object(&json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, field: data}))
+                tenants.manifests.object(
+                    &json!({"apiVersion": "v1", "kind": kind, "metadata": metadata, field: data}),
+                )
             };
-            object("Secret", "users", "stringData", json!({"auth": "ada:{PLAIN}secret\n"}))?;
-            object("Secret", "ca", "stringData", json!({"ca.crt": Pair::of(&["authority"])?.pem}))?;
+            object(
+                "Secret",
+                "users",
+                "stringData",
+                json!({"auth": "ada:{PLAIN}secret\n"}),
+            )?;
+            object(
+                "Secret",
+                "ca",
+                "stringData",
+                json!({"ca.crt": Pair::of(&["authority"])?.pem}),
+            )?;
             object("ConfigMap", "headers", "data", json!({"X-Team": "shop"}))?;
-            object("ConfigMap", "unreadable", "data", json!({"X-Team": "$nonsense"}))?;
+            object(
+                "ConfigMap",
+                "unreadable",
+                "data",
+                json!({"X-Team": "$nonsense"}),
+            )?;
             object("ConfigMap", "nothing", "data", json!({}))?;
         }
-        Ok(Site { tenants, _auth: auth, _secure: secure, _ports: ports })
+        Ok(Site {
+            tenants,
+            _auth: auth,
+            _secure: secure,
+            _ports: ports,
+        })
     }
 
     /// Writes all Ingresses and waits until the last is served.
     async fn serve(&self, plane: Plane, mut ingresses: Vec<Value>) -> Result<Sluice> {
-        ingresses.push(Ingress::new(OWNER, "last").host("last.test").path("/", "web", 80).to_json());
+        ingresses.push(
+            Ingress::new(OWNER, "last")
+                .host("last.test")
+                .path("/", "web", 80)
+                .to_json(),
+        );
         self.tenants.write("all.yaml", &ingresses)?;
         let sluice = plane.options(&self.tenants.manifests).start().await?;
         sluice.wait_for_status("last.test", "/", 200).await?;
@@ -248,58 +320,115 @@ fn cases(
     beside: &[(&str, &str)],
     values: impl Iterator<Item = String>,
 ) -> Vec<(Case, Value)> {
-    let others: Vec<_> = beside.iter().filter(|(name, _)| *name != annotation).collect();
+    let others: Vec<_> = beside
+        .iter()
+        .filter(|(name, _)| *name != annotation)
+        .collect();
     let speaks_tls = others.iter().any(|(name, _)| *name == "backend-protocol");
-    let (service, port) = if speaks_tls { ("secure", 443) } else { ("web", 80) };
+    let (service, port) = if speaks_tls {
+        ("secure", 443)
+    } else {
+        ("web", 80)
+    };
     let case = |(number, value): (usize, String)| {
         let name = format!("{annotation}-{number}");
         let host = format!("{name}.test");
-        let ingress =
-            Ingress::new(OWNER, &name).annotation(annotation, &value).host(&host).path("/", service, port);
-        let ingress = others.iter().fold(ingress, |ingress, (name, value)| ingress.annotation(name, value));
+        let ingress = Ingress::new(OWNER, &name)
+            .annotation(annotation, &value)
+            .host(&host)
+            .path("/", service, port);
+        let ingress = others.iter().fold(ingress, |ingress, (name, value)| {
+            ingress.annotation(name, value)
+        });
         let mut object = ingress.to_json();
         object["spec"]["tls"] = json!([{"hosts": [host]}]);
         // Plain http leads nowhere else but for those that are about that.
         if !annotation.contains("ssl-redirect") {
-            object["metadata"]["annotations"]["nginx.ingress.kubernetes.io/ssl-redirect"] = json!("false");
+            object["metadata"]["annotations"]["nginx.ingress.kubernetes.io/ssl-redirect"] =
+                json!("false");
         }
-        (Case { host, annotation, value }, object)
+        (
+            Case {
+                host,
+                annotation,
+                value,
+            },
+            object,
+        )
     };
     values.enumerate().map(case).collect()
 }
 
 async fn a_bad_value_of_a_guard_lets_nobody_in(plane: Plane) -> Result<()> {
     let site = Site::start().await?;
-    let own = |guard: &Guard| guard.bad.iter().map(|bad| (*bad).to_owned()).collect::<Vec<_>>();
+    let own = |guard: &Guard| {
+        guard
+            .bad
+            .iter()
+            .map(|bad| (*bad).to_owned())
+            .collect::<Vec<_>>()
+    };
     let guards = GUARDS.iter().flat_map(|guard| {
-        let values = bad_values().into_iter().chain(own(guard)).chain([guard.good.to_owned()]);
+        let values = bad_values()
+            .into_iter()
+            .chain(own(guard))
+            .chain([guard.good.to_owned()]);
         cases(guard.name, guard.beside, values)
     });
-    let limits = LIMITS
-        .iter()
-        .flat_map(|guard| cases(guard.name, guard.beside, bad_values().into_iter().chain(own(guard))));
-    let served =
-        LIMITS.iter().flat_map(|guard| cases(guard.name, guard.beside, [guard.good.to_owned()].into_iter()));
+    let limits = LIMITS.iter().flat_map(|guard| {
+        cases(
+            guard.name,
+            guard.beside,
+            bad_values().into_iter().chain(own(guard)),
+        )
+    });
+    let served = LIMITS.iter().flat_map(|guard| {
+        cases(
+            guard.name,
+            guard.beside,
+            [guard.good.to_owned()].into_iter(),
+        )
+    });
     let served: Vec<(Case, Value)> = served
         .map(|(case, mut object)| {
             // Beside the others of its annotation.
             object["metadata"]["name"] = json!(format!("{}-good", case.annotation));
             object["spec"]["rules"][0]["host"] = json!(format!("good-{}", case.host));
-            (Case { host: format!("good-{}", case.host), ..case }, object)
+            (
+                Case {
+                    host: format!("good-{}", case.host),
+                    ..case
+                },
+                object,
+            )
         })
         .collect();
     let (closed, closed_objects): (Vec<Case>, Vec<Value>) = guards.chain(limits).unzip();
     let (open, open_objects): (Vec<Case>, Vec<Value>) = served.into_iter().unzip();
-    let sluice = site.serve(plane, [closed_objects, open_objects].concat()).await?;
+    let sluice = site
+        .serve(plane, [closed_objects, open_objects].concat())
+        .await?;
     let mut wrong = Vec::new();
-    for (case, is_open) in closed.iter().map(|case| (case, false)).chain(open.iter().map(|case| (case, true)))
+    for (case, is_open) in closed
+        .iter()
+        .map(|case| (case, false))
+        .chain(open.iter().map(|case| (case, true)))
     {
         let answer = sluice.get(&case.host, "/").await?;
         if answer.pod().is_some() != is_open {
-            wrong.push(format!("{}: {:.40?}: {}", case.annotation, case.value, answer.status));
+            wrong.push(format!(
+                "{}: {:.40?}: {}",
+                case.annotation, case.value, answer.status
+            ));
         }
     }
-    ensure!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), closed.len() + open.len(), wrong.join("\n"));
+    ensure!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        closed.len() + open.len(),
+        wrong.join("\n")
+    );
     sluice.stop()
 }
 
@@ -307,7 +436,10 @@ async fn a_bad_value_of_what_narrows_is_the_strictest(plane: Plane) -> Result<()
     let site = Site::start().await?;
     let all = NARROWING.iter().flat_map(|narrowing| {
         let own = narrowing.bad.iter().map(|bad| (*bad).to_owned());
-        let values = bad_values().into_iter().filter(|value| !is_meant(narrowing.name, value)).chain(own);
+        let values = bad_values()
+            .into_iter()
+            .filter(|value| !is_meant(narrowing.name, value))
+            .chain(own);
         cases(narrowing.name, narrowing.beside, values)
             .into_iter()
             .map(move |(case, object)| ((case, narrowing), object))
@@ -322,21 +454,37 @@ async fn a_bad_value_of_what_narrows_is_the_strictest(plane: Plane) -> Result<()
             answer = http::send(sluice.http(), &request).await.context("again")?;
         }
         if !(narrowing.is_right)(&answer) {
-            wrong.push(format!("{}: {:.40?}: {answer:?}", case.annotation, case.value));
+            wrong.push(format!(
+                "{}: {:.40?}: {answer:?}",
+                case.annotation, case.value
+            ));
         }
     }
-    ensure!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    ensure!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
     sluice.stop()
 }
 
 /// Names of headers and methods are nearly anything, and no origin is every origin, as if the annotation were not there.
 fn is_meant(annotation: &str, value: &str) -> bool {
-    let is_text =
-        |others: &str| value.chars().all(|letter| letter.is_ascii_alphanumeric() || others.contains(letter));
+    let is_text = |others: &str| {
+        value
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || others.contains(letter))
+    };
     match annotation {
         "cors-allow-origin" => value.trim().is_empty(),
-        "cors-allow-methods" => !value.trim().is_empty() && value.chars().all(|c| c.is_ascii_alphabetic()),
-        "cors-allow-headers" | "cors-expose-headers" => !value.trim().is_empty() && is_text("-_, *"),
+        "cors-allow-methods" => {
+            !value.trim().is_empty() && value.chars().all(|c| c.is_ascii_alphabetic())
+        }
+        "cors-allow-headers" | "cors-expose-headers" => {
+            !value.trim().is_empty() && is_text("-_, *")
+        }
         _ => false,
     }
 }

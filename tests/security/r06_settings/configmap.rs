@@ -44,7 +44,10 @@ type Narrowing = (
 
 const REDIRECTED: &str = "/servers/a.example/locations/0/https/status";
 const CLIENT: &str = "/edge/forwarded/client";
-const BELIEVING: &[(&str, &str)] = &[("use-forwarded-headers", "true"), ("enable-real-ip", "true")];
+const BELIEVING: &[(&str, &str)] = &[
+    ("use-forwarded-headers", "true"),
+    ("enable-real-ip", "true"),
+];
 
 /// The strictest value takes the place of a bad one.
 #[rustfmt::skip]
@@ -141,19 +144,32 @@ fn served(data: &Value) -> Value {
         ingress,
         class,
         object("ConfigMap", "sluice", data),
-        object("ConfigMap", "unreadable-value", &json!({"X-User": "$nonsense"})),
-        object("ConfigMap", "unreadable-name", &json!({"X User": "a", "X.User": "a"})),
+        object(
+            "ConfigMap",
+            "unreadable-value",
+            &json!({"X-User": "$nonsense"}),
+        ),
+        object(
+            "ConfigMap",
+            "unreadable-name",
+            &json!({"X User": "a", "X.User": "a"}),
+        ),
     ];
     for object in objects {
         resources.apply(Object::from_value(object).expect("an object"));
     }
-    let options = Options { configmap: Some(ObjectKey::new("sluice", "sluice")), ..Options::default() };
+    let options = Options {
+        configmap: Some(ObjectKey::new("sluice", "sluice")),
+        ..Options::default()
+    };
     serde_json::to_value(translate(&resources, &options).config()).expect("JSON")
 }
 
 fn data(beside: &[(&str, &str)], key: &str, value: &str) -> Value {
-    let mut data: serde_json::Map<String, Value> =
-        beside.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    let mut data: serde_json::Map<String, Value> = beside
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), json!(value)))
+        .collect();
     data.insert(key.to_owned(), json!(value));
     Value::Object(data)
 }
@@ -171,9 +187,16 @@ fn every_key_that_guards_has_a_class() {
         .chain(STRICT_BY_DEFAULT.iter().copied())
         .chain(NO_GUARDS.iter().copied())
         .collect();
-    let without: Vec<&str> = KEYS.iter().map(|key| key.name).filter(|name| !classes.contains(name)).collect();
+    let without: Vec<&str> = KEYS
+        .iter()
+        .map(|key| key.name)
+        .filter(|name| !classes.contains(name))
+        .collect();
     assert!(without.is_empty(), "keys without a class: {without:?}");
-    let unknown: Vec<_> = classes.iter().filter(|name| !KEYS.iter().any(|key| key.name == **name)).collect();
+    let unknown: Vec<_> = classes
+        .iter()
+        .filter(|name| !KEYS.iter().any(|key| key.name == **name))
+        .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
     let guards = |name: &&str| {
         GUARDS.iter().any(|(key, _)| key == name) || NARROWING.iter().any(|(key, ..)| key == name)

@@ -31,7 +31,12 @@ const IN_A_ROW: usize = 20;
 
 async fn status(sluice: &Sluice) -> Result<u16> {
     let request = Request::get(HOST, "/").header("user-agent", "client");
-    Ok(http::send(sluice.http(), &request.header("referer", "https://client.example/")).await?.status)
+    Ok(http::send(
+        sluice.http(),
+        &request.header("referer", "https://client.example/"),
+    )
+    .await?
+    .status)
 }
 
 async fn becomes(sluice: &Sluice, expected: u16, what: &str) -> Result<()> {
@@ -41,20 +46,30 @@ async fn becomes(sluice: &Sluice, expected: u16, what: &str) -> Result<()> {
         }
         Some(())
     };
-    wait::until(what, is_so).await.map(drop).with_context(|| format!("{what}: expected {expected}"))
+    wait::until(what, is_so)
+        .await
+        .map(drop)
+        .with_context(|| format!("{what}: expected {expected}"))
 }
 
 async fn what_a_config_map_closed_is_closed_when_it_is_deleted(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    tenants.manifests.ingress(&Ingress::new(OWNER, "open").host(HOST).path("/", "web", 80))?;
+    tenants
+        .manifests
+        .ingress(&Ingress::new(OWNER, "open").host(HOST).path("/", "web", 80))?;
     let says = |data: Value| {
         let metadata = json!({"namespace": "sluice", "name": "sluice"});
-        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
         tenants.manifests.object(&object)
     };
     says(json!({}))?;
     let flag = vec!["--configmap".to_owned(), "sluice/sluice".to_owned()];
-    let sluice = plane.options(&tenants.manifests).arguments(flag).start().await?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(flag)
+        .start()
+        .await?;
     becomes(&sluice, 200, "nothing is closed").await?;
     for (turn, (key, value, refused)) in CLOSING.iter().enumerate() {
         says(json!({ *key: value }))?;
@@ -62,12 +77,21 @@ async fn what_a_config_map_closed_is_closed_when_it_is_deleted(plane: Plane) -> 
         tenants.manifests.remove(FILE)?;
         let told = || {
             let lines = sluice.log().lines();
-            lines.iter().filter(|line| line.contains("got none any more")).count()
+            lines
+                .iter()
+                .filter(|line| line.contains("got none any more"))
+                .count()
         };
-        wait::until("a report", async || (told() > turn).then_some(())).await.context(*key)?;
+        wait::until("a report", async || (told() > turn).then_some(()))
+            .await
+            .context(*key)?;
         // Everything else goes on, and is published with what holds.
         let next = Ingress::new(OWNER, &format!("next-{turn}")).host(&format!("next-{turn}.test"));
-        tenants.manifests.ingress(&next.path("/", "web", 80).annotation("enable-global-auth", "false"))?;
+        tenants.manifests.ingress(
+            &next
+                .path("/", "web", 80)
+                .annotation("enable-global-auth", "false"),
+        )?;
         let is_there = async || {
             let answer = sluice.get(&format!("next-{turn}.test"), "/").await.ok()?;
             (answer.status != 404).then_some(())

@@ -11,7 +11,10 @@ use sluice_tests::sluice::Sluice;
 use super::{changes_are_taken, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(a_hostile_request_costs_little_and_opens_nothing, what_people_write_is_not_given_up);
+on_every_plane!(
+    a_hostile_request_costs_little_and_opens_nothing,
+    what_people_write_is_not_given_up
+);
 
 /// Patterns that are tried in exponentially or polynomially many ways, each with a path that none of them takes.
 fn hostile() -> Vec<(&'static str, String)> {
@@ -39,8 +42,10 @@ async fn a_hostile_request_costs_little_and_opens_nothing(plane: Plane) -> Resul
         let host = format!("hostile-{number}.test");
         // What is closed comes first, and everything else is open.
         let ingress = Ingress::new(FOREIGN, &host).annotation("use-regex", "true");
-        let closed =
-            ingress.annotation("whitelist-source-range", "192.0.2.1").host(&host).path(pattern, "web", 80);
+        let closed = ingress
+            .annotation("whitelist-source-range", "192.0.2.1")
+            .host(&host)
+            .path(pattern, "web", 80);
         tenants.manifests.ingress(&closed)?;
         paths.push((host, path));
     }
@@ -50,13 +55,20 @@ async fn a_hostile_request_costs_little_and_opens_nothing(plane: Plane) -> Resul
         for _ in 0..TIMES {
             let answer = sluice.get(host, path).await?;
             // Not found, or given up; nothing else is there to take it.
-            ensure!([404, 500].contains(&answer.status), "{host}: {}", answer.status);
+            ensure!(
+                [404, 500].contains(&answer.status),
+                "{host}: {}",
+                answer.status
+            );
             ensure!(sluice.get("own.test", "/").await?.pod() == Some(OWNER));
         }
     }
     let count = TIMES * u32::try_from(paths.len())?;
     let each = (cpu_time(&sluice) - before) / count;
-    ensure!(each < MOST, "{each:?} of CPU time for each of {count} hostile requests");
+    ensure!(
+        each < MOST,
+        "{each:?} of CPU time for each of {count} hostile requests"
+    );
     changes_are_taken(&sluice, &tenants).await?;
     sluice.stop()
 }
@@ -64,7 +76,10 @@ async fn a_hostile_request_costs_little_and_opens_nothing(plane: Plane) -> Resul
 /// CPU time of the data plane.
 fn cpu_time(sluice: &Sluice) -> Duration {
     let children = proc::children(sluice.pid());
-    let all = children.iter().copied().chain(children.iter().flat_map(|child| proc::children(*child)));
+    let all = children
+        .iter()
+        .copied()
+        .chain(children.iter().flat_map(|child| proc::children(*child)));
     all.filter_map(|pid| proc::cpu_time(pid).ok()).sum()
 }
 
@@ -73,14 +88,27 @@ fn cpu_time(sluice: &Sluice) -> Duration {
 async fn nothing_takes_a_request_in_nginx_whose_comparison_was_given_up() -> Result<()> {
     let tenants = Tenants::start().await?;
     let guarded = Ingress::new(OWNER, "guarded").annotation("use-regex", "true");
-    let guarded = guarded.annotation("whitelist-source-range", "192.0.2.1").host("own.test");
-    tenants.manifests.ingress(&guarded.path("/admin/([a-z]+)*[0-9]", "web", 80))?;
-    tenants.manifests.ingress(&Ingress::new(OWNER, "open").host("own.test").path("/", "web", 80))?;
+    let guarded = guarded
+        .annotation("whitelist-source-range", "192.0.2.1")
+        .host("own.test");
+    tenants
+        .manifests
+        .ingress(&guarded.path("/admin/([a-z]+)*[0-9]", "web", 80))?;
+    tenants.manifests.ingress(
+        &Ingress::new(OWNER, "open")
+            .host("own.test")
+            .path("/", "web", 80),
+    )?;
     let sluice = Plane::Nginx.options(&tenants.manifests).start().await?;
     ensure!(sluice.get("own.test", "/admin/a1").await?.status == 403);
-    ensure!(sluice.get("own.test", "/admin/a").await?.pod() == Some(OWNER), "the pattern does not take it");
+    ensure!(
+        sluice.get("own.test", "/admin/a").await?.pod() == Some(OWNER),
+        "the pattern does not take it"
+    );
     for length in [100, 1000, 7000] {
-        let answer = sluice.get("own.test", &format!("/admin/{}!", "a".repeat(length))).await?;
+        let answer = sluice
+            .get("own.test", &format!("/admin/{}!", "a".repeat(length)))
+            .await?;
         ensure!(answer.status == 500, "{length}: {}", answer.status);
     }
     sluice.stop()
@@ -96,16 +124,32 @@ async fn who_is_blocked_in_nginx_is_not_let_in_because_a_comparison_was_given_up
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": OWNER, "name": "settings" }, "data": data,
     }))?;
     let flags = ["--configmap", "owner/settings"].map(str::to_owned).into();
-    let sluice = Plane::Nginx.options(&tenants.manifests).arguments(flags).start().await?;
+    let sluice = Plane::Nginx
+        .options(&tenants.manifests)
+        .arguments(flags)
+        .start()
+        .await?;
     let status = async |agent: &str| -> Result<u16> {
         let request = Request::get("own.test", "/").header("user-agent", agent);
         Ok(http::send(sluice.http(), &request).await?.status)
     };
     let endless = "x".repeat(3000);
-    for (agent, expected) in [("good", 200), ("", 200), ("bad", 403), ("xxy", 403), (&endless, 403)] {
-        ensure!(status(agent).await? == expected, "{agent:.20}: expected {expected}");
+    for (agent, expected) in [
+        ("good", 200),
+        ("", 200),
+        ("bad", 403),
+        ("xxy", 403),
+        (&endless, 403),
+    ] {
+        ensure!(
+            status(agent).await? == expected,
+            "{agent:.20}: expected {expected}"
+        );
     }
-    ensure!(sluice.get("own.test", "/").await?.status == 200, "without a user agent");
+    ensure!(
+        sluice.get("own.test", "/").await?.status == 200,
+        "without a user agent"
+    );
     sluice.stop()
 }
 
@@ -113,13 +157,22 @@ async fn who_is_blocked_in_nginx_is_not_let_in_because_a_comparison_was_given_up
 async fn what_people_write_is_not_given_up(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let long = format!("/{}", "segment-of-a-path/".repeat(12));
-    for (number, pattern) in
-        ["/(.*)/(.*)", "/(.*)/(.*)/(.*)$", "/([^/]+)/([^/]+)(/|$)(.*)", "/(.*?)/(.*?)/(.*)", "/(?:[a-z-]+/)*"]
-            .iter()
-            .enumerate()
+    for (number, pattern) in [
+        "/(.*)/(.*)",
+        "/(.*)/(.*)/(.*)$",
+        "/([^/]+)/([^/]+)(/|$)(.*)",
+        "/(.*?)/(.*?)/(.*)",
+        "/(?:[a-z-]+/)*",
+    ]
+    .iter()
+    .enumerate()
     {
         let ingress = Ingress::new(OWNER, &format!("p{number}")).annotation("use-regex", "true");
-        tenants.manifests.ingress(&ingress.host(&format!("p{number}.test")).path(pattern, "web", 80))?;
+        tenants.manifests.ingress(
+            &ingress
+                .host(&format!("p{number}.test"))
+                .path(pattern, "web", 80),
+        )?;
     }
     let sluice = plane.options(&tenants.manifests).start().await?;
     for number in 0..5 {

@@ -44,14 +44,22 @@ impl Site {
         let faults = Faults::new()?;
         faults.spoil(REFUSED)?;
         let sluice = options(plane, &tenants, &faults).start().await?;
-        let mut site = Site { plane, tenants, faults, sluice, former: Vec::new(), envoy: None };
+        let mut site = Site {
+            plane,
+            tenants,
+            faults,
+            sluice,
+            former: Vec::new(),
+            envoy: None,
+        };
         site.start_envoy().await?;
         Ok(site)
     }
 
     async fn start_envoy(&mut self) -> Result<()> {
         if self.plane != Plane::Nginx {
-            let mut bootstrap: Value = serde_json::from_str(&bootstrap(self.sluice.xds(), "strict")?)?;
+            let mut bootstrap: Value =
+                serde_json::from_str(&bootstrap(self.sluice.xds(), "strict")?)?;
             let runtime = &mut bootstrap["layered_runtime"]["layers"][0]["static_layer"];
             runtime["re2.max_program_size.error_level"] = LIMIT.into();
             let mut envoy = Envoy::start(&bootstrap.to_string()).await?;
@@ -88,23 +96,38 @@ impl Site {
     /// What clients of others do all the time.
     async fn traffic(&self, host: &str) -> Result<Running> {
         let request = Request::get(host, "/").header("connection", "close");
-        let load = Load::new(self.sluice.http(), request).pause(Duration::from_millis(2)).start();
+        let load = Load::new(self.sluice.http(), request)
+            .pause(Duration::from_millis(2))
+            .start();
         load.until("answers", |tally| tally.total() > 20).await?;
         Ok(load)
     }
 
     async fn lost_nothing(&self, load: Running) -> Result<()> {
         let before = load.tally().total();
-        load.until("more answers", |tally| tally.total() > before + 20).await?;
+        load.until("more answers", |tally| tally.total() > before + 20)
+            .await?;
         let tally = load.stop().await?;
-        ensure!(tally.failed() == 0, "{tally}; the log ends\n{}", self.sluice.log().tail());
+        ensure!(
+            tally.failed() == 0,
+            "{tally}; the log ends\n{}",
+            self.sluice.log().tail()
+        );
         Ok(())
     }
 
     async fn is_served(&self, host: &str, path: &str, pod: &str) -> Result<()> {
-        let served = async || self.sluice.get(host, path).await.ok().filter(|page| page.pod() == Some(pod));
+        let served = async || {
+            self.sluice
+                .get(host, path)
+                .await
+                .ok()
+                .filter(|page| page.pod() == Some(pod))
+        };
         let waited = wait::until(&format!("{pod} to serve {host}{path}"), served).await;
-        waited.map(drop).with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
+        waited
+            .map(drop)
+            .with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
     }
 
     async fn is_closed(&self, host: &str, path: &str) -> Result<()> {
@@ -115,10 +138,15 @@ impl Site {
     async fn says_of_held(&self, expected: bool) -> Result<()> {
         let held = r#"refused_ingress{ingress="bad",namespace="foreign","#;
         let says = async || {
-            let metrics = http::get(self.sluice.health(), "health", "/metrics").await.ok()?.text();
+            let metrics = http::get(self.sluice.health(), "health", "/metrics")
+                .await
+                .ok()?
+                .text();
             (metrics.contains(held) == expected).then_some(())
         };
-        wait::until("metrics about what is held", says).await.map(drop)
+        wait::until("metrics about what is held", says)
+            .await
+            .map(drop)
     }
 
     async fn stop(self) -> Result<()> {
@@ -128,7 +156,11 @@ impl Site {
 
 fn options(plane: Plane, tenants: &Tenants, faults: &Faults) -> Options {
     let options = faults.for_controller(plane.options(&tenants.manifests));
-    if plane == Plane::Nginx { options } else { options.without_data_plane() }
+    if plane == Plane::Nginx {
+        options
+    } else {
+        options.without_data_plane()
+    }
 }
 
 fn host(number: usize) -> String {
@@ -136,15 +168,22 @@ fn host(number: usize) -> String {
 }
 
 fn culprit(name: &str, host: &str) -> Ingress {
-    let ingress = Ingress::new(FOREIGN, name).annotation("use-regex", "true").host(host);
+    let ingress = Ingress::new(FOREIGN, name)
+        .annotation("use-regex", "true")
+        .host(host);
     ingress.path(&format!("/bad/{REFUSED}"), "web", 80)
 }
 
 fn mended(name: &str, host: &str) -> Ingress {
-    Ingress::new(FOREIGN, name).annotation("use-regex", "true").host(host).path("/bad/[a-f]+", "web", 80)
+    Ingress::new(FOREIGN, name)
+        .annotation("use-regex", "true")
+        .host(host)
+        .path("/bad/[a-f]+", "web", 80)
 }
 
-async fn a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended(plane: Plane) -> Result<()> {
+async fn a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended(
+    plane: Plane,
+) -> Result<()> {
     let tenants = Tenants::start().await?;
     for number in 0..30 {
         tenants.manifests.ingress(&neighbour(&host(number)))?;
@@ -154,9 +193,17 @@ async fn a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended(plane:
     let traffic = site.traffic("own-7.test").await?;
 
     // In one change with what is others', before and behind it.
-    let others = || [neighbour("a.test").to_json(), neighbour("late.test").to_json()];
+    let others = || {
+        [
+            neighbour("a.test").to_json(),
+            neighbour("late.test").to_json(),
+        ]
+    };
     let together = |ingress: Ingress| {
-        site.tenants.write("together.yaml", &[&others()[..], &[ingress.to_json()]].concat())
+        site.tenants.write(
+            "together.yaml",
+            &[&others()[..], &[ingress.to_json()]].concat(),
+        )
     };
     together(culprit("bad", "bad.test"))?;
     site.is_served("a.test", "/", OWNER).await?;
@@ -171,7 +218,10 @@ async fn a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended(plane:
     site.is_served("later.test", "/", OWNER).await?;
     site.is_closed("bad.test", "/bad/aaa").await?;
     for number in 0..30 {
-        ensure!(site.sluice.get(&host(number), "/").await?.pod() == Some(OWNER), "{number}");
+        ensure!(
+            site.sluice.get(&host(number), "/").await?.pod() == Some(OWNER),
+            "{number}"
+        );
     }
     site.says_of_held(true).await?;
 
@@ -186,7 +236,12 @@ async fn a_refused_host_costs_nobody_else_and_is_served_when_it_is_mended(plane:
 
 async fn on_a_shared_host_only_the_culprits_paths_close(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
-    let own = || Ingress::new(OWNER, "own").host("shared.test").path("/", "web", 80).path("/own", "web", 80);
+    let own = || {
+        Ingress::new(OWNER, "own")
+            .host("shared.test")
+            .path("/", "web", 80)
+            .path("/own", "web", 80)
+    };
     tenants.manifests.ingress(&own())?;
     let site = Site::start(plane, tenants).await?;
     site.is_served("shared.test", "/own", OWNER).await?;
@@ -195,12 +250,23 @@ async fn on_a_shared_host_only_the_culprits_paths_close(plane: Plane) -> Result<
     site.is_closed("shared.test", "/bad/aaa").await?;
     site.is_served("shared.test", "/own", OWNER).await?;
     // The other one goes on as it likes.
-    site.write(&own().path("/more", "web", 80).path("/bad/own-and-longer-than-the-pattern", "web", 80))?;
-    site.is_served("shared.test", "/bad/own-and-longer-than-the-pattern", OWNER).await?;
+    site.write(&own().path("/more", "web", 80).path(
+        "/bad/own-and-longer-than-the-pattern",
+        "web",
+        80,
+    ))?;
+    site.is_served("shared.test", "/bad/own-and-longer-than-the-pattern", OWNER)
+        .await?;
     site.is_closed("shared.test", "/bad/aaa").await?;
-    site.sluice.log().wait_for("its paths on this host answer 503").await?;
+    site.sluice
+        .log()
+        .wait_for("its paths on this host answer 503")
+        .await?;
     let log = site.sluice.log().lines();
-    ensure!(!log.iter().any(|line| line.contains("Ingress owner/own: ") && line.contains("refused by")));
+    ensure!(
+        !log.iter()
+            .any(|line| line.contains("Ingress owner/own: ") && line.contains("refused by"))
+    );
     site.write(&mended("bad", "shared.test"))?;
     site.is_served("shared.test", "/bad/aaa", FOREIGN).await?;
     site.is_served("shared.test", "/more", OWNER).await?;
@@ -216,9 +282,14 @@ async fn what_was_accepted_last_is_served_on(plane: Plane) -> Result<()> {
     site.is_served("app.test", "/bad/aaa", FOREIGN).await?;
     let traffic = site.traffic("own.test").await?;
     let path = Request::get("app.test", "/bad/aaa").header("connection", "close");
-    let app = Load::new(site.sluice.http(), path).pause(Duration::from_millis(2)).start();
+    let app = Load::new(site.sluice.http(), path)
+        .pause(Duration::from_millis(2))
+        .start();
     site.write(&culprit("app", "app.test").path("/new", "web", 80))?;
-    site.sluice.log().wait_for("what was accepted before is served").await?;
+    site.sluice
+        .log()
+        .wait_for("what was accepted before is served")
+        .await?;
     site.write(&neighbour("late.test"))?;
     site.is_served("late.test", "/", OWNER).await?;
     site.is_served("app.test", "/bad/aaa", FOREIGN).await?;
@@ -236,11 +307,20 @@ async fn many_culprits_are_found_from_the_start_and_after_restarts(plane: Plane)
     }
     let culprits = [3, 11, 12, 25];
     for number in culprits {
-        tenants.manifests.ingress(&culprit(&format!("bad-{number}"), &format!("bad-{number}.test")))?;
+        tenants.manifests.ingress(&culprit(
+            &format!("bad-{number}"),
+            &format!("bad-{number}.test"),
+        ))?;
     }
-    tenants.manifests.ingress(&culprit("shared", "own-5.test"))?;
+    tenants
+        .manifests
+        .ingress(&culprit("shared", "own-5.test"))?;
     tenants.manifests.ingress(&culprit("wild", "*.wild.test"))?;
-    tenants.manifests.ingress(&Ingress::new(OWNER, "wild").host("*.kind.test").path("/", "web", 80))?;
+    tenants.manifests.ingress(
+        &Ingress::new(OWNER, "wild")
+            .host("*.kind.test")
+            .path("/", "web", 80),
+    )?;
     let mut site = Site::start(plane, tenants).await?;
     all_but_the_culprits_are_served(&site, &culprits).await?;
 
@@ -255,14 +335,27 @@ async fn many_culprits_are_found_from_the_start_and_after_restarts(plane: Plane)
     site.restart_data_plane().await?;
     all_but_the_culprits_are_served(&site, &culprits).await?;
     let told = site.sluice.log().lines().split_off(place);
-    ensure!(!told.iter().any(|line| line.contains("NACK")), "{}", told.join("\n"));
+    ensure!(
+        !told.iter().any(|line| line.contains("NACK")),
+        "{}",
+        told.join("\n")
+    );
 
     for number in culprits {
-        site.write(&mended(&format!("bad-{number}"), &format!("bad-{number}.test")))?;
+        site.write(&mended(
+            &format!("bad-{number}"),
+            &format!("bad-{number}.test"),
+        ))?;
     }
     site.write(&mended("shared", "own-5.test"))?;
     site.write(&mended("wild", "*.wild.test"))?;
-    for host in ["bad-3.test", "bad-12.test", "bad-25.test", "own-5.test", "a.wild.test"] {
+    for host in [
+        "bad-3.test",
+        "bad-12.test",
+        "bad-25.test",
+        "own-5.test",
+        "a.wild.test",
+    ] {
         site.is_served(host, "/bad/abc", FOREIGN).await?;
     }
     site.stop().await
@@ -274,7 +367,8 @@ async fn all_but_the_culprits_are_served(site: &Site, culprits: &[usize]) -> Res
     }
     site.is_served("a.kind.test", "/", OWNER).await?;
     for number in culprits {
-        site.is_closed(&format!("bad-{number}.test"), "/bad/abc").await?;
+        site.is_closed(&format!("bad-{number}.test"), "/bad/abc")
+            .await?;
     }
     site.is_closed("own-5.test", "/bad/abc").await?;
     site.is_closed("a.wild.test", "/bad/abc").await

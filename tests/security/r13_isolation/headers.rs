@@ -9,16 +9,31 @@ use sluice_tests::manifests::Ingress;
 use super::{changes_are_taken, is_reported, neighbour};
 use crate::setup::{FOREIGN, OWNER, Plane, Tenants, on_every_plane};
 
-on_every_plane!(no_name_of_a_header_freezes_anybody, the_host_of_the_operator_is_what_pods_see);
+on_every_plane!(
+    no_name_of_a_header_freezes_anybody,
+    the_host_of_the_operator_is_what_pods_see
+);
 
 /// What is kept from everybody, each with what is said of it.
 const KEPT: &[(&str, &str)] = &[
     ("Host", "headers other than Host"),
     ("hOST", "headers other than Host"),
-    ("Content-Length", "headers that do not say where a message ends"),
-    ("Transfer-Encoding", "headers that do not say where a message ends"),
-    ("x-sluice-trust", "other than x-sluice-*, x-envoy-* and CDN-Loop"),
-    ("X-Envoy-Max-Retries", "other than x-sluice-*, x-envoy-* and CDN-Loop"),
+    (
+        "Content-Length",
+        "headers that do not say where a message ends",
+    ),
+    (
+        "Transfer-Encoding",
+        "headers that do not say where a message ends",
+    ),
+    (
+        "x-sluice-trust",
+        "other than x-sluice-*, x-envoy-* and CDN-Loop",
+    ),
+    (
+        "X-Envoy-Max-Retries",
+        "other than x-sluice-*, x-envoy-* and CDN-Loop",
+    ),
     (":authority", "names of headers"),
     ("a b", "names of headers"),
 ];
@@ -29,19 +44,29 @@ fn config_map(namespace: &str, name: &str, data: Value) -> Value {
 
 /// A ConfigMap with headers that are kept, but for those that are left out, and a good one.
 fn headers(namespace: &str, without: &str) -> Value {
-    let kept = KEPT.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(without));
-    let mut data: serde_json::Map<_, _> = kept.map(|(name, _)| ((*name).to_owned(), json!("evil"))).collect();
+    let kept = KEPT
+        .iter()
+        .filter(|(name, _)| !name.eq_ignore_ascii_case(without));
+    let mut data: serde_json::Map<_, _> = kept
+        .map(|(name, _)| ((*name).to_owned(), json!("evil")))
+        .collect();
     data.insert("X-Good".to_owned(), json!("yes"));
     config_map(namespace, "headers", data.into())
 }
 
 fn names() -> String {
-    let names: Vec<&str> = KEPT.iter().map(|(name, _)| *name).chain(["X-Good"]).collect();
+    let names: Vec<&str> = KEPT
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(["X-Good"])
+        .collect();
     names.join(",")
 }
 
 fn received(answer: &Response, header: &str) -> Result<Option<String>> {
-    Ok(answer.json()?["headers"][header][0].as_str().map(str::to_owned))
+    Ok(answer.json()?["headers"][header][0]
+        .as_str()
+        .map(str::to_owned))
 }
 
 async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
@@ -52,20 +77,46 @@ async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
         "proxy-set-headers": "owner/headers", "add-headers": "owner/headers", "hide-headers": names(),
         "global-allowed-response-headers": names(),
     });
-    tenants.manifests.object(&config_map(OWNER, "settings", settings))?;
+    tenants
+        .manifests
+        .object(&config_map(OWNER, "settings", settings))?;
     tenants.manifests.ingress(&neighbour("own.test"))?;
-    let root = |name: &str| Ingress::new(FOREIGN, name).host(&format!("{name}.test")).path("/", "web", 80);
-    tenants.manifests.ingress(&root("custom").annotation("custom-headers", "foreign/headers"))?;
+    let root = |name: &str| {
+        Ingress::new(FOREIGN, name)
+            .host(&format!("{name}.test"))
+            .path("/", "web", 80)
+    };
+    tenants
+        .manifests
+        .ingress(&root("custom").annotation("custom-headers", "foreign/headers"))?;
     let asked = |name: &str| root(name).annotation("auth-url", "http://auth.example/");
-    tenants.manifests.ingress(&asked("answered").annotation("auth-response-headers", "Host"))?;
-    tenants.manifests.ingress(&asked("asking").annotation("auth-proxy-set-headers", "headers"))?;
+    tenants
+        .manifests
+        .ingress(&asked("answered").annotation("auth-response-headers", "Host"))?;
+    tenants
+        .manifests
+        .ingress(&asked("asking").annotation("auth-proxy-set-headers", "headers"))?;
     let flags = ["--configmap", "owner/settings"].map(str::to_owned).into();
-    let sluice = plane.options(&tenants.manifests).arguments(flags).start().await?;
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(flags)
+        .start()
+        .await?;
 
     let answer = sluice.get("own.test", "/").await?;
-    ensure!(answer.pod() == Some(OWNER) && answer.headers("x-good").eq(["yes"]), "{answer:?}");
-    ensure!(received(&answer, "x-good")?.as_deref() == Some("yes"), "{}", answer.text());
-    ensure!(answer.headers.iter().all(|(_, value)| value != "evil"), "{answer:?}");
+    ensure!(
+        answer.pod() == Some(OWNER) && answer.headers("x-good").eq(["yes"]),
+        "{answer:?}"
+    );
+    ensure!(
+        received(&answer, "x-good")?.as_deref() == Some("yes"),
+        "{}",
+        answer.text()
+    );
+    ensure!(
+        answer.headers.iter().all(|(_, value)| value != "evil"),
+        "{answer:?}"
+    );
     for (name, why) in KEPT {
         for key in ["add-headers", "hide-headers", "proxy-set-headers"] {
             // `evil` is a good name of a host.
@@ -79,7 +130,11 @@ async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
         ensure!(sluice.get(host, "/").await?.status == 503, "{host}");
     }
     ensure!(sluice.get("custom.test", "/").await?.status == 503);
-    is_reported(&sluice, "Ingress foreign/custom: ", &["headers other than Host, got \"Host: evil\""])?;
+    is_reported(
+        &sluice,
+        "Ingress foreign/custom: ",
+        &["headers other than Host, got \"Host: evil\""],
+    )?;
     changes_are_taken(&sluice, &tenants).await?;
     sluice.stop()
 }
@@ -88,7 +143,9 @@ async fn no_name_of_a_header_freezes_anybody(plane: Plane) -> Result<()> {
 async fn the_host_of_the_operator_is_what_pods_see(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let data = json!({ "Host": "inside.example", "X-Asked": "$host" });
-    tenants.manifests.object(&config_map(OWNER, "headers", data))?;
+    tenants
+        .manifests
+        .object(&config_map(OWNER, "headers", data))?;
     tenants.manifests.object(&config_map(
         OWNER,
         "settings",
@@ -98,11 +155,26 @@ async fn the_host_of_the_operator_is_what_pods_see(plane: Plane) -> Result<()> {
     let other = neighbour("other.test").annotation("upstream-vhost", "theirs.example");
     tenants.manifests.ingress(&other)?;
     let flags = ["--configmap", "owner/settings"].map(str::to_owned).into();
-    let sluice = plane.options(&tenants.manifests).arguments(flags).start().await?;
-    for (host, seen) in [("own.test", "inside.example"), ("other.test", "theirs.example")] {
+    let sluice = plane
+        .options(&tenants.manifests)
+        .arguments(flags)
+        .start()
+        .await?;
+    for (host, seen) in [
+        ("own.test", "inside.example"),
+        ("other.test", "theirs.example"),
+    ] {
         let answer = sluice.get(host, "/").await?;
-        ensure!(received(&answer, "host")?.as_deref() == Some(seen), "{host}: {}", answer.text());
-        ensure!(received(&answer, "x-asked")?.as_deref() == Some(host), "{host}: {}", answer.text());
+        ensure!(
+            received(&answer, "host")?.as_deref() == Some(seen),
+            "{host}: {}",
+            answer.text()
+        );
+        ensure!(
+            received(&answer, "x-asked")?.as_deref() == Some(host),
+            "{host}: {}",
+            answer.text()
+        );
     }
     changes_are_taken(&sluice, &tenants).await?;
     sluice.stop()

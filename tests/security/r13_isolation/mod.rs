@@ -39,8 +39,14 @@ async fn changes_are_taken(sluice: &Sluice, tenants: &Tenants) -> Result<()> {
 fn is_reported(sluice: &Sluice, object: &str, texts: &[&str]) -> Result<()> {
     let lines = sluice.log().lines();
     for text in texts {
-        let is_told = lines.iter().any(|line| line.contains(object) && line.contains(text));
-        ensure!(is_told, "no line with {object} and {text:?} in\n{}", lines.join("\n"));
+        let is_told = lines
+            .iter()
+            .any(|line| line.contains(object) && line.contains(text));
+        ensure!(
+            is_told,
+            "no line with {object} and {text:?} in\n{}",
+            lines.join("\n")
+        );
     }
     Ok(())
 }

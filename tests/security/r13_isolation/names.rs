@@ -25,9 +25,13 @@ async fn a_path_that_is_a_name_of_ours_is_the_tenants(plane: Plane) -> Result<()
         "sign_in".to_owned(),
         "502".to_owned(),
     ];
-    let paths = names
-        .iter()
-        .flat_map(|name| [format!("/_sluice_{name}"), format!("/sluice_{name}"), format!("/@sluice_{name}")]);
+    let paths = names.iter().flat_map(|name| {
+        [
+            format!("/_sluice_{name}"),
+            format!("/sluice_{name}"),
+            format!("/@sluice_{name}"),
+        ]
+    });
     let paths: Vec<String> = paths.collect();
     let mut ingress = Ingress::new(FOREIGN, "names")
         .annotation("auth-url", "http://auth.example/verify")
@@ -38,23 +42,38 @@ async fn a_path_that_is_a_name_of_ours_is_the_tenants(plane: Plane) -> Result<()
         ingress = ingress.typed_path("Exact", path, "web", 80);
     }
     tenants.manifests.ingress(&ingress)?;
-    let open = paths.iter().fold(Ingress::new(FOREIGN, "open").host("open.test"), |open, path| {
-        open.typed_path("Exact", path, "web", 80).typed_path("Prefix", path, "web", 80)
-    });
+    let open = paths.iter().fold(
+        Ingress::new(FOREIGN, "open").host("open.test"),
+        |open, path| {
+            open.typed_path("Exact", path, "web", 80)
+                .typed_path("Prefix", path, "web", 80)
+        },
+    );
     tenants.manifests.ingress(&open)?;
     let sluice = plane.options(&tenants.manifests).start().await?;
     ensure!(sluice.get("own.test", "/").await?.pod() == Some(OWNER));
     for path in &paths {
         let guarded = sluice.get("names.test", path).await?;
-        ensure!(guarded.pod().is_none() && guarded.status != 404, "{path}: {}", guarded.status);
-        ensure!(sluice.get("open.test", path).await?.pod() == Some(FOREIGN), "{path} is the tenant's");
+        ensure!(
+            guarded.pod().is_none() && guarded.status != 404,
+            "{path}: {}",
+            guarded.status
+        );
+        ensure!(
+            sluice.get("open.test", path).await?.pod() == Some(FOREIGN),
+            "{path} is the tenant's"
+        );
     }
     changes_are_taken(&sluice, &tenants).await?;
     sluice.stop()
 }
 
 fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text.as_bytes())
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// A path of a tenant begins with a slash and is in quotes. What is not is ours, and begins otherwise; but for the root, where
@@ -65,15 +84,23 @@ fn no_location_of_ours_in_nginx_begins_like_a_path() -> Result<()> {
     for case in fs::read_dir(artifacts::repository().join("tests/golden"))? {
         let file = case?.path().join("nginx.conf");
         let conf = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-        let blocks =
-            conf.lines().filter_map(|line| line.trim().strip_prefix("location ")?.strip_suffix(" {"));
+        let blocks = conf
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("location ")?.strip_suffix(" {"));
         for block in blocks.filter(|block| *block != "/") {
             let name = block.split_once(' ').map_or(block, |(_, name)| name);
             let is_quoted = name.starts_with('"');
             own += usize::from(!is_quoted || name.starts_with("\"sluice"));
-            ensure!(is_quoted || !name.starts_with('/'), "{}: {block}", file.display());
+            ensure!(
+                is_quoted || !name.starts_with('/'),
+                "{}: {block}",
+                file.display()
+            );
         }
     }
-    ensure!(own > 10, "golden cases have locations of our own, found {own}");
+    ensure!(
+        own > 10,
+        "golden cases have locations of our own, found {own}"
+    );
     Ok(())
 }

@@ -48,12 +48,21 @@ impl Site {
         }
         tenants.write("bad.yaml", culprit)?;
         let sluice = options(plane, &tenants, &faults).start().await?;
-        Ok(Site { plane, tenants, faults, sluice, former: Vec::new() })
+        Ok(Site {
+            plane,
+            tenants,
+            faults,
+            sluice,
+            former: Vec::new(),
+        })
     }
 
     async fn restart_controller(&mut self) -> Result<()> {
         self.sluice.kill()?;
-        let next = options(self.plane, &self.tenants, &self.faults).after(&self.sluice).start().await?;
+        let next = options(self.plane, &self.tenants, &self.faults)
+            .after(&self.sluice)
+            .start()
+            .await?;
         self.former.push(std::mem::replace(&mut self.sluice, next));
         Ok(())
     }
@@ -72,15 +81,19 @@ impl Site {
     async fn answers(&self, host: &str, what: &str, is: impl Fn(&Response) -> bool) -> Result<()> {
         let answers = async || https(&self.sluice, host).await.ok().filter(&is);
         let waited = wait::until(&format!("{host} to answer {what}"), answers).await;
-        waited.map(drop).with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
+        waited
+            .map(drop)
+            .with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
     }
 
     async fn is_served(&self, host: &str, pod: &str) -> Result<()> {
-        self.answers(host, pod, |page| page.pod() == Some(pod)).await
+        self.answers(host, pod, |page| page.pod() == Some(pod))
+            .await
     }
 
     async fn is_not_served(&self) -> Result<()> {
-        self.answers(BAD, "with 503", |page| page.status == 503).await
+        self.answers(BAD, "with 503", |page| page.status == 503)
+            .await
     }
 
     /// Those who did nothing, and one that comes now, with a certificate of its own.
@@ -88,7 +101,8 @@ impl Site {
         for number in 0..INNOCENT {
             self.is_served(&innocent(number), OWNER).await?;
         }
-        self.tenants.write(&format!("{late}.yaml"), &host(OWNER, late, late)?)?;
+        self.tenants
+            .write(&format!("{late}.yaml"), &host(OWNER, late, late)?)?;
         self.is_served(late, OWNER).await?;
         let other = Connection::open_tls(self.sluice.https(), "nobody.test").await?;
         let presents = async || {
@@ -96,7 +110,9 @@ impl Site {
             (connection.certificate() != other.certificate()).then_some(())
         };
         let waited = wait::until(&format!("{late} to present its own certificate"), presents).await;
-        waited.map(drop).with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
+        waited
+            .map(drop)
+            .with_context(|| format!("the log ends\n{}", self.sluice.log().tail()))
     }
 }
 
@@ -105,7 +121,10 @@ fn options(plane: Plane, tenants: &Tenants, faults: &Faults) -> Options {
 }
 
 async fn https(sluice: &Sluice, host: &str) -> Result<Response> {
-    Connection::open_tls(sluice.https(), host).await?.send(&Request::get(host, "/")).await
+    Connection::open_tls(sluice.https(), host)
+        .await?
+        .send(&Request::get(host, "/"))
+        .await
 }
 
 fn innocent(number: usize) -> String {
@@ -114,7 +133,9 @@ fn innocent(number: usize) -> String {
 
 /// An Ingress with a certificate.
 fn ingress(namespace: &str, host: &str, name: &str) -> (Ingress, Value) {
-    let ingress = Ingress::new(namespace, name).host(host).path("/", "web", 80);
+    let ingress = Ingress::new(namespace, name)
+        .host(host)
+        .path("/", "web", 80);
     (ingress, json!([{"hosts": [host], "secretName": name}]))
 }
 
@@ -131,9 +152,16 @@ fn host(namespace: &str, host: &str, name: &str) -> Result<[Value; 2]> {
     with(namespace, host, name, &[])
 }
 
-fn with(namespace: &str, host: &str, name: &str, annotations: &[(&str, &str)]) -> Result<[Value; 2]> {
+fn with(
+    namespace: &str,
+    host: &str,
+    name: &str,
+    annotations: &[(&str, &str)],
+) -> Result<[Value; 2]> {
     let (ingress, tls) = ingress(namespace, host, name);
-    let said = annotations.iter().fold(ingress, |ingress, (name, value)| ingress.annotation(name, value));
+    let said = annotations.iter().fold(ingress, |ingress, (name, value)| {
+        ingress.annotation(name, value)
+    });
     let mut object = said.to_json();
     object["spec"]["tls"] = tls;
     Ok([object, secret(namespace, host, name)?])
@@ -167,21 +195,30 @@ async fn a_refused_filter_chain_costs_only_its_host(plane: Plane) -> Result<()> 
     site.others_are_served("between.test").await?;
     // What was accepted is served on, with what it presents.
     site.write(&culprit()?)?;
-    site.sluice.log().wait_for("what was accepted before is served").await?;
+    site.sluice
+        .log()
+        .wait_for("what was accepted before is served")
+        .await?;
     site.others_are_served("very-last.test").await?;
     site.is_served(BAD, FOREIGN).await?;
     site.sluice.stop()
 }
 
 async fn a_refused_cluster_costs_only_its_backend(plane: Plane) -> Result<()> {
-    let towards_pods =
-        [("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "foreign/bad"), ("proxy-ssl-ciphers", CIPHERS)];
+    let towards_pods = [
+        ("backend-protocol", "HTTPS"),
+        ("proxy-ssl-secret", "foreign/bad"),
+        ("proxy-ssl-ciphers", CIPHERS),
+    ];
     let culprit = || with(FOREIGN, BAD, "bad", &towards_pods);
     let mut site = Site::start(plane, faults(plane)?, &culprit()?).await?;
     site.others_are_served("late.test").await?;
     site.is_not_served().await?;
     site.sluice.log().wait_for("Ingress foreign/bad: ").await?;
-    site.sluice.log().wait_for("refused by the data plane").await?;
+    site.sluice
+        .log()
+        .wait_for("refused by the data plane")
+        .await?;
     site.restart_controller().await?;
     site.others_are_served("later.test").await?;
     site.restart_data_plane().await?;
@@ -203,8 +240,14 @@ async fn a_refused_certificate_costs_only_its_host(plane: Plane) -> Result<()> {
     faults.spoil_secret(FOREIGN, "bad")?;
     let mut site = Site::start(plane, faults, &host(FOREIGN, BAD, "bad")?).await?;
     site.others_are_served("late.test").await?;
-    site.sluice.log().wait_for("Secret foreign/bad: data: refused by the data plane").await?;
-    ensure!(https(&site.sluice, BAD).await.is_err(), "it presents a certificate that was refused");
+    site.sluice
+        .log()
+        .wait_for("Secret foreign/bad: data: refused by the data plane")
+        .await?;
+    ensure!(
+        https(&site.sluice, BAD).await.is_err(),
+        "it presents a certificate that was refused"
+    );
     site.restart_controller().await?;
     site.others_are_served("later.test").await?;
     site.restart_data_plane().await?;

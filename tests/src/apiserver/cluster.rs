@@ -29,7 +29,10 @@ const LABEL: &str = "sluice-test";
 const OWN: [(&str, &str); 3] = [
     ("v1", "Namespace"),
     ("networking.k8s.io/v1", "IngressClass"),
-    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+    ),
 ];
 
 /// An API server, a namespace in it, and pods.
@@ -50,7 +53,9 @@ impl Cluster {
 
     /// In front of the API server that `KUBECONFIG` names; `None` when it names none. Names in it begin with `prefix`.
     pub async fn real(prefix: &str) -> Result<Option<Cluster>> {
-        let Some(upstream) = Upstream::of_kubeconfig().await? else { return Ok(None) };
+        let Some(upstream) = Upstream::of_kubeconfig().await? else {
+            return Ok(None);
+        };
         Cluster::new(upstream, prefix).await.map(Some)
     }
 
@@ -61,7 +66,9 @@ impl Cluster {
             gate: Gate::start(upstream.addr()).await?,
             upstream,
             namespace: format!("{prefix}-{}-{number}", std::process::id()),
-            folder: tempfile::Builder::new().prefix("sluice-cluster-").tempdir()?,
+            folder: tempfile::Builder::new()
+                .prefix("sluice-cluster-")
+                .tempdir()?,
             network: Network::reserve()?,
             ports: (0..4).map(|_| Port::reserve()).collect::<Result<_>>()?,
         };
@@ -108,7 +115,11 @@ impl Cluster {
     pub fn access(&self) -> Vec<String> {
         let kubeconfig = self.kubeconfig().display().to_string();
         let pods = ["--allow-upstream-cidr", "127.0.0.0/8"];
-        ["--source", "kube", "--kubeconfig", &kubeconfig].into_iter().chain(pods).map(str::to_owned).collect()
+        ["--source", "kube", "--kubeconfig", &kubeconfig]
+            .into_iter()
+            .chain(pods)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The arguments of a controller that serves this test and nothing else.
@@ -122,11 +133,19 @@ impl Cluster {
         let path = path_of(object)?;
         if self.ask("GET", &path, None).await?.status == 404 {
             let created = self.ask("POST", &parent(&path), Some(object)).await?;
-            ensure!((200..300).contains(&created.status), "create {path}: {}", created.text());
+            ensure!(
+                (200..300).contains(&created.status),
+                "create {path}: {}",
+                created.text()
+            );
             return Ok(());
         }
         let replaced = self.replace(&path, object.clone()).await?;
-        ensure!(replaced.status == 200, "replace {path}: {}", replaced.text());
+        ensure!(
+            replaced.status == 200,
+            "replace {path}: {}",
+            replaced.text()
+        );
         Ok(())
     }
 
@@ -153,9 +172,16 @@ impl Cluster {
 
     /// Deletes an object at once: of a Pod, a real API server would wait for the kubelet of a node that does not exist.
     pub async fn delete(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
-        let path = format!("{}?gracePeriodSeconds=0", self.path(api_version, kind, name)?);
+        let path = format!(
+            "{}?gracePeriodSeconds=0",
+            self.path(api_version, kind, name)?
+        );
         let deleted = self.ask("DELETE", &path, None).await?;
-        ensure!(matches!(deleted.status, 200 | 202), "delete {path}: {}", deleted.text());
+        ensure!(
+            matches!(deleted.status, 200 | 202),
+            "delete {path}: {}",
+            deleted.text()
+        );
         Ok(())
     }
 
@@ -164,8 +190,12 @@ impl Cluster {
         for (api_version, kind) in OWN {
             for object in self.list(api_version, kind).await? {
                 if object["metadata"]["labels"][LABEL] == self.namespace.as_str() {
-                    self.delete(api_version, kind, object["metadata"]["name"].as_str().unwrap_or_default())
-                        .await?;
+                    self.delete(
+                        api_version,
+                        kind,
+                        object["metadata"]["name"].as_str().unwrap_or_default(),
+                    )
+                    .await?;
                 }
             }
         }
@@ -185,7 +215,8 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>> {
-        let kind = kinds::by_name(api_version, kind).with_context(|| format!("{api_version} {kind}"))?;
+        let kind =
+            kinds::by_name(api_version, kind).with_context(|| format!("{api_version} {kind}"))?;
         let path = kind.path(namespace, name);
         let answer = self.ask("GET", &path, None).await?;
         if answer.status == 404 {
@@ -200,7 +231,10 @@ impl Cluster {
         let path = self.path(api_version, kind, "")?;
         let answer = self.ask("GET", &path, None).await?;
         ensure!(answer.status == 200, "{path}: {}", answer.text());
-        Ok(answer.json()?["items"].as_array().cloned().unwrap_or_default())
+        Ok(answer.json()?["items"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default())
     }
 
     /// Waits until an object is as it should be.
@@ -210,21 +244,34 @@ impl Cluster {
         what: &str,
         holds: impl Fn(&Value) -> bool,
     ) -> Result<Value> {
-        let probe =
-            async || self.get(api_version, kind, name).await.ok().flatten().filter(|value| holds(value));
+        let probe = async || {
+            self.get(api_version, kind, name)
+                .await
+                .ok()
+                .flatten()
+                .filter(|value| holds(value))
+        };
         match wait::until(&format!("{kind} {name}: {what}"), probe).await {
             Ok((value, _)) => Ok(value),
-            Err(error) => Err(error.context(format!("{:?}", self.get(api_version, kind, name).await))),
+            Err(error) => {
+                Err(error.context(format!("{:?}", self.get(api_version, kind, name).await)))
+            }
         }
     }
 
     async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Response> {
-        let request = Request::new(method, "localhost", path).header("content-type", "application/json");
-        http::send(self.upstream.addr(), &request.body(body.map(Value::to_string).unwrap_or_default())).await
+        let request =
+            Request::new(method, "localhost", path).header("content-type", "application/json");
+        http::send(
+            self.upstream.addr(),
+            &request.body(body.map(Value::to_string).unwrap_or_default()),
+        )
+        .await
     }
 
     fn path(&self, api_version: &str, kind: &str, name: &str) -> Result<String> {
-        let kind = kinds::by_name(api_version, kind).with_context(|| format!("{api_version} {kind}"))?;
+        let kind =
+            kinds::by_name(api_version, kind).with_context(|| format!("{api_version} {kind}"))?;
         Ok(kind.path(&self.namespace, name))
     }
 
@@ -267,7 +314,8 @@ impl Cluster {
         let name = format!("{}{suffix}", self.namespace);
         labels[LABEL] = self.namespace.as_str().into();
         let metadata = json!({ "name": name, "labels": labels });
-        self.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata })).await?;
+        self.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }))
+            .await?;
         Ok(name)
     }
 
@@ -283,10 +331,15 @@ impl Cluster {
             false => {
                 let host = own_address()?;
                 let ports = self.ports.iter().take(count.into());
-                ports.map(|port| SocketAddr::new(host, port.number())).collect()
+                ports
+                    .map(|port| SocketAddr::new(host, port.number()))
+                    .collect()
             }
         };
-        ensure!(addrs.len() == usize::from(count), "more pods than a real cluster gets here");
+        ensure!(
+            addrs.len() == usize::from(count),
+            "more pods than a real cluster gets here"
+        );
         Echo::start_all(service, &addrs).await
     }
 
@@ -298,7 +351,8 @@ impl Cluster {
             "spec": { "ports": [{ "name": "http", "port": 80, "targetPort": 80 }] },
         }))
         .await?;
-        self.endpoints(name, &pods.iter().map(Echo::addr).collect::<Vec<_>>()).await
+        self.endpoints(name, &pods.iter().map(Echo::addr).collect::<Vec<_>>())
+            .await
     }
 
     /// The EndpointSlices of a Service: one for each port that its pods have.
@@ -331,18 +385,27 @@ impl Drop for Cluster {
             let label = format!("{LABEL}={}", self.namespace);
             let mut command = Command::new("kubectl");
             let kinds = OWN.map(|(_, kind)| kind.to_lowercase()).join(",");
-            let _ = command.args(["delete", "--wait=false", &kinds, "-l", &label]).output();
+            let _ = command
+                .args(["delete", "--wait=false", &kinds, "-l", &label])
+                .output();
         }
     }
 }
 
 fn path_of(object: &Value) -> Result<String> {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let kind =
-        kinds::by_name(text("/apiVersion"), text("/kind")).context("a kind that the tests do not know")?;
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let kind = kinds::by_name(text("/apiVersion"), text("/kind"))
+        .context("a kind that the tests do not know")?;
     Ok(kind.path(text("/metadata/namespace"), text("/metadata/name")))
 }
 
 fn parent(path: &str) -> String {
-    path.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned()
+    path.rsplit_once('/')
+        .map_or("", |(parent, _)| parent)
+        .to_owned()
 }

@@ -41,11 +41,15 @@ impl Fake {
     /// Starts one that has the namespace `default` and nothing else.
     pub async fn start() -> Result<Fake> {
         let port = Port::reserve()?;
-        let listener = TcpListener::bind(port.addr()).await.context("fake API server")?;
+        let listener = TcpListener::bind(port.addr())
+            .await
+            .context("fake API server")?;
         let store = Arc::new(Mutex::new(Store::new()));
         let task = tokio::spawn(accept(listener, Arc::clone(&store)));
         let fake = Fake { store, port, task };
-        fake.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}))?;
+        fake.put(
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}),
+        )?;
         Ok(fake)
     }
 
@@ -62,13 +66,17 @@ impl Fake {
             Err(refusal) if refusal.code == 409 => store.replace(kind, object, Part::Main),
             other => other,
         };
-        stored.map(drop).map_err(|refusal| anyhow::anyhow!("{refusal:?}"))
+        stored
+            .map(drop)
+            .map_err(|refusal| anyhow::anyhow!("{refusal:?}"))
     }
 
     /// Takes an object away.
     pub fn remove(&self, object: &Value) -> Result<()> {
         let removed = lock(&self.store).remove(kind_of(object)?, object);
-        removed.map(drop).map_err(|refusal| anyhow::anyhow!("{refusal:?}"))
+        removed
+            .map(drop)
+            .map_err(|refusal| anyhow::anyhow!("{refusal:?}"))
     }
 
     /// Forgets the past, as etcd does every few minutes: who watches from before must list again.
@@ -136,7 +144,8 @@ async fn answer(request: Request<Incoming>, store: Arc<Mutex<Store>>) -> Result<
     if parts.uri.path() == "/version" {
         return whole(200, &json!({ "gitVersion": FAKE_VERSION }));
     }
-    let Some(target) = Target::parse(parts.uri.path(), parts.uri.query().unwrap_or_default()) else {
+    let Some(target) = Target::parse(parts.uri.path(), parts.uri.query().unwrap_or_default())
+    else {
         return whole(404, &Refusal::not_found("path", parts.uri.path()).status());
     };
     if parts.method == Method::GET && target.is_set("watch") {
@@ -156,11 +165,16 @@ fn whole(code: u16, value: &Value) -> Result<Response<Reply>> {
 }
 
 fn json_response(code: u16) -> hyper::http::response::Builder {
-    Response::builder().status(code).header("content-type", "application/json")
+    Response::builder()
+        .status(code)
+        .header("content-type", "application/json")
 }
 
 fn is_metadata_only(parts: &Parts) -> bool {
-    let accept = parts.headers.get("accept").and_then(|value| value.to_str().ok());
+    let accept = parts
+        .headers
+        .get("accept")
+        .and_then(|value| value.to_str().ok());
     accept.is_some_and(|accept| accept.contains("as=PartialObjectMetadata"))
 }
 
@@ -177,27 +191,40 @@ fn handle(store: &mut Store, parts: &Parts, target: &Target, body: &[u8]) -> Ans
         (&Method::GET, Some(name)) => {
             let object = store.get(target.kind, &namespace, name);
             let object = object.ok_or_else(|| Refusal::not_found(target.kind.plural, name))?;
-            Ok((200, View::new(target, is_metadata_only(parts)).form(&object)))
+            Ok((
+                200,
+                View::new(target, is_metadata_only(parts)).form(&object),
+            ))
         }
         (&Method::GET, None) => list(store, target, is_metadata_only(parts)),
         (&Method::POST, None) => {
             let object = named(parsed(body)?, target, &namespace);
             validation::of_a_new_object(target.kind, &object)?;
-            store.create(target.kind, object).map(|object| (201, (*object).clone()))
+            store
+                .create(target.kind, object)
+                .map(|object| (201, (*object).clone()))
         }
         (&Method::PUT, Some(_)) => {
             let object = named(parsed(body)?, target, &namespace);
             validation::of_a_replacement(target.kind, &object)?;
-            store.replace(target.kind, object, part).map(|object| (200, (*object).clone()))
+            store
+                .replace(target.kind, object, part)
+                .map(|object| (200, (*object).clone()))
         }
-        (&Method::PATCH, Some(name)) => {
-            patch(store, parts, target, (&namespace, name), (&parsed(body)?, part))
-        }
+        (&Method::PATCH, Some(name)) => patch(
+            store,
+            parts,
+            target,
+            (&namespace, name),
+            (&parsed(body)?, part),
+        ),
         (&Method::DELETE, Some(name)) => {
             let place = (target.kind, namespace, name.clone());
             store.delete(&place).map(|object| (200, (*object).clone()))
         }
-        _ => Err(Refusal::bad_request("a verb that the fake does not speak here")),
+        _ => Err(Refusal::bad_request(
+            "a verb that the fake does not speak here",
+        )),
     }
 }
 
@@ -209,11 +236,15 @@ fn patch(
     (patch, part): (&Value, Part),
 ) -> Answered {
     let place = (target.kind, namespace.to_owned(), name.to_owned());
-    let content = parts.headers.get("content-type").and_then(|value| value.to_str().ok());
+    let content = parts
+        .headers
+        .get("content-type")
+        .and_then(|value| value.to_str().ok());
     let patched = match content.unwrap_or_default() {
         "application/apply-patch+yaml" => {
             let manager = target.parameter("fieldManager");
-            let manager = manager.ok_or_else(|| Refusal::bad_request("fieldManager: required for apply"))?;
+            let manager =
+                manager.ok_or_else(|| Refusal::bad_request("fieldManager: required for apply"))?;
             store.apply(place, patch, manager, target.is_set("force"), part)
         }
         // No list that the controller patches has a strategy of its own.
@@ -244,8 +275,14 @@ fn parsed(body: &[u8]) -> Result<Value, Refusal> {
 /// One page. A token for the next one says where to go on, and of which version the first page was.
 fn list(store: &Store, target: &Target, metadata_only: bool) -> Answered {
     let view = View::new(target, metadata_only);
-    let limit = target.parameter("limit").and_then(|limit| limit.parse().ok()).unwrap_or(usize::MAX);
-    let (revision, after) = match target.parameter("continue").and_then(|token| token.split_once('.')) {
+    let limit = target
+        .parameter("limit")
+        .and_then(|limit| limit.parse().ok())
+        .unwrap_or(usize::MAX);
+    let (revision, after) = match target
+        .parameter("continue")
+        .and_then(|token| token.split_once('.'))
+    {
         Some((revision, after)) => (revision.parse().unwrap_or_default(), after.to_owned()),
         None => (store.revision(), String::new()),
     };
@@ -257,10 +294,16 @@ fn list(store: &Store, target: &Target, metadata_only: bool) -> Answered {
     let objects = objects.filter(|(_, _, object)| view.selector.matches(object));
     let mut rest = objects.skip_while(|(namespace, name, _)| {
         // In the order of the store, which is not that of the joined text.
-        !after.is_empty() && after.split_once('/').is_some_and(|last| (*namespace, *name) <= last)
+        !after.is_empty()
+            && after
+                .split_once('/')
+                .is_some_and(|last| (*namespace, *name) <= last)
     });
     let page: Vec<_> = rest.by_ref().take(limit).collect();
-    let items: Vec<Value> = page.iter().map(|(_, _, object)| item(view.form(object))).collect();
+    let items: Vec<Value> = page
+        .iter()
+        .map(|(_, _, object)| item(view.form(object)))
+        .collect();
     let mut metadata = json!({ "resourceVersion": revision.to_string() });
     if let Some((namespace, name, _)) = page.last()
         && rest.next().is_some()
@@ -271,7 +314,10 @@ fn list(store: &Store, target: &Target, metadata_only: bool) -> Answered {
         true => ("meta.k8s.io/v1", "PartialObjectMetadataList".to_owned()),
         false => (target.kind.api_version, format!("{}List", target.kind.name)),
     };
-    Ok((200, json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata, "items": items })))
+    Ok((
+        200,
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata, "items": items }),
+    ))
 }
 
 /// The items of a list do not say what they are.

@@ -92,9 +92,18 @@ impl Gate {
     pub async fn start(upstream: SocketAddr) -> Result<Gate> {
         let (rules, asked) = (Mutex::default(), Mutex::default());
         let (cuts, expiries) = (watch::Sender::new(()), watch::Sender::new(()));
-        let shared = Shared { upstream, rules, asked, cuts, expiries };
-        let gate =
-            Gate { shared: Arc::new(shared), port: Port::reserve()?, closed: watch::Sender::new(true) };
+        let shared = Shared {
+            upstream,
+            rules,
+            asked,
+            cuts,
+            expiries,
+        };
+        let gate = Gate {
+            shared: Arc::new(shared),
+            port: Port::reserve()?,
+            closed: watch::Sender::new(true),
+        };
         gate.open().await?;
         Ok(gate)
     }
@@ -114,7 +123,11 @@ impl Gate {
     pub async fn open(&self) -> Result<()> {
         let listener = TcpListener::bind(self.addr()).await.context("gate")?;
         self.closed.send_replace(false);
-        tokio::spawn(accept(listener, Arc::clone(&self.shared), self.closed.subscribe()));
+        tokio::spawn(accept(
+            listener,
+            Arc::clone(&self.shared),
+            self.closed.subscribe(),
+        ));
         Ok(())
     }
 
@@ -132,8 +145,16 @@ impl Gate {
     pub fn fail(&self, method: &str, part: &str, fault: Fault) -> Lasting {
         let mut rules = held(&self.shared.rules);
         let id = rules.last().map_or(0, |rule| rule.id + 1);
-        rules.push(Rule { id, method: method.to_owned(), part: part.to_owned(), fault });
-        Lasting { shared: Arc::clone(&self.shared), id }
+        rules.push(Rule {
+            id,
+            method: method.to_owned(),
+            part: part.to_owned(),
+            fault,
+        });
+        Lasting {
+            shared: Arc::clone(&self.shared),
+            id,
+        }
     }
 
     /// Everything that was asked so far, also what went wrong.
@@ -145,13 +166,23 @@ impl Gate {
     pub fn count(&self, method: &str, part: &str) -> usize {
         let asked = held(&self.shared.asked);
         let is_meant = |asked: &&Asked| method.is_empty() || asked.method == method;
-        asked.iter().filter(is_meant).filter(|asked| asked.target.contains(part)).count()
+        asked
+            .iter()
+            .filter(is_meant)
+            .filter(|asked| asked.target.contains(part))
+            .count()
     }
 
     /// How often the objects of this kind, as in `/ingresses`, were listed.
     pub fn lists(&self, kind: &str) -> usize {
         let asked = held(&self.shared.asked);
-        let path = |asked: &Asked| asked.target.split('?').next().is_some_and(|path| path.ends_with(kind));
+        let path = |asked: &Asked| {
+            asked
+                .target
+                .split('?')
+                .next()
+                .is_some_and(|path| path.ends_with(kind))
+        };
         let is_list = |asked: &&Asked| path(asked) && !asked.target.contains("watch=true");
         asked.iter().filter(is_list).count()
     }
@@ -194,14 +225,28 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
 
 async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Reply>> {
     let (parts, body) = request.into_parts();
-    let target = parts.uri.path_and_query().map_or("", |target| target.as_str()).to_owned();
-    let accept = parts.headers.get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let target = parts
+        .uri
+        .path_and_query()
+        .map_or("", |target| target.as_str())
+        .to_owned();
+    let accept = parts
+        .headers
+        .get("accept")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let metadata_only = accept.contains("PartialObjectMetadata");
     let method = parts.method.to_string();
-    held(&shared.asked).push(Asked { method: method.clone(), target: target.clone(), metadata_only });
+    held(&shared.asked).push(Asked {
+        method: method.clone(),
+        target: target.clone(),
+        metadata_only,
+    });
     let fault = held(&shared.rules)
         .iter()
-        .find(|rule| (rule.method.is_empty() || rule.method == method) && target.contains(&rule.part))
+        .find(|rule| {
+            (rule.method.is_empty() || rule.method == method) && target.contains(&rule.part)
+        })
         .map(|rule| rule.fault);
     match fault {
         Some(Fault::Status(code)) => return refusal(code),
@@ -220,7 +265,9 @@ fn refusal(code: u16) -> Result<Response<Reply>> {
         _ => "InternalError",
     };
     let body = reply::status(code, reason, "the gate says so").to_string();
-    let response = Response::builder().status(code).header("content-type", "application/json");
+    let response = Response::builder()
+        .status(code)
+        .header("content-type", "application/json");
     Ok(response.body(Reply::Whole(Some(Bytes::from(body))))?)
 }
 
@@ -231,7 +278,8 @@ async fn forward(
     shared: &Arc<Shared>,
 ) -> Result<Response<Reply>> {
     let stream = TcpStream::connect(shared.upstream).await?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let mut request = Request::builder().method(parts.method).uri(target);
     for (name, value) in &parts.headers {
@@ -244,7 +292,11 @@ async fn forward(
     let is_watch = target.contains("watch=true");
     tokio::spawn(pass(body, lines, is_watch, shared.expiries.subscribe()));
     let mut response = Response::builder().status(parts.status);
-    for (name, value) in parts.headers.iter().filter(|(name, _)| *name != "transfer-encoding") {
+    for (name, value) in parts
+        .headers
+        .iter()
+        .filter(|(name, _)| *name != "transfer-encoding")
+    {
         response = response.header(name, value);
     }
     Ok(response.body(Reply::Stream(stream))?)

@@ -17,7 +17,13 @@ const fn kind(
     is_namespaced: bool,
     has_status: bool,
 ) -> Kind {
-    Kind { api_version, name, plural, is_namespaced, has_status }
+    Kind {
+        api_version,
+        name,
+        plural,
+        is_namespaced,
+        has_status,
+    }
 }
 
 static KINDS: [Kind; 13] = [
@@ -29,10 +35,22 @@ static KINDS: [Kind; 13] = [
         false,
     ),
     kind("coordination.k8s.io/v1", "Lease", "leases", true, false),
-    kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", true, false),
+    kind(
+        "discovery.k8s.io/v1",
+        "EndpointSlice",
+        "endpointslices",
+        true,
+        false,
+    ),
     kind("events.k8s.io/v1", "Event", "events", true, false),
     kind("networking.k8s.io/v1", "Ingress", "ingresses", true, true),
-    kind("networking.k8s.io/v1", "IngressClass", "ingressclasses", false, false),
+    kind(
+        "networking.k8s.io/v1",
+        "IngressClass",
+        "ingressclasses",
+        false,
+        false,
+    ),
     kind("v1", "ConfigMap", "configmaps", true, false),
     kind("v1", "Event", "events", true, false),
     kind("v1", "Namespace", "namespaces", false, true),
@@ -44,18 +62,26 @@ static KINDS: [Kind; 13] = [
 
 /// The kind with these objects at this place of the API.
 pub(super) fn by_plural(api_version: &str, plural: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.api_version == api_version && kind.plural == plural)
+    KINDS
+        .iter()
+        .find(|kind| kind.api_version == api_version && kind.plural == plural)
 }
 
 /// The kind as a manifest names it.
 pub(super) fn by_name(api_version: &str, name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.api_version == api_version && kind.name == name)
+    KINDS
+        .iter()
+        .find(|kind| kind.api_version == api_version && kind.name == name)
 }
 
 impl Kind {
     /// The path of its objects in a namespace, or of one object.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
-        let group = if self.api_version.contains('/') { "apis" } else { "api" };
+        let group = if self.api_version.contains('/') {
+            "apis"
+        } else {
+            "api"
+        };
         let mut path = format!("/{group}/{}", self.api_version);
         if self.is_namespaced {
             path.push_str(&format!("/namespaces/{namespace}"));

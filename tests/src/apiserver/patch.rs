@@ -16,7 +16,9 @@ pub(super) fn merge(target: &mut Value, patch: &Value) {
     if !target.is_object() {
         *target = Value::Object(serde_json::Map::new());
     }
-    let Some(fields) = target.as_object_mut() else { return };
+    let Some(fields) = target.as_object_mut() else {
+        return;
+    };
     for (name, value) in patch {
         if value.is_null() {
             fields.remove(name);
@@ -46,7 +48,9 @@ pub(super) fn apply(
     if !conflicts.is_empty() && !force {
         return Err(conflicts);
     }
-    let dropped = owners.extract_if(.., |pointer, owner| owner == manager && !wanted.contains_key(pointer));
+    let dropped = owners.extract_if(.., |pointer, owner| {
+        owner == manager && !wanted.contains_key(pointer)
+    });
     for (pointer, _) in dropped {
         remove(object, &pointer);
     }
@@ -72,7 +76,11 @@ fn leaves(value: &Value, pointer: String, found: &mut BTreeMap<String, Value>) {
 }
 
 fn parts(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|part| part.replace("~1", "/").replace("~0", "~"))
+        .collect()
 }
 
 fn set(object: &mut Value, pointer: &str, value: Value) {
@@ -81,14 +89,18 @@ fn set(object: &mut Value, pointer: &str, value: Value) {
         if !place.is_object() {
             *place = Value::Object(serde_json::Map::new());
         }
-        let Some(fields) = place.as_object_mut() else { return };
+        let Some(fields) = place.as_object_mut() else {
+            return;
+        };
         place = fields.entry(part).or_insert(Value::Null);
     }
     *place = value;
 }
 
 fn remove(object: &mut Value, pointer: &str) {
-    let Some((parent, _)) = pointer.rsplit_once('/') else { return };
+    let Some((parent, _)) = pointer.rsplit_once('/') else {
+        return;
+    };
     let name = parts(pointer).pop().unwrap_or_default();
     if let Some(fields) = object.pointer_mut(parent).and_then(Value::as_object_mut) {
         fields.remove(&name);
@@ -103,7 +115,10 @@ mod tests {
     #[test]
     fn fake_apiserver_merges_as_the_rfc_says() {
         let mut target = json!({"a": "b", "c": {"d": "e", "f": "g"}});
-        merge(&mut target, &json!({"a": "z", "c": {"f": null}, "n": {"x": null}}));
+        merge(
+            &mut target,
+            &json!({"a": "z", "c": {"f": null}, "n": {"x": null}}),
+        );
         assert_eq!(target, json!({"a": "z", "c": {"d": "e"}, "n": {}}));
     }
 

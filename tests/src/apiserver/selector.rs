@@ -20,7 +20,10 @@ enum Requirement {
 impl Selector {
     /// From the two parameters of a query.
     pub(super) fn parse(labels: Option<&str>, fields: Option<&str>) -> Self {
-        Selector { labels: requirements(labels), fields: requirements(fields) }
+        Selector {
+            labels: requirements(labels),
+            fields: requirements(fields),
+        }
     }
 
     /// Whether an object has it all.
@@ -28,10 +31,13 @@ impl Selector {
         let label = |name: &str| object.get("metadata")?.get("labels")?.get(name)?.as_str();
         // Every field exists, if only as an empty text.
         let field = |path: &str| {
-            let value = path.split('.').try_fold(object, |value, part| value.get(part));
+            let value = path
+                .split('.')
+                .try_fold(object, |value, part| value.get(part));
             Some(value.and_then(Value::as_str).unwrap_or_default())
         };
-        self.labels.iter().all(|wanted| wanted.holds(label)) && self.fields.iter().all(|w| w.holds(field))
+        self.labels.iter().all(|wanted| wanted.holds(label))
+            && self.fields.iter().all(|w| w.holds(field))
     }
 }
 
@@ -47,7 +53,11 @@ impl Requirement {
 }
 
 fn requirements(text: Option<&str>) -> Vec<Requirement> {
-    let parts = text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty());
+    let parts = text
+        .unwrap_or_default()
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
     parts.map(requirement).collect()
 }
 
@@ -74,18 +84,25 @@ mod tests {
 
     #[test]
     fn fake_apiserver_selectors_look_at_labels_and_fields() {
-        let object =
-            json!({"metadata": {"name": "a", "labels": {"team": "shop", "odd": ""}}, "type": "Opaque"});
-        let matches =
-            |labels: &str, fields: &str| Selector::parse(Some(labels), Some(fields)).matches(&object);
-        for (labels, fields) in
-            [("", ""), ("team=shop", ""), ("team,odd", "metadata.name=a"), ("!x,team!=x", "type!=b")]
-        {
+        let object = json!({"metadata": {"name": "a", "labels": {"team": "shop", "odd": ""}}, "type": "Opaque"});
+        let matches = |labels: &str, fields: &str| {
+            Selector::parse(Some(labels), Some(fields)).matches(&object)
+        };
+        for (labels, fields) in [
+            ("", ""),
+            ("team=shop", ""),
+            ("team,odd", "metadata.name=a"),
+            ("!x,team!=x", "type!=b"),
+        ] {
             assert!(matches(labels, fields), "{labels} {fields}");
         }
-        for (labels, fields) in
-            [("team=x", ""), ("x", ""), ("!team", ""), ("", "type!=Opaque"), ("", "metadata.name=b")]
-        {
+        for (labels, fields) in [
+            ("team=x", ""),
+            ("x", ""),
+            ("!team", ""),
+            ("", "type!=Opaque"),
+            ("", "metadata.name=b"),
+        ] {
             assert!(!matches(labels, fields), "{labels} {fields}");
         }
     }

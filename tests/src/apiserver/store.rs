@@ -68,8 +68,15 @@ impl Store {
         self.changes.subscribe()
     }
 
-    pub(super) fn get(&self, kind: &'static Kind, namespace: &str, name: &str) -> Option<Arc<Value>> {
-        self.objects.get(&(kind, namespace.to_owned(), name.to_owned())).cloned()
+    pub(super) fn get(
+        &self,
+        kind: &'static Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Option<Arc<Value>> {
+        self.objects
+            .get(&(kind, namespace.to_owned(), name.to_owned()))
+            .cloned()
     }
 
     /// In the order of their names; of one namespace or of all.
@@ -78,16 +85,25 @@ impl Store {
         kind: &'static Kind,
         namespace: Option<&'a str>,
     ) -> impl Iterator<Item = (&'a str, &'a str, &'a Arc<Value>)> {
-        let from = (kind, namespace.unwrap_or_default().to_owned(), String::new());
-        let objects = self.objects.range(from..).take_while(move |((other, _, _), _)| *other == kind);
-        let objects =
-            objects.take_while(move |((_, space, _), _)| namespace.is_none_or(|wanted| wanted == space));
+        let from = (
+            kind,
+            namespace.unwrap_or_default().to_owned(),
+            String::new(),
+        );
+        let objects = self
+            .objects
+            .range(from..)
+            .take_while(move |((other, _, _), _)| *other == kind);
+        let objects = objects
+            .take_while(move |((_, space, _), _)| namespace.is_none_or(|wanted| wanted == space));
         objects.map(|((_, namespace, name), object)| (namespace.as_str(), name.as_str(), object))
     }
 
     /// What happened after a revision.
     pub(super) fn since(&self, revision: u64) -> &[Change] {
-        let from = self.history.partition_point(|change| change.revision <= revision);
+        let from = self
+            .history
+            .partition_point(|change| change.revision <= revision);
         &self.history[from..]
     }
 
@@ -97,17 +113,25 @@ impl Store {
         self.oldest = self.revision;
     }
 
-    pub(super) fn create(&mut self, kind: &'static Kind, mut object: Value) -> Result<Arc<Value>, Refusal> {
+    pub(super) fn create(
+        &mut self,
+        kind: &'static Kind,
+        mut object: Value,
+    ) -> Result<Arc<Value>, Refusal> {
         let place = place(kind, &object)?;
         if self.objects.contains_key(&place) {
             return Err(Refusal::already_exists(kind, &place.2));
         }
         if kind.is_namespaced
-            && !self.objects.keys().any(|(k, _, name)| k.name == "Namespace" && *name == place.1)
+            && !self
+                .objects
+                .keys()
+                .any(|(k, _, name)| k.name == "Namespace" && *name == place.1)
         {
             return Err(Refusal::not_found("namespaces", &place.1));
         }
-        object["metadata"]["uid"] = format!("00000000-0000-4000-8000-{:012x}", self.revision + 1).into();
+        object["metadata"]["uid"] =
+            format!("00000000-0000-4000-8000-{:012x}", self.revision + 1).into();
         // A real API server has a clock; here who needs an age says so.
         if object["metadata"]["creationTimestamp"].is_null() {
             object["metadata"]["creationTimestamp"] = "2024-01-01T00:00:00Z".into();
@@ -124,14 +148,27 @@ impl Store {
     ) -> Result<Arc<Value>, Refusal> {
         let place = place(kind, &object)?;
         let known = self.known(&place)?;
-        let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
-        if version.is_some_and(|version| Some(version) != known["metadata"]["resourceVersion"].as_str()) {
-            return Err(Refusal::conflict(kind, &place.2, "the object has been modified"));
+        let version = object
+            .pointer("/metadata/resourceVersion")
+            .and_then(Value::as_str);
+        if version
+            .is_some_and(|version| Some(version) != known["metadata"]["resourceVersion"].as_str())
+        {
+            return Err(Refusal::conflict(
+                kind,
+                &place.2,
+                "the object has been modified",
+            ));
         }
         Ok(self.update(place, &known, object, part))
     }
 
-    pub(super) fn merge(&mut self, place: Place, patch: &Value, part: Part) -> Result<Arc<Value>, Refusal> {
+    pub(super) fn merge(
+        &mut self,
+        place: Place,
+        patch: &Value,
+        part: Part,
+    ) -> Result<Arc<Value>, Refusal> {
         let known = self.known(&place)?;
         let mut object = (*known).clone();
         patch::merge(&mut object, patch);
@@ -154,7 +191,11 @@ impl Store {
         };
         let uid = applied.pointer("/metadata/uid");
         if uid.is_some_and(|uid| *uid != known["metadata"]["uid"]) {
-            return Err(Refusal::conflict(place.0, &place.2, "the UID in the precondition does not match"));
+            return Err(Refusal::conflict(
+                place.0,
+                &place.2,
+                "the UID in the precondition does not match",
+            ));
         }
         let mut object = (*known).clone();
         // What names the object is not applied to it.
@@ -166,13 +207,18 @@ impl Store {
             metadata.retain(|name, _| matches!(name.as_str(), "labels" | "annotations"));
         }
         let owners = self.owners.entry(place.clone()).or_default();
-        patch::apply(&mut object, &fields, manager, force, owners)
-            .map_err(|fields| Refusal::conflict(place.0, &place.2, &format!("conflicts with {fields:?}")))?;
+        patch::apply(&mut object, &fields, manager, force, owners).map_err(|fields| {
+            Refusal::conflict(place.0, &place.2, &format!("conflicts with {fields:?}"))
+        })?;
         Ok(self.update(place, &known, object, part))
     }
 
     /// Deletes the object of the same name.
-    pub(super) fn remove(&mut self, kind: &'static Kind, object: &Value) -> Result<Arc<Value>, Refusal> {
+    pub(super) fn remove(
+        &mut self,
+        kind: &'static Kind,
+        object: &Value,
+    ) -> Result<Arc<Value>, Refusal> {
         self.delete(&place(kind, object)?)
     }
 
@@ -182,8 +228,12 @@ impl Store {
         self.owners.remove(place);
         self.happened(place, Some(Arc::clone(&known)), None);
         if place.0.name == "Namespace" {
-            let inside: Vec<Place> =
-                self.objects.keys().filter(|(_, space, _)| *space == place.2).cloned().collect();
+            let inside: Vec<Place> = self
+                .objects
+                .keys()
+                .filter(|(_, space, _)| *space == place.2)
+                .cloned()
+                .collect();
             for place in inside {
                 self.delete(&place)?;
             }
@@ -197,7 +247,13 @@ impl Store {
     }
 
     /// Takes the part that is written, and leaves alone what only the server writes.
-    fn update(&mut self, place: Place, known: &Arc<Value>, mut object: Value, part: Part) -> Arc<Value> {
+    fn update(
+        &mut self,
+        place: Place,
+        known: &Arc<Value>,
+        mut object: Value,
+        part: Part,
+    ) -> Arc<Value> {
         if part == Part::Status {
             let status = object.get("status").cloned().unwrap_or(json!({}));
             object = (**known).clone();
@@ -234,17 +290,33 @@ impl Store {
     fn happened(&mut self, place: &Place, before: Option<Arc<Value>>, after: Option<Arc<Value>>) {
         self.revision += 1;
         let (kind, namespace) = (place.0, place.1.clone());
-        self.history.push(Change { revision: self.revision, kind, namespace, before, after });
+        self.history.push(Change {
+            revision: self.revision,
+            kind,
+            namespace,
+            before,
+            after,
+        });
         self.changes.send_replace(self.revision);
     }
 }
 
 fn place(kind: &'static Kind, object: &Value) -> Result<Place, Refusal> {
-    let part = |name: &str| object.pointer(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let part = |name: &str| {
+        object
+            .pointer(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let name = part("/metadata/name");
     if name.is_empty() {
         return Err(Refusal::invalid(kind, "metadata.name: required"));
     }
-    let namespace = if kind.is_namespaced { part("/metadata/namespace") } else { String::new() };
+    let namespace = if kind.is_namespaced {
+        part("/metadata/namespace")
+    } else {
+        String::new()
+    };
     Ok((kind, namespace, name))
 }

@@ -30,13 +30,26 @@ impl Target {
         };
         let (plural, rest) = rest.split_first()?;
         let kind = kinds::by_plural(&api_version, plural)?;
-        let part = |n: usize| rest.get(n).filter(|part| !part.is_empty()).map(|part| (*part).to_owned());
-        Some(Target { kind, namespace, name: part(0), subresource: part(1), query: parameters(query) })
+        let part = |n: usize| {
+            rest.get(n)
+                .filter(|part| !part.is_empty())
+                .map(|part| (*part).to_owned())
+        };
+        Some(Target {
+            kind,
+            namespace,
+            name: part(0),
+            subresource: part(1),
+            query: parameters(query),
+        })
     }
 
     /// A parameter of the query, if it is there and not empty.
     pub(super) fn parameter(&self, name: &str) -> Option<&str> {
-        let found = self.query.iter().find(|(key, value)| key == name && !value.is_empty());
+        let found = self
+            .query
+            .iter()
+            .find(|(key, value)| key == name && !value.is_empty());
         found.map(|(_, value)| value.as_str())
     }
 
@@ -48,7 +61,9 @@ impl Target {
 fn parameters(query: &str) -> Vec<(String, String)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    pairs.map(|(key, value)| (decoded(key), decoded(value))).collect()
+    pairs
+        .map(|(key, value)| (decoded(key), decoded(value)))
+        .collect()
 }
 
 fn decoded(text: &str) -> String {
@@ -58,7 +73,10 @@ fn decoded(text: &str) -> String {
         let decoded = match byte {
             b'+' => b' ',
             b'%' => {
-                let digits = [rest.next().unwrap_or_default(), rest.next().unwrap_or_default()];
+                let digits = [
+                    rest.next().unwrap_or_default(),
+                    rest.next().unwrap_or_default(),
+                ];
                 let digits = String::from_utf8_lossy(&digits).into_owned();
                 u8::from_str_radix(&digits, 16).unwrap_or(b'?')
             }
@@ -77,12 +95,23 @@ mod tests {
     fn fake_apiserver_paths_name_kind_namespace_object_and_subresource() {
         let parsed = |path: &str| {
             let target = Target::parse(path, "").unwrap();
-            (target.kind.name, target.namespace, target.name, target.subresource)
+            (
+                target.kind.name,
+                target.namespace,
+                target.name,
+                target.subresource,
+            )
         };
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(parsed("/api/v1/nodes"), ("Node", None, None, None));
-        assert_eq!(parsed("/api/v1/namespaces/n"), ("Namespace", None, text("n"), None));
-        assert_eq!(parsed("/api/v1/namespaces/n/pods"), ("Pod", text("n"), None, None));
+        assert_eq!(
+            parsed("/api/v1/namespaces/n"),
+            ("Namespace", None, text("n"), None)
+        );
+        assert_eq!(
+            parsed("/api/v1/namespaces/n/pods"),
+            ("Pod", text("n"), None, None)
+        );
         assert_eq!(
             parsed("/apis/networking.k8s.io/v1/namespaces/n/ingresses/a/status"),
             ("Ingress", text("n"), text("a"), text("status"))
@@ -92,7 +121,11 @@ mod tests {
 
     #[test]
     fn fake_apiserver_queries_are_decoded() {
-        let target = Target::parse("/api/v1/secrets", "fieldSelector=type%21%3Da&watch=true&limit=").unwrap();
+        let target = Target::parse(
+            "/api/v1/secrets",
+            "fieldSelector=type%21%3Da&watch=true&limit=",
+        )
+        .unwrap();
         assert_eq!(target.parameter("fieldSelector"), Some("type!=a"));
         assert!(target.is_set("watch"));
         assert_eq!(target.parameter("limit"), None);

@@ -27,14 +27,22 @@ pub(super) enum Upstream {
 impl Upstream {
     /// The one that `KUBECONFIG` names; `None` when it names none.
     pub(super) async fn of_kubeconfig() -> Result<Option<Upstream>> {
-        let Some(path) = std::env::var_os("KUBECONFIG") else { return Ok(None) };
+        let Some(path) = std::env::var_os("KUBECONFIG") else {
+            return Ok(None);
+        };
         // Without TLS nobody asks for credentials either.
         let (addr, proxy) = match plain_address(Path::new(&path)) {
             Some(addr) => (addr, None),
-            None => kubectl_proxy().await.map(|(process, port)| (port.addr(), Some((process, port))))?,
+            None => kubectl_proxy()
+                .await
+                .map(|(process, port)| (port.addr(), Some((process, port))))?,
         };
         let version = version(addr).await?;
-        Ok(Some(Upstream::Real { addr, version, _proxy: proxy }))
+        Ok(Some(Upstream::Real {
+            addr,
+            version,
+            _proxy: proxy,
+        }))
     }
 
     pub(super) fn addr(&self) -> SocketAddr {
@@ -67,8 +75,13 @@ impl fmt::Display for Upstream {
 async fn kubectl_proxy() -> Result<(Process, Port)> {
     let port = Port::reserve()?;
     let mut command = Command::new("kubectl");
-    command.args(["proxy", "--address=127.0.0.1", &format!("--port={}", port.number())]);
-    let proxy = Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
+    command.args([
+        "proxy",
+        "--address=127.0.0.1",
+        &format!("--port={}", port.number()),
+    ]);
+    let proxy =
+        Process::spawn(command).context("KUBECONFIG is set, so kubectl must be installed")?;
     proxy.log().wait_for("Starting to serve").await?;
     Ok((proxy, port))
 }
@@ -77,13 +90,21 @@ async fn kubectl_proxy() -> Result<(Process, Port)> {
 async fn version(addr: SocketAddr) -> Result<String> {
     let answer = http::send(addr, &Request::get("localhost", "/version")).await?;
     ensure!(answer.status == 200, "/version: {}", answer.text());
-    Ok(answer.json()?["gitVersion"].as_str().unwrap_or_default().to_owned())
+    Ok(answer.json()?["gitVersion"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned())
 }
 
 /// Where a kubeconfig of one cluster leads, when that is an address without TLS, as ours are.
 fn plain_address(kubeconfig: &Path) -> Option<SocketAddr> {
     let config: Value = serde_json::from_slice(&fs::read(kubeconfig).ok()?).ok()?;
-    config.pointer("/clusters/0/cluster/server")?.as_str()?.strip_prefix("http://")?.parse().ok()
+    config
+        .pointer("/clusters/0/cluster/server")?
+        .as_str()?
+        .strip_prefix("http://")?
+        .parse()
+        .ok()
 }
 
 /// The address that this machine would use towards others; nothing is sent.

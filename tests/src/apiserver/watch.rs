@@ -29,12 +29,22 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn new(target: &Target, metadata_only: bool) -> Self {
-        let selector = Selector::parse(target.parameter("labelSelector"), target.parameter("fieldSelector"));
-        View { kind: target.kind, namespace: target.namespace.clone(), selector, metadata_only }
+        let selector = Selector::parse(
+            target.parameter("labelSelector"),
+            target.parameter("fieldSelector"),
+        );
+        View {
+            kind: target.kind,
+            namespace: target.namespace.clone(),
+            selector,
+            metadata_only,
+        }
     }
 
     pub(super) fn covers(&self, namespace: &str) -> bool {
-        self.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
+        self.namespace
+            .as_deref()
+            .is_none_or(|wanted| wanted == namespace)
     }
 
     /// The object as the client asked for it.
@@ -52,7 +62,8 @@ impl View {
         if change.kind != self.kind || !self.covers(&change.namespace) {
             return None;
         }
-        let matching = |object: &Option<Arc<Value>>| object.clone().filter(|o| self.selector.matches(o));
+        let matching =
+            |object: &Option<Arc<Value>>| object.clone().filter(|o| self.selector.matches(o));
         let (name, object) = match (matching(&change.before), matching(&change.after)) {
             (None, Some(after)) => ("ADDED", after),
             (Some(_), Some(after)) => ("MODIFIED", after),
@@ -66,9 +77,16 @@ impl View {
 }
 
 /// Writes events until the client hangs up, the time is over or the version is too old.
-pub(super) async fn watch(store: Arc<Mutex<Store>>, target: Target, view: View, lines: Sender<Bytes>) {
+pub(super) async fn watch(
+    store: Arc<Mutex<Store>>,
+    target: Target,
+    view: View,
+    lines: Sender<Bytes>,
+) {
     let lock = || store.lock().unwrap_or_else(PoisonError::into_inner);
-    let seconds = target.parameter("timeoutSeconds").and_then(|text| text.parse().ok());
+    let seconds = target
+        .parameter("timeoutSeconds")
+        .and_then(|text| text.parse().ok());
     let end = Instant::now() + seconds.map_or(LONGEST, Duration::from_secs);
     let mut changes = lock().subscribe();
     let (mut at, first) = start(&lock(), &target, &view);
@@ -105,12 +123,18 @@ fn start(store: &Store, target: &Target, view: &View) -> (u64, Vec<Value>) {
         None | Some("0") => {
             let objects = store.list(view.kind, view.namespace.as_deref());
             let seen = objects.filter(|(_, _, object)| view.selector.matches(object));
-            let added = seen.map(|(_, _, object)| json!({ "type": "ADDED", "object": view.form(object) }));
+            let added =
+                seen.map(|(_, _, object)| json!({ "type": "ADDED", "object": view.form(object) }));
             (store.revision(), added.collect())
         }
         Some(version) => match version.parse() {
             Ok(version) => news(store, view, version),
-            Err(_) => (0, vec![error(&Refusal::bad_request("resourceVersion: expected a number"))]),
+            Err(_) => (
+                0,
+                vec![error(&Refusal::bad_request(
+                    "resourceVersion: expected a number",
+                ))],
+            ),
         },
     }
 }
@@ -119,7 +143,11 @@ fn news(store: &Store, view: &View, at: u64) -> (u64, Vec<Value>) {
     if at < store.oldest() {
         return (at, vec![error(&Refusal::expired())]);
     }
-    let events = store.since(at).iter().filter_map(|change| view.event(change)).collect();
+    let events = store
+        .since(at)
+        .iter()
+        .filter_map(|change| view.event(change))
+        .collect();
     (store.revision(), events)
 }
 

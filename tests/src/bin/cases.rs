@@ -36,7 +36,11 @@ async fn main() -> ExitCode {
 
 /// Whether nothing failed.
 async fn run() -> Result<bool> {
-    let Args { file, selection, list } = parse(std::env::args().skip(1))?;
+    let Args {
+        file,
+        selection,
+        list,
+    } = parse(std::env::args().skip(1))?;
     let file = CaseFile::read(&file)?;
     if selection.data_plane == "nginx" {
         say(&format!("nginx with {}", artifacts::nginx_host()));
@@ -61,10 +65,18 @@ async fn run() -> Result<bool> {
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Args> {
     let (mut file, mut list, mut selection) = (None, None, Selection::default());
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().with_context(|| format!("{argument} needs a value\n{USAGE}"));
+        let mut value = || {
+            arguments
+                .next()
+                .with_context(|| format!("{argument} needs a value\n{USAGE}"))
+        };
         match argument.as_str() {
-            "--only" => selection.only.extend(value()?.split(',').map(str::to_owned)),
-            "--area" => selection.areas.extend(value()?.split(',').map(str::to_owned)),
+            "--only" => selection
+                .only
+                .extend(value()?.split(',').map(str::to_owned)),
+            "--area" => selection
+                .areas
+                .extend(value()?.split(',').map(str::to_owned)),
             "--data-plane" => selection.data_plane = value()?,
             "--flag" => selection.flags.push(value()?),
             "--jobs" => selection.jobs = value()?.parse().context("--jobs")?,
@@ -74,7 +86,11 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Args> {
         }
     }
     let file = file.with_context(|| format!("which file?\n{USAGE}"))?;
-    Ok(Args { file, selection, list })
+    Ok(Args {
+        file,
+        selection,
+        list,
+    })
 }
 
 fn say(text: &str) {

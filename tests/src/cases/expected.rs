@@ -18,9 +18,14 @@ impl Reasons {
     /// Reads a list; lines that begin with `#` are for readers.
     pub fn parse(text: &str) -> Result<Reasons> {
         let mut reasons = BTreeMap::new();
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
         for line in lines {
-            let (id, reason) = line.split_once(' ').with_context(|| format!("{line:?} gives no reason"))?;
+            let (id, reason) = line
+                .split_once(' ')
+                .with_context(|| format!("{line:?} gives no reason"))?;
             let before = reasons.insert(id.to_owned(), reason.trim().to_owned());
             ensure!(before.is_none(), "{id} is listed twice");
         }
@@ -29,7 +34,11 @@ impl Reasons {
 
     /// Listed ids that no case has.
     pub fn unknown<'a>(&'a self, ids: &[String]) -> Vec<&'a str> {
-        self.0.keys().map(String::as_str).filter(|id| !ids.iter().any(|known| known == id)).collect()
+        self.0
+            .keys()
+            .map(String::as_str)
+            .filter(|id| !ids.iter().any(|known| known == id))
+            .collect()
     }
 
     /// The list of failures that these outcomes make; what was listed before keeps its words.
@@ -39,8 +48,13 @@ impl Reasons {
             --update-expected PATH`;\n# a reason that somebody wrote by hand stays.\n"
                 .to_owned();
         for played in &summary.played {
-            let Outcome::Failed(reasons) = &played.outcome else { continue };
-            let first = reasons.first().and_then(|reason| reason.lines().next()).unwrap_or_default();
+            let Outcome::Failed(reasons) = &played.outcome else {
+                continue;
+            };
+            let first = reasons
+                .first()
+                .and_then(|reason| reason.lines().next())
+                .unwrap_or_default();
             let reason = self.0.get(&played.id).map_or(first, String::as_str);
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{} {}", played.id, reason);
@@ -87,7 +101,9 @@ mod tests {
             title: String::new(),
             outcome: outcome.clone(),
         });
-        Summary { played: played.collect() }
+        Summary {
+            played: played.collect(),
+        }
     }
 
     #[test]
@@ -97,7 +113,13 @@ mod tests {
             failures: list("# for readers\n\nfails broken\n"),
             not_applicable: list("cannot nobody does\n"),
         };
-        let outcomes = || [Outcome::Passed, Outcome::failed("status"), Outcome::NotApplicable(String::new())];
+        let outcomes = || {
+            [
+                Outcome::Passed,
+                Outcome::failed("status"),
+                Outcome::NotApplicable(String::new()),
+            ]
+        };
         for (id, as_listed) in [("other", 0), ("fails", 1), ("cannot", 2)] {
             for (n, outcome) in outcomes().into_iter().enumerate() {
                 let surprises = expected.surprises(&summary(&[(id, outcome)]));
@@ -111,8 +133,11 @@ mod tests {
     #[test]
     fn an_update_keeps_the_words_of_before() {
         let listed = Reasons::parse("a by hand\nb gone\n").unwrap();
-        let now =
-            summary(&[("a", Outcome::failed("x")), ("b", Outcome::Passed), ("c", Outcome::failed("y\nz"))]);
+        let now = summary(&[
+            ("a", Outcome::failed("x")),
+            ("b", Outcome::Passed),
+            ("c", Outcome::failed("y\nz")),
+        ]);
         let updated = Reasons::parse(&listed.updated(&now)).unwrap();
         assert_eq!(updated, Reasons::parse("a by hand\nc y").unwrap());
     }

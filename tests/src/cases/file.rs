@@ -36,10 +36,20 @@ impl CaseFile {
     /// Reads a text: an object with `cases`, or the list of cases itself.
     pub fn parse(text: &str) -> Result<CaseFile> {
         let mut file: Value = serde_json::from_str(text).context("expected JSON")?;
-        let cases = if file.is_array() { file.take() } else { file["cases"].take() };
-        let Value::Array(cases) = cases else { bail!("expected a list of cases under `cases`") };
+        let cases = if file.is_array() {
+            file.take()
+        } else {
+            file["cases"].take()
+        };
+        let Value::Array(cases) = cases else {
+            bail!("expected a list of cases under `cases`")
+        };
         let meta = file.get("meta").cloned().unwrap_or_default();
-        Ok(CaseFile { form: form(&cases)?, meta, cases })
+        Ok(CaseFile {
+            form: form(&cases)?,
+            meta,
+            cases,
+        })
     }
 }
 
@@ -61,8 +71,12 @@ mod tests {
     fn the_form_shows_in_the_cases() {
         let ingress = CaseFile::parse(r#"{"cases": [{"id": "a", "checks": []}]}"#).unwrap();
         assert_eq!((ingress.form, ingress.cases.len()), (Form::Ingress, 1));
-        let balancer = CaseFile::parse(r#"{"meta": {"x": 1}, "cases": [{"when": "", "then": {}}]}"#).unwrap();
-        assert_eq!((balancer.form, &balancer.meta["x"]), (Form::Balancer, &1.into()));
+        let balancer =
+            CaseFile::parse(r#"{"meta": {"x": 1}, "cases": [{"when": "", "then": {}}]}"#).unwrap();
+        assert_eq!(
+            (balancer.form, &balancer.meta["x"]),
+            (Form::Balancer, &1.into())
+        );
         assert!(CaseFile::parse(r#"{"cases": {}}"#).is_err());
         assert!(CaseFile::parse(r#"{"cases": [{"id": "a"}]}"#).is_err());
     }

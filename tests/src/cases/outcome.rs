@@ -16,7 +16,11 @@ pub enum Outcome {
 impl Outcome {
     /// Passed when there is no reason against it.
     pub fn of(reasons: Vec<String>) -> Outcome {
-        if reasons.is_empty() { Outcome::Passed } else { Outcome::Failed(reasons) }
+        if reasons.is_empty() {
+            Outcome::Passed
+        } else {
+            Outcome::Failed(reasons)
+        }
     }
 
     /// What came of a case that cannot be played any further, after these reasons: what has failed stays failed.
@@ -49,13 +53,17 @@ pub struct Played {
 
 impl fmt::Display for Played {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Played { id, title, outcome, .. } = self;
+        let Played {
+            id, title, outcome, ..
+        } = self;
         match outcome {
             Outcome::Passed => write!(f, "passed          {id}  {title}"),
             Outcome::NotApplicable(reason) => write!(f, "not applicable  {id}  {title}: {reason}"),
             Outcome::Failed(reasons) => {
                 write!(f, "FAILED          {id}  {title}")?;
-                reasons.iter().try_for_each(|reason| write!(f, "\n    {}", reason.replace('\n', "\n    ")))
+                reasons
+                    .iter()
+                    .try_for_each(|reason| write!(f, "\n    {}", reason.replace('\n', "\n    ")))
             }
         }
     }
@@ -85,14 +93,21 @@ impl Summary {
     }
 
     fn count(&self, of: impl Fn(&Outcome) -> bool) -> usize {
-        self.played.iter().filter(|played| of(&played.outcome)).count()
+        self.played
+            .iter()
+            .filter(|played| of(&played.outcome))
+            .count()
     }
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (passed, failed) = (self.passed(), self.failed());
-        write!(f, "passed {passed} / failed {failed} / not applicable {}", self.not_applicable())
+        write!(
+            f,
+            "passed {passed} / failed {failed} / not applicable {}",
+            self.not_applicable()
+        )
     }
 }
 
@@ -103,8 +118,12 @@ mod tests {
     #[test]
     fn what_has_failed_is_never_not_applicable() {
         let cannot = || "check 2: paint echo blue".to_owned();
-        assert_eq!(Outcome::cut_short(Vec::new(), cannot()), Outcome::NotApplicable(cannot()));
-        let Outcome::Failed(reasons) = Outcome::cut_short(vec!["check 1: status".to_owned()], cannot())
+        assert_eq!(
+            Outcome::cut_short(Vec::new(), cannot()),
+            Outcome::NotApplicable(cannot())
+        );
+        let Outcome::Failed(reasons) =
+            Outcome::cut_short(vec!["check 1: status".to_owned()], cannot())
         else {
             panic!("it has failed");
         };

@@ -40,7 +40,8 @@ impl Default for Selection {
 
 impl Selection {
     fn has(&self, case: &Value) -> bool {
-        let chosen = |wanted: &[String], word: &str| wanted.is_empty() || wanted.contains(&text(case, word));
+        let chosen =
+            |wanted: &[String], word: &str| wanted.is_empty() || wanted.contains(&text(case, word));
         chosen(&self.only, "id") && chosen(&self.areas, "area")
     }
 }
@@ -49,9 +50,22 @@ impl Selection {
 ///
 /// # Errors
 /// When there is nothing to play, or no way to.
-pub async fn play(file: &CaseFile, selection: &Selection, tell: impl Fn(&Played)) -> Result<Summary> {
-    let cases: Vec<Value> = file.cases.iter().filter(|case| selection.has(case)).cloned().collect();
-    ensure!(!cases.is_empty(), "none of the {} cases is chosen", file.cases.len());
+pub async fn play(
+    file: &CaseFile,
+    selection: &Selection,
+    tell: impl Fn(&Played),
+) -> Result<Summary> {
+    let cases: Vec<Value> = file
+        .cases
+        .iter()
+        .filter(|case| selection.has(case))
+        .cloned()
+        .collect();
+    ensure!(
+        !cases.is_empty(),
+        "none of the {} cases is chosen",
+        file.cases.len()
+    );
     let permits = Arc::new(Semaphore::new(selection.jobs.max(1)));
     // Dropped with this future: then what still runs ends, too.
     let (_stop, stopped) = watch::channel(());
@@ -85,11 +99,18 @@ pub async fn play(file: &CaseFile, selection: &Selection, tell: impl Fn(&Played)
         done.push((n, played));
     }
     done.sort_by_key(|(n, _)| *n);
-    Ok(Summary { played: done.into_iter().map(|(_, played)| played).collect() })
+    Ok(Summary {
+        played: done.into_iter().map(|(_, played)| played).collect(),
+    })
 }
 
 fn played(case: &Value, outcome: Outcome) -> Played {
-    Played { id: text(case, "id"), area: text(case, "area"), title: text(case, "title"), outcome }
+    Played {
+        id: text(case, "id"),
+        area: text(case, "area"),
+        title: text(case, "title"),
+        outcome,
+    }
 }
 
 fn text(case: &Value, word: &str) -> String {

@@ -16,15 +16,25 @@ use super::Dialled;
 
 /// Whether the program is there.
 pub fn is_installed() -> bool {
-    let version = std::process::Command::new("openssl").arg("version").output();
+    let version = std::process::Command::new("openssl")
+        .arg("version")
+        .output();
     version.is_ok_and(|output| output.status.success())
 }
 
 /// Connects for HTTP/1.1. The certificate is looked at on a connection of its own.
 pub(super) async fn connect(addr: SocketAddr, sni: &str) -> Result<Dialled> {
-    let shown = command(addr, sni).stdin(Stdio::null()).output().await.context("start openssl")?;
+    let shown = command(addr, sni)
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .context("start openssl")?;
     let certificate = CertificateDer::from_pem_slice(&shown.stdout);
-    ensure!(certificate.is_ok(), "openssl: {}", String::from_utf8_lossy(&shown.stderr));
+    ensure!(
+        certificate.is_ok(),
+        "openssl: {}",
+        String::from_utf8_lossy(&shown.stderr)
+    );
     let certificate = certificate.ok().map(|certificate| certificate.to_vec());
     // Without `-quiet`, a line that begins with Q or R would be a command.
     let mut command = command(addr, sni);
@@ -34,13 +44,31 @@ pub(super) async fn connect(addr: SocketAddr, sni: &str) -> Result<Dialled> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let mut child = command.spawn().context("start openssl")?;
-    let (input, output) = (child.stdin.take().context("stdin")?, child.stdout.take().context("stdout")?);
-    Ok(Dialled { stream: Box::new(Piped { input, output, _child: child }), certificate })
+    let (input, output) = (
+        child.stdin.take().context("stdin")?,
+        child.stdout.take().context("stdout")?,
+    );
+    Ok(Dialled {
+        stream: Box::new(Piped {
+            input,
+            output,
+            _child: child,
+        }),
+        certificate,
+    })
 }
 
 fn command(addr: SocketAddr, sni: &str) -> Command {
     let mut command = Command::new("openssl");
-    command.args(["s_client", "-connect", &addr.to_string(), "-servername", sni, "-alpn", "http/1.1"]);
+    command.args([
+        "s_client",
+        "-connect",
+        &addr.to_string(),
+        "-servername",
+        sni,
+        "-alpn",
+        "http/1.1",
+    ]);
     command.kill_on_drop(true);
     command
 }
@@ -76,7 +104,10 @@ impl AsyncWrite for Piped {
         Pin::new(&mut self.input).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<std::io::Result<()>> {
         Pin::new(&mut self.input).poll_shutdown(cx)
     }
 }

@@ -34,7 +34,11 @@ pub struct EchoIdentity {
 impl EchoIdentity {
     /// A pod of a Service in the namespace `default`.
     pub fn of(service: &str, pod: &str) -> EchoIdentity {
-        EchoIdentity { pod: pod.to_owned(), service: service.to_owned(), namespace: "default".to_owned() }
+        EchoIdentity {
+            pod: pod.to_owned(),
+            service: service.to_owned(),
+            namespace: "default".to_owned(),
+        }
     }
 }
 
@@ -103,10 +107,24 @@ impl Echo {
     }
 
     /// The same, with more.
-    pub async fn start_with(addr: SocketAddr, identity: EchoIdentity, setup: Setup) -> Result<Echo> {
+    pub async fn start_with(
+        addr: SocketAddr,
+        identity: EchoIdentity,
+        setup: Setup,
+    ) -> Result<Echo> {
         let (hits, connections) = (AtomicU64::new(0), AtomicU64::new(0));
-        let pod = Arc::new(Pod { identity, setup, hits, connections, behaviour: Mutex::default() });
-        let mut echo = Echo { addr, pod, serving: None };
+        let pod = Arc::new(Pod {
+            identity,
+            setup,
+            hits,
+            connections,
+            behaviour: Mutex::default(),
+        });
+        let mut echo = Echo {
+            addr,
+            pod,
+            serving: None,
+        };
         echo.start_again().await?;
         Ok(echo)
     }
@@ -143,7 +161,10 @@ impl Echo {
 
     /// Changes the behaviour for the requests from now on.
     pub fn script(&self, script: Script) {
-        *self.pod.behaviour() = Arc::new(Behaviour { script, requests: AtomicU64::new(0) });
+        *self.pod.behaviour() = Arc::new(Behaviour {
+            script,
+            requests: AtomicU64::new(0),
+        });
     }
 
     /// Closes the listener and every connection, as a pod that is killed does.
@@ -161,7 +182,8 @@ impl Echo {
     pub async fn start_again(&mut self) -> Result<()> {
         if self.serving.is_none() {
             let listener = TcpListener::bind(self.addr).await;
-            let listener = listener.with_context(|| format!("pod {} on {}", self.name(), self.addr))?;
+            let listener =
+                listener.with_context(|| format!("pod {} on {}", self.name(), self.addr))?;
             let (stop, stopped) = watch::channel(());
             let task = tokio::spawn(serve::accept(listener, Arc::clone(&self.pod), stopped));
             self.serving = Some(Serving { stop, task });
@@ -172,7 +194,9 @@ impl Echo {
 
 impl Pod {
     fn behaviour(&self) -> MutexGuard<'_, Arc<Behaviour>> {
-        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner)
+        self.behaviour
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -190,28 +214,50 @@ mod tests {
 
     async fn pod() -> (Network, Echo) {
         let network = Network::reserve().unwrap();
-        let echo = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0")).await.unwrap();
+        let echo = Echo::start(network.pod(0), EchoIdentity::of("web", "web-0"))
+            .await
+            .unwrap();
         (network, echo)
     }
 
     #[tokio::test]
     async fn a_pod_tells_what_it_received() {
         let (_network, echo) = pod().await;
-        let request =
-            Request::new("POST", "a.example:80", "/x/../y%2F?q=1").header("a", "1").header("A", "2");
-        let response = http::send(echo.addr(), &request.body("hello")).await.unwrap();
+        let request = Request::new("POST", "a.example:80", "/x/../y%2F?q=1")
+            .header("a", "1")
+            .header("A", "2");
+        let response = http::send(echo.addr(), &request.body("hello"))
+            .await
+            .unwrap();
         let seen = response.json().unwrap();
         assert_eq!((response.status, response.pod()), (200, Some("web-0")));
-        assert_eq!((&seen["path"], &seen["query"]), (&json!("/x/../y%2F"), &json!("q=1")));
-        assert_eq!((&seen["headers"]["a"], &seen["host"]), (&json!(["1", "2"]), &json!("a.example:80")));
-        assert_eq!((&seen["method"], &seen["body_bytes"]), (&json!("POST"), &json!(5)));
+        assert_eq!(
+            (&seen["path"], &seen["query"]),
+            (&json!("/x/../y%2F"), &json!("q=1"))
+        );
+        assert_eq!(
+            (&seen["headers"]["a"], &seen["host"]),
+            (&json!(["1", "2"]), &json!("a.example:80"))
+        );
+        assert_eq!(
+            (&seen["method"], &seen["body_bytes"]),
+            (&json!("POST"), &json!(5))
+        );
     }
 
     #[tokio::test]
     async fn a_script_decides_by_path_and_may_hang_up() {
         let (_network, echo) = pod().await;
-        let slow = Answer { status: 418, body: Some("tea".to_owned()), ..Answer::default() };
-        echo.script(Script::status(404).answer("/tea", slow).delay(Duration::from_millis(20)));
+        let slow = Answer {
+            status: 418,
+            body: Some("tea".to_owned()),
+            ..Answer::default()
+        };
+        echo.script(
+            Script::status(404)
+                .answer("/tea", slow)
+                .delay(Duration::from_millis(20)),
+        );
         let start = Instant::now();
         let tea = http::get(echo.addr(), "h", "/tea").await.unwrap();
         assert!(start.elapsed() >= Duration::from_millis(20));
@@ -226,22 +272,46 @@ mod tests {
         let network = Network::reserve().unwrap();
         let mut authorities = Authorities::default();
         let journal = Journal::default();
-        let identity = authorities.described("a.example").unwrap().identity().unwrap();
+        let identity = authorities
+            .described("a.example")
+            .unwrap()
+            .identity()
+            .unwrap();
         let setup = Setup {
             journal: Some(journal.clone()),
             tls: Some(tls::server_config(identity).unwrap()),
             ..Setup::default()
         };
-        let echo = Echo::start_with(network.pod(0), EchoIdentity::of("web", "web-0"), setup).await.unwrap();
+        let echo = Echo::start_with(network.pod(0), EchoIdentity::of("web", "web-0"), setup)
+            .await
+            .unwrap();
         let mut dial = Dial::tls(echo.addr(), "b.example");
         dial.proxy_line = Some("PROXY TCP4 192.0.2.1 192.0.2.2 1 2".to_owned());
-        dial.tls.as_mut().unwrap().identity = Some(authorities.client("CN=me").unwrap().identity().unwrap());
+        dial.tls.as_mut().unwrap().identity =
+            Some(authorities.client("CN=me").unwrap().identity().unwrap());
         let mut connection = Connection::dial(&dial).await.unwrap();
-        assert_eq!(connection.send(&Request::get("h", "/")).await.unwrap().pod(), Some("web-0"));
-        assert_eq!(Owner::of(connection.certificate().unwrap()).unwrap().common_name, "a.example");
+        assert_eq!(
+            connection
+                .send(&Request::get("h", "/"))
+                .await
+                .unwrap()
+                .pod(),
+            Some("web-0")
+        );
+        assert_eq!(
+            Owner::of(connection.certificate().unwrap())
+                .unwrap()
+                .common_name,
+            "a.example"
+        );
         let seen = journal.since(0).remove(0).connection;
         assert_eq!((seen.tls, seen.sni.as_deref()), (true, Some("b.example")));
         assert_eq!(seen.proxy_line, dial.proxy_line);
-        assert_eq!(Owner::of(&seen.client_certificate.unwrap()).unwrap().common_name, "me");
+        assert_eq!(
+            Owner::of(&seen.client_certificate.unwrap())
+                .unwrap()
+                .common_name,
+            "me"
+        );
     }
 }

@@ -59,9 +59,15 @@ impl Received {
         let mut headers: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         for (name, value) in &parts.headers {
-            headers.entry(name.as_str().to_owned()).or_default().push(text(value.as_bytes()));
+            headers
+                .entry(name.as_str().to_owned())
+                .or_default()
+                .push(text(value.as_bytes()));
         }
-        let authority = parts.uri.authority().map(|authority| authority.as_str().to_owned());
+        let authority = parts
+            .uri
+            .authority()
+            .map(|authority| authority.as_str().to_owned());
         let host = parts.headers.get(HOST).map(|host| text(host.as_bytes()));
         Received {
             pod: identity.pod.clone(),
@@ -110,7 +116,10 @@ pub struct Journal(Arc<Mutex<Vec<Received>>>);
 
 impl Journal {
     pub(super) fn add(&self, received: Received) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(received);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(received);
     }
 
     /// How much there is: a place for [`Journal::since`].
@@ -125,6 +134,12 @@ impl Journal {
 
     /// What arrived behind a place that [`Journal::len`] gave.
     pub fn since(&self, place: usize) -> Vec<Received> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().skip(place).cloned().collect()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .skip(place)
+            .cloned()
+            .collect()
     }
 }

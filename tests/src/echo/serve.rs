@@ -61,7 +61,10 @@ async fn serve(stream: TcpStream, pod: Arc<Pod>, mut stopped: watch::Receiver<()
 }
 
 async fn converse(mut stream: TcpStream, pod: Arc<Pod>) -> Result<()> {
-    let mut transport = Transport { proxy_line: proxy_line(&mut stream).await?, ..Transport::default() };
+    let mut transport = Transport {
+        proxy_line: proxy_line(&mut stream).await?,
+        ..Transport::default()
+    };
     let mut first = [0];
     let peeked = tokio::time::timeout(FIRST_BYTES, stream.peek(&mut first)).await??;
     let wants_tls = peeked == 1 && first == [TLS_HANDSHAKE];
@@ -112,7 +115,10 @@ where
     let transport = Arc::new(transport);
     let service = service_fn(|request| answer(request, Arc::clone(&pod), Arc::clone(&transport)));
     let server = auto::Builder::new(TokioExecutor::new());
-    server.serve_connection(TokioIo::new(stream), service).await.map_err(|error| anyhow!(error))
+    server
+        .serve_connection(TokioIo::new(stream), service)
+        .await
+        .map_err(|error| anyhow!(error))
 }
 
 async fn answer(
@@ -139,7 +145,10 @@ async fn answer(
     if behaviour.script.hang_up {
         return Err(anyhow!("the script hangs up"));
     }
-    match received.header("content-type").is_some_and(|kind| kind.starts_with("application/grpc")) {
+    match received
+        .header("content-type")
+        .is_some_and(|kind| kind.starts_with("application/grpc"))
+    {
         true => grpc_response(&answer, &pod.identity.pod),
         false => response(answer, &received),
     }
@@ -154,7 +163,9 @@ async fn count(mut body: Incoming) -> Result<usize> {
 }
 
 fn response(answer: Answer, received: &Received) -> Result<Response<Body>> {
-    let mut builder = Response::builder().status(answer.status).header("x-pod", &received.pod);
+    let mut builder = Response::builder()
+        .status(answer.status)
+        .header("x-pod", &received.pod);
     for (name, value) in &answer.headers {
         builder = builder.header(name, value);
     }
@@ -171,7 +182,9 @@ fn response(answer: Answer, received: &Received) -> Result<Response<Body>> {
 /// One empty message and `grpc-status`, as a unary call that went well; a script's header may say another status.
 fn grpc_response(answer: &Answer, pod: &str) -> Result<Response<Body>> {
     const EMPTY_MESSAGE: &[u8] = &[0; 5];
-    let mut builder = Response::builder().status(answer.status).header("x-pod", pod);
+    let mut builder = Response::builder()
+        .status(answer.status)
+        .header("x-pod", pod);
     builder = builder.header(CONTENT_TYPE, "application/grpc");
     let mut trailers = HeaderMap::from_iter([(
         hyper::header::HeaderName::from_static("grpc-status"),
@@ -184,5 +197,8 @@ fn grpc_response(answer: &Answer, pod: &str) -> Result<Response<Body>> {
         }
     }
     let body = Full::new(Bytes::from_static(EMPTY_MESSAGE));
-    Ok(builder.body(body.with_trailers(async move { Some(Ok(trailers)) }).boxed())?)
+    Ok(builder.body(
+        body.with_trailers(async move { Some(Ok(trailers)) })
+            .boxed(),
+    )?)
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Control, Host, PluginConfig, Tables, Version};
 use sluice_pwhost::{
-    Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, engine_config, wasmtime,
+    Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, engine_config,
+    wasmtime,
 };
 
 use super::host::{Call, FakeHost, Personality, Request};
@@ -48,16 +49,26 @@ fn metered() -> &'static wasmtime::Module {
         let mut config = engine_config();
         config.consume_fuel(true);
         let engine = wasmtime::Engine::new(&config).unwrap();
-        wasmtime::Module::new(&engine, std::fs::read(crate::artifacts::filter().unwrap()).unwrap()).unwrap()
+        wasmtime::Module::new(
+            &engine,
+            std::fs::read(crate::artifacts::filter().unwrap()).unwrap(),
+        )
+        .unwrap()
     })
 }
 
 impl Filter {
     /// A filter with these tables whose instructions are counted, and which has no more than this much memory.
     pub fn metered(personality: Personality, tables: Tables, memory_bytes: usize) -> Self {
-        let options = Options { memory_bytes, ..Options::default() };
+        let options = Options {
+            memory_bytes,
+            ..Options::default()
+        };
         let mut filter = Self::start_with(metered(), options, FakeHost::new(personality), true);
-        assert!(filter.configure(&PluginConfig { tables: Some(tables), ..filter.checkpoint(false) }));
+        assert!(filter.configure(&PluginConfig {
+            tables: Some(tables),
+            ..filter.checkpoint(false)
+        }));
         filter
     }
 
@@ -88,21 +99,41 @@ impl Filter {
             Personality::Envoy => Unimplemented::Answers,
             Personality::Nginx => Unimplemented::Traps,
         };
-        Self::start_with(module(), Options { unimplemented, ..Options::default() }, host, is_told)
+        Self::start_with(
+            module(),
+            Options {
+                unimplemented,
+                ..Options::default()
+            },
+            host,
+            is_told,
+        )
     }
 
-    fn start_with(module: &wasmtime::Module, options: Options, host: FakeHost, is_told: bool) -> Self {
+    fn start_with(
+        module: &wasmtime::Module,
+        options: Options,
+        host: FakeHost,
+        is_told: bool,
+    ) -> Self {
         let plugin = Plugin::new(module, options).unwrap();
         let mut vm = Vm::new(&plugin, host).unwrap();
         let root = vm.create_root().unwrap();
         assert!(!is_told || vm.on_vm_start(&root, 0).unwrap());
-        Filter { vm, root, open: BTreeMap::new() }
+        Filter {
+            vm,
+            root,
+            open: BTreeMap::new(),
+        }
     }
 
     /// A filter whose tables come with the checkpoint.
     pub fn with(personality: Personality, tables: Tables) -> Self {
         let mut filter = Self::new(personality);
-        assert!(filter.configure(&PluginConfig { tables: Some(tables), ..filter.checkpoint(false) }));
+        assert!(filter.configure(&PluginConfig {
+            tables: Some(tables),
+            ..filter.checkpoint(false)
+        }));
         filter
     }
 
@@ -112,7 +143,11 @@ impl Filter {
         let checkpoint = filter.checkpoint(true);
         assert!(filter.configure(&checkpoint));
         filter.tick();
-        assert_eq!(filter.calls().len(), 1, "one poll is in flight, however often it ticks");
+        assert_eq!(
+            filter.calls().len(),
+            1,
+            "one poll is in flight, however often it ticks"
+        );
         filter
     }
 
@@ -122,8 +157,15 @@ impl Filter {
             Personality::Envoy => Host::Envoy,
             Personality::Nginx => Host::Nginx,
         };
-        let control = Control { upstream: "controller".into(), authority: "sluice".into() };
-        PluginConfig { host: Some(host), control: with_control.then_some(control), ..PluginConfig::empty() }
+        let control = Control {
+            upstream: "controller".into(),
+            authority: "sluice".into(),
+        };
+        PluginConfig {
+            host: Some(host),
+            control: with_control.then_some(control),
+            ..PluginConfig::empty()
+        }
     }
 
     /// Configures it; `false` when it refuses.
@@ -136,7 +178,10 @@ impl Filter {
         let host = self.vm.env_mut();
         host.configuration = bytes.to_vec();
         host.configuring = true;
-        let accepted = self.vm.on_configure(&self.root, u32::try_from(bytes.len()).unwrap()).unwrap();
+        let accepted = self
+            .vm
+            .on_configure(&self.root, u32::try_from(bytes.len()).unwrap())
+            .unwrap();
         self.vm.env_mut().configuring = false;
         accepted
     }
@@ -177,18 +222,28 @@ impl Filter {
         let host = self.vm.env_mut();
         host.answer_status = Some(status);
         host.answer_body = body.to_vec();
-        self.vm.on_http_call_response(&self.root, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
+        self.vm
+            .on_http_call_response(&self.root, token, 1, u32::try_from(body.len()).unwrap(), 0)
+            .unwrap();
     }
 
     /// Answers any call, numbered from 0 as they were sent; as Kong's host does it, while the context is the current one that
     /// has sent it.
-    pub fn answer_call(&mut self, number: usize, context: Option<ContextId>, status: u16, body: &[u8]) {
+    pub fn answer_call(
+        &mut self,
+        number: usize,
+        context: Option<ContextId>,
+        status: u16,
+        body: &[u8],
+    ) {
         let token = self.calls()[number].token;
         let host = self.vm.env_mut();
         host.answer_status = Some(status);
         host.answer_body = body.to_vec();
         let context = context.map_or(&self.root, |id| &self.open[&id]);
-        self.vm.on_http_call_response(context, token, 1, u32::try_from(body.len()).unwrap(), 0).unwrap();
+        self.vm
+            .on_http_call_response(context, token, 1, u32::try_from(body.len()).unwrap(), 0)
+            .unwrap();
     }
 
     /// Answers the newest poll with tables.
@@ -200,7 +255,9 @@ impl Filter {
     pub fn fail_call(&mut self) {
         let token = self.calls().last().unwrap().token;
         self.vm.env_mut().answer_status = None;
-        self.vm.on_http_call_response(&self.root, token, 0, 0, 0).unwrap();
+        self.vm
+            .on_http_call_response(&self.root, token, 0, 0, 0)
+            .unwrap();
     }
 
     /// A request that matched a location, or none; it stays open when it waits.
@@ -222,18 +279,37 @@ impl Filter {
     }
 
     /// A request that stays open.
-    pub fn open(&mut self, location: Option<&str>, headers: &[(&str, &str)]) -> (ContextId, Outcome) {
-        let pair = |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
+    pub fn open(
+        &mut self,
+        location: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> (ContextId, Outcome) {
+        let pair =
+            |(name, value): &(&str, &str)| (name.as_bytes().to_vec(), value.as_bytes().to_vec());
         let headers = headers.iter().map(pair).collect();
-        self.open_request(location, Request { headers, ..Request::default() }.to_pods())
+        self.open_request(
+            location,
+            Request {
+                headers,
+                ..Request::default()
+            }
+            .to_pods(),
+        )
     }
 
     /// The same for a request with whatever the host knows of it.
-    pub fn open_request(&mut self, location: Option<&str>, mut request: Request) -> (ContextId, Outcome) {
+    pub fn open_request(
+        &mut self,
+        location: Option<&str>,
+        mut request: Request,
+    ) -> (ContextId, Outcome) {
         let context = self.vm.create_http(&self.root).unwrap();
         let id = context.id();
         if let Some(location) = location {
-            request.properties.insert(self.host().location_property(), location.as_bytes().to_vec());
+            request.properties.insert(
+                self.host().location_property(),
+                location.as_bytes().to_vec(),
+            );
         }
         self.vm.env_mut().requests.insert(id, request);
         let action = self.vm.on_request_headers(&context, 1, true).unwrap();
@@ -243,16 +319,29 @@ impl Filter {
     }
 
     /// Endpoints were tried, the last one answered; says which cookies the filter has set.
-    pub fn answer_client(&mut self, id: ContextId, tried: &[(&str, u16)], took: Duration) -> Vec<String> {
+    pub fn answer_client(
+        &mut self,
+        id: ContextId,
+        tried: &[(&str, u16)],
+        took: Duration,
+    ) -> Vec<String> {
         self.vm.env_mut().answered(id, tried, took);
-        self.vm.on_response_headers(&self.open[&id], 1, false).unwrap();
+        self.vm
+            .on_response_headers(&self.open[&id], 1, false)
+            .unwrap();
         let headers = &self.host().requests[&id].response_headers;
         let cookies = headers.iter().filter(|(name, _)| name == b"set-cookie");
-        cookies.map(|(_, value)| String::from_utf8(value.clone()).unwrap()).collect()
+        cookies
+            .map(|(_, value)| String::from_utf8(value.clone()).unwrap())
+            .collect()
     }
 
     fn outcome(&self, id: ContextId, action: Action) -> Outcome {
-        match (self.host().requests[&id].replied, action, self.host().choice(id)) {
+        match (
+            self.host().requests[&id].replied,
+            action,
+            self.host().choice(id),
+        ) {
             (Some(status), Action::Pause, _) => Outcome::Replied(status),
             (Some(_), Action::Continue, _) => panic!("a request that was answered must not go on"),
             (None, Action::Pause, _) => Outcome::Paused,
@@ -264,8 +353,11 @@ impl Filter {
     /// What has become of a request that waited.
     pub fn fate(&self, id: ContextId) -> Outcome {
         let request = &self.host().requests[&id];
-        let action =
-            if request.resumed || request.replied.is_some() { Action::Continue } else { Action::Pause };
+        let action = if request.resumed || request.replied.is_some() {
+            Action::Continue
+        } else {
+            Action::Pause
+        };
         match request.replied {
             Some(status) => Outcome::Replied(status),
             None => self.outcome(id, action),
@@ -301,7 +393,12 @@ pub fn snapshot(
 ) -> Tables {
     let locations = [(LOCATION.to_owned(), location)].into();
     let version = Version::new(1, content);
-    Tables::Snapshot(wire::Snapshot { version, locations, backends, hosts: [].into() })
+    Tables::Snapshot(wire::Snapshot {
+        version,
+        locations,
+        backends,
+        hosts: [].into(),
+    })
 }
 
 /// The change of that backend from one version to the next.
@@ -316,7 +413,10 @@ pub fn change(base: u128, content: u128, endpoints: &[&str]) -> Tables {
 pub fn backend(endpoints: &[&str]) -> wire::Backend {
     let endpoints = endpoints.iter().map(|a| wire::Endpoint::at(*a)).collect();
     let backend = wire::Backend::round_robin("ns-shop-80", endpoints);
-    wire::Backend { attempts: std::num::NonZeroU8::new(3).unwrap(), ..backend }
+    wire::Backend {
+        attempts: std::num::NonZeroU8::new(3).unwrap(),
+        ..backend
+    }
 }
 
 /// The location of [`tables`].

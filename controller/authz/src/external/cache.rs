@@ -65,7 +65,10 @@ struct Kept {
 impl AuthCache {
     /// `secret` is random, and this process's alone.
     pub(super) fn new(secret: [u8; 32]) -> Self {
-        AuthCache { secret, answers: Mutex::new(FairCache::new(BUDGET)) }
+        AuthCache {
+            secret,
+            answers: Mutex::new(FairCache::new(BUDGET)),
+        }
     }
 
     /// By what the answer to this request is kept; `None`: it is not.
@@ -76,8 +79,12 @@ impl AuthCache {
         digest: &Key,
         check: &AuthzRequest,
     ) -> Option<Key> {
-        let parts: Vec<(bool, Vec<u8>)> =
-            terms.key.0.iter().map(|part| (is_of_a_client(part), bytes(part, check))).collect();
+        let parts: Vec<(bool, Vec<u8>)> = terms
+            .key
+            .0
+            .iter()
+            .map(|part| (is_of_a_client(part), bytes(part, check)))
+            .collect();
         let is_said = |part: &&(bool, Vec<u8>)| !part.1.is_empty();
         let mut of_client = parts.iter().filter(|(of_client, _)| *of_client).peekable();
         let anonymous = of_client.peek().is_some() && of_client.find(is_said).is_none();
@@ -85,12 +92,18 @@ impl AuthCache {
             return None;
         }
         let url = text(&question.url, check);
-        let of_request = [check.location.as_str(), check.method.as_str(), check.host.as_str(), url.as_str()];
+        let of_request = [
+            check.location.as_str(),
+            check.method.as_str(),
+            check.host.as_str(),
+            url.as_str(),
+        ];
         let of_request = of_request.into_iter().map(str::as_bytes);
         let all = [&self.secret[..], digest].into_iter().chain(of_request);
         let all = all.chain(parts.iter().map(|(_, part)| part.as_slice()));
         let hash = all.fold(Sha256::new(), |hash, part| {
-            hash.chain_update((part.len() as u64).to_be_bytes()).chain_update(part)
+            hash.chain_update((part.len() as u64).to_be_bytes())
+                .chain_update(part)
         });
         Some(hash.finalize().into())
     }
@@ -102,15 +115,38 @@ impl AuthCache {
     }
 
     /// As nginx: not what sets a cookie or says that it is private. Only what is looked at is kept.
-    pub(super) fn keep(&self, tenant: &str, key: Key, question: &Question, terms: &Terms, answer: &Answer) {
-        let Some(time) = time(terms, answer) else { return };
+    pub(super) fn keep(
+        &self,
+        tenant: &str,
+        key: Key,
+        question: &Question,
+        terms: &Terms,
+        answer: &Answer,
+    ) {
+        let Some(time) = time(terms, answer) else {
+            return;
+        };
         let is_read = |name: &String| {
             name == "www-authenticate" || question.to_pods.iter().any(|read| read.as_str() == name)
         };
-        let headers: Vec<_> = answer.headers.iter().filter(|(name, _)| is_read(name)).cloned().collect();
-        let size = headers.iter().map(|(name, value)| name.len() + value.len() + OF_A_HEADER).sum::<usize>();
-        let answer = Arc::new(Answer { status: answer.status, headers });
-        let kept = Kept { answer, until: Instant::now() + time };
+        let headers: Vec<_> = answer
+            .headers
+            .iter()
+            .filter(|(name, _)| is_read(name))
+            .cloned()
+            .collect();
+        let size = headers
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + OF_A_HEADER)
+            .sum::<usize>();
+        let answer = Arc::new(Answer {
+            status: answer.status,
+            headers,
+        });
+        let kept = Kept {
+            answer,
+            until: Instant::now() + time,
+        };
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.insert(tenant, key, kept, size + size_of::<Answer>() + OF_A_HEADER);
     }
@@ -129,13 +165,24 @@ fn time(terms: &Terms, answer: &Answer) -> Option<Duration> {
     if answer.values("set-cookie").next().is_some() {
         return None;
     }
-    let words = answer.values("cache-control").flat_map(|value| value.split(','));
+    let words = answer
+        .values("cache-control")
+        .flat_map(|value| value.split(','));
     let words: Vec<String> = words.map(|word| word.trim().to_ascii_lowercase()).collect();
-    if words.iter().any(|word| matches!(word.as_str(), "no-cache" | "no-store" | "private")) {
+    if words
+        .iter()
+        .any(|word| matches!(word.as_str(), "no-cache" | "no-store" | "private"))
+    {
         return None;
     }
-    let said = words.iter().find_map(|word| word.strip_prefix("max-age=")?.parse::<u32>().ok());
-    let usual = terms.statuses.get(&answer.status).copied().unwrap_or(terms.others);
+    let said = words
+        .iter()
+        .find_map(|word| word.strip_prefix("max-age=")?.parse::<u32>().ok());
+    let usual = terms
+        .statuses
+        .get(&answer.status)
+        .copied()
+        .unwrap_or(terms.others);
     let seconds = said.unwrap_or(usual);
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }

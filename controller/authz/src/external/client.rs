@@ -46,8 +46,13 @@ const NOT_PASSED: &[&str] = &[
     "x-scheme",
     "x-sent-from",
 ];
-const NOT_PASSED_PREFIXES: &[&str] =
-    &["ssl-client-", "x-envoy-", "x-sluice-", "x-original-", "x-auth-request-redirect"];
+const NOT_PASSED_PREFIXES: &[&str] = &[
+    "ssl-client-",
+    "x-envoy-",
+    "x-sluice-",
+    "x-original-",
+    "x-auth-request-redirect",
+];
 
 /// What a service says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +64,10 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.headers.iter().filter(move |(header, _)| header == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .filter(move |(header, _)| header == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -90,14 +98,21 @@ pub(super) async fn ask(
     let tls = place.tls.then(|| place.host.as_str().to_owned());
     let origins: Vec<Origin> = targets(namespace, &place, backend)
         .into_iter()
-        .map(|target| Origin { tls: tls.clone(), target })
+        .map(|target| Origin {
+            tls: tls.clone(),
+            target,
+        })
         .collect();
     let head = timeout(PATIENCE, pool.send(&origins, reuse(question), &request)).await;
     let head = head.context("no answer in time")??;
     let headers = head.headers.iter();
-    let headers =
-        headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
-    Ok(Answer { status: head.status.as_u16(), headers: headers.collect() })
+    let headers = headers.filter_map(|(name, value)| {
+        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+    });
+    Ok(Answer {
+        status: head.status.as_u16(),
+        headers: headers.collect(),
+    })
 }
 
 fn is_question(check: &AuthzRequest, cdn_id: &str) -> bool {
@@ -107,14 +122,22 @@ fn is_question(check: &AuthzRequest, cdn_id: &str) -> bool {
 
 /// The values of `CDN-Loop`.
 fn loops(check: &AuthzRequest) -> impl Iterator<Item = &[u8]> {
-    check.headers.iter().filter(|(name, _)| name == CDN_LOOP).map(|(_, value)| value.as_slice())
+    check
+        .headers
+        .iter()
+        .filter(|(name, _)| name == CDN_LOOP)
+        .map(|(_, value)| value.as_slice())
 }
 
 fn targets(namespace: &str, place: &Place, backend: Option<&Backend>) -> Vec<Target> {
     match backend {
         None => {
             let (namespace, host) = (namespace.to_owned(), place.host.as_str().to_owned());
-            vec![Target::Host { namespace, host, port: place.port }]
+            vec![Target::Host {
+                namespace,
+                host,
+                port: place.port,
+            }]
         }
         Some(pods) => in_turn(pods).into_iter().map(Target::Endpoint).collect(),
     }
@@ -123,13 +146,21 @@ fn targets(namespace: &str, place: &Place, backend: Option<&Backend>) -> Vec<Tar
 /// A connection is kept for what is asked often: a place that the owner has named.
 fn reuse(question: &Question) -> Reuse {
     let is_named = question.backend.is_some() || names_authority(&question.url);
-    if is_named && question.is_idempotent() { Reuse::Yes } else { Reuse::No }
+    if is_named && question.is_idempotent() {
+        Reuse::Yes
+    } else {
+        Reuse::No
+    }
 }
 
 /// Whether everything up to the path is text, and none of it a variable.
 fn names_authority(url: &Expression) -> bool {
-    let Some(Part::Text(text)) = url.0.first() else { return false };
-    let Some((_, rest)) = text.split_once("://") else { return false };
+    let Some(Part::Text(text)) = url.0.first() else {
+        return false;
+    };
+    let Some((_, rest)) = text.split_once("://") else {
+        return false;
+    };
     url.0.len() == 1 || rest.contains(['/', '?', '#'])
 }
 
@@ -153,13 +184,30 @@ fn place(url: &str) -> anyhow::Result<Place> {
     };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let (host, port) = match authority.split_once(':') {
-        Some((host, port)) => (host, port.parse().ok().filter(|port| *port != 0).context("no port")?),
+        Some((host, port)) => (
+            host,
+            port.parse()
+                .ok()
+                .filter(|port| *port != 0)
+                .context("no port")?,
+        ),
         None => (authority, if tls { 443 } else { 80 }),
     };
-    let Ok(host) = Hostname::parse(host) else { bail!("no name of a host") };
+    let Ok(host) = Hostname::parse(host) else {
+        bail!("no name of a host")
+    };
     let path = path.split('#').next().unwrap_or_default();
-    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    Ok(Place { tls, host, port, path })
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    };
+    Ok(Place {
+        tls,
+        host,
+        port,
+        path,
+    })
 }
 
 /// As ingress-nginx puts it together.
@@ -170,11 +218,13 @@ fn request(
     cdn_id: &str,
 ) -> anyhow::Result<Request<Empty<Bytes>>> {
     let method = question.method.as_deref().unwrap_or("GET");
-    let mut request =
-        Request::builder().method(Method::from_bytes(method.as_bytes())?).uri(place.path.as_str());
+    let mut request = Request::builder()
+        .method(Method::from_bytes(method.as_bytes())?)
+        .uri(place.path.as_str());
     let headers = request.headers_mut().context("no path")?;
     for (name, value) in check.headers.iter().filter(|(name, _)| is_passed(name)) {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(value)) {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::from_bytes(value))
+        {
             headers.append(name, value);
         }
     }
@@ -188,10 +238,20 @@ fn request(
         Ok(())
     };
     let said = |variable: Variable| text(&Expression(vec![Part::Variable(variable)]), check);
-    let (scheme, uri, client) =
-        (said(Variable::Scheme), said(Variable::RequestUri), said(Variable::RemoteAddress));
-    let host = question.host.as_ref().map(|host| text(host, check)).filter(|host| !host.is_empty());
-    set("host", host.unwrap_or_else(|| place.host.as_str().to_owned()))?;
+    let (scheme, uri, client) = (
+        said(Variable::Scheme),
+        said(Variable::RequestUri),
+        said(Variable::RemoteAddress),
+    );
+    let host = question
+        .host
+        .as_ref()
+        .map(|host| text(host, check))
+        .filter(|host| !host.is_empty());
+    set(
+        "host",
+        host.unwrap_or_else(|| place.host.as_str().to_owned()),
+    )?;
     set("x-original-url", format!("{scheme}://{}{uri}", check.host))?;
     set("x-original-method", check.method.clone())?;
     set("x-sent-from", "nginx-ingress-controller".to_owned())?;
@@ -210,15 +270,24 @@ fn request(
     }
     // In one line, and first: some read no other.
     let mark = format!("{cdn_id}{QUESTION}").into_bytes();
-    let marks: Vec<&[u8]> = std::iter::once(mark.as_slice()).chain(loops(check)).collect();
+    let marks: Vec<&[u8]> = std::iter::once(mark.as_slice())
+        .chain(loops(check))
+        .collect();
     headers.insert(CDN_LOOP, HeaderValue::from_bytes(&marks.join(&b", "[..]))?);
     request.body(Empty::new()).context("no request")
 }
 
 /// CGI and WSGI take an underscore for a hyphen.
 fn is_passed(name: &str) -> bool {
-    let name = if name.contains('_') { name.replace('_', "-").into() } else { Cow::Borrowed(name) };
-    !NOT_PASSED.contains(&name.as_ref()) && !NOT_PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let name = if name.contains('_') {
+        name.replace('_', "-").into()
+    } else {
+        Cow::Borrowed(name)
+    };
+    !NOT_PASSED.contains(&name.as_ref())
+        && !NOT_PASSED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -280,53 +349,101 @@ mod tests {
         );
         let request = request(&question, &place, &check, "sluice").unwrap();
         assert_eq!(
-            (request.method().as_str(), request.uri().to_string().as_str()),
+            (
+                request.method().as_str(),
+                request.uri().to_string().as_str()
+            ),
             ("GET", "/oauth2/auth?x")
         );
-        let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+        let header = |name: &str| {
+            request
+                .headers()
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
         assert_eq!(header("host"), Some("shop.example"));
-        assert_eq!(header("x-original-url"), Some("https://shop.example:8080/cart?id=1"));
+        assert_eq!(
+            header("x-original-url"),
+            Some("https://shop.example:8080/cart?id=1")
+        );
         assert_eq!(header("x-original-method"), Some("POST"));
         assert_eq!(header("x-auth-request-redirect"), Some("/cart?id=1"));
         assert_eq!(header("x-real-ip"), Some("192.0.2.7"));
         assert_eq!(header("cookie"), Some("a=b"));
-        for gone in ["content-length", "ssl-client-verify", "x-forwarded-proto", "x-original-uri"] {
+        for gone in [
+            "content-length",
+            "ssl-client-verify",
+            "x-forwarded-proto",
+            "x-original-uri",
+        ] {
             assert_eq!(header(gone), None, "{gone}");
         }
     }
 
     #[test]
     fn what_is_no_url_is_not_asked() {
-        for bad in
-            ["", "http://", "https://a b/", "http://a:0/", "http://a@b/", "http://[::1]/", "gopher://a"]
-        {
+        for bad in [
+            "",
+            "http://",
+            "https://a b/",
+            "http://a:0/",
+            "http://a@b/",
+            "http://[::1]/",
+            "gopher://a",
+        ] {
             assert!(place(bad).is_err(), "{bad}");
         }
         assert_eq!(place("http://a?b#c").unwrap().path, "/?b");
     }
 
     #[test]
-    fn connections_are_kept_to_places_that_the_owner_has_named_for_requests_that_may_be_sent_again() {
+    fn connections_are_kept_to_places_that_the_owner_has_named_for_requests_that_may_be_sent_again()
+    {
         let kept = |url: Vec<Part>, method: Option<&str>| {
-            reuse(&Question { url: Expression(url), method: method.map(str::to_owned), ..question() })
+            reuse(&Question {
+                url: Expression(url),
+                method: method.map(str::to_owned),
+                ..question()
+            })
         };
         let text = |text: &str| Part::Text(text.to_owned());
         let host = || Part::Variable(Variable::Hostname);
         assert_eq!(kept(vec![text("https://auth.example")], None), Reuse::Yes);
-        assert_eq!(kept(vec![text("https://auth.example/?host="), host()], Some("HEAD")), Reuse::Yes);
-        assert_eq!(kept(vec![text("https://auth.example"), host()], None), Reuse::No);
-        assert_eq!(kept(vec![text("https://"), host(), text("/")], None), Reuse::No);
+        assert_eq!(
+            kept(
+                vec![text("https://auth.example/?host="), host()],
+                Some("HEAD")
+            ),
+            Reuse::Yes
+        );
+        assert_eq!(
+            kept(vec![text("https://auth.example"), host()], None),
+            Reuse::No
+        );
+        assert_eq!(
+            kept(vec![text("https://"), host(), text("/")], None),
+            Reuse::No
+        );
         assert_eq!(kept(vec![host()], None), Reuse::No);
-        assert_eq!(kept(vec![text("https://auth.example/")], Some("POST")), Reuse::No);
+        assert_eq!(
+            kept(vec![text("https://auth.example/")], Some("POST")),
+            Reuse::No
+        );
     }
 
     #[tokio::test]
     async fn nobody_asks_about_a_question() {
         let mut check = check();
-        check.headers.push((CDN_LOOP.to_owned(), b"another; v=1, sluice-question".to_vec()));
+        check.headers.push((
+            CDN_LOOP.to_owned(),
+            b"another; v=1, sluice-question".to_vec(),
+        ));
         assert!(
             ask(
-                &Pool::new(Arc::new(Dialer::new(AddressPolicy::default(), Dns::new(&[]))), "sluice"),
+                &Pool::new(
+                    Arc::new(Dialer::new(AddressPolicy::default(), Dns::new(&[]))),
+                    "sluice"
+                ),
                 "shop",
                 &question(),
                 None,

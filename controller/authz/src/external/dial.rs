@@ -12,8 +12,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::crypto::{
+    CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature,
+};
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
@@ -29,7 +33,10 @@ pub(super) struct Dialer {
 
 impl Dialer {
     pub(super) fn new(policy: AddressPolicy, dns: Dns) -> Self {
-        Dialer { policy: RwLock::new(Arc::new(policy)), dns }
+        Dialer {
+            policy: RwLock::new(Arc::new(policy)),
+            dns,
+        }
     }
 
     /// The address policy that holds now.
@@ -55,8 +62,12 @@ impl Dialer {
             return Ok(vec![SocketAddr::new(ip, port)]);
         }
         let found = self.dns.look_up_for_client(namespace, host).await;
-        let found = found.map_err(|failure| Error::new(ErrorKind::NotFound, format!("{host}: {failure}")))?;
-        Ok(found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
+        let found = found
+            .map_err(|failure| Error::new(ErrorKind::NotFound, format!("{host}: {failure}")))?;
+        Ok(found
+            .into_iter()
+            .map(|ip| SocketAddr::new(ip, port))
+            .collect())
     }
 }
 
@@ -82,7 +93,10 @@ pub(super) async fn dial(
     let mut last = Error::new(ErrorKind::NotFound, "no address");
     for address in addresses {
         if let Err(forbidden) = policy.check(*address, from) {
-            last = Error::new(ErrorKind::PermissionDenied, format!("{address} is {forbidden}"));
+            last = Error::new(
+                ErrorKind::PermissionDenied,
+                format!("{address} is {forbidden}"),
+            );
             continue;
         }
         match timeout(CONNECT, TcpStream::connect(address)).await {
@@ -104,7 +118,9 @@ async fn shake_hands(stream: TcpStream, name: &str) -> Result<impl Stream + use<
     /// Made once: it holds what all connections have in common, tickets for shorter handshakes among it.
     static CONNECTOR: LazyLock<Result<TlsConnector, String>> = LazyLock::new(connector);
     let name = ServerName::try_from(name.to_owned()).map_err(Error::other)?;
-    let connector = CONNECTOR.as_ref().map_err(|error| Error::other(error.as_str()))?;
+    let connector = CONNECTOR
+        .as_ref()
+        .map_err(|error| Error::other(error.as_str()))?;
     timeout(CONNECT, connector.connect(name, stream)).await?
 }
 
@@ -141,7 +157,12 @@ impl ServerCertVerifier for Unverified {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, tokio_rustls::rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -150,7 +171,12 @@ impl ServerCertVerifier for Unverified {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, tokio_rustls::rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -170,14 +196,28 @@ mod tests {
         let dial = async |policy: &AddressPolicy, from| {
             let mut kinds = Vec::new();
             for address in [address, mapped] {
-                kinds.push(dial(&[address], None, policy, from).await.err().map(|error| error.kind()));
+                kinds.push(
+                    dial(&[address], None, policy, from)
+                        .await
+                        .err()
+                        .map(|error| error.kind()),
+                );
             }
             kinds
         };
         let closed = AddressPolicy::default();
-        assert_eq!(dial(&closed, Provenance::Written).await, [Some(ErrorKind::PermissionDenied); 2]);
-        let open = AddressPolicy { written_loopback: true, ..AddressPolicy::default() };
-        assert_eq!(dial(&open, Provenance::Resolved).await, [Some(ErrorKind::PermissionDenied); 2]);
+        assert_eq!(
+            dial(&closed, Provenance::Written).await,
+            [Some(ErrorKind::PermissionDenied); 2]
+        );
+        let open = AddressPolicy {
+            written_loopback: true,
+            ..AddressPolicy::default()
+        };
+        assert_eq!(
+            dial(&open, Provenance::Resolved).await,
+            [Some(ErrorKind::PermissionDenied); 2]
+        );
         assert_eq!(dial(&open, Provenance::Written).await, [None; 2]);
     }
 }

@@ -10,7 +10,10 @@ use sluice_xds::AuthzRequest;
 
 /// As nginx would have it; a part that the request does not have, or that is no text, is empty.
 pub(super) fn text(expression: &Expression, check: &AuthzRequest) -> String {
-    let parts = expression.0.iter().map(|part| String::from_utf8(bytes(part, check)).unwrap_or_default());
+    let parts = expression
+        .0
+        .iter()
+        .map(|part| String::from_utf8(bytes(part, check)).unwrap_or_default());
     parts.collect()
 }
 
@@ -29,7 +32,12 @@ fn value(variable: &Variable, check: &AuthzRequest) -> Vec<u8> {
         Variable::Scheme => {
             let told = header("x-forwarded-proto");
             let is_scheme = [&b"http"[..], b"https"].contains(&told);
-            return if is_scheme { told } else { check.scheme.as_bytes() }.to_vec();
+            return if is_scheme {
+                told
+            } else {
+                check.scheme.as_bytes()
+            }
+            .to_vec();
         }
         Variable::ServerPort => return header("x-forwarded-port").to_vec(),
         Variable::EscapedRequestUri => return escaped(&check.path).into_bytes(),
@@ -54,17 +62,28 @@ struct Asked<'a>(&'a AuthzRequest);
 
 impl Request for Asked<'_> {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        let AuthzRequest { path, method, host, headers, .. } = self.0;
+        let AuthzRequest {
+            path,
+            method,
+            host,
+            headers,
+            ..
+        } = self.0;
         match name {
             ":path" => return Some(Cow::Borrowed(path.as_bytes())),
             ":method" => return Some(Cow::Borrowed(method.as_bytes())),
             ":authority" => return Some(Cow::Borrowed(host.as_bytes())),
             _ => {}
         }
-        let mut values = headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value);
+        let mut values = headers
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, value)| value);
         let first = Cow::Borrowed(values.next()?.as_slice());
         let separator: &[u8] = if name == "cookie" { b"; " } else { b", " };
-        Some(values.fold(first, |joined, value| Cow::Owned([&joined, separator, value].concat())))
+        Some(values.fold(first, |joined, value| {
+            Cow::Owned([&joined, separator, value].concat())
+        }))
     }
 
     fn fact(&self, fact: Fact) -> Option<Cow<'_, [u8]>> {
@@ -86,7 +105,11 @@ impl Request for Asked<'_> {
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().fold(String::new(), |text, byte| {
-        if plain(byte) { text + &char::from(byte).to_string() } else { text + &format!("%{byte:02X}") }
+        if plain(byte) {
+            text + &char::from(byte).to_string()
+        } else {
+            text + &format!("%{byte:02X}")
+        }
     })
 }
 
@@ -118,13 +141,25 @@ mod tests {
         assert_eq!(says(Variable::Hostname), "shop.example");
         assert_eq!(says(Variable::Scheme), "https");
         assert_eq!(says(Variable::Path), "/a b");
-        assert_eq!(says(Variable::EscapedRequestUri), "%2Fa%20b%3Fx%3D1%26Y%3D2");
+        assert_eq!(
+            says(Variable::EscapedRequestUri),
+            "%2Fa%20b%3Fx%3D1%26Y%3D2"
+        );
         assert_eq!(says(Variable::Cookie("b".to_owned())), "2");
         assert_eq!(says(Variable::Cookie("C".to_owned())), "3");
         assert_eq!(says(Variable::Header("x-team".to_owned())), "one, two");
         assert_eq!(says(Variable::Argument("y".to_owned())), "2");
         assert_eq!(says(Variable::RemoteAddress), "2001:db8::1");
-        assert_eq!(value(&Variable::Header("x-raw".to_owned()), &check), b"\xff");
-        assert_eq!(text(&Expression(vec![Part::Variable(Variable::Header("x-raw".to_owned()))]), &check), "");
+        assert_eq!(
+            value(&Variable::Header("x-raw".to_owned()), &check),
+            b"\xff"
+        );
+        assert_eq!(
+            text(
+                &Expression(vec![Part::Variable(Variable::Header("x-raw".to_owned()))]),
+                &check
+            ),
+            ""
+        );
     }
 }

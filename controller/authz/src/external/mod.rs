@@ -51,11 +51,20 @@ pub(crate) struct ExternalAuth {
 
 impl ExternalAuth {
     /// `dns` has the addresses of hosts that clients name.
-    pub(crate) fn new(backends: Arc<dyn Backends>, settings: Settings, dns: Dns) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        backends: Arc<dyn Backends>,
+        settings: Settings,
+        dns: Dns,
+    ) -> anyhow::Result<Self> {
         let cache = AuthCache::new(random_key()?);
         let dialer = Arc::new(Dialer::new(settings.addresses, dns));
         let pool = Pool::new(Arc::clone(&dialer), &settings.cdn_id);
-        Ok(ExternalAuth { pool, cache, dialer, backends })
+        Ok(ExternalAuth {
+            pool,
+            cache,
+            dialer,
+            backends,
+        })
     }
 
     /// Replaces the address policy.
@@ -73,7 +82,10 @@ impl ExternalAuth {
         match self.answer(question, location, check).await {
             Ok(answer) => read(question, &answer),
             Err(error) => {
-                debug!("location {}: external authentication failed: {error:#}", check.location);
+                debug!(
+                    "location {}: external authentication failed: {error:#}",
+                    check.location
+                );
                 Err(deny(500))
             }
         }
@@ -86,9 +98,16 @@ impl ExternalAuth {
         check: &AuthzRequest,
     ) -> anyhow::Result<Arc<Answer>> {
         let tenant = location.guard.tenant.as_str();
-        let terms = question.memory.as_ref().filter(|_| question.is_idempotent());
-        let key = terms
-            .and_then(|terms| Some((terms, self.cache.key(question, terms, &location.question, check)?)));
+        let terms = question
+            .memory
+            .as_ref()
+            .filter(|_| question.is_idempotent());
+        let key = terms.and_then(|terms| {
+            Some((
+                terms,
+                self.cache.key(question, terms, &location.question, check)?,
+            ))
+        });
         let Some((terms, key)) = key else {
             return self.ask(tenant, question, check).await.map(Arc::new);
         };
@@ -100,21 +119,42 @@ impl ExternalAuth {
         Ok(Arc::new(answer))
     }
 
-    async fn ask(&self, tenant: &str, question: &Question, check: &AuthzRequest) -> anyhow::Result<Answer> {
+    async fn ask(
+        &self,
+        tenant: &str,
+        question: &Question,
+        check: &AuthzRequest,
+    ) -> anyhow::Result<Answer> {
         // A Service that is gone is nobody, not a name to look up.
-        let pods = question.backend.as_ref().map(|id| self.backends.backend(id).unwrap_or_default());
+        let pods = question
+            .backend
+            .as_ref()
+            .map(|id| self.backends.backend(id).unwrap_or_default());
         client::ask(&self.pool, tenant, question, pods.as_deref(), check).await
     }
 }
 
 /// Where clients are sent instead of a 401.
 pub(crate) fn sign_in(question: &Question, refused: Verdict, check: &AuthzRequest) -> Verdict {
-    let (Some(place), Verdict::Deny { status: 401, headers }) = (&question.sign_in, &refused) else {
+    let (
+        Some(place),
+        Verdict::Deny {
+            status: 401,
+            headers,
+        },
+    ) = (&question.sign_in, &refused)
+    else {
         return refused;
     };
-    let cookies = headers.iter().filter(|(name, _)| name == "set-cookie").cloned();
+    let cookies = headers
+        .iter()
+        .filter(|(name, _)| name == "set-cookie")
+        .cloned();
     let location = ("location".to_owned(), text(place, check));
-    Verdict::Deny { status: 302, headers: std::iter::once(location).chain(cookies).collect() }
+    Verdict::Deny {
+        status: 302,
+        headers: std::iter::once(location).chain(cookies).collect(),
+    }
 }
 
 fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
@@ -132,8 +172,13 @@ fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
                 }
             };
             let cookies = cookies().take(MOST_COOKIES).enumerate();
-            let cookies = cookies.map(|(place, cookie)| (name(place), cookie)).collect();
-            let mut changes = Changes { answer: cookies, ..Changes::default() };
+            let cookies = cookies
+                .map(|(place, cookie)| (name(place), cookie))
+                .collect();
+            let mut changes = Changes {
+                answer: cookies,
+                ..Changes::default()
+            };
             for name in question.to_pods.iter().map(HeaderName::as_str) {
                 let values: Vec<&str> = answer.values(name).collect();
                 let value = values.join(", ");
@@ -144,13 +189,19 @@ fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
             Ok(changes)
         }
         status @ (401 | 403) => {
-            let asks = answer.values("www-authenticate").map(str::to_owned).filter(|_| status == 401);
+            let asks = answer
+                .values("www-authenticate")
+                .map(str::to_owned)
+                .filter(|_| status == 401);
             let mut all = headers("www-authenticate", &mut asks.into_iter());
             // Whoever is sent to sign in gets them in any case.
             if question.always_cookies || (status == 401 && question.sign_in.is_some()) {
                 all.extend(headers("set-cookie", &mut cookies()));
             }
-            Err(Verdict::Deny { status, headers: all })
+            Err(Verdict::Deny {
+                status,
+                headers: all,
+            })
         }
         other => {
             debug!("external authentication failed: expected 2xx, 401 or 403, got {other}");

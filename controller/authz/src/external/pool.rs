@@ -50,7 +50,11 @@ pub(super) enum Target {
     /// An endpoint of a Service.
     Endpoint(SocketAddr),
     /// A host that is looked up, with its port, for a namespace.
-    Host { namespace: String, host: String, port: u16 },
+    Host {
+        namespace: String,
+        host: String,
+        port: u16,
+    },
 }
 
 /// How a request may be sent.
@@ -84,11 +88,19 @@ impl Pool {
         let connector = Connector(dialer);
         let connections = |at_rest| {
             let mut builder = Client::builder(TokioExecutor::new());
-            builder.pool_timer(TokioTimer::new()).pool_idle_timeout(REST).pool_max_idle_per_host(at_rest);
+            builder
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(REST)
+                .pool_max_idle_per_host(at_rest);
             builder.build(connector.clone())
         };
         let (kept, single) = (connections(MOST), connections(0));
-        Pool { kept, single, turns: Mutex::default(), cdn_id: cdn_id.to_owned() }
+        Pool {
+            kept,
+            single,
+            turns: Mutex::default(),
+            cdn_id: cdn_id.to_owned(),
+        }
     }
 
     /// Sends a request to the first of these origins that takes it. Its target is the path.
@@ -122,13 +134,22 @@ impl Pool {
         request: &Request<Empty<Bytes>>,
     ) -> anyhow::Result<Result<Parts, SendError>> {
         let (key, mut request) = (origin.to_string(), request.clone());
-        let uri = Uri::builder().scheme(origin.scheme()).authority(key.as_str());
-        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let uri = Uri::builder()
+            .scheme(origin.scheme())
+            .authority(key.as_str());
+        let path = request
+            .uri()
+            .path_and_query()
+            .map_or("/", |path| path.as_str());
         *request.uri_mut() = uri.path_and_query(path).build().context("no url")?;
         let turns = self.turns_of(key);
         // The semaphore is never closed.
         let _turn = turns.acquire().await;
-        let connections = if reuse == Reuse::Yes { &self.kept } else { &self.single };
+        let connections = if reuse == Reuse::Yes {
+            &self.kept
+        } else {
+            &self.single
+        };
         Ok(match connections.request(request).await {
             Ok(response) => {
                 let (head, body) = response.into_parts();
@@ -178,13 +199,20 @@ impl Service<Uri> for Connector {
 async fn connect(uri: &Uri, dialer: &Dialer) -> std::io::Result<Box<dyn Stream>> {
     let is_tls = uri.scheme_str() == Some("https");
     let unknown = || std::io::Error::other("no origin");
-    let origin = uri.authority().and_then(|key| Origin::parse(key.as_str(), is_tls));
+    let origin = uri
+        .authority()
+        .and_then(|key| Origin::parse(key.as_str(), is_tls));
     let Origin { tls, target } = origin.ok_or_else(unknown)?;
     let (addresses, from) = match target {
         Target::Endpoint(address) => (vec![address], Provenance::Written),
-        Target::Host { namespace, host, port } => {
-            (dialer.look_up(&namespace, &host, port).await?, Provenance::Resolved)
-        }
+        Target::Host {
+            namespace,
+            host,
+            port,
+        } => (
+            dialer.look_up(&namespace, &host, port).await?,
+            Provenance::Resolved,
+        ),
     };
     dial::dial(&addresses, tls.as_deref(), &dialer.policy(), from).await
 }
@@ -203,10 +231,17 @@ impl Origin {
             _ => {
                 let namespace = kind.strip_prefix("host.")?.to_owned();
                 let (host, port) = at.rsplit_once(':')?;
-                Target::Host { namespace, host: host.to_owned(), port: port.parse().ok()? }
+                Target::Host {
+                    namespace,
+                    host: host.to_owned(),
+                    port: port.parse().ok()?,
+                }
             }
         };
-        Some(Origin { tls: is_tls.then(|| name.to_owned()), target })
+        Some(Origin {
+            tls: is_tls.then(|| name.to_owned()),
+            target,
+        })
     }
 }
 
@@ -217,7 +252,11 @@ impl fmt::Display for Origin {
         let name = self.tls.as_deref().unwrap_or_default();
         match &self.target {
             Target::Endpoint(address) => write!(f, "endpoint:{name}@{address}"),
-            Target::Host { namespace, host, port } => write!(f, "host.{namespace}:{name}@{host}:{port}"),
+            Target::Host {
+                namespace,
+                host,
+                port,
+            } => write!(f, "host.{namespace}:{name}@{host}:{port}"),
         }
     }
 }
@@ -239,12 +278,19 @@ mod tests {
 
     /// As for a folder of manifests: pods may be on loopback.
     fn pool() -> Pool {
-        let policy = AddressPolicy { written_loopback: true, ..AddressPolicy::default() };
+        let policy = AddressPolicy {
+            written_loopback: true,
+            ..AddressPolicy::default()
+        };
         Pool::new(Arc::new(Dialer::new(policy, Dns::new(&[]))), "sluice")
     }
 
     fn host(host: &str, port: u16) -> Target {
-        Target::Host { namespace: "shop".to_owned(), host: host.to_owned(), port }
+        Target::Host {
+            namespace: "shop".to_owned(),
+            host: host.to_owned(),
+            port,
+        }
     }
 
     fn plain(target: Target) -> Origin {
@@ -252,7 +298,11 @@ mod tests {
     }
 
     fn request() -> Request<Empty<Bytes>> {
-        Request::builder().uri("/verify?a=b").header("host", "auth.test").body(Empty::new()).unwrap()
+        Request::builder()
+            .uri("/verify?a=b")
+            .header("host", "auth.test")
+            .body(Empty::new())
+            .unwrap()
     }
 
     #[test]
@@ -264,9 +314,14 @@ mod tests {
             host("127.0.0.1", 80),
         ] {
             for tls in [None, Some("name.example".to_owned())] {
-                let origin = Origin { tls, target: target.clone() };
-                let uri =
-                    Uri::builder().scheme(origin.scheme()).authority(origin.to_string()).path_and_query("/");
+                let origin = Origin {
+                    tls,
+                    target: target.clone(),
+                };
+                let uri = Uri::builder()
+                    .scheme(origin.scheme())
+                    .authority(origin.to_string())
+                    .path_and_query("/");
                 let uri = uri.build().unwrap();
                 let key = uri.authority().unwrap().as_str();
                 assert_eq!(Origin::parse(key, origin.tls.is_some()), Some(origin));
@@ -280,7 +335,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let host = plain(host(&address.ip().to_string(), address.port()));
-        let error = pool.send(&[host], Reuse::Yes, &request()).await.unwrap_err();
+        let error = pool
+            .send(&[host], Reuse::Yes, &request())
+            .await
+            .unwrap_err();
         assert!(format!("{error:?}").contains("loopback"), "{error:?}");
     }
 
@@ -295,7 +353,10 @@ mod tests {
                     if read == 0 {
                         return;
                     }
-                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+                    stream
+                        .write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+                        .await
+                        .unwrap();
                 }
                 let _ = stream.read(&mut bytes).await;
             });
@@ -309,24 +370,45 @@ mod tests {
         let _service = tokio::spawn(fickle(listener, 1));
         let pool = pool();
         for _ in 0..20 {
-            let head = pool.send(std::slice::from_ref(&origin), Reuse::Yes, &request()).await.unwrap();
+            let head = pool
+                .send(std::slice::from_ref(&origin), Reuse::Yes, &request())
+                .await
+                .unwrap();
             assert_eq!(head.status, 204);
         }
         for _ in 0..20 {
-            let head = pool.send(std::slice::from_ref(&origin), Reuse::No, &request()).await.unwrap();
+            let head = pool
+                .send(std::slice::from_ref(&origin), Reuse::No, &request())
+                .await
+                .unwrap();
             assert_eq!(head.status, 204);
         }
     }
 
     #[tokio::test]
     async fn an_endpoint_that_is_gone_is_passed_over() {
-        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let gone = TcpListener::bind("127.0.0.1:0")
+            .await
+            .unwrap()
+            .local_addr()
+            .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let origins = [gone, listener.local_addr().unwrap()].map(|address| plain(Target::Endpoint(address)));
+        let origins =
+            [gone, listener.local_addr().unwrap()].map(|address| plain(Target::Endpoint(address)));
         let _service = tokio::spawn(fickle(listener, usize::MAX));
         let pool = pool();
-        assert_eq!(pool.send(&origins, Reuse::Yes, &request()).await.unwrap().status, 204);
-        assert!(pool.send(&origins[..1], Reuse::Yes, &request()).await.is_err());
+        assert_eq!(
+            pool.send(&origins, Reuse::Yes, &request())
+                .await
+                .unwrap()
+                .status,
+            204
+        );
+        assert!(
+            pool.send(&origins[..1], Reuse::Yes, &request())
+                .await
+                .is_err()
+        );
     }
 
     #[test]

@@ -42,7 +42,9 @@ impl Buffering {
     /// The least and the most that can be [`Buffering::busy`]: one buffer, and all but one.
     #[must_use]
     pub fn busy_range(&self) -> (u64, u64) {
-        let most = self.buffer.saturating_mul(u64::from(self.buffers.saturating_sub(1)));
+        let most = self
+            .buffer
+            .saturating_mul(u64::from(self.buffers.saturating_sub(1)));
         (self.buffer, most.max(self.buffer))
     }
 }

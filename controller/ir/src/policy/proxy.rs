@@ -64,7 +64,11 @@ impl RetryOn {
     /// Nothing is tried again.
     #[must_use]
     pub fn never() -> Self {
-        RetryOn { error: false, timeout: false, ..RetryOn::default() }
+        RetryOn {
+            error: false,
+            timeout: false,
+            ..RetryOn::default()
+        }
     }
 }
 

@@ -44,7 +44,9 @@ impl Question {
     /// Whether asking twice is like asking once: answers may be remembered, and connections may be kept.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
-        self.method.as_deref().is_none_or(|method| matches!(method, "GET" | "HEAD"))
+        self.method
+            .as_deref()
+            .is_none_or(|method| matches!(method, "GET" | "HEAD"))
     }
 }
 

@@ -26,8 +26,13 @@ impl Made {
         let authority_key = KeyPair::generate().context("key")?;
         let mut authority = valid(CertificateParams::default());
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-        authority.distinguished_name.push(DnType::OrganizationName, "sluice certgen");
+        authority.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
+        authority
+            .distinguished_name
+            .push(DnType::OrganizationName, "sluice certgen");
         let authority_certificate = authority.self_signed(&authority_key).context("authority")?;
         let issuer = Issuer::new(authority, authority_key);
 
@@ -37,7 +42,9 @@ impl Made {
         let mut params = valid(params);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.distinguished_name.push(DnType::OrganizationName, "sluice certgen");
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "sluice certgen");
         let certificate = params.signed_by(&key, &issuer).context("certificate")?;
         Ok(Made {
             authority: authority_certificate.pem(),

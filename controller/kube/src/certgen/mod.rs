@@ -88,15 +88,25 @@ async fn kept(client: &Client, wanted: &Wanted) -> anyhow::Result<ByteString> {
         return authority(&secret, &wanted.secret);
     }
     let secret = secret(wanted, Made::new(&wanted.hosts)?);
-    match secrets(client, &wanted.secret).create(&PostParams::default(), &secret).await {
+    match secrets(client, &wanted.secret)
+        .create(&PostParams::default(), &secret)
+        .await
+    {
         Ok(secret) => {
-            info!("Secret {} made for {}", wanted.secret, wanted.hosts.join(", "));
+            info!(
+                "Secret {} made for {}",
+                wanted.secret,
+                wanted.hosts.join(", ")
+            );
             authority(&secret, &wanted.secret)
         }
         // Another job was faster: what it made counts.
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let secret = find(client, &wanted.secret).await?;
-            authority(&secret.with_context(|| wanted.secret.to_string())?, &wanted.secret)
+            authority(
+                &secret.with_context(|| wanted.secret.to_string())?,
+                &wanted.secret,
+            )
         }
         Err(error) => Err(error).with_context(|| format!("Secret {}", wanted.secret)),
     }
@@ -108,9 +118,19 @@ fn secret(wanted: &Wanted, made: Made) -> Secret {
         (wanted.certificate_key.clone(), made.certificate),
         (wanted.private_key_key.clone(), made.key),
     ];
-    let metadata = ObjectMeta { name: Some(wanted.secret.name.clone()), ..ObjectMeta::default() };
-    let data = data.into_iter().map(|(key, pem)| (key, ByteString(pem.into_bytes()))).collect();
-    Secret { metadata, data: Some(data), ..Secret::default() }
+    let metadata = ObjectMeta {
+        name: Some(wanted.secret.name.clone()),
+        ..ObjectMeta::default()
+    };
+    let data = data
+        .into_iter()
+        .map(|(key, pem)| (key, ByteString(pem.into_bytes())))
+        .collect();
+    Secret {
+        metadata,
+        data: Some(data),
+        ..Secret::default()
+    }
 }
 
 async fn find(client: &Client, secret: &Place) -> anyhow::Result<Option<Secret>> {
@@ -123,7 +143,11 @@ fn secrets(client: &Client, secret: &Place) -> Api<Secret> {
 }
 
 fn authority(secret: &Secret, named: &Place) -> anyhow::Result<ByteString> {
-    let authority = secret.data.as_ref().and_then(|data| data.get(AUTHORITY)).cloned();
+    let authority = secret
+        .data
+        .as_ref()
+        .and_then(|data| data.get(AUTHORITY))
+        .cloned();
     authority.with_context(|| format!("Secret {named}: expected a key {AUTHORITY:?}, got none"))
 }
 

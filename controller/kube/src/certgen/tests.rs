@@ -26,8 +26,16 @@ fn api(objects: &Objects) -> Client {
             let (head, body) = request.into_parts();
             let body = body.collect().await.unwrap().to_bytes();
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let (status, answer) = answer(&mut objects.lock().unwrap(), &head.method, head.uri.path(), body);
-            let response = Response::builder().status(status).body(Body::from(answer.to_string())).unwrap();
+            let (status, answer) = answer(
+                &mut objects.lock().unwrap(),
+                &head.method,
+                head.uri.path(),
+                body,
+            );
+            let response = Response::builder()
+                .status(status)
+                .body(Body::from(answer.to_string()))
+                .unwrap();
             Ok::<_, Infallible>(response)
         }
     });
@@ -47,11 +55,18 @@ fn answer(
         )
     };
     let name = if *method == Method::POST {
-        format!("{path}/{}", body["metadata"]["name"].as_str().unwrap_or_default())
+        format!(
+            "{path}/{}",
+            body["metadata"]["name"].as_str().unwrap_or_default()
+        )
     } else {
         path.to_owned()
     };
-    let version = |object: &Value| object["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+    let version = |object: &Value| {
+        object["metadata"]["resourceVersion"]
+            .as_str()
+            .map(str::to_owned)
+    };
     match (method, objects.get(&name)) {
         (&Method::GET, Some(object)) => (StatusCode::OK, object.clone()),
         (&Method::GET, None) => fault(StatusCode::NOT_FOUND, "NotFound"),
@@ -71,7 +86,10 @@ const VALIDATING: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/sluice-admission";
 
 fn place() -> Place {
-    Place { namespace: "sluice".to_owned(), name: "admission".to_owned() }
+    Place {
+        namespace: "sluice".to_owned(),
+        name: "admission".to_owned(),
+    }
 }
 
 fn trust(webhook: Option<&str>) -> Trust {
@@ -87,11 +105,16 @@ fn trust(webhook: Option<&str>) -> Trust {
 async fn make(objects: &Objects, webhook: Option<&str>) {
     let wanted = Wanted {
         secret: place(),
-        hosts: vec!["sluice-admission".to_owned(), "sluice-admission.sluice.svc".to_owned()],
+        hosts: vec![
+            "sluice-admission".to_owned(),
+            "sluice-admission.sluice.svc".to_owned(),
+        ],
         certificate_key: "cert".to_owned(),
         private_key_key: "key".to_owned(),
     };
-    create(&api(objects), &wanted, &trust(webhook)).await.unwrap();
+    create(&api(objects), &wanted, &trust(webhook))
+        .await
+        .unwrap();
 }
 
 fn with_webhook() -> Objects {
@@ -104,7 +127,10 @@ fn with_webhook() -> Objects {
         "metadata": {"name": "sluice-admission", "resourceVersion": "7"},
         "webhooks": [webhook("a.sluice.example"), webhook("b.sluice.example")],
     });
-    Arc::new(Mutex::new(BTreeMap::from([(VALIDATING.to_owned(), configuration)])))
+    Arc::new(Mutex::new(BTreeMap::from([(
+        VALIDATING.to_owned(),
+        configuration,
+    )])))
 }
 
 fn pem(objects: &Objects, key: &str) -> Vec<u8> {
@@ -120,10 +146,16 @@ async fn one_job_makes_the_certificate_and_has_it_trusted() {
     let configuration = objects.lock().unwrap()[VALIDATING].clone();
     for webhook in configuration["webhooks"].as_array().unwrap() {
         assert_eq!(
-            (&webhook["clientConfig"]["caBundle"], &webhook["failurePolicy"]),
+            (
+                &webhook["clientConfig"]["caBundle"],
+                &webhook["failurePolicy"]
+            ),
             (&bundle, &json!("Fail"))
         );
-        assert_eq!(webhook["clientConfig"]["service"]["name"], "sluice-admission", "the rest stays");
+        assert_eq!(
+            webhook["clientConfig"]["service"]["name"], "sluice-admission",
+            "the rest stays"
+        );
     }
 }
 
@@ -139,11 +171,21 @@ async fn a_certificate_that_is_there_is_kept() {
 #[tokio::test]
 async fn a_patch_without_a_secret_or_a_webhook_says_what_is_missing() {
     let objects = with_webhook();
-    let patch =
-        async |webhook| patch(&api(&objects), &place(), &trust(webhook)).await.unwrap_err().to_string();
-    assert_eq!(patch(Some("sluice-admission")).await, "Secret sluice/admission: not found");
+    let patch = async |webhook| {
+        patch(&api(&objects), &place(), &trust(webhook))
+            .await
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        patch(Some("sluice-admission")).await,
+        "Secret sluice/admission: not found"
+    );
     make(&objects, None).await;
-    assert_eq!(patch(Some("nope")).await, "ValidatingWebhookConfiguration nope: not found");
+    assert_eq!(
+        patch(Some("nope")).await,
+        "ValidatingWebhookConfiguration nope: not found"
+    );
     assert!(patch(None).await.starts_with("nothing to patch"));
 }
 
@@ -153,20 +195,31 @@ async fn the_certificate_is_valid_for_its_hosts_under_its_authority_for_a_centur
     make(&objects, None).await;
     let provider = Arc::new(ring::default_provider());
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(&pem(&objects, "ca")).unwrap()).unwrap();
-    let verifier =
-        WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build().unwrap();
+    roots
+        .add(CertificateDer::from_pem_slice(&pem(&objects, "ca")).unwrap())
+        .unwrap();
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
+        .build()
+        .unwrap();
     let certificate = CertificateDer::from_pem_slice(&pem(&objects, "cert")).unwrap();
     let valid = |host: &'static str, year: u64| {
-        let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs((year - 1970) * 31_557_600));
+        let now =
+            UnixTime::since_unix_epoch(std::time::Duration::from_secs((year - 1970) * 31_557_600));
         let host = ServerName::try_from(host).unwrap();
-        verifier.verify_server_cert(&certificate, &[], &host, &[], now).is_ok()
+        verifier
+            .verify_server_cert(&certificate, &[], &host, &[], now)
+            .is_ok()
     };
     for host in ["sluice-admission", "sluice-admission.sluice.svc"] {
         assert!(valid(host, 2115), "{host}");
     }
     assert!(!valid("other.sluice.svc", 2115) && !valid("sluice-admission", 2300));
     let key = PrivateKeyDer::from_pem_slice(&pem(&objects, "key")).unwrap();
-    let server = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    server.with_no_client_auth().with_single_cert(vec![certificate.clone()], key).unwrap();
+    let server = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    server
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], key)
+        .unwrap();
 }

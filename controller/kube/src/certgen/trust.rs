@@ -40,24 +40,36 @@ pub enum FailurePolicy {
 const ATTEMPTS: usize = 5;
 
 /// Patches whatever the flags name.
-pub(super) async fn patch(client: &Client, trust: &Trust, authority: &ByteString) -> anyhow::Result<()> {
+pub(super) async fn patch(
+    client: &Client,
+    trust: &Trust,
+    authority: &ByteString,
+) -> anyhow::Result<()> {
     if let Some(name) = &trust.webhook {
         if trust.validating {
-            edit(client, name, |webhooks: &mut ValidatingWebhookConfiguration| {
-                for webhook in webhooks.webhooks.iter_mut().flatten() {
-                    webhook.client_config.ca_bundle = Some(authority.clone());
-                    decide(&mut webhook.failure_policy, trust.failure_policy);
-                }
-            })
+            edit(
+                client,
+                name,
+                |webhooks: &mut ValidatingWebhookConfiguration| {
+                    for webhook in webhooks.webhooks.iter_mut().flatten() {
+                        webhook.client_config.ca_bundle = Some(authority.clone());
+                        decide(&mut webhook.failure_policy, trust.failure_policy);
+                    }
+                },
+            )
             .await?;
         }
         if trust.mutating {
-            edit(client, name, |webhooks: &mut MutatingWebhookConfiguration| {
-                for webhook in webhooks.webhooks.iter_mut().flatten() {
-                    webhook.client_config.ca_bundle = Some(authority.clone());
-                    decide(&mut webhook.failure_policy, trust.failure_policy);
-                }
-            })
+            edit(
+                client,
+                name,
+                |webhooks: &mut MutatingWebhookConfiguration| {
+                    for webhook in webhooks.webhooks.iter_mut().flatten() {
+                        webhook.client_config.ca_bundle = Some(authority.clone());
+                        decide(&mut webhook.failure_policy, trust.failure_policy);
+                    }
+                },
+            )
             .await?;
         }
     }
@@ -90,7 +102,12 @@ fn missing(what: String) -> anyhow::Result<()> {
 /// Reads, changes, writes; again when somebody else wrote in between.
 async fn edit<K>(client: &Client, name: &str, change: impl Fn(&mut K)) -> anyhow::Result<()>
 where
-    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + PartialEq + Serialize + DeserializeOwned,
+    K: Resource<DynamicType = ()>
+        + Clone
+        + std::fmt::Debug
+        + PartialEq
+        + Serialize
+        + DeserializeOwned,
 {
     let api: Api<K> = Api::all(client.clone());
     let describe = || format!("{} {name}", K::kind(&()));

@@ -18,7 +18,10 @@ pub(super) async fn put(client: &Client, event: &Event) -> kube::Result<()> {
         other => return other.map(drop),
     }
     // The answer to a patch says what was counted so far, without the right to read Events.
-    let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    let parameters = PatchParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
     let again = Patch::Merge(json!({ "lastTimestamp": event.last_timestamp }));
     let known = events.patch(&name, &parameters, &again).await?;
     let count = Patch::Merge(json!({ "count": known.count.unwrap_or(1).saturating_add(1) }));
@@ -32,7 +35,12 @@ pub(super) fn event_name(object: &str, parts: &[&str]) -> String {
         hash.update(part.len().to_le_bytes());
         hash.update(part);
     }
-    let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let digest: String = hash
+        .finalize()
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     // 253 characters, 17 of them ours.
     let end = object.floor_char_boundary(236);
     format!("{}.{digest}", object.get(..end).unwrap_or_default())

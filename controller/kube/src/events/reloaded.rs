@@ -22,8 +22,11 @@ pub(super) async fn tell(client: &Client, identity: &Identity) -> kube::Result<(
 
 /// `kubectl describe` asks by UID.
 async fn uid(client: &Client, identity: &Identity) -> kube::Result<Option<String>> {
-    let pods: Api<Head> =
-        Api::namespaced_with(client.clone(), &identity.namespace, &ApiResource::erase::<Pod>(&()));
+    let pods: Api<Head> = Api::namespaced_with(
+        client.clone(),
+        &identity.namespace,
+        &ApiResource::erase::<Pod>(&()),
+    );
     let named = ListParams::default().fields(&format!("metadata.name={}", identity.pod));
     let pod = pods.list(&named).await?.items.pop();
     Ok(pod.and_then(|pod| Some(pod.value().pointer("/metadata/uid")?.as_str()?.to_owned())))
@@ -33,7 +36,10 @@ fn event(identity: &Identity, uid: Option<String>, now: Timestamp) -> Event {
     let Identity { pod, namespace } = identity;
     Event {
         metadata: ObjectMeta {
-            name: Some(event_name(pod, &[uid.as_deref().unwrap_or_default(), REASON])),
+            name: Some(event_name(
+                pod,
+                &[uid.as_deref().unwrap_or_default(), REASON],
+            )),
             namespace: Some(namespace.clone()),
             ..ObjectMeta::default()
         },
@@ -48,7 +54,10 @@ fn event(identity: &Identity, uid: Option<String>, now: Timestamp) -> Event {
         type_: Some("Normal".to_owned()),
         reason: Some(REASON.to_owned()),
         message: Some(MESSAGE.to_owned()),
-        source: Some(EventSource { component: Some(MANAGER.to_owned()), host: None }),
+        source: Some(EventSource {
+            component: Some(MANAGER.to_owned()),
+            host: None,
+        }),
         reporting_component: Some(MANAGER.to_owned()),
         reporting_instance: Some(pod.clone()),
         first_timestamp: Some(Time(now)),

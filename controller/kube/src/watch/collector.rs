@@ -38,7 +38,12 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    pub(super) fn new(fetcher: Fetcher, settings: Settings, scopes: Scopes, listeners: Listeners) -> Self {
+    pub(super) fn new(
+        fetcher: Fetcher,
+        settings: Settings,
+        scopes: Scopes,
+        listeners: Listeners,
+    ) -> Self {
         Collector {
             scopes,
             fetcher,
@@ -55,7 +60,11 @@ impl Collector {
     }
 
     /// Runs until the runtime ends; the watches hold the other end of the inbox.
-    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Heard>, classes_are_readable: bool) {
+    pub(super) async fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Heard>,
+        classes_are_readable: bool,
+    ) {
         if !classes_are_readable {
             self.ingresses.forbid_classes();
             self.events.push(Event::IngressClassesForbidden);
@@ -80,14 +89,23 @@ impl Collector {
 
     fn passes_on_at(&self) -> Option<Instant> {
         let waiting = !self.events.is_empty() || !self.sightings.is_empty();
-        waiting.then(|| self.passed_on.map_or_else(Instant::now, |before| before + SPACING))
+        waiting.then(|| {
+            self.passed_on
+                .map_or_else(Instant::now, |before| before + SPACING)
+        })
     }
 
     fn pass_on(&mut self) {
         self.passed_on = Some(Instant::now());
         // Nobody listens only when the program ends.
-        self.listeners.events.send(std::mem::take(&mut self.events)).ok();
-        self.listeners.sightings.send(std::mem::take(&mut self.sightings)).ok();
+        self.listeners
+            .events
+            .send(std::mem::take(&mut self.events))
+            .ok();
+        self.listeners
+            .sightings
+            .send(std::mem::take(&mut self.sightings))
+            .ok();
     }
 
     fn hear(&mut self, heard: Heard) {
@@ -108,7 +126,9 @@ impl Collector {
                 let step = self.named.gone(&(kind, key));
                 self.take(step);
             }
-            Heard::Whole(id, _, News::Listed) | Heard::Head(id, _, News::Listed) => self.scopes.listed(id),
+            Heard::Whole(id, _, News::Listed) | Heard::Head(id, _, News::Listed) => {
+                self.scopes.listed(id)
+            }
             Heard::Fetched(fetched) => self.fetched(fetched),
         }
         if !self.is_ready && self.scopes.are_listed() && self.named.is_settled() {
@@ -124,11 +144,13 @@ impl Collector {
             Ok(object) => {
                 let consequences = match &object {
                     Object::Ingress(ingress) => {
-                        self.ingresses.see(&key, ingress, standing.unwrap_or_default())
+                        self.ingresses
+                            .see(&key, ingress, standing.unwrap_or_default())
                     }
                     Object::IngressClass(_) => self.ingresses.see_class(object.clone()),
                     Object::ConfigMap(settings) if self.always.contains(&(kind, key.clone())) => {
-                        self.ingresses.see_settings(references::of_settings(settings))
+                        self.ingresses
+                            .see_settings(references::of_settings(settings))
                     }
                     _ => Consequences::default(),
                 };
@@ -139,8 +161,13 @@ impl Collector {
             // What was read before is still served: nobody said that it is gone.
             Err(error) => {
                 let (place, reason) = ("API server".to_owned(), error.to_string());
-                self.events.push(Event::Problem(Problem { place, reason, harmless: false }));
-                self.unreadable.tell(ObjectRef { kind, key }, error, &self.listeners.news);
+                self.events.push(Event::Problem(Problem {
+                    place,
+                    reason,
+                    harmless: false,
+                }));
+                self.unreadable
+                    .tell(ObjectRef { kind, key }, error, &self.listeners.news);
             }
         }
     }
@@ -154,7 +181,8 @@ impl Collector {
             }
             _ => Consequences::default(),
         };
-        self.unreadable.clear(&(kind, key.clone()), &self.listeners.news);
+        self.unreadable
+            .clear(&(kind, key.clone()), &self.listeners.news);
         self.events.push(Event::Delete(kind, key));
         self.follow_up(consequences);
     }
@@ -197,8 +225,13 @@ impl Collector {
             }
             Err(error) => {
                 if self.named.failed(&name) {
-                    let reason = format!("cannot be read: {error}; what was read before is still used");
-                    let problem = Problem { place: described(&name), reason, harmless: false };
+                    let reason =
+                        format!("cannot be read: {error}; what was read before is still used");
+                    let problem = Problem {
+                        place: described(&name),
+                        reason,
+                        harmless: false,
+                    };
                     self.events.push(Event::Problem(problem));
                     self.fetcher.read_later(name);
                 }

@@ -36,7 +36,12 @@ pub(super) struct Fetcher {
 
 impl Fetcher {
     pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>, tasks: Tasks) -> Self {
-        Fetcher { client, sender, places: Arc::new(Semaphore::new(AT_ONCE)), tasks }
+        Fetcher {
+            client,
+            sender,
+            places: Arc::new(Semaphore::new(AT_ONCE)),
+            tasks,
+        }
     }
 
     /// Reads it now.
@@ -50,7 +55,10 @@ impl Fetcher {
     }
 
     fn start(&self, name: Name, wait: Duration) {
-        self.tasks.spawn_finite(format!("read of {}", described(&name)), self.clone().fetch(name, wait));
+        self.tasks.spawn_finite(
+            format!("read of {}", described(&name)),
+            self.clone().fetch(name, wait),
+        );
     }
 
     async fn fetch(self, name: Name, wait: Duration) {
@@ -63,6 +71,9 @@ impl Fetcher {
             Ok(answer) => answer.map_err(|error| error.to_string()),
             Err(_) => Err(format!("no answer in {TIMEOUT:?}")),
         };
-        self.sender.send(Heard::Fetched(Fetched { name, answer })).await.ok();
+        self.sender
+            .send(Heard::Fetched(Fetched { name, answer }))
+            .await
+            .ok();
     }
 }

@@ -68,10 +68,20 @@ impl Ingresses {
     }
 
     /// An Ingress is there; `value` is what the API server said, `ingress` what was understood.
-    pub(super) fn see(&mut self, key: &ObjectKey, ingress: &Ingress, standing: Standing) -> Consequences {
+    pub(super) fn see(
+        &mut self,
+        key: &ObjectKey,
+        ingress: &Ingress,
+        standing: Standing,
+    ) -> Consequences {
         let class = class_of(ingress);
         let is_ours = is_ours(&class, &self.classes, &self.options);
-        let known = Known { class, is_ours, names: references::of(ingress), standing };
+        let known = Known {
+            class,
+            is_ours,
+            names: references::of(ingress),
+            standing,
+        };
         let mut consequences = Consequences::default();
         let before = self.known.insert(key.clone(), known);
         self.count(key, before.as_ref(), &mut consequences);
@@ -116,15 +126,27 @@ impl Ingresses {
         let mut consequences = Consequences::default();
         let keys: Vec<ObjectKey> = self.known.keys().cloned().collect();
         for key in keys {
-            let Some(known) = self.known.get(&key) else { continue };
+            let Some(known) = self.known.get(&key) else {
+                continue;
+            };
             let verdict = is_ours(&known.class, &self.classes, &self.options);
             if verdict == known.is_ours {
                 continue;
             }
-            let Some(before) = self.known.remove(&key) else { continue };
+            let Some(before) = self.known.remove(&key) else {
+                continue;
+            };
             let names = before.names.clone();
             let (class, standing) = (before.class.clone(), before.standing.clone());
-            self.known.insert(key.clone(), Known { class, is_ours: verdict, names, standing });
+            self.known.insert(
+                key.clone(),
+                Known {
+                    class,
+                    is_ours: verdict,
+                    names,
+                    standing,
+                },
+            );
             self.count(&key, Some(&before), &mut consequences);
         }
         consequences
@@ -132,31 +154,66 @@ impl Ingresses {
 
     /// The difference between an Ingress as it was and as it is known now.
     fn count(&mut self, key: &ObjectKey, before: Option<&Known>, consequences: &mut Consequences) {
-        let ours =
-            |known: Option<&Known>| known.filter(|known| known.is_ours).map(|known| known.names.clone());
+        let ours = |known: Option<&Known>| {
+            known
+                .filter(|known| known.is_ours)
+                .map(|known| known.names.clone())
+        };
         let after = self.known.get(key);
-        let (old, new) = (ours(before).unwrap_or_default(), ours(after).unwrap_or_default());
-        let standing = after.filter(|known| known.is_ours).map(|known| known.standing.clone());
+        let (old, new) = (
+            ours(before).unwrap_or_default(),
+            ours(after).unwrap_or_default(),
+        );
+        let standing = after
+            .filter(|known| known.is_ours)
+            .map(|known| known.standing.clone());
         if standing.is_some() || before.is_some_and(|known| known.is_ours) {
-            consequences.sightings.push(Sighting { key: key.clone(), standing });
+            consequences.sightings.push(Sighting {
+                key: key.clone(),
+                standing,
+            });
         }
         self.count_uses(&old, &new, consequences);
     }
 
-    fn count_uses(&mut self, old: &BTreeSet<Name>, new: &BTreeSet<Name>, consequences: &mut Consequences) {
-        consequences.wanted.extend(new.difference(old).filter(|name| self.uses.add(name)).cloned());
-        consequences.unwanted.extend(old.difference(new).filter(|name| self.uses.remove(name)).cloned());
+    fn count_uses(
+        &mut self,
+        old: &BTreeSet<Name>,
+        new: &BTreeSet<Name>,
+        consequences: &mut Consequences,
+    ) {
+        consequences.wanted.extend(
+            new.difference(old)
+                .filter(|name| self.uses.add(name))
+                .cloned(),
+        );
+        consequences.unwanted.extend(
+            old.difference(new)
+                .filter(|name| self.uses.remove(name))
+                .cloned(),
+        );
     }
 }
 
 fn class_of(ingress: &Ingress) -> Ingress {
     let annotations = ingress.metadata.annotations.iter().flatten();
     let class = annotations.filter(|(key, _)| key.as_str() == sluice_translate::CLASS_ANNOTATION);
-    let annotations = class.map(|(key, value)| (key.clone(), value.clone())).collect();
-    let ingress_class_name = ingress.spec.as_ref().and_then(|spec| spec.ingress_class_name.clone());
+    let annotations = class
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let ingress_class_name = ingress
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.ingress_class_name.clone());
     Ingress {
-        metadata: ObjectMeta { annotations: Some(annotations), ..ObjectMeta::default() },
-        spec: Some(IngressSpec { ingress_class_name, ..IngressSpec::default() }),
+        metadata: ObjectMeta {
+            annotations: Some(annotations),
+            ..ObjectMeta::default()
+        },
+        spec: Some(IngressSpec {
+            ingress_class_name,
+            ..IngressSpec::default()
+        }),
         status: None,
     }
 }
@@ -164,11 +221,20 @@ fn class_of(ingress: &Ingress) -> Ingress {
 impl Standing {
     /// What the API server says in `metadata.uid` and `status`; what does not fit is no address.
     pub(super) fn of(value: &Value) -> Self {
-        let uid = value.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
-        let addresses = value.pointer("/status/loadBalancer/ingress").and_then(Value::as_array);
+        let uid = value
+            .pointer("/metadata/uid")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let addresses = value
+            .pointer("/status/loadBalancer/ingress")
+            .and_then(Value::as_array);
         let addresses = addresses.into_iter().flatten();
-        let addresses = addresses.filter_map(|address| serde_json::from_value(address.clone()).ok());
-        Standing { uid: uid.to_owned(), addresses: addresses.collect() }
+        let addresses =
+            addresses.filter_map(|address| serde_json::from_value(address.clone()).ok());
+        Standing {
+            uid: uid.to_owned(),
+            addresses: addresses.collect(),
+        }
     }
 }
 
@@ -201,17 +267,36 @@ mod tests {
     fn a_class_that_comes_and_goes_takes_its_ingresses_along() {
         let mut ingresses = Ingresses::new(Options::default());
         let key = ObjectKey::new("n", "a");
-        let standing = Standing { uid: "1".to_owned(), addresses: Vec::new() };
+        let standing = Standing {
+            uid: "1".to_owned(),
+            addresses: Vec::new(),
+        };
         let foreign = ingresses.see(&key, &ingress("nginx", "cert"), standing.clone());
-        assert_eq!(foreign, Consequences::default(), "somebody else's Secret is not read");
+        assert_eq!(
+            foreign,
+            Consequences::default(),
+            "somebody else's Secret is not read"
+        );
 
         let ours = ingresses.see_class(class("nginx", "k8s.io/ingress-nginx"));
         assert_eq!(ours.wanted, [secret("cert")]);
-        assert_eq!(ours.sightings, [Sighting { key: key.clone(), standing: Some(standing) }]);
+        assert_eq!(
+            ours.sightings,
+            [Sighting {
+                key: key.clone(),
+                standing: Some(standing)
+            }]
+        );
 
         let lost = ingresses.forget_class(&ObjectKey::new("", "nginx"));
         assert_eq!(lost.unwanted, [secret("cert")]);
-        assert_eq!(lost.sightings, [Sighting { key, standing: None }]);
+        assert_eq!(
+            lost.sightings,
+            [Sighting {
+                key,
+                standing: None
+            }]
+        );
     }
 
     #[test]
@@ -221,7 +306,10 @@ mod tests {
         let key = ObjectKey::new("n", "a");
         ingresses.see(&key, &ingress("nginx", "old"), Standing::default());
         let changed = ingresses.see(&key, &ingress("nginx", "new"), Standing::default());
-        assert_eq!((changed.wanted, changed.unwanted), (vec![secret("new")], vec![secret("old")]));
+        assert_eq!(
+            (changed.wanted, changed.unwanted),
+            (vec![secret("new")], vec![secret("old")])
+        );
         let forgotten = ingresses.forget(&key);
         assert_eq!(forgotten.unwanted, [secret("new")]);
     }

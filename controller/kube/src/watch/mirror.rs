@@ -50,7 +50,12 @@ pub(super) struct Scope {
 
 impl Scope {
     pub(super) fn all(kind: Kind) -> Self {
-        Scope { kind, namespace: None, labels: None, fields: None }
+        Scope {
+            kind,
+            namespace: None,
+            labels: None,
+            fields: None,
+        }
     }
 
     fn api<const METADATA_ONLY: bool>(&self, client: Client) -> Api<Raw<METADATA_ONLY>> {
@@ -120,7 +125,12 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(scope: &'a Scope) -> Self {
-        Watch { scope, mirror: Mirror::default(), trouble: Trouble::default(), waits: waits() }
+        Watch {
+            scope,
+            mirror: Mirror::default(),
+            trouble: Trouble::default(),
+            waits: waits(),
+        }
     }
 
     async fn follow<const METADATA_ONLY: bool>(
@@ -201,7 +211,10 @@ impl Mirror {
     }
 
     /// A list after a lost watch says everything again; what is as it was needs no work.
-    fn see<const METADATA_ONLY: bool>(&mut self, object: Raw<METADATA_ONLY>) -> Vec<News<METADATA_ONLY>> {
+    fn see<const METADATA_ONLY: bool>(
+        &mut self,
+        object: Raw<METADATA_ONLY>,
+    ) -> Vec<News<METADATA_ONLY>> {
         let (key, version) = (object.key(), object.version().to_owned());
         if !version.is_empty() && self.versions.get(&key) == Some(&version) {
             return Vec::new();
@@ -213,7 +226,9 @@ impl Mirror {
     fn end_of_list<const METADATA_ONLY: bool>(&mut self) -> Vec<News<METADATA_ONLY>> {
         let listed = self.listing.take().unwrap_or_default();
         let gone = self.versions.extract_if(.., |key, _| !listed.contains(key));
-        gone.map(|(key, _)| News::Gone(key)).chain([News::Listed]).collect()
+        gone.map(|(key, _)| News::Gone(key))
+            .chain([News::Listed])
+            .collect()
     }
 }
 

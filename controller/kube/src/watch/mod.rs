@@ -81,12 +81,20 @@ pub async fn follow(
         must_exist(&client, namespace).await?;
     }
     let (sender, inbox) = mpsc::channel(1024);
-    let mut scopes = Scopes::new(client.clone(), sender.clone(), settings.pod_weights, tasks.clone());
+    let mut scopes = Scopes::new(
+        client.clone(),
+        sender.clone(),
+        settings.pod_weights,
+        tasks.clone(),
+    );
     let classes = classes_are_readable(&client).await?;
     if classes {
         scopes.watch_cluster(Kind::IngressClass);
     }
-    match (&settings.options.watch_namespace, &settings.namespace_selector) {
+    match (
+        &settings.options.watch_namespace,
+        &settings.namespace_selector,
+    ) {
         (Some(namespace), _) => scopes.open(Some(namespace)),
         (None, Some(selector)) => scopes.select(selector),
         (None, None) => scopes.open(None),

@@ -56,7 +56,13 @@ impl Named {
             return None;
         }
         self.first_reads += 1;
-        self.entries.insert(name.clone(), Entry { reading: true, ..Entry::default() });
+        self.entries.insert(
+            name.clone(),
+            Entry {
+                reading: true,
+                ..Entry::default()
+            },
+        );
         Some(Step::Read(name))
     }
 
@@ -88,7 +94,9 @@ impl Named {
 
     /// It was read, in this version; `false`: it is not to be used.
     pub(super) fn read(&mut self, name: &Name, version: &str) -> (bool, Option<Step>) {
-        let Some(entry) = self.answered(name) else { return (false, None) };
+        let Some(entry) = self.answered(name) else {
+            return (false, None);
+        };
         entry.read = Some(version.to_owned());
         // What changed while it was being read may have come after the read.
         let shown = entry.shown.take();
@@ -104,7 +112,11 @@ impl Named {
         // It may have come after it was looked up, and the metadata does not say so twice.
         entry.reading = matches!(entry.shown.take(), Some(Shown::Version(_)));
         let name = name.clone();
-        Some(if entry.reading { Step::Read(name) } else { Step::Drop(name) })
+        Some(if entry.reading {
+            Step::Read(name)
+        } else {
+            Step::Drop(name)
+        })
     }
 
     /// It could not be read; what was read before stays. `true`: it is still wanted, so try again later.
@@ -135,7 +147,9 @@ impl Uses {
 
     /// `true` for the last.
     pub(super) fn remove(&mut self, name: &Name) -> bool {
-        let Some(count) = self.0.get_mut(name) else { return false };
+        let Some(count) = self.0.get_mut(name) else {
+            return false;
+        };
         *count -= 1;
         let last = *count == 0;
         if last {
@@ -249,8 +263,20 @@ mod tests {
                     self.reads -= 1;
                     self.answers.push_back(self.object);
                 }
-                3 => return self.metadata.pop_front().map(|news| self.news(news)).is_some(),
-                4 => return self.answers.pop_front().map(|answer| self.answer(answer)).is_some(),
+                3 => {
+                    return self
+                        .metadata
+                        .pop_front()
+                        .map(|news| self.news(news))
+                        .is_some();
+                }
+                4 => {
+                    return self
+                        .answers
+                        .pop_front()
+                        .map(|answer| self.answer(answer))
+                        .is_some();
+                }
                 _ => return false,
             }
             true

@@ -14,9 +14,15 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The waits between attempts. They have no end.
 pub(super) fn waits() -> ExponentialBackoff {
-    let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_delay(LONGEST_WAIT);
+    let waits = ExponentialBuilder::default()
+        .with_min_delay(FIRST_WAIT)
+        .with_max_delay(LONGEST_WAIT);
     // Jitter keeps the watches of many controllers from coming back as one.
-    waits.with_factor(2.0).with_jitter().without_max_times().build()
+    waits
+        .with_factor(2.0)
+        .with_jitter()
+        .without_max_times()
+        .build()
 }
 
 /// Asks until there is an answer. A refusal that time does not change is one.
@@ -62,7 +68,12 @@ mod tests {
         let waits: Vec<Duration> = waits().take(50).collect();
         assert_eq!(waits.len(), 50);
         // Jitter adds up to the wait itself.
-        assert!(waits.iter().all(|wait| *wait >= FIRST_WAIT && *wait <= LONGEST_WAIT * 2), "{waits:?}");
+        assert!(
+            waits
+                .iter()
+                .all(|wait| *wait >= FIRST_WAIT && *wait <= LONGEST_WAIT * 2),
+            "{waits:?}"
+        );
         assert!(waits[0] < waits[10]);
     }
 }

@@ -12,8 +12,10 @@ use serde_json::{Map, Value};
 use sluice_translate::{InvalidObject, Kind, Object, ObjectKey};
 
 /// Written by kubectl and by controllers of Kubernetes, large or restless, and never part of what is served.
-const NOISE: [&str; 2] =
-    ["kubectl.kubernetes.io/last-applied-configuration", "endpoints.kubernetes.io/last-change-trigger-time"];
+const NOISE: [&str; 2] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "endpoints.kubernetes.io/last-change-trigger-time",
+];
 
 /// One object; with `METADATA_ONLY`, the API server is asked to leave everything else out.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +39,10 @@ impl<const METADATA_ONLY: bool> Raw<METADATA_ONLY> {
 
     /// The version that tells one state of the object from another.
     pub(crate) fn version(&self) -> &str {
-        self.metadata.resource_version.as_deref().unwrap_or_default()
+        self.metadata
+            .resource_version
+            .as_deref()
+            .unwrap_or_default()
     }
 
     /// The JSON.
@@ -66,7 +71,10 @@ fn strip(metadata: &mut Map<String, Value>) {
     for field in ["resourceVersion", "generation", "managedFields"] {
         metadata.remove(field);
     }
-    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+    if let Some(annotations) = metadata
+        .get_mut("annotations")
+        .and_then(Value::as_object_mut)
+    {
         for name in NOISE {
             annotations.remove(name);
         }
@@ -169,8 +177,19 @@ mod tests {
             .unwrap()
         };
         assert_eq!(object("1", "10.0.0.1"), object("2", "10.0.0.2"));
-        let Object::Ingress(ingress) = object("1", "10.0.0.1") else { panic!("not an Ingress") };
-        assert_eq!(ingress.metadata.annotations.as_ref().unwrap().keys().collect::<Vec<_>>(), ["kept"]);
+        let Object::Ingress(ingress) = object("1", "10.0.0.1") else {
+            panic!("not an Ingress")
+        };
+        assert_eq!(
+            ingress
+                .metadata
+                .annotations
+                .as_ref()
+                .unwrap()
+                .keys()
+                .collect::<Vec<_>>(),
+            ["kept"]
+        );
     }
 
     #[test]
@@ -180,7 +199,12 @@ mod tests {
             "spec": {"rules": "none"},
         }));
         assert_eq!((bad.key(), bad.version()), (ObjectKey::new("n", "a"), "7"));
-        assert!(bad.object(Kind::Ingress).unwrap_err().to_string().starts_with("Ingress n/a: "));
+        assert!(
+            bad.object(Kind::Ingress)
+                .unwrap_err()
+                .to_string()
+                .starts_with("Ingress n/a: ")
+        );
     }
 
     #[test]

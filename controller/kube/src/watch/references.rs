@@ -7,10 +7,19 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_translate::{Kind, ObjectKey};
 
 /// Annotations whose value is a Secret, `name` or `namespace/name`.
-const SECRETS: [&str; 4] = ["auth-secret", "auth-tls-secret", "proxy-ssl-secret", "secure-verify-ca-secret"];
+const SECRETS: [&str; 4] = [
+    "auth-secret",
+    "auth-tls-secret",
+    "proxy-ssl-secret",
+    "secure-verify-ca-secret",
+];
 /// The same for ConfigMaps.
-const CONFIG_MAPS: [&str; 4] =
-    ["auth-proxy-set-header", "auth-proxy-set-headers", "custom-headers", "fastcgi-params-configmap"];
+const CONFIG_MAPS: [&str; 4] = [
+    "auth-proxy-set-header",
+    "auth-proxy-set-headers",
+    "custom-headers",
+    "fastcgi-params-configmap",
+];
 
 /// Keys of the controller's own ConfigMap whose value is another ConfigMap.
 const SETTINGS: [&str; 2] = ["add-headers", "proxy-set-headers"];
@@ -22,8 +31,13 @@ pub(super) type Name = (Kind, ObjectKey);
 /// used is for the translation to say.
 pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
     let namespace = ingress.metadata.namespace.as_deref().unwrap_or_default();
-    let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
-    let tls = tls.filter_map(|tls| tls.secret_name.as_deref()).filter(|name| !name.is_empty());
+    let tls = ingress
+        .spec
+        .iter()
+        .flat_map(|spec| spec.tls.iter().flatten());
+    let tls = tls
+        .filter_map(|tls| tls.secret_name.as_deref())
+        .filter(|name| !name.is_empty());
     let tls = tls.map(|name| (Kind::Secret, ObjectKey::new(namespace, name)));
     let annotations = ingress.metadata.annotations.iter().flatten();
     let annotated = annotations.filter_map(|(key, value)| {
@@ -35,25 +49,37 @@ pub(super) fn of(ingress: &Ingress) -> BTreeSet<Name> {
         };
         Some((kind, named(namespace, value.trim())?))
     });
-    tls.chain(annotated).filter(|(_, key)| could_exist(key)).collect()
+    tls.chain(annotated)
+        .filter(|(_, key)| could_exist(key))
+        .collect()
 }
 
 /// What the controller's own ConfigMap names.
 pub(super) fn of_settings(settings: &ConfigMap) -> BTreeSet<Name> {
     let namespace = settings.metadata.namespace.as_deref().unwrap_or_default();
-    let values = settings.data.iter().flatten().filter(|(key, _)| SETTINGS.contains(&key.as_str()));
-    let names = values.filter_map(|(_, value)| Some((Kind::ConfigMap, named(namespace, value.trim())?)));
+    let values = settings
+        .data
+        .iter()
+        .flatten()
+        .filter(|(key, _)| SETTINGS.contains(&key.as_str()));
+    let names =
+        values.filter_map(|(_, value)| Some((Kind::ConfigMap, named(namespace, value.trim())?)));
     names.filter(|(_, key)| could_exist(key)).collect()
 }
 
 fn named(namespace: &str, value: &str) -> Option<ObjectKey> {
-    if value.contains('/') { ObjectKey::parse(value) } else { Some(ObjectKey::new(namespace, value)) }
+    if value.contains('/') {
+        ObjectKey::parse(value)
+    } else {
+        Some(ObjectKey::new(namespace, value))
+    }
 }
 
 /// A name becomes part of a URL: what no object can be called is not asked for.
 fn could_exist(key: &ObjectKey) -> bool {
     let plain = |text: &str| {
-        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
+        let allowed =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
         (1..=253).contains(&text.len()) && text.bytes().all(allowed) && !text.starts_with('.')
     };
     plain(&key.namespace) && plain(&key.name)
@@ -76,11 +102,18 @@ mod tests {
             }},
             "spec": {"tls": [{"secretName": "cert"}, {"hosts": ["h"]}, {"secretName": ""}]},
         }));
-        let found: Vec<String> =
-            of(&ingress.unwrap()).iter().map(|(kind, key)| format!("{kind} {key}")).collect();
+        let found: Vec<String> = of(&ingress.unwrap())
+            .iter()
+            .map(|(kind, key)| format!("{kind} {key}"))
+            .collect();
         assert_eq!(
             found,
-            ["ConfigMap shop/headers", "Secret pki/ca", "Secret shop/cert", "Secret shop/users"]
+            [
+                "ConfigMap shop/headers",
+                "Secret pki/ca",
+                "Secret shop/cert",
+                "Secret shop/users"
+            ]
         );
     }
 
@@ -90,8 +123,10 @@ mod tests {
             "metadata": {"namespace": "sluice", "name": "settings"},
             "data": {"add-headers": "elsewhere/answers", "proxy-set-headers": "requests", "keep-alive": "7"},
         }));
-        let found: Vec<String> =
-            of_settings(&settings.unwrap()).iter().map(|(_, key)| key.to_string()).collect();
+        let found: Vec<String> = of_settings(&settings.unwrap())
+            .iter()
+            .map(|(_, key)| key.to_string())
+            .collect();
         assert_eq!(found, ["elsewhere/answers", "sluice/requests"]);
     }
 }

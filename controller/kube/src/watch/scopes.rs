@@ -39,9 +39,22 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    pub(super) fn new(client: Client, sender: mpsc::Sender<Heard>, pods: bool, tasks: Tasks) -> Self {
+    pub(super) fn new(
+        client: Client,
+        sender: mpsc::Sender<Heard>,
+        pods: bool,
+        tasks: Tasks,
+    ) -> Self {
         let (listing, selected) = (BTreeSet::new(), BTreeMap::new());
-        Scopes { client, sender, next: 0, pods, listing, selected, tasks }
+        Scopes {
+            client,
+            sender,
+            next: 0,
+            pods,
+            listing,
+            selected,
+            tasks,
+        }
     }
 
     /// Whether every watch has said what was there at first.
@@ -67,13 +80,20 @@ impl Scopes {
     /// Watches one object by name.
     pub(super) fn watch_one(&mut self, kind: Kind, key: &ObjectKey) {
         let fields = Some(format!("metadata.name={}", key.name));
-        let scope = Scope { namespace: Some(key.namespace.clone()), fields, ..Scope::all(kind) };
+        let scope = Scope {
+            namespace: Some(key.namespace.clone()),
+            fields,
+            ..Scope::all(kind)
+        };
         self.watch_whole(scope, CancellationToken::new());
     }
 
     /// Watches the namespaces with these labels.
     pub(super) fn select(&mut self, selector: &str) {
-        let scope = Scope { labels: Some(selector.to_owned()), ..Scope::all(Kind::Namespace) };
+        let scope = Scope {
+            labels: Some(selector.to_owned()),
+            ..Scope::all(Kind::Namespace)
+        };
         self.watch_head(scope, CancellationToken::new());
     }
 
@@ -94,14 +114,23 @@ impl Scopes {
     }
 
     fn open_until(&mut self, namespace: Option<&str>, stop: &CancellationToken) {
-        let scope = |kind| Scope { namespace: namespace.map(str::to_owned), ..Scope::all(kind) };
+        let scope = |kind| Scope {
+            namespace: namespace.map(str::to_owned),
+            ..Scope::all(kind)
+        };
         for kind in WHOLE {
             self.watch_whole(scope(kind), stop.clone());
         }
         for kind in NAMED {
             // Releases of Helm are Secrets of megabytes, and nothing ever names them.
             let fields = (kind == Kind::Secret).then(|| "type!=helm.sh/release.v1".to_owned());
-            self.watch_head(Scope { fields, ..scope(kind) }, stop.clone());
+            self.watch_head(
+                Scope {
+                    fields,
+                    ..scope(kind)
+                },
+                stop.clone(),
+            );
         }
         if self.pods {
             self.watch_head(scope(Kind::Pod), stop.clone());
@@ -112,19 +141,26 @@ impl Scopes {
         let (id, kind, client, sender) = self.start(&scope);
         let name = format!("watch of {scope}");
         let tell = async move |news| sender.send(Heard::Whole(id, kind, news)).await.is_ok();
-        self.tasks.spawn_finite(name, watch(client, scope, stop, tell));
+        self.tasks
+            .spawn_finite(name, watch(client, scope, stop, tell));
     }
 
     fn watch_head(&mut self, scope: Scope, stop: CancellationToken) {
         let (id, kind, client, sender) = self.start(&scope);
         let name = format!("watch of {scope}");
         let tell = async move |news| sender.send(Heard::Head(id, kind, news)).await.is_ok();
-        self.tasks.spawn_finite(name, watch(client, scope, stop, tell));
+        self.tasks
+            .spawn_finite(name, watch(client, scope, stop, tell));
     }
 
     fn start(&mut self, scope: &Scope) -> (WatchId, Kind, Client, mpsc::Sender<Heard>) {
         self.next += 1;
         self.listing.insert(self.next);
-        (self.next, scope.kind, self.client.clone(), self.sender.clone())
+        (
+            self.next,
+            scope.kind,
+            self.client.clone(),
+            self.sender.clone(),
+        )
     }
 }

@@ -33,7 +33,11 @@ impl Unreadable {
     }
 
     /// It can be read again, or is gone.
-    pub(super) fn clear(&mut self, name: &(Kind, ObjectKey), listener: &UnboundedSender<Vec<News>>) {
+    pub(super) fn clear(
+        &mut self,
+        name: &(Kind, ObjectKey),
+        listener: &UnboundedSender<Vec<News>>,
+    ) {
         if let Some(report) = self.0.remove(name) {
             listener.send(vec![News::Gone(report)]).ok();
         }

@@ -18,7 +18,8 @@ impl Folder {
         std::fs::write(&fresh, text).unwrap();
         std::fs::rename(&fresh, &path).unwrap();
         let mut events = Vec::new();
-        self.1.read(&path, Fingerprint::of(&path).unwrap(), &mut events);
+        self.1
+            .read(&path, Fingerprint::of(&path).unwrap(), &mut events);
         events
     }
 }
@@ -30,9 +31,17 @@ fn service(name: &str) -> String {
 #[test]
 fn only_what_differs_is_said() {
     let mut folder = Folder::new();
-    assert_eq!(folder.write("a.yaml", &format!("{}---\n{}", service("a"), service("b"))).len(), 2);
+    assert_eq!(
+        folder
+            .write("a.yaml", &format!("{}---\n{}", service("a"), service("b")))
+            .len(),
+        2
+    );
     let events = folder.write("a.yaml", &service("a"));
-    assert_eq!(events, [Event::Delete(Kind::Service, ObjectKey::new("default", "b"))]);
+    assert_eq!(
+        events,
+        [Event::Delete(Kind::Service, ObjectKey::new("default", "b"))]
+    );
 }
 
 #[test]
@@ -40,8 +49,14 @@ fn a_file_that_breaks_keeps_its_objects() {
     let mut folder = Folder::new();
     folder.write("a.yaml", &service("a"));
     let events = folder.write("a.yaml", "kind: [");
-    assert!(matches!(events.as_slice(), [Event::Problem(_)]), "{events:?}");
-    assert!(folder.write("a.yaml", &service("a")).is_empty(), "it was there all the time");
+    assert!(
+        matches!(events.as_slice(), [Event::Problem(_)]),
+        "{events:?}"
+    );
+    assert!(
+        folder.write("a.yaml", &service("a")).is_empty(),
+        "it was there all the time"
+    );
 }
 
 #[test]
@@ -49,7 +64,10 @@ fn the_first_file_has_the_object_and_the_second_takes_over() {
     let mut folder = Folder::new();
     folder.write("a.yaml", &service("a"));
     let events = folder.write("b.yaml", &service("a"));
-    assert!(matches!(events.as_slice(), [Event::Problem(problem)] if problem.harmless), "{events:?}");
+    assert!(
+        matches!(events.as_slice(), [Event::Problem(problem)] if problem.harmless),
+        "{events:?}"
+    );
     let mut events = Vec::new();
     let path = folder.0.path().join("a.yaml");
     folder.1.forget(&path, &mut events);
@@ -59,7 +77,10 @@ fn the_first_file_has_the_object_and_the_second_takes_over() {
 #[test]
 fn a_folder_that_does_not_exist_is_named() {
     let error = read_once(Path::new("/nowhere/at/all")).unwrap_err();
-    assert!(format!("{error:#}").starts_with("--manifests /nowhere/at/all: "), "{error:#}");
+    assert!(
+        format!("{error:#}").starts_with("--manifests /nowhere/at/all: "),
+        "{error:#}"
+    );
 }
 
 /// The folder as seen from here.
@@ -78,7 +99,10 @@ async fn a_file_of_a_relative_folder_is_gone_when_it_is_deleted() {
     assert_eq!(events.recv().await.unwrap(), [Event::Ready]);
     for _ in 0..3 {
         std::fs::write(&file, service("a")).unwrap();
-        assert!(matches!(events.recv().await.unwrap().as_slice(), [Event::Apply(_)]));
+        assert!(matches!(
+            events.recv().await.unwrap().as_slice(),
+            [Event::Apply(_)]
+        ));
         std::fs::remove_file(&file).unwrap();
         let gone = [Event::Delete(Kind::Service, ObjectKey::new("default", "a"))];
         assert_eq!(events.recv().await.unwrap(), gone);

@@ -31,7 +31,10 @@ fn world() -> Resources {
 
 fn shown() -> Value {
     let resources = world();
-    let options = Options { class_is_implied: true, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        ..Options::default()
+    };
     let translation = translate(&resources, &options);
     serde_json::to_value(upstreams(translation.config(), &resources, None)).unwrap()
 }
@@ -62,8 +65,14 @@ fn a_backend_is_shown_as_ingress_nginx_shows_it() {
 #[test]
 fn a_backend_that_leads_nowhere_is_shown_without_endpoints() {
     let gone = &shown()[0];
-    assert_eq!((&gone["name"], &gone["port"]), (&json!("default-gone-http"), &json!("http")));
-    assert_eq!((&gone["endpoints"], &gone["service"]["spec"]), (&json!([]), &json!({})));
+    assert_eq!(
+        (&gone["name"], &gone["port"]),
+        (&json!("default-gone-http"), &json!("http"))
+    );
+    assert_eq!(
+        (&gone["endpoints"], &gone["service"]["spec"]),
+        (&json!([]), &json!({}))
+    );
 }
 
 #[test]
@@ -71,21 +80,36 @@ fn the_default_backend_is_always_there_and_those_of_annotations_have_names_of_th
     let shown = |default: Option<&ObjectKey>| {
         let mut config = Config::default();
         for service in ["errors", "other"] {
-            config.backends.insert(BackendId::new("shop", service, "first"), Backend::default().into());
+            config.backends.insert(
+                BackendId::new("shop", service, "first"),
+                Backend::default().into(),
+            );
         }
         let shown = upstreams(&config, &Resources::default(), default);
-        shown.into_iter().map(|upstream| upstream.name).collect::<Vec<_>>()
+        shown
+            .into_iter()
+            .map(|upstream| upstream.name)
+            .collect::<Vec<_>>()
     };
-    let (errors, other) = ("custom-default-backend-shop-errors", "custom-default-backend-shop-other");
+    let (errors, other) = (
+        "custom-default-backend-shop-errors",
+        "custom-default-backend-shop-other",
+    );
     assert_eq!(shown(None), [errors, other, DEFAULT]);
-    assert_eq!(shown(Some(&ObjectKey::new("shop", "errors"))), [other, DEFAULT]);
+    assert_eq!(
+        shown(Some(&ObjectKey::new("shop", "errors"))),
+        [other, DEFAULT]
+    );
 }
 
 const WEB: &str = "default/web/80";
 
 fn changed(change: impl FnOnce(&mut Config)) -> Vec<Value> {
     let resources = world();
-    let options = Options { class_is_implied: true, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        ..Options::default()
+    };
     let mut config = translate(&resources, &options).config().clone();
     change(&mut config);
     upstreams(&config, &resources, None)
@@ -95,7 +119,12 @@ fn changed(change: impl FnOnce(&mut Config)) -> Vec<Value> {
 }
 
 fn web(config: &mut Config) -> &mut Backend {
-    Arc::make_mut(config.backends.get_mut(&BackendId::new("default", "web", 80)).unwrap())
+    Arc::make_mut(
+        config
+            .backends
+            .get_mut(&BackendId::new("default", "web", 80))
+            .unwrap(),
+    )
 }
 
 #[test]
@@ -110,7 +139,11 @@ fn a_session_is_shown_with_its_cookie_and_where_it_holds() {
         expires: None,
         max_age: Some(60),
     };
-    let affinity = Affinity { mode: AffinityMode::Balanced, cookie, change_on_failure: false };
+    let affinity = Affinity {
+        mode: AffinityMode::Balanced,
+        cookie,
+        change_on_failure: false,
+    };
     let shown = changed(|config| web(config).affinity = Some(affinity));
     let expected = json!({
         "name": "cookie", "mode": "balanced",
@@ -123,17 +156,35 @@ fn a_session_is_shown_with_its_cookie_and_where_it_holds() {
 fn what_is_hashed_is_shown_in_the_words_of_nginx() {
     let key = "$remote_addr".to_owned();
     let shown = changed(|config| {
-        web(config).load_balance = LoadBalance::Hash { key, subset: None, load_factor: None }
+        web(config).load_balance = LoadBalance::Hash {
+            key,
+            subset: None,
+            load_factor: None,
+        }
     });
     let expected = json!({"upstream-hash-by": "$remote_addr", "upstream-hash-by-subset-size": 3});
-    assert_eq!((&shown[1]["upstreamHashByConfig"], shown[1].get("load-balance")), (&expected, None));
+    assert_eq!(
+        (
+            &shown[1]["upstreamHashByConfig"],
+            shown[1].get("load-balance")
+        ),
+        (&expected, None)
+    );
 }
 
 #[test]
 fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
     let next = BackendId::new("default", "next", 80);
-    let rules = CanaryRules { weight: 5, total: 100, ..CanaryRules::default() };
-    let canary = Canary { backend: next.clone(), rules, sticky: true };
+    let rules = CanaryRules {
+        weight: 5,
+        total: 100,
+        ..CanaryRules::default()
+    };
+    let canary = Canary {
+        backend: next.clone(),
+        rules,
+        sticky: true,
+    };
     let shown = changed(|config| {
         config.backends.insert(next, Backend::default().into());
         for (name, mut server) in config.servers.clone() {
@@ -145,8 +196,19 @@ fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
             config.servers.insert(name, server);
         }
     });
-    let named = |name: &str| shown.iter().find(|upstream| upstream["name"] == name).unwrap();
-    assert_eq!(named("default-web-80")["alternativeBackends"], json!(["default-next-80"]));
+    let named = |name: &str| {
+        shown
+            .iter()
+            .find(|upstream| upstream["name"] == name)
+            .unwrap()
+    };
+    assert_eq!(
+        named("default-web-80")["alternativeBackends"],
+        json!(["default-next-80"])
+    );
     let next = named("default-next-80");
-    assert_eq!((&next["noServer"], &next["trafficShapingPolicy"]["weight"]), (&json!(true), &json!(5)));
+    assert_eq!(
+        (&next["noServer"], &next["trafficShapingPolicy"]["weight"]),
+        (&json!(true), &json!(5))
+    );
 }

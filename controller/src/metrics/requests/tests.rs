@@ -19,20 +19,25 @@ fn flags(line: &str) -> MetricsFlags {
 }
 
 fn ingress(name: &str, host: &str) -> Value {
-    let path = json!({"path": "/shop", "backend": {"service": {"name": "web", "port": {"number": 80}}}});
+    let path =
+        json!({"path": "/shop", "backend": {"service": {"name": "web", "port": {"number": 80}}}});
     json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": name},
         "spec": {"ingressClassName": "nginx", "rules": [{"host": host, "http": {"paths": [path]}}]}})
 }
 
 fn publish(view: &View) {
-    let options = Options { class_is_implied: true, ..Options::default() };
+    let options = Options {
+        class_is_implied: true,
+        ..Options::default()
+    };
     let translation = translate(&view.resources(), &options);
     view.show(Arc::new(translation.snapshot()));
 }
 
 fn view() -> View {
     let view = View::default();
-    view.resources_mut().apply(Object::from_value(ingress("a", "a.example")).unwrap());
+    view.resources_mut()
+        .apply(Object::from_value(ingress("a", "a.example")).unwrap());
     publish(&view);
     view
 }
@@ -50,19 +55,28 @@ fn request(location: &str) -> Request {
 }
 
 fn text(registry: &Registry) -> String {
-    TextEncoder::new().encode_to_string(&registry.gather()).unwrap()
+    TextEncoder::new()
+        .encode_to_string(&registry.gather())
+        .unwrap()
 }
 
 #[test]
 fn a_request_is_counted_under_the_ingress_that_has_its_path() {
     let registry = Registry::new();
     let requests = Requests::register(&registry, &flags(""), view()).unwrap();
-    requests.take(&[request("a.example/shop"), request("a.example/shop"), request("nobody.example/")]);
+    requests.take(&[
+        request("a.example/shop"),
+        request("a.example/shop"),
+        request("nobody.example/"),
+    ]);
     let text = text(&registry);
     let counted = "nginx_ingress_controller_requests{canary=\"\",host=\"a.example\",ingress=\"a\",method=\"GET\",\
                    namespace=\"default\",path=\"/shop\",service=\"web\",status=\"200\"} 2\n";
     assert!(text.contains(counted), "{text}");
-    assert!(text.contains("nginx_ingress_controller_request_duration_seconds_bucket{"), "{text}");
+    assert!(
+        text.contains("nginx_ingress_controller_request_duration_seconds_bucket{"),
+        "{text}"
+    );
     assert!(text.contains("status=\"200\",le=\"0.05\"} 2"), "{text}");
     assert!(!text.contains("nobody"), "{text}");
 }
@@ -70,13 +84,18 @@ fn a_request_is_counted_under_the_ingress_that_has_its_path() {
 #[test]
 fn what_the_flags_leave_out_is_not_shown() {
     let registry = Registry::new();
-    let line =
-        "--metrics-per-host=false --exclude-socket-metrics bytes_sent,nginx_ingress_controller_request_size";
+    let line = "--metrics-per-host=false --exclude-socket-metrics bytes_sent,nginx_ingress_controller_request_size";
     let requests = Requests::register(&registry, &flags(line), view()).unwrap();
     requests.take(&[request("a.example/shop")]);
     let text = text(&registry);
-    assert!(text.contains("host=\"\"") && text.contains("response_size"), "{text}");
-    assert!(!text.contains("bytes_sent") && !text.contains("request_size"), "{text}");
+    assert!(
+        text.contains("host=\"\"") && text.contains("response_size"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("bytes_sent") && !text.contains("request_size"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -86,7 +105,8 @@ fn an_ingress_that_is_gone_takes_its_series_along() {
     requests.take(&[request("a.example/shop")]);
     requests.refresh();
     assert!(text(&registry).contains("ingress=\"a\""));
-    view.resources_mut().delete(Kind::Ingress, &ObjectKey::new("default", "a"));
+    view.resources_mut()
+        .delete(Kind::Ingress, &ObjectKey::new("default", "a"));
     publish(&view);
     requests.refresh();
     assert!(!text(&registry).contains("ingress=\"a\""));

@@ -50,18 +50,30 @@ impl Admission {
     }
 
     fn refused(error: String) -> Self {
-        Admission { errors: vec![error], ..Admission::default() }
+        Admission {
+            errors: vec![error],
+            ..Admission::default()
+        }
     }
 }
 
 /// Judges an Ingress that is about to be created or updated. The order of the checks is ingress-nginx's.
 #[must_use]
-pub fn admit(ingress: &Ingress, resources: &Resources, options: &Options, rules: &Rules) -> Admission {
+pub fn admit(
+    ingress: &Ingress,
+    resources: &Resources,
+    options: &Options,
+    rules: &Rules,
+) -> Admission {
     if ingress.metadata.deletion_timestamp.is_some() {
         return Admission::default();
     }
     // Even of another class: its text might reach a proxy all the same.
-    if let Some(error) = rules.deep_inspect.then(|| rules::inspect(ingress)).flatten() {
+    if let Some(error) = rules
+        .deep_inspect
+        .then(|| rules::inspect(ingress))
+        .flatten()
+    {
         return Admission::refused(error);
     }
     if !is_ours(ingress, resources, options) {
@@ -70,7 +82,9 @@ pub fn admit(ingress: &Ingress, resources: &Resources, options: &Options, rules:
     let mut admission = Admission::default();
     let globals = Globals::of(resources, options, &mut Vec::new());
     rules::check(ingress, globals.admission, &mut admission);
-    admission.errors.extend(overlap::find(ingress, resources, options));
+    admission
+        .errors
+        .extend(overlap::find(ingress, resources, options));
     translate_with_neighbours(ingress, resources, options, &mut admission);
     admission
 }
@@ -78,7 +92,10 @@ pub fn admit(ingress: &Ingress, resources: &Resources, options: &Options, rules:
 /// The order in which Ingresses are read once this one is stored. One that is not stored yet is the youngest, though the
 /// API server gives it the time of this second, in which others may have been created.
 fn seniority(ingress: &Ingress, resources: &Resources) -> Seniority {
-    (!resources.ingresses.contains_key(&key_of(&ingress.metadata)), age(ingress))
+    (
+        !resources.ingresses.contains_key(&key_of(&ingress.metadata)),
+        age(ingress),
+    )
 }
 
 fn translate_with_neighbours(
@@ -96,10 +113,15 @@ fn translate_with_neighbours(
     ingresses.push(ingress);
     ingresses.sort_by_cached_key(|ingress| seniority(ingress, resources));
     admission.looked_at = ingresses.len();
-    let ingresses = ingresses.into_iter().map(|ingress| (seniority(ingress, resources), ingress));
+    let ingresses = ingresses
+        .into_iter()
+        .map(|ingress| (seniority(ingress, resources), ingress));
     let translation = translate_these(ingresses, resources, options);
     admission.config_bytes = serde_json::to_vec(translation.config()).map_or(0, |text| text.len());
-    let object = ObjectRef { kind: Kind::Ingress, key };
+    let object = ObjectRef {
+        kind: Kind::Ingress,
+        key,
+    };
     let own: Vec<&Report> = translation.routing_reports().collect();
     let all = translation.reports();
     for report in all.into_iter().filter(|report| report.object == object) {
@@ -116,12 +138,21 @@ fn translate_with_neighbours(
 
 /// The Ingress is named where a warning is shown.
 fn in_short(report: &Report) -> String {
-    let Report { field, reason, consequence, .. } = report;
+    let Report {
+        field,
+        reason,
+        consequence,
+        ..
+    } = report;
     format!("{field}: {reason}; {consequence}")
 }
 
 /// Those whose translation can depend on this one, or the other way round: who is first on a host, and who shares a path.
-fn neighbours<'a>(own: &ObjectKey, ingress: &Ingress, resources: &'a Resources) -> BTreeSet<&'a ObjectKey> {
+fn neighbours<'a>(
+    own: &ObjectKey,
+    ingress: &Ingress,
+    resources: &'a Resources,
+) -> BTreeSet<&'a ObjectKey> {
     let claims = resources.claims();
     let mut neighbours = BTreeSet::new();
     for (host, path) in paths(ingress).collect::<BTreeSet<_>>() {

@@ -19,8 +19,12 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
     let (key, own) = (key_of(&ingress.metadata), seniority(ingress, resources));
     let mut found = Vec::new();
     for (host, path) in paths(ingress).filter(|(_, path)| !path.is_empty()) {
-        let claims = resources.claims().of(&host, &path).filter_map(|key| resources.ingresses.get(key));
-        let mut ours = claims.filter(|other| is_ours(other, resources, options) && !is_canary(other));
+        let claims = resources
+            .claims()
+            .of(&host, &path)
+            .filter_map(|key| resources.ingresses.get(key));
+        let mut ours =
+            claims.filter(|other| is_ours(other, resources, options) && !is_canary(other));
         let Some(owner) =
             ours.find(|other| seniority(other, resources) < own || key_of(&other.metadata) == key)
         else {
@@ -29,7 +33,9 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
         let owner = key_of(&owner.metadata);
         if owner != key {
             let (host, path) = (if host.is_empty() { "_" } else { &host }, shortened(&path));
-            found.push(format!("host {host:?} and path {path:?} is already defined in ingress {owner}"));
+            found.push(format!(
+                "host {host:?} and path {path:?} is already defined in ingress {owner}"
+            ));
         }
     }
     found.dedup();
@@ -37,5 +43,9 @@ pub(super) fn find(ingress: &Ingress, resources: &Resources, options: &Options) 
 }
 
 fn is_canary(ingress: &Ingress) -> bool {
-    ingress.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(CANARY))
+    ingress
+        .metadata
+        .annotations
+        .as_ref()
+        .is_some_and(|annotations| annotations.contains_key(CANARY))
 }

@@ -21,8 +21,14 @@ const DEPRECATED: [&str; 7] = [
     "influxdb",
 ];
 /// Files that no host or path leads to.
-const FILES: [&str; 6] =
-    ["/etc/passwd", "/etc/shadow", "/etc/group", "/etc/nginx", "/etc/ingress-controller", "/var/run/secrets"];
+const FILES: [&str; 6] = [
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/group",
+    "/etc/nginx",
+    "/etc/ingress-controller",
+    "/var/run/secrets",
+];
 
 /// Options of admission that are flags; the rest is in the ConfigMap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,15 +47,26 @@ impl Default for Rules {
 pub(super) fn inspect(ingress: &Ingress) -> Option<String> {
     let spec = ingress.spec.as_ref()?;
     let rules = spec.rules.iter().flatten();
-    let paths = rules.clone().flat_map(|rule| rule.http.iter().flat_map(|http| &http.paths));
+    let paths = rules
+        .clone()
+        .flat_map(|rule| rule.http.iter().flat_map(|http| &http.paths));
     let tls = spec.tls.iter().flatten();
     let mut fields = rules
         .filter_map(|rule| Some(("host", rule.host.as_deref()?)))
         .chain(paths.filter_map(|path| Some(("path", path.path.as_deref()?))))
-        .chain(tls.clone().filter_map(|tls| Some(("secret name", tls.secret_name.as_deref()?))))
-        .chain(tls.flat_map(|tls| tls.hosts.iter().flatten()).map(|host| ("tls host", host.as_str())));
+        .chain(
+            tls.clone()
+                .filter_map(|tls| Some(("secret name", tls.secret_name.as_deref()?))),
+        )
+        .chain(
+            tls.flat_map(|tls| tls.hosts.iter().flatten())
+                .map(|host| ("tls host", host.as_str())),
+        );
     let (field, text) = fields.find(|(_, text)| is_suspicious(text))?;
-    Some(format!("invalid ingress: {field} {:?} holds what only attacks hold", shortened(text)))
+    Some(format!(
+        "invalid ingress: {field} {:?} holds what only attacks hold",
+        shortened(text)
+    ))
 }
 
 fn is_suspicious(text: &str) -> bool {
@@ -64,7 +81,10 @@ fn is_suspicious(text: &str) -> bool {
 pub(super) fn check(ingress: &Ingress, strictness: Strictness, admission: &mut Admission) {
     let uid = ingress.metadata.uid.as_deref().unwrap_or_default();
     if !uid.is_empty() && !is_uid(uid) {
-        admission.errors.push(format!("metadata.uid: expected a UUID, got {:?}", shortened(uid)));
+        admission.errors.push(format!(
+            "metadata.uid: expected a UUID, got {:?}",
+            shortened(uid)
+        ));
     }
     let violations = path_types(ingress);
     if strictness.path_types {
@@ -72,7 +92,12 @@ pub(super) fn check(ingress: &Ingress, strictness: Strictness, admission: &mut A
     } else {
         admission.warnings.extend(violations);
     }
-    for key in ingress.metadata.annotations.iter().flat_map(std::collections::BTreeMap::keys) {
+    for key in ingress
+        .metadata
+        .annotations
+        .iter()
+        .flat_map(std::collections::BTreeMap::keys)
+    {
         if let Some(name) = key.strip_prefix(PREFIX) {
             annotation(name, strictness, admission);
         }
@@ -82,32 +107,52 @@ pub(super) fn check(ingress: &Ingress, strictness: Strictness, admission: &mut A
 fn is_uid(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
-        && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
+        && groups
+            .iter()
+            .all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn path_types(ingress: &Ingress) -> Vec<String> {
-    let rules = ingress.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
+    let rules = ingress
+        .spec
+        .iter()
+        .flat_map(|spec| spec.rules.iter().flatten());
     let paths = rules.flat_map(|rule| rule.http.iter().flat_map(|http| &http.paths));
     let typed = paths.filter(|path| matches!(path.path_type.as_str(), "Exact" | "Prefix"));
     typed
         .filter_map(|path| Some((path.path.as_deref()?, path.path_type.as_str())))
         .filter(|(path, _)| !path.is_empty() && !is_plain(path))
-        .map(|(path, kind)| format!("path {:?} cannot be used with pathType {kind}", shortened(path)))
+        .map(|(path, kind)| {
+            format!(
+                "path {:?} cannot be used with pathType {kind}",
+                shortened(path)
+            )
+        })
         .collect()
 }
 
 fn is_plain(path: &str) -> bool {
-    path.starts_with('/') && path.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b))
+    path.starts_with('/')
+        && path
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b))
 }
 
 fn annotation(name: &str, strictness: Strictness, admission: &mut Admission) {
     let shown = shortened(name);
     if name.ends_with("-snippet") {
-        let text = format!("annotation {shown}: snippets are text of nginx and have no meaning here");
-        let list = if strictness.allow_snippets { &mut admission.warnings } else { &mut admission.errors };
+        let text =
+            format!("annotation {shown}: snippets are text of nginx and have no meaning here");
+        let list = if strictness.allow_snippets {
+            &mut admission.warnings
+        } else {
+            &mut admission.errors
+        };
         list.push(text);
     }
     if DEPRECATED.contains(&name) {
-        admission.warnings.push(format!("annotation {shown} is deprecated"));
+        admission
+            .warnings
+            .push(format!("annotation {shown} is deprecated"));
     }
 }

@@ -11,16 +11,40 @@ use crate::global::Globals;
 pub(super) const GROUP: Group = Group {
     title: "Who may come in, by address",
     annotations: &[
-        annotation("allowlist-source-range", Value::Cidrs, Risk::Medium, Scope::Location).guard().full(),
-        annotation("whitelist-source-range", Value::Cidrs, Risk::Medium, Scope::Location)
-            .alias_of("allowlist-source-range")
-            .guard()
-            .full(),
-        annotation("denylist-source-range", Value::Cidrs, Risk::Medium, Scope::Location).guard().full(),
-        annotation("satisfy", Value::OneOf(&["all", "any"]), Risk::Low, Scope::Location)
-            .guard()
-            .may_be_blank()
-            .full(),
+        annotation(
+            "allowlist-source-range",
+            Value::Cidrs,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .full(),
+        annotation(
+            "whitelist-source-range",
+            Value::Cidrs,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .alias_of("allowlist-source-range")
+        .guard()
+        .full(),
+        annotation(
+            "denylist-source-range",
+            Value::Cidrs,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .full(),
+        annotation(
+            "satisfy",
+            Value::OneOf(&["all", "any"]),
+            Risk::Low,
+            Scope::Location,
+        )
+        .guard()
+        .may_be_blank()
+        .full(),
     ],
 };
 
@@ -28,8 +52,12 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> Access {
     let default = &globals.access;
     Access {
-        allow: view.read("allowlist-source-range", value::cidrs).unwrap_or_else(|| default.allow.clone()),
-        deny: view.read("denylist-source-range", value::cidrs).unwrap_or_else(|| default.deny.clone()),
+        allow: view
+            .read("allowlist-source-range", value::cidrs)
+            .unwrap_or_else(|| default.allow.clone()),
+        deny: view
+            .read("denylist-source-range", value::cidrs)
+            .unwrap_or_else(|| default.deny.clone()),
     }
 }
 
@@ -39,7 +67,12 @@ pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Guard>
     let passwords = auth_basic::passwords(view);
     let question = auth_external::question(view, globals);
     let asks = passwords.is_some() || question.is_some();
-    asks.then(|| Guard { tenant: view.namespace.clone(), passwords, question, any })
+    asks.then(|| Guard {
+        tenant: view.namespace.clone(),
+        passwords,
+        question,
+        any,
+    })
 }
 
 fn any(text: &str) -> Parsed<bool> {

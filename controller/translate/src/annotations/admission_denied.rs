@@ -53,7 +53,10 @@ mod tests {
 
     #[test]
     fn every_one_is_an_annotation_of_the_catalogue() {
-        let unknown: Vec<_> = CHECKED.iter().filter(|name| catalogue::find(name).is_none()).collect();
+        let unknown: Vec<_> = CHECKED
+            .iter()
+            .filter(|name| catalogue::find(name).is_none())
+            .collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 }

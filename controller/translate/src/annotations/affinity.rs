@@ -12,10 +12,22 @@ const COOKIE: &str = "INGRESSCOOKIE";
 pub(super) const GROUP: Group = Group {
     title: "Stickiness",
     annotations: &[
-        annotation("affinity", Value::OneOf(&["cookie"]), Risk::Low, Scope::Ingress)
-            .partly("of several Ingresses with the same Service, the oldest that has it decides everything"),
-        annotation("affinity-mode", Value::OneOf(&["balanced", "persistent"]), Risk::Medium, Scope::Ingress)
-            .full(),
+        annotation(
+            "affinity",
+            Value::OneOf(&["cookie"]),
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .partly(
+            "of several Ingresses with the same Service, the oldest that has it decides everything",
+        ),
+        annotation(
+            "affinity-mode",
+            Value::OneOf(&["balanced", "persistent"]),
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .full(),
         annotation(
             "affinity-canary-behavior",
             Value::OneOf(&["sticky", "legacy"]),
@@ -23,9 +35,27 @@ pub(super) const GROUP: Group = Group {
             Scope::Ingress,
         )
         .full(),
-        annotation("session-cookie-name", Value::Text, Risk::Medium, Scope::Ingress).full(),
-        annotation("session-cookie-path", Value::Text, Risk::Medium, Scope::Ingress).full(),
-        annotation("session-cookie-domain", Value::Text, Risk::Medium, Scope::Ingress).full(),
+        annotation(
+            "session-cookie-name",
+            Value::Text,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .full(),
+        annotation(
+            "session-cookie-path",
+            Value::Text,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .full(),
+        annotation(
+            "session-cookie-domain",
+            Value::Text,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .full(),
         annotation(
             "session-cookie-samesite",
             Value::OneOf(&["None", "Lax", "Strict"]),
@@ -33,11 +63,41 @@ pub(super) const GROUP: Group = Group {
             Scope::Ingress,
         )
         .full(),
-        annotation("session-cookie-conditional-samesite-none", Value::Bool, Risk::Low, Scope::Ingress).full(),
-        annotation("session-cookie-secure", Value::Bool, Risk::Low, Scope::Ingress).full(),
-        annotation("session-cookie-expires", Value::Int, Risk::Medium, Scope::Ingress).full(),
-        annotation("session-cookie-max-age", Value::Int, Risk::Medium, Scope::Ingress).full(),
-        annotation("session-cookie-change-on-failure", Value::Bool, Risk::Low, Scope::Ingress).full(),
+        annotation(
+            "session-cookie-conditional-samesite-none",
+            Value::Bool,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .full(),
+        annotation(
+            "session-cookie-secure",
+            Value::Bool,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .full(),
+        annotation(
+            "session-cookie-expires",
+            Value::Int,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .full(),
+        annotation(
+            "session-cookie-max-age",
+            Value::Int,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .full(),
+        annotation(
+            "session-cookie-change-on-failure",
+            Value::Bool,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .full(),
     ],
 };
 
@@ -54,7 +114,11 @@ pub(super) fn affinity(view: &mut View<'_, '_>) -> Option<Affinity> {
     let mode = mode.unwrap_or(AffinityMode::Balanced);
     let change_on_failure = view.flag("session-cookie-change-on-failure");
     let cookie = cookie(view);
-    sticky.map(|()| Affinity { mode, cookie, change_on_failure })
+    sticky.map(|()| Affinity {
+        mode,
+        cookie,
+        change_on_failure,
+    })
 }
 
 /// True if a canary leaves the session affinity of its main backend alone.
@@ -69,7 +133,9 @@ pub(super) fn is_legacy(view: &mut View<'_, '_>) -> bool {
 
 fn cookie(view: &mut View<'_, '_>) -> Cookie {
     Cookie {
-        name: view.read("session-cookie-name", name).unwrap_or_else(|| COOKIE.to_owned()),
+        name: view
+            .read("session-cookie-name", name)
+            .unwrap_or_else(|| COOKIE.to_owned()),
         path: view.read("session-cookie-path", attribute),
         domain: view.read("session-cookie-domain", attribute),
         same_site: view.read("session-cookie-samesite", same_site),
@@ -83,13 +149,21 @@ fn cookie(view: &mut View<'_, '_>) -> Cookie {
 /// RFC 6265: a token.
 fn name(text: &str) -> Parsed<String> {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if text.bytes().all(token) { Ok(text.to_owned()) } else { Err("the name of a cookie".into()) }
+    if text.bytes().all(token) {
+        Ok(text.to_owned())
+    } else {
+        Err("the name of a cookie".into())
+    }
 }
 
 /// RFC 6265: `av-octets`.
 fn attribute(text: &str) -> Parsed<String> {
     let octet = |b: u8| (0x20..0x7f).contains(&b) && b != b';';
-    if text.bytes().all(octet) { Ok(text.to_owned()) } else { Err("an attribute of a cookie".into()) }
+    if text.bytes().all(octet) {
+        Ok(text.to_owned())
+    } else {
+        Err("an attribute of a cookie".into())
+    }
 }
 
 /// ingress-nginx accepts any case and then writes only these.

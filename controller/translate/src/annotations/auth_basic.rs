@@ -17,15 +17,30 @@ const SHOWN: usize = 5;
 pub(super) const GROUP: Group = Group {
     title: "Passwords",
     annotations: &[
-        annotation("auth-type", Value::OneOf(&["basic", "digest"]), Risk::Low, Scope::Location)
+        annotation(
+            "auth-type",
+            Value::OneOf(&["basic", "digest"]),
+            Risk::Low,
+            Scope::Location,
+        )
+        .guard()
+        .partly("basic; digest closes the paths"),
+        annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location)
             .guard()
-            .partly("basic; digest closes the paths"),
-        annotation("auth-secret", Value::Secret, Risk::Medium, Scope::Location).guard().partly(SLOW),
-        annotation("auth-secret-type", Value::OneOf(&["auth-file", "auth-map"]), Risk::Low, Scope::Location)
+            .partly(SLOW),
+        annotation(
+            "auth-secret-type",
+            Value::OneOf(&["auth-file", "auth-map"]),
+            Risk::Low,
+            Scope::Location,
+        )
+        .guard()
+        .may_be_blank()
+        .full(),
+        annotation("auth-realm", Value::Text, Risk::Medium, Scope::Location)
             .guard()
             .may_be_blank()
             .full(),
-        annotation("auth-realm", Value::Text, Risk::Medium, Scope::Location).guard().may_be_blank().full(),
     ],
 };
 
@@ -45,7 +60,11 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<Passwords> {
     match kind {
         "basic" => {}
         "digest" => {
-            view.without("auth-type", "expected basic, got digest, which Sluice does not speak", "");
+            view.without(
+                "auth-type",
+                "expected basic, got digest, which Sluice does not speak",
+                "",
+            );
             return None;
         }
         _ => {
@@ -54,18 +73,34 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<Passwords> {
         }
     }
     let Some(secret) = secret else {
-        view.without("auth-type", "expected an auth-secret beside it, got none", "");
+        view.without(
+            "auth-type",
+            "expected an auth-secret beside it, got none",
+            "",
+        );
         return None;
     };
-    match view.secrets.users(view.references, &view.namespace, secret, by_entry) {
+    match view
+        .secrets
+        .users(view.references, &view.namespace, secret, by_entry)
+    {
         Ok((users, listed)) => {
             if !listed.unreadable.is_empty() {
-                let (count, shown) = (listed.unreadable.len(), listed.unreadable.iter().take(SHOWN));
+                let (count, shown) = (
+                    listed.unreadable.len(),
+                    listed.unreadable.iter().take(SHOWN),
+                );
                 let shown = shown.cloned().collect::<Vec<_>>().join(", ");
                 let more = if count > SHOWN { ", ..." } else { "" };
-                let reason = format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
+                let reason =
+                    format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
                 let field = format!("annotation {SECRET}");
-                view.reporter.say(Severity::Warning, field, reason, "their users are not let in");
+                view.reporter.say(
+                    Severity::Warning,
+                    field,
+                    reason,
+                    "their users are not let in",
+                );
             }
             Some(Passwords { realm, users })
         }
@@ -88,7 +123,11 @@ fn by_entry(text: &str) -> Parsed<bool> {
 fn realm(text: &str) -> Parsed<String> {
     let allowed = |byte: u8| (b' '..=b'~').contains(&byte) && !b"\"\\$".contains(&byte);
     let valid = text.len() <= 256 && text.bytes().all(allowed);
-    if valid { Ok(text.to_owned()) } else { Err("plain text without quotes, backslashes and dollars".into()) }
+    if valid {
+        Ok(text.to_owned())
+    } else {
+        Err("plain text without quotes, backslashes and dollars".into())
+    }
 }
 
 #[cfg(test)]
@@ -98,8 +137,14 @@ mod tests {
     #[test]
     fn what_is_said_about_slow_hashes_is_so() {
         for text in [HASHES, SLOW] {
-            assert!(text.contains(&format!("up to cost {}", sluice_basic_auth::LONGEST_BCRYPT)), "{text}");
-            assert!(text.contains(&format!("up to {} rounds", sluice_basic_auth::MOST_ROUNDS)), "{text}");
+            assert!(
+                text.contains(&format!("up to cost {}", sluice_basic_auth::LONGEST_BCRYPT)),
+                "{text}"
+            );
+            assert!(
+                text.contains(&format!("up to {} rounds", sluice_basic_auth::MOST_ROUNDS)),
+                "{text}"
+            );
         }
     }
 }

@@ -12,7 +12,9 @@ use crate::global::Globals;
 use crate::{AddressPolicy, expression};
 
 /// As ingress-nginx accepts them.
-const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE"];
+const METHODS: &[&str] = &[
+    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "OPTIONS", "TRACE",
+];
 const CONNECTIONS: &str = "a question has a connection of its own";
 
 pub(super) const GROUP: Group = Group {
@@ -21,47 +23,108 @@ pub(super) const GROUP: Group = Group {
         annotation("auth-url", Value::Url, Risk::High, Scope::Location)
             .guard()
             .partly("a written host or $host; the service sees no ssl-client-* headers"),
-        annotation("auth-method", Value::OneOf(METHODS), Risk::Low, Scope::Location)
-            .guard()
-            .may_be_blank()
-            .full(),
+        annotation(
+            "auth-method",
+            Value::OneOf(METHODS),
+            Risk::Low,
+            Scope::Location,
+        )
+        .guard()
+        .may_be_blank()
+        .full(),
         annotation("auth-signin", Value::Url, Risk::High, Scope::Location)
             .guard()
             .may_be_blank()
             .partly("of nginx's variables those that Sluice has"),
-        annotation("auth-signin-redirect-param", Value::Text, Risk::Medium, Scope::Location)
-            .guard()
-            .may_be_blank()
-            .full(),
-        annotation("auth-response-headers", Value::List, Risk::Medium, Scope::Location).guard().full(),
-        annotation("auth-proxy-set-headers", Value::ConfigMap, Risk::Medium, Scope::Location)
-            .guard()
-            .partly("of nginx's variables those that Sluice has"),
-        annotation("auth-request-redirect", Value::Text, Risk::Medium, Scope::Location)
-            .guard()
-            .may_be_blank()
-            .partly("of nginx's variables those that Sluice has"),
-        annotation("auth-always-set-cookie", Value::Bool, Risk::Low, Scope::Location)
-            .guard()
-            .may_be_blank()
-            .full(),
+        annotation(
+            "auth-signin-redirect-param",
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .may_be_blank()
+        .full(),
+        annotation(
+            "auth-response-headers",
+            Value::List,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .full(),
+        annotation(
+            "auth-proxy-set-headers",
+            Value::ConfigMap,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .partly("of nginx's variables those that Sluice has"),
+        annotation(
+            "auth-request-redirect",
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .may_be_blank()
+        .partly("of nginx's variables those that Sluice has"),
+        annotation(
+            "auth-always-set-cookie",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .guard()
+        .may_be_blank()
+        .full(),
         annotation("auth-cache-key", Value::Text, Risk::Medium, Scope::Location)
             .guard()
             .may_be_blank()
             .partly("of nginx's variables those that Sluice has"),
-        annotation("auth-cache-duration", Value::List, Risk::Medium, Scope::Location).guard().full(),
+        annotation(
+            "auth-cache-duration",
+            Value::List,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .full(),
         annotation("auth-keepalive", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
-        annotation("auth-keepalive-share-vars", Value::Bool, Risk::Low, Scope::Location)
-            .needless(CONNECTIONS),
-        annotation("auth-keepalive-requests", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
-        annotation("auth-keepalive-timeout", Value::Int, Risk::Low, Scope::Location).needless(CONNECTIONS),
+        annotation(
+            "auth-keepalive-share-vars",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless(CONNECTIONS),
+        annotation(
+            "auth-keepalive-requests",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless(CONNECTIONS),
+        annotation(
+            "auth-keepalive-timeout",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless(CONNECTIONS),
         annotation("auth-snippet", Value::Text, Risk::Critical, Scope::Location)
             .snippet()
             .instead("no raw nginx configuration; auth-proxy-set-headers adds headers"),
-        annotation("enable-global-auth", Value::Bool, Risk::Low, Scope::Location)
-            .guard()
-            .may_be_blank()
-            .full(),
+        annotation(
+            "enable-global-auth",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .guard()
+        .may_be_blank()
+        .full(),
     ],
 };
 
@@ -75,7 +138,9 @@ pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Que
     let key = view.read("auth-cache-key", expression::for_questions);
     let durations = view.read("auth-cache-duration", durations);
     let method = view.read("auth-method", method);
-    let to_pods = view.read("auth-response-headers", header_names).unwrap_or_default();
+    let to_pods = view
+        .read("auth-response-headers", header_names)
+        .unwrap_or_default();
     let back = view.read("auth-request-redirect", expression::for_questions);
     let always_cookies = view.flag("auth-always-set-cookie");
     let (host, headers) = headers(view);
@@ -102,7 +167,10 @@ pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Que
 /// them itself; and where names may have underscores, in a spelling that a pod takes for the same one (WSGI and CGI do).
 pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<HeaderName> {
     const NAME: &str = "auth-response-headers";
-    let own = view.text(NAME).and_then(|text| header_names(text).ok()).unwrap_or_default();
+    let own = view
+        .text(NAME)
+        .and_then(|text| header_names(text).ok())
+        .unwrap_or_default();
     let all: BTreeSet<HeaderName> = globals.auth_headers.iter().cloned().chain(own).collect();
     if !globals.edge.underscores {
         return all.into_iter().collect();
@@ -118,7 +186,10 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
         }
     }
     if unspelled {
-        view.refuse(NAME, "names with at most five of - and _ (enable-underscores-in-headers is on)");
+        view.refuse(
+            NAME,
+            "names with at most five of - and _ (enable-underscores-in-headers is on)",
+        );
     }
     spelled.into_iter().collect()
 }
@@ -127,7 +198,9 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
 fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
     const NAME: &str = "auth-proxy-set-headers";
     let (mut host, mut headers) = (None, Vec::new());
-    let Some(text) = view.text(NAME) else { return (host, headers) };
+    let Some(text) = view.text(NAME) else {
+        return (host, headers);
+    };
     let data = match view.references.config_map(&view.namespace, text) {
         Ok(data) => data,
         Err(error) => {
@@ -141,7 +214,10 @@ fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
             if name.eq_ignore_ascii_case("host") {
                 host = Some(value);
             } else {
-                headers.push(Header { name: value::own_header(name)?, value });
+                headers.push(Header {
+                    name: value::own_header(name)?,
+                    value,
+                });
             }
             Ok(())
         };
@@ -154,19 +230,26 @@ fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
 
 /// Target of the service, when its name is written out.
 pub(crate) fn target(question: &Question) -> Option<Target> {
-    let Some(Part::Text(text)) = question.url.0.first() else { return None };
+    let Some(Part::Text(text)) = question.url.0.first() else {
+        return None;
+    };
     Target::read(text).ok().map(|(target, _)| target)
 }
 
 /// What a client says must not choose whom we ask (R9 of the security rules): but its own host may be asked.
 pub(crate) fn url(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
     let url = url_with_variables(text)?;
-    let [first, rest @ ..] = url.0.as_slice() else { return Err("a URL".into()) };
+    let [first, rest @ ..] = url.0.as_slice() else {
+        return Err("a URL".into());
+    };
     let Part::Text(written) = first else {
         return Err("a URL that begins with http:// or https://".into());
     };
     if matches!(written.as_str(), "http://" | "https://") {
-        let asked_for = matches!(rest.first(), Some(Part::Variable(Variable::Host | Variable::Hostname)));
+        let asked_for = matches!(
+            rest.first(),
+            Some(Part::Variable(Variable::Host | Variable::Hostname))
+        );
         let ends = match rest.get(1) {
             None => true,
             Some(Part::Text(text)) => text.starts_with(['/', '?']),
@@ -179,40 +262,64 @@ pub(crate) fn url(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
         };
     }
     let (_, behind) = Target::parse(written, addresses)?;
-    let host_ends =
-        !behind.is_empty() || matches!(rest.first(), None | Some(Part::Variable(Variable::RequestUri)));
-    if host_ends { Ok(url) } else { Err("a URL with a written host, or with $host".into()) }
+    let host_ends = !behind.is_empty()
+        || matches!(
+            rest.first(),
+            None | Some(Part::Variable(Variable::RequestUri))
+        );
+    if host_ends {
+        Ok(url)
+    } else {
+        Err("a URL with a written host, or with $host".into())
+    }
 }
 
 fn url_with_variables(text: &str) -> Parsed<Expression> {
-    let allowed =
-        |letter: char| letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%${}".contains(letter);
+    let allowed = |letter: char| {
+        letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%${}".contains(letter)
+    };
     let valid = text.len() <= 2000 && text.chars().all(allowed);
-    if valid { expression::for_questions(text) } else { Err("a URL".into()) }
+    if valid {
+        expression::for_questions(text)
+    } else {
+        Err("a URL".into())
+    }
 }
 
 /// The name of a parameter of a URL.
 pub(crate) fn parameter(text: &str) -> Parsed<String> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~".contains(&b);
     let valid = (1..=64).contains(&text.len()) && text.bytes().all(plain);
-    if valid { Ok(text.to_owned()) } else { Err("the name of a parameter".into()) }
+    if valid {
+        Ok(text.to_owned())
+    } else {
+        Err("the name of a parameter".into())
+    }
 }
 
 /// With the way back behind it, unless it has one.
 pub(crate) fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression> {
     let parameter = parameter.unwrap_or("rd");
-    let is_place = ["http://", "https://", "/", "$"].iter().any(|begin| text.starts_with(begin));
+    let is_place = ["http://", "https://", "/", "$"]
+        .iter()
+        .any(|begin| text.starts_with(begin));
     if !is_place {
         return Err("a URL or a path".into());
     }
     let query = text.split_once('?').map(|(_, query)| query);
     let mut parameters = query.into_iter().flat_map(|query| query.split('&'));
-    let has_one = parameters
-        .any(|pair| pair.split_once('=').is_some_and(|(name, value)| name == parameter && !value.is_empty()));
+    let has_one = parameters.any(|pair| {
+        pair.split_once('=')
+            .is_some_and(|(name, value)| name == parameter && !value.is_empty())
+    });
     if has_one {
         return url_with_variables(text);
     }
-    let separator = if query.is_some_and(|query| !query.is_empty()) { '&' } else { '?' };
+    let separator = if query.is_some_and(|query| !query.is_empty()) {
+        '&'
+    } else {
+        '?'
+    };
     let text = text.trim_end_matches('?');
     url_with_variables(&format!(
         "{text}{separator}{parameter}=$pass_access_scheme://$http_host$escaped_request_uri"
@@ -221,7 +328,11 @@ pub(crate) fn sign_in(text: &str, parameter: Option<&str>) -> Parsed<Expression>
 
 pub(crate) fn method(text: &str) -> Parsed<String> {
     let known = METHODS.contains(&text);
-    if known { Ok(text.to_owned()) } else { Err(format!("one of {}", METHODS.join(", ")).into()) }
+    if known {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("one of {}", METHODS.join(", ")).into())
+    }
 }
 
 /// Headers of a connection are not for a service to say.
@@ -251,13 +362,20 @@ pub(crate) struct Durations {
 
 impl Durations {
     pub(crate) fn with(self, key: Expression) -> Memory {
-        Memory { key, statuses: self.statuses, others: self.others }
+        Memory {
+            key,
+            statuses: self.statuses,
+            others: self.others,
+        }
     }
 }
 
 /// ingress-nginx: `200 202 401 5m`.
 pub(crate) fn usual_durations() -> Durations {
-    Durations { statuses: [200, 202, 401].map(|status| (status, 300)).into(), others: 0 }
+    Durations {
+        statuses: [200, 202, 401].map(|status| (status, 300)).into(),
+        others: 0,
+    }
 }
 
 /// nginx's `proxy_cache_valid`: statuses, or `any`, and a time; several of them between commas.
@@ -269,7 +387,9 @@ pub(crate) fn durations(text: &str) -> Parsed<Durations> {
         let (time, statuses) = words.split_last().ok_or(EXPECTED)?;
         let seconds = time_of(time).ok_or(EXPECTED)?;
         if statuses.is_empty() {
-            durations.statuses.extend([200, 301, 302].map(|status| (status, seconds)));
+            durations
+                .statuses
+                .extend([200, 301, 302].map(|status| (status, seconds)));
         }
         for status in statuses {
             match status.parse() {
@@ -279,7 +399,11 @@ pub(crate) fn durations(text: &str) -> Parsed<Durations> {
             }
         }
     }
-    if durations == Durations::default() { Err(EXPECTED.into()) } else { Ok(durations) }
+    if durations == Durations::default() {
+        Err(EXPECTED.into())
+    } else {
+        Ok(durations)
+    }
 }
 
 /// nginx: `90`, `90s`, `5m`, `1h30m`, `1d`. In seconds.
@@ -298,7 +422,12 @@ fn time_of(text: &str) -> Option<u32> {
             'w' => 604_800,
             _ => return None,
         };
-        total = total.checked_add(std::mem::take(&mut digits).parse::<u32>().ok()?.checked_mul(unit)?)?;
+        total = total.checked_add(
+            std::mem::take(&mut digits)
+                .parse::<u32>()
+                .ok()?
+                .checked_mul(unit)?,
+        )?;
     }
     if digits.is_empty() {
         Some(total).filter(|_| !text.is_empty())
@@ -312,7 +441,11 @@ mod tests {
     use super::*;
 
     fn shown(expression: Parsed<Expression>) -> String {
-        serde_json::to_value(expression.unwrap()).unwrap().as_str().unwrap().to_owned()
+        serde_json::to_value(expression.unwrap())
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     fn read(text: &str) -> Parsed<Expression> {
@@ -354,8 +487,14 @@ mod tests {
     #[test]
     fn a_place_to_sign_in_knows_the_way_back() {
         let back = "$scheme://$http_host$escaped_request_uri";
-        assert_eq!(shown(sign_in("http://$host/start", None)), format!("http://$host/start?rd={back}"));
-        assert_eq!(shown(sign_in("/start?a=b", Some("to"))), format!("/start?a=b&to={back}"));
+        assert_eq!(
+            shown(sign_in("http://$host/start", None)),
+            format!("http://$host/start?rd={back}")
+        );
+        assert_eq!(
+            shown(sign_in("/start?a=b", Some("to"))),
+            format!("/start?a=b&to={back}")
+        );
         assert_eq!(shown(sign_in("/start?rd=x", None)), "/start?rd=x");
         assert!(sign_in("javascript:alert(1)", None).is_err());
     }
@@ -363,11 +502,22 @@ mod tests {
     #[test]
     fn answers_are_remembered_by_status() {
         let found = durations("200 202 401 5m, 403 1h30m, any 10").unwrap();
-        assert_eq!((found.statuses[&401], found.statuses[&403], found.others), (300, 5400, 10));
+        assert_eq!(
+            (found.statuses[&401], found.statuses[&403], found.others),
+            (300, 5400, 10)
+        );
         assert_eq!(durations("90s").unwrap().statuses[&301], 90);
-        for bad in ["", "200", "200 5x", "m", "20000 5m", "200 99999999999m", "x 5m"]
-            .into_iter()
-            .filter(|text| *text != "200")
+        for bad in [
+            "",
+            "200",
+            "200 5x",
+            "m",
+            "20000 5m",
+            "200 99999999999m",
+            "x 5m",
+        ]
+        .into_iter()
+        .filter(|text| *text != "200")
         {
             assert!(durations(bad).is_err(), "{bad:?}");
         }

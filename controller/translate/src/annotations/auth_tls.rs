@@ -30,14 +30,22 @@ pub(super) const GROUP: Group = Group {
         .guard()
         .may_be_blank()
         .full(),
-        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Host).guard().may_be_blank().full(),
+        annotation("auth-tls-verify-depth", Value::Int, Risk::Low, Scope::Host)
+            .guard()
+            .may_be_blank()
+            .full(),
         annotation("auth-tls-error-page", Value::Url, Risk::High, Scope::Host)
             .guard()
             .may_be_blank()
             .partly("URLs and paths; a named location of nginx closes the paths"),
-        annotation("auth-tls-pass-certificate-to-upstream", Value::Bool, Risk::Low, Scope::Host)
-            .narrows("pods see no certificate")
-            .full(),
+        annotation(
+            "auth-tls-pass-certificate-to-upstream",
+            Value::Bool,
+            Risk::Low,
+            Scope::Host,
+        )
+        .narrows("pods see no certificate")
+        .full(),
         annotation("auth-tls-match-cn", Value::Text, Risk::High, Scope::Host)
             .guard()
             .partly("what RE2 and PCRE share, and not a pattern that fits every subject"),
@@ -49,13 +57,24 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
     const SECRET: &str = "auth-tls-secret";
     let asked = view.read("auth-tls-verify-client", demand);
     let demand = asked.unwrap_or(Demand::Required);
-    let depth = view.read("auth-tls-verify-depth", value::count).unwrap_or(1).max(1);
+    let depth = view
+        .read("auth-tls-verify-depth", value::count)
+        .unwrap_or(1)
+        .max(1);
     let error_page = view.read("auth-tls-error-page", page);
-    let pass = view.strict("auth-tls-pass-certificate-to-upstream", value::bool, false, false);
+    let pass = view.strict(
+        "auth-tls-pass-certificate-to-upstream",
+        value::bool,
+        false,
+        false,
+    );
     let subject = view.read("auth-tls-match-cn", subject);
     let Some(text) = view.text(SECRET) else {
         let asking = [
-            ("auth-tls-verify-client", asked.is_some_and(|demand| demand != Demand::Off)),
+            (
+                "auth-tls-verify-client",
+                asked.is_some_and(|demand| demand != Demand::Off),
+            ),
             ("auth-tls-match-cn", subject.is_some()),
         ];
         for (name, _) in asking.into_iter().filter(|(_, asks)| *asks) {
@@ -63,10 +82,19 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
         }
         return None;
     };
-    match view.secrets.authorities(view.references, &view.namespace, text) {
+    match view
+        .secrets
+        .authorities(view.references, &view.namespace, text)
+    {
         Ok(authorities) => {
             let trust = Trust { authorities, depth };
-            Some(ClientCertificates { trust, demand, subject, error_page, pass })
+            Some(ClientCertificates {
+                trust,
+                demand,
+                subject,
+                error_page,
+                pass,
+            })
         }
         Err(reason) => {
             view.without(SECRET, reason, "");
@@ -100,6 +128,12 @@ fn subject(text: &str) -> Parsed<String> {
 
 fn page(text: &str) -> Parsed<String> {
     let url = value::url(text)?;
-    let begins = ["http://", "https://", "/"].iter().any(|begin| url.starts_with(begin));
-    if begins { Ok(url) } else { Err("a URL or a path".into()) }
+    let begins = ["http://", "https://", "/"]
+        .iter()
+        .any(|begin| url.starts_with(begin));
+    if begins {
+        Ok(url)
+    } else {
+        Err("a URL or a path".into())
+    }
 }

@@ -20,21 +20,37 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .partly("FCGI is reported: an HTTP server beside the FastCGI application"),
-        annotation("proxy-http-version", Value::OneOf(&["1.0", "1.1"]), Risk::Low, Scope::Location)
-            .instead("pods are spoken to with HTTP/1.1")
-            .nginx(Support::Full)
-            .harmless(&["1.1"]),
+        annotation(
+            "proxy-http-version",
+            Value::OneOf(&["1.0", "1.1"]),
+            Risk::Low,
+            Scope::Location,
+        )
+        .instead("pods are spoken to with HTTP/1.1")
+        .nginx(Support::Full)
+        .harmless(&["1.1"]),
         annotation("fastcgi-index", Value::Text, Risk::Medium, Scope::Location).instead(NO_FCGI),
-        annotation("fastcgi-params-configmap", Value::ConfigMap, Risk::Medium, Scope::Location)
-            .instead(NO_FCGI),
-        annotation("http2-push-preload", Value::Bool, Risk::Low, Scope::Location)
-            .needless("browsers do not take pushes any more"),
+        annotation(
+            "fastcgi-params-configmap",
+            Value::ConfigMap,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .instead(NO_FCGI),
+        annotation(
+            "http2-push-preload",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless("browsers do not take pushes any more"),
     ],
 };
 
 /// True if upstreams are spoken to with HTTP/1.0.
 pub(super) fn http10(view: &mut View<'_, '_>, globals: &Globals) -> bool {
-    view.read("proxy-http-version", is_http10).unwrap_or(globals.http10)
+    view.read("proxy-http-version", is_http10)
+        .unwrap_or(globals.http10)
 }
 
 pub(crate) fn is_http10(text: &str) -> Parsed<bool> {

@@ -13,29 +13,60 @@ const STREAMED: &str = "bodies are not stored on their way";
 pub(super) const GROUP: Group = Group {
     title: "Bodies and buffers",
     annotations: &[
-        annotation("proxy-body-size", Value::Size, Risk::Medium, Scope::Location).full(),
-        annotation("client-body-buffer-size", Value::Size, Risk::Low, Scope::Location)
-            .needless(STREAMED)
-            .nginx(Support::Full),
+        annotation(
+            "proxy-body-size",
+            Value::Size,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "client-body-buffer-size",
+            Value::Size,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless(STREAMED)
+        .nginx(Support::Full),
         annotation("proxy-buffering", Value::OnOff, Risk::Low, Scope::Location)
             .needless(STREAMED)
             .nginx(Support::Full),
         annotation("proxy-buffer-size", Value::Size, Risk::Low, Scope::Location)
             .needless("headers of pods may have 60 KiB in all")
             .nginx(Support::Partly(BUFFER)),
-        annotation("proxy-buffers-number", Value::Int, Risk::Low, Scope::Location)
-            .needless(STREAMED)
-            .nginx(Support::Partly(BUFFERS)),
-        annotation("proxy-busy-buffers-size", Value::Size, Risk::Low, Scope::Location)
-            .needless(STREAMED)
-            .nginx(Support::Full),
-        annotation("proxy-max-temp-file-size", Value::Size, Risk::Low, Scope::Location)
-            .needless(STREAMED)
-            .nginx(Support::Full),
-        annotation("proxy-request-buffering", Value::OnOff, Risk::Low, Scope::Location)
-            .instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods")
-            .nginx(Support::Full)
-            .harmless(&["off"]),
+        annotation(
+            "proxy-buffers-number",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless(STREAMED)
+        .nginx(Support::Partly(BUFFERS)),
+        annotation(
+            "proxy-busy-buffers-size",
+            Value::Size,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless(STREAMED)
+        .nginx(Support::Full),
+        annotation(
+            "proxy-max-temp-file-size",
+            Value::Size,
+            Risk::Low,
+            Scope::Location,
+        )
+        .needless(STREAMED)
+        .nginx(Support::Full),
+        annotation(
+            "proxy-request-buffering",
+            Value::OnOff,
+            Risk::Low,
+            Scope::Location,
+        )
+        .instead("pods see a body while it comes in; set proxy-body-size, and timeouts in the pods")
+        .nginx(Support::Full)
+        .harmless(&["off"]),
     ],
 };
 
@@ -46,7 +77,8 @@ pub(crate) const BUFFERS: &str = "from 2 to 1024";
 
 /// In bytes; `None` is no limit.
 pub(super) fn largest(view: &mut View<'_, '_>, globals: &Globals) -> Option<u64> {
-    view.read("proxy-body-size", limit).unwrap_or(globals.largest_body)
+    view.read("proxy-body-size", limit)
+        .unwrap_or(globals.largest_body)
 }
 
 /// nginx: 0 is no limit. It knows no suffix `b`, so with one its own default holds.
@@ -61,21 +93,40 @@ pub(crate) fn limit(text: &str) -> Parsed<Option<u64>> {
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
 pub(super) fn buffering(view: &mut View<'_, '_>, globals: &Globals) -> Buffering {
-    let Buffering { requests, request_memory, answers, buffer, buffers, busy, disk } =
-        globals.edge.buffering.clone();
+    let Buffering {
+        requests,
+        request_memory,
+        answers,
+        buffer,
+        buffers,
+        busy,
+        disk,
+    } = globals.edge.buffering.clone();
     let mut own = Buffering {
-        requests: view.read("proxy-request-buffering", value::on_off).unwrap_or(requests),
-        request_memory: view.read("client-body-buffer-size", memory).unwrap_or(request_memory),
-        answers: view.read("proxy-buffering", value::on_off).unwrap_or(answers),
-        buffer: view.read("proxy-buffer-size", self::buffer).unwrap_or(buffer),
-        buffers: view.read("proxy-buffers-number", self::buffers).unwrap_or(buffers),
+        requests: view
+            .read("proxy-request-buffering", value::on_off)
+            .unwrap_or(requests),
+        request_memory: view
+            .read("client-body-buffer-size", memory)
+            .unwrap_or(request_memory),
+        answers: view
+            .read("proxy-buffering", value::on_off)
+            .unwrap_or(answers),
+        buffer: view
+            .read("proxy-buffer-size", self::buffer)
+            .unwrap_or(buffer),
+        buffers: view
+            .read("proxy-buffers-number", self::buffers)
+            .unwrap_or(buffers),
         busy,
         disk,
     };
     let (least, most) = own.busy_range();
     let asked = view.read("proxy-busy-buffers-size", |text| {
         let within = Some(value::size(text)?).filter(|bytes| (least..=most).contains(bytes));
-        within.ok_or_else(|| format!("a size from one buffer ({least}) to all but one ({most})").into())
+        within.ok_or_else(|| {
+            format!("a size from one buffer ({least}) to all but one ({most})").into()
+        })
     });
     own.busy = asked.or(own.busy);
     let asked = view.read("proxy-max-temp-file-size", |text| {
@@ -90,17 +141,29 @@ pub(super) fn buffering(view: &mut View<'_, '_>, globals: &Globals) -> Buffering
 pub(crate) fn memory(text: &str) -> Parsed<u64> {
     const MOST: u64 = 64 << 20;
     let bytes = value::size(text)?;
-    if (1..=MOST).contains(&bytes) { Ok(bytes) } else { Err("a size from 1 to 64m".into()) }
+    if (1..=MOST).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err("a size from 1 to 64m".into())
+    }
 }
 
 pub(crate) fn buffer(text: &str) -> Parsed<u64> {
     let bytes = value::size(text)?;
-    if (1 << 10..=8 << 20).contains(&bytes) { Ok(bytes) } else { Err(format!("a size {BUFFER}").into()) }
+    if (1 << 10..=8 << 20).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(format!("a size {BUFFER}").into())
+    }
 }
 
 pub(crate) fn buffers(text: &str) -> Parsed<u32> {
     let number = value::count(text)?;
-    if (2..=1024).contains(&number) { Ok(number) } else { Err(format!("an integer {BUFFERS}").into()) }
+    if (2..=1024).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("an integer {BUFFERS}").into())
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::{
-    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors, hash,
-    headers, limits, load_balance, mirror, observe, outlier_detection, proxy, proxy_ssl, redirect, rewrite,
-    server, snippets, tls_redirect, waf,
+    access, affinity, auth_basic, auth_external, auth_tls, backend, body, canary, cors, errors,
+    hash, headers, limits, load_balance, mirror, observe, outlier_detection, proxy, proxy_ssl,
+    redirect, rewrite, server, snippets, tls_redirect, waf,
 };
 use crate::support::{Support, Supports};
 
@@ -168,7 +168,12 @@ pub enum Role {
 }
 
 /// A row: reported, until it says otherwise.
-pub(super) const fn annotation(name: &'static str, value: Value, risk: Risk, scope: Scope) -> Annotation {
+pub(super) const fn annotation(
+    name: &'static str,
+    value: Value,
+    risk: Risk,
+    scope: Scope,
+) -> Annotation {
     Annotation {
         name,
         alias_of: None,
@@ -268,7 +273,9 @@ pub fn find(name: &str) -> Option<&'static Annotation> {
 
 /// The name that a name stands for.
 pub(crate) fn canonical(name: &str) -> &str {
-    find(name).and_then(|annotation| annotation.alias_of).unwrap_or(name)
+    find(name)
+        .and_then(|annotation| annotation.alias_of)
+        .unwrap_or(name)
 }
 
 /// The name that somebody who wrote `name` may have meant.
@@ -281,7 +288,10 @@ pub(crate) fn alike(known: impl Iterator<Item = &'static str>, name: &str) -> Op
     /// Beyond this much likeness people agree that it was a slip.
     const ALIKE: f64 = 0.93;
     let scored = known.map(|known| (strsim::jaro_winkler(known, name), known));
-    scored.filter(|(score, _)| *score >= ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
+    scored
+        .filter(|(score, _)| *score >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
 }
 
 #[cfg(test)]
@@ -293,26 +303,47 @@ mod tests {
     #[test]
     fn all_138_annotations_of_ingress_nginx_are_known_once() {
         let all = GROUPS.iter().flat_map(|group| group.annotations);
-        let all: Vec<_> = all.filter(|annotation| !annotation.name.contains('/')).collect();
+        let all: Vec<_> = all
+            .filter(|annotation| !annotation.name.contains('/'))
+            .collect();
         assert_eq!(all.len(), 138);
-        assert_eq!(all.iter().map(|annotation| annotation.name).collect::<BTreeSet<_>>().len(), 138);
+        assert_eq!(
+            all.iter()
+                .map(|annotation| annotation.name)
+                .collect::<BTreeSet<_>>()
+                .len(),
+            138
+        );
     }
 
     #[test]
     fn an_alias_has_the_class_and_the_role_of_its_name() {
-        let aliases = BY_NAME.values().filter_map(|alias| Some((alias, find(alias.alias_of?).unwrap())));
+        let aliases = BY_NAME
+            .values()
+            .filter_map(|alias| Some((alias, find(alias.alias_of?).unwrap())));
         for (alias, name) in aliases {
-            assert_eq!((alias.risk, alias.role), (name.risk, name.role), "{}", alias.name);
+            assert_eq!(
+                (alias.risk, alias.role),
+                (name.risk, name.role),
+                "{}",
+                alias.name
+            );
         }
     }
 
     /// What closes the paths of an Ingress must close them everywhere.
     #[test]
     fn a_guard_is_the_same_in_every_data_plane() {
-        let guards = |annotation: &&&Annotation| !matches!(annotation.role, Role::Plain | Role::Narrows(_));
+        let guards =
+            |annotation: &&&Annotation| !matches!(annotation.role, Role::Plain | Role::Narrows(_));
         for annotation in BY_NAME.values().filter(guards) {
             let Supports { envoy, nginx } = annotation.supports;
-            assert_eq!(envoy.is_honoured(), nginx.is_honoured(), "{}", annotation.name);
+            assert_eq!(
+                envoy.is_honoured(),
+                nginx.is_honoured(),
+                "{}",
+                annotation.name
+            );
         }
     }
 

@@ -21,20 +21,51 @@ const NOBODY: &str = "no origin is allowed";
 pub(super) const GROUP: Group = Group {
     title: "CORS",
     annotations: &[
-        annotation("enable-cors", Value::Bool, Risk::Low, Scope::Ingress).narrows("no CORS headers").full(),
-        annotation("cors-allow-origin", Value::List, Risk::Medium, Scope::Ingress)
-            .narrows(NOBODY)
-            // As if it were not there, as in ingress-nginx: everybody.
-            .may_be_blank()
-            .partly("a list that cannot be read allows nobody, and not everybody"),
-        annotation("cors-allow-methods", Value::List, Risk::Medium, Scope::Ingress).narrows(NOBODY).full(),
-        annotation("cors-allow-headers", Value::List, Risk::Medium, Scope::Ingress).narrows(NOBODY).full(),
-        annotation("cors-allow-credentials", Value::Bool, Risk::Low, Scope::Ingress)
-            .narrows("no credentials are allowed")
+        annotation("enable-cors", Value::Bool, Risk::Low, Scope::Ingress)
+            .narrows("no CORS headers")
             .full(),
-        annotation("cors-expose-headers", Value::List, Risk::Medium, Scope::Ingress)
-            .narrows("no headers are exposed")
-            .full(),
+        annotation(
+            "cors-allow-origin",
+            Value::List,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .narrows(NOBODY)
+        // As if it were not there, as in ingress-nginx: everybody.
+        .may_be_blank()
+        .partly("a list that cannot be read allows nobody, and not everybody"),
+        annotation(
+            "cors-allow-methods",
+            Value::List,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .narrows(NOBODY)
+        .full(),
+        annotation(
+            "cors-allow-headers",
+            Value::List,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .narrows(NOBODY)
+        .full(),
+        annotation(
+            "cors-allow-credentials",
+            Value::Bool,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .narrows("no credentials are allowed")
+        .full(),
+        annotation(
+            "cors-expose-headers",
+            Value::List,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .narrows("no headers are exposed")
+        .full(),
         annotation("cors-max-age", Value::Int, Risk::Low, Scope::Ingress)
             .narrows("answers to preflights are not kept")
             .full(),
@@ -44,8 +75,18 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn cors(view: &mut View<'_, '_>) -> Option<Cors> {
     let enabled = view.strict("enable-cors", value::bool, false, false);
     let all = |usual: &str| Some(usual.to_owned());
-    let methods = view.strict("cors-allow-methods", |text| methods(text).map(Some), all(METHODS), None);
-    let headers = view.strict("cors-allow-headers", |text| names(text, "-_, ").map(Some), all(HEADERS), None);
+    let methods = view.strict(
+        "cors-allow-methods",
+        |text| methods(text).map(Some),
+        all(METHODS),
+        None,
+    );
+    let headers = view.strict(
+        "cors-allow-headers",
+        |text| names(text, "-_, ").map(Some),
+        all(HEADERS),
+        None,
+    );
     let origins = origins(view);
     let (origins, methods, headers) = match (methods, headers) {
         (Some(methods), Some(headers)) => (origins, methods, headers),
@@ -56,7 +97,12 @@ pub(super) fn cors(view: &mut View<'_, '_>) -> Option<Cors> {
         methods,
         headers,
         credentials: view.strict("cors-allow-credentials", value::bool, true, false),
-        exposed: view.strict("cors-expose-headers", |text| names(text, "-_, *").map(Some), None, None),
+        exposed: view.strict(
+            "cors-expose-headers",
+            |text| names(text, "-_, *").map(Some),
+            None,
+            None,
+        ),
         max_age: view.strict("cors-max-age", value::int, MAX_AGE, 0),
     };
     enabled.then_some(cors)
@@ -72,13 +118,18 @@ fn origins(view: &mut View<'_, '_>) -> Origins {
     if view.is_refused(NAME) {
         return nobody();
     }
-    let Some(text) = view.text(NAME) else { return Origins::Any };
+    let Some(text) = view.text(NAME) else {
+        return Origins::Any;
+    };
     let list = value::list(text);
     if list.contains(&"*") {
         return Origins::Any;
     }
     if list.len() > MOST_ORIGINS {
-        let reason = format!("expected at most {MOST_ORIGINS} origins, got {}", list.len());
+        let reason = format!(
+            "expected at most {MOST_ORIGINS} origins, got {}",
+            list.len()
+        );
         view.without("cors-allow-origin", reason, "no origin allowed");
         return Origins::Only(Vec::new());
     }
@@ -107,22 +158,31 @@ fn origin(text: &str) -> Option<Origin> {
         Some((host, port)) => (host, format!(":{}", port.parse::<u16>().ok()?)),
         None => (authority, String::new()),
     };
-    let (host, is_wildcard) = host.strip_prefix("*.").map_or((host, false), |host| (host, true));
+    let (host, is_wildcard) = host
+        .strip_prefix("*.")
+        .map_or((host, false), |host| (host, true));
     let host = Hostname::parse(host).ok().filter(|_| is_scheme)?;
     let host = host.as_str();
     Some(match is_wildcard {
-        true => Origin::Wildcard { scheme: format!("{scheme}://"), suffix: format!(".{host}{port}") },
+        true => Origin::Wildcard {
+            scheme: format!("{scheme}://"),
+            suffix: format!(".{host}{port}"),
+        },
         false => Origin::Exact(format!("{scheme}://{host}{port}")),
     })
 }
 
 fn methods(text: &str) -> Parsed<String> {
-    let valid = text.bytes().all(|b| b.is_ascii_alphabetic() || b == b',' || b == b' ');
+    let valid = text
+        .bytes()
+        .all(|b| b.is_ascii_alphabetic() || b == b',' || b == b' ');
     short(text, valid, "names of methods, separated by commas")
 }
 
 fn names(text: &str, others: &str) -> Parsed<String> {
-    let valid = text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
+    let valid = text
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || others.contains(c));
     short(text, valid, "names of headers, separated by commas")
 }
 
@@ -140,13 +200,28 @@ mod tests {
 
     #[test]
     fn an_origin_has_a_scheme_and_a_host() {
-        assert_eq!(origin("https://A.example:8443"), Some(Origin::Exact("https://a.example:8443".into())));
-        assert_eq!(origin("tauri://localhost"), Some(Origin::Exact("tauri://localhost".into())));
-        let wildcard = Origin::Wildcard { scheme: "http://".into(), suffix: ".a.example:80".into() };
+        assert_eq!(
+            origin("https://A.example:8443"),
+            Some(Origin::Exact("https://a.example:8443".into()))
+        );
+        assert_eq!(
+            origin("tauri://localhost"),
+            Some(Origin::Exact("tauri://localhost".into()))
+        );
+        let wildcard = Origin::Wildcard {
+            scheme: "http://".into(),
+            suffix: ".a.example:80".into(),
+        };
         assert_eq!(origin("http://*.a.example:80"), Some(wildcard));
-        for bad in
-            ["a.example", "https://", "https://a.*.example", "https://a/b", "://a", "https://a:x", "h t://a"]
-        {
+        for bad in [
+            "a.example",
+            "https://",
+            "https://a.*.example",
+            "https://a/b",
+            "://a",
+            "https://a:x",
+            "h t://a",
+        ] {
             assert_eq!(origin(bad), None, "{bad}");
         }
     }

@@ -31,11 +31,16 @@ pub(crate) struct Errors {
 }
 
 pub(super) fn errors(view: &mut View<'_, '_>, globals: &Globals) -> Errors {
-    let keeps = view.read("disable-proxy-intercept-errors", value::bool).unwrap_or(globals.keeps_errors);
-    let statuses =
-        view.read("custom-http-errors", statuses).unwrap_or_else(|| globals.error_statuses.clone());
+    let keeps = view
+        .read("disable-proxy-intercept-errors", value::bool)
+        .unwrap_or(globals.keeps_errors);
+    let statuses = view
+        .read("custom-http-errors", statuses)
+        .unwrap_or_else(|| globals.error_statuses.clone());
     Errors {
-        service: view.read("default-backend", value::service).map(str::to_owned),
+        service: view
+            .read("default-backend", value::service)
+            .map(str::to_owned),
         statuses: if keeps { BTreeSet::new() } else { statuses },
     }
 }

@@ -18,25 +18,46 @@ pub(super) const GROUP: Group = Group {
     annotations: &[
         annotation("upstream-hash-by", Value::Text, Risk::High, Scope::Location)
             .partly("variables that every data plane has; others are reported"),
-        annotation("upstream-hash-by-subset", Value::Bool, Risk::Low, Scope::Location).full(),
-        annotation("upstream-hash-by-subset-size", Value::Int, Risk::Low, Scope::Location).full(),
+        annotation(
+            "upstream-hash-by-subset",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "upstream-hash-by-subset-size",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
     ],
 };
 
 /// Comes before the algorithm that `load-balance` names.
 pub(super) fn hash(view: &mut View<'_, '_>) -> Option<LoadBalance> {
     let is_subset = view.flag("upstream-hash-by-subset");
-    let size = view.read("upstream-hash-by-subset-size", subset_size).flatten();
+    let size = view
+        .read("upstream-hash-by-subset-size", subset_size)
+        .flatten();
     let key = key(view);
     let load_factor = outlier_detection::load_factor(view, key.is_some(), is_subset);
     let subset = is_subset.then(|| size.unwrap_or(SUBSET));
-    Some(LoadBalance::Hash { key: key?, subset, load_factor })
+    Some(LoadBalance::Hash {
+        key: key?,
+        subset,
+        load_factor,
+    })
 }
 
 /// Zero is no size, as in ingress-nginx.
 fn subset_size(text: &str) -> Parsed<Option<NonZeroU16>> {
-    let size = u16::try_from(value::count(text)?).ok().filter(|size| *size <= LARGEST_SUBSET);
-    size.map(NonZeroU16::new).ok_or_else(|| format!("a number of pods up to {LARGEST_SUBSET}").into())
+    let size = u16::try_from(value::count(text)?)
+        .ok()
+        .filter(|size| *size <= LARGEST_SUBSET);
+    size.map(NonZeroU16::new)
+        .ok_or_else(|| format!("a number of pods up to {LARGEST_SUBSET}").into())
 }
 
 /// A variable that nobody has adds nothing to the key, as in nginx; a key of such variables alone is none.
@@ -48,7 +69,11 @@ fn key(view: &mut View<'_, '_>) -> Option<String> {
         view.without(
             NAME,
             variable.to_string(),
-            if known.0.is_empty() { "annotation ignored" } else { "it adds nothing" },
+            if known.0.is_empty() {
+                "annotation ignored"
+            } else {
+                "it adds nothing"
+            },
         );
     }
     (unknown.is_empty() || !known.0.is_empty()).then_some(key)
@@ -57,7 +82,9 @@ fn key(view: &mut View<'_, '_>) -> Option<String> {
 /// ingress-nginx takes no others, and leaves spaces out.
 fn characters(text: &str) -> Parsed<String> {
     let text = text.replace(' ', "");
-    let valid = text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_${}".contains(&b));
+    let valid = text
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"-_${}".contains(&b));
     if !valid {
         return Err("letters, digits, -, _ and variables ($remote_addr)".into());
     }

@@ -25,13 +25,30 @@ pub(super) const GROUP: Group = Group {
             Scope::Location,
         )
         .full(),
-        annotation("custom-headers", Value::ConfigMap, Risk::Medium, Scope::Location).guard().full(),
-        annotation("proxy-cookie-domain", Value::Text, Risk::Medium, Scope::Location)
-            .partly(TEXTS)
-            .harmless(&["off"]),
-        annotation("proxy-cookie-path", Value::Text, Risk::Medium, Scope::Location)
-            .partly(TEXTS)
-            .harmless(&["off"]),
+        annotation(
+            "custom-headers",
+            Value::ConfigMap,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .guard()
+        .full(),
+        annotation(
+            "proxy-cookie-domain",
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .partly(TEXTS)
+        .harmless(&["off"]),
+        annotation(
+            "proxy-cookie-path",
+            Value::Text,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .partly(TEXTS)
+        .harmless(&["off"]),
     ],
 };
 
@@ -42,9 +59,15 @@ pub(super) fn host(view: &mut View<'_, '_>) -> Option<Expression> {
 
 /// What a `Host` may say.
 pub(crate) fn host_value(text: &str) -> Parsed<Expression> {
-    let plain =
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:${}".contains(&b));
-    if plain { expression::for_headers(text) } else { Err("the name of a host".into()) }
+    let plain = !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-._:${}".contains(&b));
+    if plain {
+        expression::for_headers(text)
+    } else {
+        Err("the name of a host".into())
+    }
 }
 
 /// The `Connection` that pods see.
@@ -60,7 +83,9 @@ pub(super) fn connection(view: &mut View<'_, '_>) -> Option<String> {
 /// The headers of a ConfigMap, every one of which the operator must allow. A dollar is a dollar.
 pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> {
     const NAME: &str = "custom-headers";
-    let Some(text) = view.text(NAME) else { return Vec::new() };
+    let Some(text) = view.text(NAME) else {
+        return Vec::new();
+    };
     let named = with_namespace(text).map_err(ReferenceError::from);
     let data = match named.and_then(|text| view.references.config_map(&view.namespace, text)) {
         Ok(data) => data,
@@ -72,11 +97,17 @@ pub(super) fn custom(view: &mut View<'_, '_>, globals: &Globals) -> Vec<Header> 
     let mut headers = Vec::new();
     for (name, text) in data {
         if !globals.allowed_headers.contains(name) {
-            let reason = format!("expected headers of global-allowed-response-headers, got {name:?}");
+            let reason =
+                format!("expected headers of global-allowed-response-headers, got {name:?}");
             view.without(NAME, reason, "header not set");
             continue;
         }
-        match value::own_header(name).and_then(|name| Ok(Header { name, value: one_line(text)? })) {
+        match value::own_header(name).and_then(|name| {
+            Ok(Header {
+                name,
+                value: one_line(text)?,
+            })
+        }) {
             Ok(header) => headers.push(header),
             Err(expected) => view.refuse_part(NAME, &expected, &format!("{name}: {text}")),
         }

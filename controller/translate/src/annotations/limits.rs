@@ -30,9 +30,14 @@ pub(super) const GROUP: Group = Group {
             .guard()
             .partly(COUNTED)
             .nginx(Support::Full),
-        annotation("limit-burst-multiplier", Value::Int, Risk::Low, Scope::Location)
-            .narrows("bursts of the limit itself, and no more")
-            .full(),
+        annotation(
+            "limit-burst-multiplier",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .narrows("bursts of the limit itself, and no more")
+        .full(),
         annotation("limit-rate", Value::Int, Risk::Low, Scope::Location)
             .partly("each answer by itself; WebSockets are not limited")
             .nginx(Support::Full),
@@ -40,7 +45,9 @@ pub(super) const GROUP: Group = Group {
             .instead("limit-rate holds from the first byte on")
             .nginx(Support::Full)
             .harmless(&["0"]),
-        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location).narrows(NOBODY).full(),
+        annotation("limit-allowlist", Value::Cidrs, Risk::Low, Scope::Location)
+            .narrows(NOBODY)
+            .full(),
         annotation("limit-whitelist", Value::Cidrs, Risk::Low, Scope::Location)
             .alias_of("limit-allowlist")
             .narrows(NOBODY)
@@ -50,12 +57,14 @@ pub(super) const GROUP: Group = Group {
 
 /// KiB of one answer in a second.
 pub(super) fn rate(view: &mut View<'_, '_>, globals: &Globals) -> Option<NonZeroU32> {
-    view.read("limit-rate", value::count).map_or(globals.rate, NonZeroU32::new)
+    view.read("limit-rate", value::count)
+        .map_or(globals.rate, NonZeroU32::new)
 }
 
 /// KiB of one answer that come before that.
 pub(super) fn rate_after(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
-    view.read("limit-rate-after", value::count).unwrap_or(globals.rate_after)
+    view.read("limit-rate-after", value::count)
+        .unwrap_or(globals.rate_after)
 }
 
 pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {
@@ -66,12 +75,27 @@ pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limit
     let exempt = view.strict("limit-allowlist", value::cidrs, Vec::new(), Vec::new());
     let mut rate = |name| {
         let requests = NonZeroU32::new(view.read(name, value::count)?)?;
-        Some(Rate { requests, burst: requests.get().saturating_mul(multiplier) })
+        Some(Rate {
+            requests,
+            burst: requests.get().saturating_mul(multiplier),
+        })
     };
     let (per_second, per_minute) = (rate("limit-rps"), rate("limit-rpm"));
-    let most = view.read("limit-connections", value::count).and_then(NonZeroU32::new);
-    let connections = most.map(|most| Connections { most, status: globals.connections_status });
+    let most = view
+        .read("limit-connections", value::count)
+        .and_then(NonZeroU32::new);
+    let connections = most.map(|most| Connections {
+        most,
+        status: globals.connections_status,
+    });
     let zone = view.reporter.object().key.to_string();
-    let limits = Limits { zone, per_second, per_minute, connections, exempt, status: globals.limit_status };
+    let limits = Limits {
+        zone,
+        per_second,
+        per_minute,
+        connections,
+        exempt,
+        status: globals.limit_status,
+    };
     (limits.has_rates() || limits.connections.is_some()).then_some(limits)
 }

@@ -22,13 +22,16 @@ pub(super) const GROUP: Group = Group {
 };
 
 pub(super) fn load_balance(view: &mut View<'_, '_>, globals: &Globals) -> LoadBalance {
-    view.read("load-balance", algorithm).unwrap_or_else(|| globals.balance.load_balance.clone())
+    view.read("load-balance", algorithm)
+        .unwrap_or_else(|| globals.balance.load_balance.clone())
 }
 
 /// An invalid value is false, even when the ConfigMap says true.
 pub(super) fn service_upstream(view: &mut View<'_, '_>, globals: &Globals) -> bool {
     match view.text("service-upstream") {
-        Some(_) => view.read("service-upstream", value::bool).unwrap_or_default(),
+        Some(_) => view
+            .read("service-upstream", value::bool)
+            .unwrap_or_default(),
         None => globals.balance.service_upstream,
     }
 }

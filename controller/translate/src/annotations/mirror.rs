@@ -7,7 +7,8 @@ use crate::external_host::Target;
 use crate::support::Support;
 
 /// The filter says once for each request which pod gets it.
-const NGINX: Support = Support::Partly("as Envoy, but to the address of a Service where it has one");
+const NGINX: Support =
+    Support::Partly("as Envoy, but to the address of a Service where it has one");
 
 pub(super) const GROUP: Group = Group {
     title: "Mirrors",
@@ -35,7 +36,9 @@ pub(crate) struct Copied {
 }
 
 pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<Copied> {
-    let has_body = view.read("mirror-request-body", value::on_off).unwrap_or(true);
+    let has_body = view
+        .read("mirror-request-body", value::on_off)
+        .unwrap_or(true);
     let host = view.read("mirror-host", |text| -> Parsed<String> {
         let name = sluice_ir::Hostname::parse(text).map_err(|_| "the name of a host")?;
         Ok(name.as_str().to_owned())
@@ -44,8 +47,16 @@ pub(super) fn mirror(view: &mut View<'_, '_>) -> Option<Copied> {
     let target = view.read("mirror-target", |text| {
         let (target, path) = Target::parse(text, addresses)?;
         let same = ["", "/", "$request_uri", "/$request_uri"].contains(&path);
-        if same { Ok(target) } else { Err("a URL that ends with its host or with $request_uri".into()) }
+        if same {
+            Ok(target)
+        } else {
+            Err("a URL that ends with its host or with $request_uri".into())
+        }
     })?;
     let host = host.unwrap_or_else(|| target.host.as_str().to_owned());
-    Some(Copied { target, host, bodiless: !has_body })
+    Some(Copied {
+        target,
+        host,
+        bodiless: !has_body,
+    })
 }

@@ -41,8 +41,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Access, Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect, ServerName,
-    Transport, UpstreamTls,
+    Access, Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect,
+    ServerName, Transport, UpstreamTls,
 };
 
 use crate::Options;
@@ -166,14 +166,21 @@ impl Annotations {
         secrets: &mut Secrets,
         reporter: Reporter<'_>,
     ) -> Self {
-        let Context { tracker, options, globals } = context;
+        let Context {
+            tracker,
+            options,
+            globals,
+        } = context;
         let rules = Rules {
             prefix: &options.annotations_prefix,
             risk: globals.risk,
             blocked: &globals.blocked_words,
             data_plane: options.data_plane,
         };
-        let references = References { tracker, across_namespaces: globals.across_namespaces };
+        let references = References {
+            tracker,
+            across_namespaces: globals.across_namespaces,
+        };
         let mut view = View::of(ingress, &rules, references, secrets, reporter);
         Annotations::gather(&mut view, globals, options)
     }

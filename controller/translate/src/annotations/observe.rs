@@ -14,8 +14,7 @@ const NOT_IN_NGINX: Support = Support::Unsupported(NO_SPANS);
 const TRUST: &str = "opentelemetry-trust-incoming-span";
 const OPERATION: &str = "opentelemetry-operation-name";
 const COLLECTOR: &str = "where the ConfigMap names a collector";
-const ONE_TRUST: &str =
-    "traces of clients are believed everywhere or nowhere: the ConfigMap's key of this name decides";
+const ONE_TRUST: &str = "traces of clients are believed everywhere or nowhere: the ConfigMap's key of this name decides";
 
 pub(super) const GROUP: Group = Group {
     title: "Logs and traces",
@@ -23,15 +22,29 @@ pub(super) const GROUP: Group = Group {
         annotation("enable-access-log", Value::Bool, Risk::Low, Scope::Location)
             .partly("requests are written down where --access-log says so")
             .harmless(&["false"]),
-        annotation("enable-rewrite-log", Value::Bool, Risk::Low, Scope::Location)
-            .instead("`sluice render` shows what becomes of a path")
-            .harmless(&["false"]),
-        annotation("enable-opentelemetry", Value::Bool, Risk::Low, Scope::Location)
-            .partly(COLLECTOR)
-            .nginx(NOT_IN_NGINX)
-            .harmless(&["false"]),
-        annotation(TRUST, Value::Bool, Risk::Low, Scope::Location).partly(ONE_TRUST).nginx(NOT_IN_NGINX),
-        annotation(OPERATION, Value::Text, Risk::Medium, Scope::Location).full().nginx(NOT_IN_NGINX),
+        annotation(
+            "enable-rewrite-log",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .instead("`sluice render` shows what becomes of a path")
+        .harmless(&["false"]),
+        annotation(
+            "enable-opentelemetry",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .partly(COLLECTOR)
+        .nginx(NOT_IN_NGINX)
+        .harmless(&["false"]),
+        annotation(TRUST, Value::Bool, Risk::Low, Scope::Location)
+            .partly(ONE_TRUST)
+            .nginx(NOT_IN_NGINX),
+        annotation(OPERATION, Value::Text, Risk::Medium, Scope::Location)
+            .full()
+            .nginx(NOT_IN_NGINX),
     ],
 };
 
@@ -52,16 +65,23 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> Traced {
     }
     let Some(tracing) = &globals.edge.tracing else {
         if wanted {
-            let reason = "expected otlp-collector-host in the ConfigMap to say where spans go, got none";
+            let reason =
+                "expected otlp-collector-host in the ConfigMap to say where spans go, got none";
             view.without("enable-opentelemetry", reason, "there are no spans");
         }
         return Traced::default();
     };
     if wanted && trusts.is_some_and(|trusts| trusts != tracing.trusts_clients) {
-        let reason = format!("expected {} as in the ConfigMap, got the contrary", tracing.trusts_clients);
+        let reason = format!(
+            "expected {} as in the ConfigMap, got the contrary",
+            tracing.trusts_clients
+        );
         view.without(TRUST, reason, "the ConfigMap's value holds");
     }
-    Traced { on: on.filter(|on| *on != tracing.everywhere), operation: operation.filter(|_| wanted) }
+    Traced {
+        on: on.filter(|on| *on != tracing.everywhere),
+        operation: operation.filter(|_| wanted),
+    }
 }
 
 /// ingress-nginx reads what is said of spans only beside the annotation that asks for them.
@@ -69,7 +89,8 @@ fn ignored(view: &mut View<'_, '_>, name: &str, is_there: bool) {
     if is_there {
         let reason = "expected enable-opentelemetry: true beside it, got none";
         let consequence = "annotation ignored, as by ingress-nginx";
-        view.reporter.warn_as_before(format!("annotation {name}"), reason, consequence);
+        view.reporter
+            .warn_as_before(format!("annotation {name}"), reason, consequence);
     }
 }
 

@@ -19,25 +19,74 @@ const PANIC_BELOW: u8 = 30;
 pub(super) const GROUP: Group = Group {
     title: "Sluice's own",
     annotations: &[
-        annotation("sluice.dev/slow-start", Value::Seconds, Risk::Low, Scope::Location).full(),
-        annotation("sluice.dev/eject-after", Value::Int, Risk::Low, Scope::Location).full(),
-        annotation("sluice.dev/ejection-seconds", Value::Seconds, Risk::Low, Scope::Location).full(),
-        annotation("sluice.dev/max-ejected", Value::Int, Risk::Low, Scope::Location).full(),
-        annotation("sluice.dev/panic-threshold", Value::Int, Risk::Low, Scope::Location).full(),
-        annotation("sluice.dev/hash-load-factor", Value::Int, Risk::Low, Scope::Location).full(),
-        annotation(zone::NAME, Value::OneOf(zone::VALUES), Risk::Low, Scope::Location).full(),
+        annotation(
+            "sluice.dev/slow-start",
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "sluice.dev/eject-after",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "sluice.dev/ejection-seconds",
+            Value::Seconds,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "sluice.dev/max-ejected",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "sluice.dev/panic-threshold",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "sluice.dev/hash-load-factor",
+            Value::Int,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            zone::NAME,
+            Value::OneOf(zone::VALUES),
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
     ],
 };
 
 pub(super) fn outlier_detection(view: &mut View<'_, '_>) -> Care {
-    let slow_start = view.read("sluice.dev/slow-start", value::seconds).and_then(NonZeroU32::new);
-    Care { slow_start, ejection: ejection(view) }
+    let slow_start = view
+        .read("sluice.dev/slow-start", value::seconds)
+        .and_then(NonZeroU32::new);
+    Care {
+        slow_start,
+        ejection: ejection(view),
+    }
 }
 
 /// The others mean nothing without the number of failures.
 fn ejection(view: &mut View<'_, '_>) -> Option<Ejection> {
     let after = view.read("sluice.dev/eject-after", failures);
-    let seconds = view.read("sluice.dev/ejection-seconds", value::seconds).and_then(NonZeroU32::new);
+    let seconds = view
+        .read("sluice.dev/ejection-seconds", value::seconds)
+        .and_then(NonZeroU32::new);
     let most = view.read("sluice.dev/max-ejected", percent);
     let panic_below = view.read("sluice.dev/panic-threshold", percent);
     let Some(after) = after else {
@@ -65,7 +114,11 @@ fn ejection(view: &mut View<'_, '_>) -> Option<Ejection> {
 }
 
 /// The bound of a consistent hash; a subset spreads its load in another way.
-pub(super) fn load_factor(view: &mut View<'_, '_>, is_hashed: bool, is_subset: bool) -> Option<NonZeroU16> {
+pub(super) fn load_factor(
+    view: &mut View<'_, '_>,
+    is_hashed: bool,
+    is_subset: bool,
+) -> Option<NonZeroU16> {
     const NAME: &str = "sluice.dev/hash-load-factor";
     let factor = view.read(NAME, |text| match text.parse::<NonZeroU16>() {
         Ok(factor) if factor.get() > 100 => Ok(factor),
@@ -83,9 +136,13 @@ pub(super) fn load_factor(view: &mut View<'_, '_>, is_hashed: bool, is_subset: b
 }
 
 fn failures(text: &str) -> Parsed<NonZeroU16> {
-    text.parse().map_err(|_| "an integer from 1 to 65535".into())
+    text.parse()
+        .map_err(|_| "an integer from 1 to 65535".into())
 }
 
 fn percent(text: &str) -> Parsed<u8> {
-    text.parse().ok().filter(|percent| *percent <= 100).ok_or_else(|| "an integer from 0 to 100".into())
+    text.parse()
+        .ok()
+        .filter(|percent| *percent <= 100)
+        .ok_or_else(|| "an integer from 0 to 100".into())
 }

@@ -37,22 +37,33 @@ const MOST_ATTEMPTS: u8 = 16;
 pub(super) fn timeouts(view: &mut View<'_, '_>, globals: &Globals) -> Timeouts {
     let default = globals.timeouts;
     Timeouts {
-        send: view.read("proxy-send-timeout", value::seconds).unwrap_or(default.send),
-        read: view.read("proxy-read-timeout", value::seconds).unwrap_or(default.read),
+        send: view
+            .read("proxy-send-timeout", value::seconds)
+            .unwrap_or(default.send),
+        read: view
+            .read("proxy-read-timeout", value::seconds)
+            .unwrap_or(default.read),
     }
 }
 
 /// Seconds until a connection is made.
 pub(super) fn connect_timeout(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
-    view.read("proxy-connect-timeout", value::seconds).unwrap_or(globals.transport.connect_timeout)
+    view.read("proxy-connect-timeout", value::seconds)
+        .unwrap_or(globals.transport.connect_timeout)
 }
 
 pub(super) fn retries(view: &mut View<'_, '_>, globals: &Globals) -> Retries {
     let default = &globals.retries;
     Retries {
-        on: view.read("proxy-next-upstream", conditions).unwrap_or_else(|| default.on.clone()),
-        attempts: view.read("proxy-next-upstream-tries", tries).unwrap_or(default.attempts),
-        timeout: view.read("proxy-next-upstream-timeout", time_limit).unwrap_or(default.timeout),
+        on: view
+            .read("proxy-next-upstream", conditions)
+            .unwrap_or_else(|| default.on.clone()),
+        attempts: view
+            .read("proxy-next-upstream-tries", tries)
+            .unwrap_or(default.attempts),
+        timeout: view
+            .read("proxy-next-upstream-timeout", time_limit)
+            .unwrap_or(default.timeout),
     }
 }
 
@@ -67,7 +78,9 @@ pub(crate) fn tries(text: &str) -> Parsed<NonZeroU8> {
     if number < 0 {
         return Err("an integer from 0".into());
     }
-    let attempts = u8::try_from(number).unwrap_or(MOST_ATTEMPTS).min(MOST_ATTEMPTS);
+    let attempts = u8::try_from(number)
+        .unwrap_or(MOST_ATTEMPTS)
+        .min(MOST_ATTEMPTS);
     Ok(NonZeroU8::new(attempts).unwrap_or(NonZeroU8::new(MOST_ATTEMPTS).unwrap_or(NonZeroU8::MIN)))
 }
 
@@ -95,7 +108,9 @@ const WORDS: &str = "off, or words of error, timeout, invalid_header, non_idempo
 
 fn status(digits: &str) -> Option<u16> {
     let known = [500, 502, 503, 504, 403, 404, 429];
-    known.into_iter().find(|status| status.to_string() == digits)
+    known
+        .into_iter()
+        .find(|status| status.to_string() == digits)
 }
 
 #[cfg(test)]

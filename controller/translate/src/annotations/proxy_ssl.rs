@@ -14,21 +14,55 @@ const DEFAULT: &str = "DEFAULT";
 pub(super) const GROUP: Group = Group {
     title: "TLS to the pods",
     annotations: &[
-        annotation("proxy-ssl-secret", Value::Secret, Risk::Medium, Scope::Ingress).guard().full(),
-        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress).guard().full(),
-        annotation("proxy-ssl-verify-depth", Value::Int, Risk::Low, Scope::Ingress)
+        annotation(
+            "proxy-ssl-secret",
+            Value::Secret,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .guard()
+        .full(),
+        annotation("proxy-ssl-verify", Value::OnOff, Risk::Low, Scope::Ingress)
             .guard()
-            .may_be_blank()
             .full(),
-        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress).guard().full(),
-        annotation("proxy-ssl-server-name", Value::OnOff, Risk::Low, Scope::Ingress).full(),
-        annotation("proxy-ssl-ciphers", Value::Text, Risk::Medium, Scope::Ingress)
-            .partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own")
-            .nginx(Support::Partly("ciphers with ephemeral ECDH or AES; TLS 1.3 has its own"))
-            .harmless(&[DEFAULT]),
-        annotation("proxy-ssl-protocols", Value::List, Risk::Low, Scope::Ingress)
-            .narrows("TLS 1.3 alone is spoken to pods")
+        annotation(
+            "proxy-ssl-verify-depth",
+            Value::Int,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .guard()
+        .may_be_blank()
+        .full(),
+        annotation("proxy-ssl-name", Value::Text, Risk::High, Scope::Ingress)
+            .guard()
             .full(),
+        annotation(
+            "proxy-ssl-server-name",
+            Value::OnOff,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .full(),
+        annotation(
+            "proxy-ssl-ciphers",
+            Value::Text,
+            Risk::Medium,
+            Scope::Ingress,
+        )
+        .partly("ciphers with ephemeral ECDH or AES that BoringSSL has; TLS 1.3 has its own")
+        .nginx(Support::Partly(
+            "ciphers with ephemeral ECDH or AES; TLS 1.3 has its own",
+        ))
+        .harmless(&[DEFAULT]),
+        annotation(
+            "proxy-ssl-protocols",
+            Value::List,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .narrows("TLS 1.3 alone is spoken to pods")
+        .full(),
     ],
 };
 
@@ -36,20 +70,42 @@ pub(super) const GROUP: Group = Group {
 /// ingress-nginx; and nothing can be verified, which there is served all the same. `is_spoken`: TLS is.
 pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let secret = view.text("proxy-ssl-secret");
-    let verify = view.read("proxy-ssl-verify", value::on_off).unwrap_or_default();
-    let depth = view.read("proxy-ssl-verify-depth", value::count).unwrap_or(1).max(1);
+    let verify = view
+        .read("proxy-ssl-verify", value::on_off)
+        .unwrap_or_default();
+    let depth = view
+        .read("proxy-ssl-verify-depth", value::count)
+        .unwrap_or(1)
+        .max(1);
     let name = view.read("proxy-ssl-name", name);
-    let sends_name = view.read("proxy-ssl-server-name", value::on_off).unwrap_or_default();
-    let newest = TlsVersions { v1_2: false, v1_3: true };
-    let versions = view.strict("proxy-ssl-protocols", versions, TlsVersions::default(), newest);
+    let sends_name = view
+        .read("proxy-ssl-server-name", value::on_off)
+        .unwrap_or_default();
+    let newest = TlsVersions {
+        v1_2: false,
+        v1_3: true,
+    };
+    let versions = view.strict(
+        "proxy-ssl-protocols",
+        versions,
+        TlsVersions::default(),
+        newest,
+    );
     let ciphers = ciphers(view);
     let Some(secret) = secret else {
         if verify && is_spoken {
-            view.without("proxy-ssl-verify", "expected a proxy-ssl-secret beside it, got none", "");
+            view.without(
+                "proxy-ssl-verify",
+                "expected a proxy-ssl-secret beside it, got none",
+                "",
+            );
         }
         return UpstreamTls::default();
     };
-    let found = match view.secrets.upstream(view.references, &view.namespace, secret) {
+    let found = match view
+        .secrets
+        .upstream(view.references, &view.namespace, secret)
+    {
         Ok(found) => found,
         Err(reason) => {
             view.without("proxy-ssl-secret", reason, "");
@@ -58,7 +114,11 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     };
     let verify = match (verify, found.authorities, &name) {
         (false, ..) => None,
-        (true, Some(authorities), Some(name)) => Some(Verify { authorities, name: name.clone(), depth }),
+        (true, Some(authorities), Some(name)) => Some(Verify {
+            authorities,
+            name: name.clone(),
+            depth,
+        }),
         (true, None, _) => {
             view.without(
                 "proxy-ssl-verify",
@@ -77,7 +137,13 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
         }
     };
     let server_name = name.filter(|_| sends_name);
-    UpstreamTls { certificate: found.certificate, verify, server_name, versions, ciphers }
+    UpstreamTls {
+        certificate: found.certificate,
+        verify,
+        server_name,
+        versions,
+        ciphers,
+    }
 }
 
 /// Those of the data plane where no other is named.
@@ -94,7 +160,10 @@ fn name(text: &str) -> Parsed<String> {
 }
 
 pub(crate) fn versions(text: &str) -> Parsed<TlsVersions> {
-    let mut versions = TlsVersions { v1_2: false, v1_3: false };
+    let mut versions = TlsVersions {
+        v1_2: false,
+        v1_3: false,
+    };
     for word in text.split_whitespace() {
         match word {
             "TLSv1.2" => versions.v1_2 = true,
@@ -105,5 +174,9 @@ pub(crate) fn versions(text: &str) -> Parsed<TlsVersions> {
         }
     }
     let any = versions.v1_2 || versions.v1_3;
-    if any { Ok(versions) } else { Err("TLSv1.2, TLSv1.3 or both".into()) }
+    if any {
+        Ok(versions)
+    } else {
+        Err("TLSv1.2, TLSv1.3 or both".into())
+    }
 }

@@ -31,7 +31,9 @@ pub(super) const GROUP: Group = Group {
 
 /// The temporal one comes first.
 pub(super) fn redirect(view: &mut View<'_, '_>, globals: &Globals) -> Option<Redirect> {
-    let relative = view.read("relative-redirects", value::bool).unwrap_or(globals.relative_redirects);
+    let relative = view
+        .read("relative-redirects", value::bool)
+        .unwrap_or(globals.relative_redirects);
     let temporal_code = view.read("temporal-redirect-code", value::int);
     let permanent_code = view.read("permanent-redirect-code", value::int);
     let permanent = view.read("permanent-redirect", value::url);
@@ -41,7 +43,11 @@ pub(super) fn redirect(view: &mut View<'_, '_>, globals: &Globals) -> Option<Red
         (None, Some(url)) => (url, within(permanent_code, 300..=308).unwrap_or(301)),
         (None, None) => return None,
     };
-    let to = if url.starts_with('/') && !relative { RedirectTo::PathOnly(url) } else { RedirectTo::Url(url) };
+    let to = if url.starts_with('/') && !relative {
+        RedirectTo::PathOnly(url)
+    } else {
+        RedirectTo::Url(url)
+    };
     Some(Redirect { status, to })
 }
 
@@ -50,9 +56,14 @@ pub(super) fn from_to_www(view: &mut View<'_, '_>) -> bool {
 }
 
 fn within(code: Option<i64>, range: std::ops::RangeInclusive<u16>) -> Option<u16> {
-    code.and_then(|code| u16::try_from(code).ok()).filter(|code| range.contains(code))
+    code.and_then(|code| u16::try_from(code).ok())
+        .filter(|code| range.contains(code))
 }
 
 fn absolute_url(text: &str) -> Parsed<String> {
-    if text.starts_with("http") { value::url(text) } else { Err("a URL that begins with http".into()) }
+    if text.starts_with("http") {
+        value::url(text)
+    } else {
+        Err("a URL that begins with http".into())
+    }
 }

@@ -14,8 +14,12 @@ pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> Re
     let (domains, paths) = &globals.cookies;
     Rewritten {
         redirects: redirects(view, globals),
-        cookie_domains: view.read("proxy-cookie-domain", cookie_domain).unwrap_or_else(|| domains.clone()),
-        cookie_paths: view.read("proxy-cookie-path", cookie_path).unwrap_or_else(|| paths.clone()),
+        cookie_domains: view
+            .read("proxy-cookie-domain", cookie_domain)
+            .unwrap_or_else(|| domains.clone()),
+        cookie_paths: view
+            .read("proxy-cookie-path", cookie_path)
+            .unwrap_or_else(|| paths.clone()),
     }
 }
 
@@ -24,7 +28,10 @@ fn redirects(view: &mut View<'_, '_>, globals: &Globals) -> Option<Replaced> {
     let read = |view: &mut View<'_, '_>, name| view.read(name, redirect);
     let from = read(view, "proxy-redirect-from").unwrap_or_else(|| globals.redirects.0.clone());
     let to = read(view, "proxy-redirect-to").unwrap_or_else(|| globals.redirects.1.clone());
-    Some(Replaced { from: from?, to: to? })
+    Some(Replaced {
+        from: from?,
+        to: to?,
+    })
 }
 
 /// One of the two texts about redirects; `None` is that nothing is replaced.
@@ -40,7 +47,11 @@ pub(crate) fn cookie_domain(text: &str) -> Parsed<Option<Replaced>> {
 }
 
 pub(crate) fn cookie_path(text: &str) -> Parsed<Option<Replaced>> {
-    pair(text, "-._~/:@!&'()*+,=%", "off, or two paths with a blank between")
+    pair(
+        text,
+        "-._~/:@!&'()*+,=%",
+        "off, or two paths with a blank between",
+    )
 }
 
 fn pair(text: &str, signs: &str, expected: &'static str) -> Parsed<Option<Replaced>> {
@@ -48,18 +59,30 @@ fn pair(text: &str, signs: &str, expected: &'static str) -> Parsed<Option<Replac
         return Ok(None);
     }
     let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
-    let [from, to] = words.as_slice() else { return Err(expected.into()) };
-    Ok(Some(Replaced { from: part(from, signs)?, to: part(to, signs)? }))
+    let [from, to] = words.as_slice() else {
+        return Err(expected.into());
+    };
+    Ok(Some(Replaced {
+        from: part(from, signs)?,
+        to: part(to, signs)?,
+    }))
 }
 
 /// A text of letters, digits and these signs, with variables in it. To nginx a `~` at the beginning is a pattern, which
 /// nobody has looked at.
 fn part(text: &str, signs: &str) -> Parsed<Expression> {
     const LONGEST: usize = 1000;
-    let is_known =
-        |letter: char| letter.is_ascii_alphanumeric() || "${}".contains(letter) || signs.contains(letter);
-    if text.is_empty() || text.len() > LONGEST || text.starts_with('~') || !text.chars().all(is_known) {
-        return Err(Expected::from("off, or letters, digits, variables and signs of URLs, and no pattern"));
+    let is_known = |letter: char| {
+        letter.is_ascii_alphanumeric() || "${}".contains(letter) || signs.contains(letter)
+    };
+    if text.is_empty()
+        || text.len() > LONGEST
+        || text.starts_with('~')
+        || !text.chars().all(is_known)
+    {
+        return Err(Expected::from(
+            "off, or letters, digits, variables and signs of URLs, and no pattern",
+        ));
     }
     expression::for_headers(text)
 }
@@ -74,16 +97,31 @@ mod tests {
 
     #[test]
     fn two_words_replace_one_another() {
-        let replaced = Replaced { from: literal("/one/"), to: literal("/") };
+        let replaced = Replaced {
+            from: literal("/one/"),
+            to: literal("/"),
+        };
         assert_eq!(cookie_path("/one/  /"), Ok(Some(replaced)));
-        assert_eq!((cookie_path("off"), cookie_domain("off")), (Ok(None), Ok(None)));
+        assert_eq!(
+            (cookie_path("off"), cookie_domain("off")),
+            (Ok(None), Ok(None))
+        );
         assert_eq!((redirect("off"), redirect("default")), (Ok(None), Ok(None)));
         assert_eq!(redirect("http://a/"), Ok(Some(literal("http://a/"))));
     }
 
     #[test]
     fn a_text_that_says_more_than_a_text_is_refused() {
-        for bad in ["/", "/a /b /c", "/ \"/; Secure\"", "/ /;", "~^/ /", "/ $nonsense", "/ $1", ""] {
+        for bad in [
+            "/",
+            "/a /b /c",
+            "/ \"/; Secure\"",
+            "/ /;",
+            "~^/ /",
+            "/ $nonsense",
+            "/ $1",
+            "",
+        ] {
             assert!(cookie_path(bad).is_err(), "{bad:?}");
         }
         for bad in ["a", "a b c", "~x y", "a/b c", "a $cookie_x"] {

@@ -37,17 +37,26 @@ impl Paths {
 
     /// The annotation that makes patterns, for reports.
     pub(crate) fn annotation(&self) -> &'static str {
-        if self.use_regex { "annotation use-regex" } else { "annotation rewrite-target" }
+        if self.use_regex {
+            "annotation use-regex"
+        } else {
+            "annotation rewrite-target"
+        }
     }
 
     /// A target that is the path itself changes nothing.
     pub(crate) fn rewrites(&self, path: &str) -> bool {
-        self.rewrite.as_ref().is_some_and(|target| target.literal() != Some(path))
+        self.rewrite
+            .as_ref()
+            .is_some_and(|target| target.literal() != Some(path))
     }
 }
 
 pub(super) fn paths(view: &mut View<'_, '_>) -> Paths {
-    Paths { use_regex: view.flag("use-regex"), rewrite: view.read("rewrite-target", Target::parse) }
+    Paths {
+        use_regex: view.flag("use-regex"),
+        rewrite: view.read("rewrite-target", Target::parse),
+    }
 }
 
 /// Redirect target of a request for `/`.
@@ -59,16 +68,25 @@ pub(super) fn app_root(view: &mut View<'_, '_>) -> Option<String> {
 pub(super) fn forwarded_prefix(view: &mut View<'_, '_>) -> Option<String> {
     view.read("x-forwarded-prefix", |text| {
         let target = Target::parse(text)?;
-        target.literal().map(str::to_owned).ok_or_else(|| "a path without captured groups".into())
+        target
+            .literal()
+            .map(str::to_owned)
+            .ok_or_else(|| "a path without captured groups".into())
     })
 }
 
 fn absolute_path(text: &str) -> Parsed<String> {
     let target = Target::parse(text).ok();
-    let path = target.as_ref().and_then(Target::literal).filter(|path| path.starts_with('/'));
-    let encoded = path.map(value::percent_encoded).ok_or("an absolute path without variables")?;
+    let path = target
+        .as_ref()
+        .and_then(Target::literal)
+        .filter(|path| path.starts_with('/'));
+    let encoded = path
+        .map(value::percent_encoded)
+        .ok_or("an absolute path without variables")?;
     // It is a header of the answer.
     let fits = encoded.len() <= MOST_HEADER_BYTES;
-    fits.then_some(encoded)
-        .ok_or_else(|| format!("a path of at most {MOST_HEADER_BYTES} bytes, percent-encoded").into())
+    fits.then_some(encoded).ok_or_else(|| {
+        format!("a path of at most {MOST_HEADER_BYTES} bytes, percent-encoded").into()
+    })
 }

@@ -33,13 +33,16 @@ pub(crate) const MOST_ALIASES: usize = 100;
 
 /// Other names for the hosts of an Ingress. One that is not understood is reported, and the others hold.
 pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
-    let Some(text) = view.text("server-alias") else { return Vec::new() };
+    let Some(text) = view.text("server-alias") else {
+        return Vec::new();
+    };
     let (mut aliases, mut known) = (Vec::new(), BTreeSet::new());
     for alias in value::list(text) {
         match ServerName::parse(alias) {
             Ok(name) if known.contains(&name) => {}
             Ok(_) if known.len() == MOST_ALIASES => {
-                let expected = format!("at most {MOST_ALIASES} names; this one and those after it are more");
+                let expected =
+                    format!("at most {MOST_ALIASES} names; this one and those after it are more");
                 view.refuse_part("server-alias", &expected, alias);
                 break;
             }
@@ -55,11 +58,17 @@ pub(super) fn aliases(view: &mut View<'_, '_>) -> Vec<ServerName> {
 
 /// The ciphers of TLS 1.2 of this annotation. One that is not known is reported, and the others hold.
 pub(super) fn known_ciphers(view: &mut View<'_, '_>, name: &'static str) -> Vec<String> {
-    let Some(text) = view.text(name) else { return Vec::new() };
+    let Some(text) = view.text(name) else {
+        return Vec::new();
+    };
     let mut known: Vec<String> = Vec::new();
     for cipher in cipher_names(text) {
         if !CIPHERS.contains(&cipher) {
-            view.refuse_part(name, "ciphers of TLS 1.2 with ephemeral ECDH or AES", cipher);
+            view.refuse_part(
+                name,
+                "ciphers of TLS 1.2 with ephemeral ECDH or AES",
+                cipher,
+            );
         } else if !known.iter().any(|earlier| earlier == cipher) {
             known.push(cipher.to_owned());
         }
@@ -77,7 +86,8 @@ pub(super) fn passthrough(view: &mut View<'_, '_>, options: &Options) -> bool {
     if asked && !options.ssl_passthrough {
         let reason = "expected --enable-ssl-passthrough to be on, which is off";
         let consequence = "TLS of its hosts ends at the data plane";
-        view.reporter.warn_as_before("annotation ssl-passthrough", reason, consequence);
+        view.reporter
+            .warn_as_before("annotation ssl-passthrough", reason, consequence);
     }
     asked && options.ssl_passthrough
 }

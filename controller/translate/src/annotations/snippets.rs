@@ -8,18 +8,36 @@ use crate::Severity;
 use crate::snippet::{self, Effective, Judgement};
 use crate::support::{AppliesTo, DataPlane};
 
-const INSTEAD: &str = "no raw nginx configuration; the report names what takes the place of its directives";
+const INSTEAD: &str =
+    "no raw nginx configuration; the report names what takes the place of its directives";
 
 pub(super) const GROUP: Group = Group {
     title: "Snippets",
     annotations: &[
-        annotation("configuration-snippet", Value::Text, Risk::Critical, Scope::Location)
-            .snippet()
-            .instead(INSTEAD),
-        annotation("server-snippet", Value::Text, Risk::Critical, Scope::Ingress).snippet().instead(INSTEAD),
-        annotation("stream-snippet", Value::Text, Risk::Critical, Scope::Ingress)
-            .snippet()
-            .instead("no raw nginx configuration"),
+        annotation(
+            "configuration-snippet",
+            Value::Text,
+            Risk::Critical,
+            Scope::Location,
+        )
+        .snippet()
+        .instead(INSTEAD),
+        annotation(
+            "server-snippet",
+            Value::Text,
+            Risk::Critical,
+            Scope::Ingress,
+        )
+        .snippet()
+        .instead(INSTEAD),
+        annotation(
+            "stream-snippet",
+            Value::Text,
+            Risk::Critical,
+            Scope::Ingress,
+        )
+        .snippet()
+        .instead("no raw nginx configuration"),
     ],
 };
 
@@ -37,26 +55,51 @@ pub(super) struct Snippet<'a> {
 
 /// Reports all snippets, and closes the paths of those that may guard. `true`: what they close is all that the namespace has
 /// of the hosts, as a snippet of the server holds for all of it.
-pub(super) fn judge(view: &mut View<'_, '_>, policy: &Policy, data_plane: Option<DataPlane>) -> bool {
-    let effective = Effective { largest_body: policy.largest_body };
+pub(super) fn judge(
+    view: &mut View<'_, '_>,
+    policy: &Policy,
+    data_plane: Option<DataPlane>,
+) -> bool {
+    let effective = Effective {
+        largest_body: policy.largest_body,
+    };
     let mut closes_host = false;
-    for Snippet { annotation, text, applies_to, advice: usual, is_too_risky } in
-        std::mem::take(&mut view.snippets)
+    for Snippet {
+        annotation,
+        text,
+        applies_to,
+        advice: usual,
+        is_too_risky,
+    } in std::mem::take(&mut view.snippets)
     {
-        let Some(language) = snippet::language(annotation.name) else { continue };
+        let Some(language) = snippet::language(annotation.name) else {
+            continue;
+        };
         let Judgement { advice, closing } = snippet::judge(text, language, effective, data_plane);
         let (severity, consequence) = match closing {
             None => (Severity::Warning, "served without it".to_owned()),
             Some(closing) => {
                 view.denied = true;
                 closes_host |= annotation.name == "server-snippet";
-                (Severity::Error, format!("{closing}; affected paths answer 503"))
+                (
+                    Severity::Error,
+                    format!("{closing}; affected paths answer 503"),
+                )
             }
         };
         // Its directives are of another place, where others take theirs.
-        let advice = if annotation.name == "auth-snippet" { usual.to_owned() } else { advice };
+        let advice = if annotation.name == "auth-snippet" {
+            usual.to_owned()
+        } else {
+            advice
+        };
         let field = format!("annotation {}", annotation.name);
-        let report = view.reporter.say(severity, field, applies_to.not_supported(&advice), consequence);
+        let report = view.reporter.say(
+            severity,
+            field,
+            applies_to.not_supported(&advice),
+            consequence,
+        );
         report.admission_denied |= is_too_risky;
     }
     closes_host

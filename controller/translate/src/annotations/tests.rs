@@ -18,36 +18,70 @@ fn ingress(annotations: &serde_json::Value) -> Ingress {
 }
 
 fn reporter(reports: &mut Vec<Report>) -> Reporter<'_> {
-    Reporter::new(ObjectRef { kind: Kind::Ingress, key: ObjectKey::new("default", "shop") }, reports)
+    Reporter::new(
+        ObjectRef {
+            kind: Kind::Ingress,
+            key: ObjectKey::new("default", "shop"),
+        },
+        reports,
+    )
 }
 
 fn read(annotations: &serde_json::Value, globals: &Globals) -> (Annotations, Vec<String>) {
     let mut reports = Vec::new();
     let (resources, options) = (Resources::default(), Options::default());
     let tracker = DependencyTracker::new(&resources, &options);
-    let context = Context { tracker: &tracker, options: &options, globals };
+    let context = Context {
+        tracker: &tracker,
+        options: &options,
+        globals,
+    };
     let ingress = ingress(annotations);
-    let read = Annotations::of(&ingress, context, &mut Secrets::default(), reporter(&mut reports));
+    let read = Annotations::of(
+        &ingress,
+        context,
+        &mut Secrets::default(),
+        reporter(&mut reports),
+    );
     (read, reports.iter().map(ToString::to_string).collect())
 }
 
 fn with(name: &str, value: &str) -> (Annotations, Vec<String>) {
-    read(&json!({format!("nginx.ingress.kubernetes.io/{name}"): value}), &Globals::default())
+    read(
+        &json!({format!("nginx.ingress.kubernetes.io/{name}"): value}),
+        &Globals::default(),
+    )
 }
 
 #[test]
 fn nothing_is_accepted_and_ignored() {
     let all = GROUPS.iter().flat_map(|group| group.annotations);
     let supported = all.filter(|one| one.supports.is_honoured(None) && one.alias_of.is_none());
-    let annotations = supported.map(|one| (format!("p/{}", one.name), json!("x"))).collect();
+    let annotations = supported
+        .map(|one| (format!("p/{}", one.name), json!("x")))
+        .collect();
     let ingress = ingress(&serde_json::Value::Object(annotations));
     let mut reports = Vec::new();
-    let rules = Rules { prefix: "p", risk: Risk::Critical, blocked: &[], data_plane: None };
+    let rules = Rules {
+        prefix: "p",
+        risk: Risk::Critical,
+        blocked: &[],
+        data_plane: None,
+    };
     let (resources, mut secrets) = (Resources::default(), Secrets::default());
     let options = Options::default();
     let tracker = DependencyTracker::new(&resources, &options);
-    let references = References { tracker: &tracker, across_namespaces: false };
-    let mut view = View::of(&ingress, &rules, references, &mut secrets, reporter(&mut reports));
+    let references = References {
+        tracker: &tracker,
+        across_namespaces: false,
+    };
+    let mut view = View::of(
+        &ingress,
+        &rules,
+        references,
+        &mut secrets,
+        reporter(&mut reports),
+    );
     Annotations::gather(&mut view, &Globals::default(), &Options::default());
     assert_eq!(view.unasked(), Vec::<&str>::new());
 }
@@ -59,8 +93,16 @@ fn every_annotation_that_is_not_supported_is_reported_by_name() {
         let (read, reports) = with(annotation.name, "something");
         assert!(!reports.is_empty(), "{}", annotation.name);
         let field = format!("Ingress default/shop: annotation {}: ", annotation.name);
-        assert!(reports.iter().all(|report| report.starts_with(&field)), "{reports:?}");
-        assert!(reports.iter().any(|report| report.contains("not supported")), "{reports:?}");
+        assert!(
+            reports.iter().all(|report| report.starts_with(&field)),
+            "{reports:?}"
+        );
+        assert!(
+            reports
+                .iter()
+                .any(|report| report.contains("not supported")),
+            "{reports:?}"
+        );
         if annotation.role == Role::Guard {
             assert!(read.denied, "{}", annotation.name);
         }
@@ -80,21 +122,34 @@ fn what_is_wrong_is_said_with_what_was_expected() {
 #[test]
 fn a_value_of_several_lines_is_refused_and_a_blank_one_is_none() {
     assert!(with("proxy-next-upstream", "error\ntimeout").1[0].contains("expected one line"));
-    assert_eq!(with("proxy-next-upstream", "error\n").1, Vec::<String>::new());
-    assert_eq!(with("proxy-next-upstream", "  "), with("proxy-next-upstream", ""));
+    assert_eq!(
+        with("proxy-next-upstream", "error\n").1,
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        with("proxy-next-upstream", "  "),
+        with("proxy-next-upstream", "")
+    );
 }
 
 #[test]
 fn a_prefix_that_nobody_reads_is_named() {
-    let annotations = json!({"ingress.kubernetes.io/proxy-read-timeout": "1", "nginx.org/unknown": "1"});
+    let annotations =
+        json!({"ingress.kubernetes.io/proxy-read-timeout": "1", "nginx.org/unknown": "1"});
     let (_, reports) = read(&annotations, &Globals::default());
     assert_eq!(reports.len(), 1);
-    assert!(reports[0].contains("expected nginx.ingress.kubernetes.io/proxy-read-timeout"), "{reports:?}");
+    assert!(
+        reports[0].contains("expected nginx.ingress.kubernetes.io/proxy-read-timeout"),
+        "{reports:?}"
+    );
 }
 
 #[test]
 fn the_risk_level_refuses_the_annotation_and_not_the_ingress() {
-    let globals = Globals { risk: Risk::Low, ..Globals::default() };
+    let globals = Globals {
+        risk: Risk::Low,
+        ..Globals::default()
+    };
     let annotations = json!({"nginx.ingress.kubernetes.io/proxy-next-upstream": "off"});
     let (annotations, reports) = read(&annotations, &globals);
     assert_eq!(annotations.policy.retries, Globals::default().retries);
@@ -103,7 +158,10 @@ fn the_risk_level_refuses_the_annotation_and_not_the_ingress() {
 
 #[test]
 fn a_blocked_word_refuses_the_ingress() {
-    let globals = Globals { blocked_words: vec!["lua".into()], ..Globals::default() };
+    let globals = Globals {
+        blocked_words: vec!["lua".into()],
+        ..Globals::default()
+    };
     let annotations = json!({"nginx.ingress.kubernetes.io/anything": "by_lua_x"});
     assert!(read(&annotations, &globals).0.refused);
 }
@@ -111,6 +169,9 @@ fn a_blocked_word_refuses_the_ingress() {
 #[test]
 fn a_snippet_that_may_guard_access_closes_its_locations() {
     let (closed, reports) = with("configuration-snippet", "gzip on; deny all;");
-    assert!(closed.denied && reports.iter().any(|report| report.contains("\"deny\"")), "{reports:?}");
+    assert!(
+        closed.denied && reports.iter().any(|report| report.contains("\"deny\"")),
+        "{reports:?}"
+    );
     assert!(!with("configuration-snippet", "gzip on;").0.denied);
 }

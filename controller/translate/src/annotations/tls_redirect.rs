@@ -10,12 +10,31 @@ const REDIRECTED: &str = "plain http is redirected";
 pub(super) const GROUP: Group = Group {
     title: "Redirects to https",
     annotations: &[
-        annotation("ssl-redirect", Value::Bool, Risk::Low, Scope::Location).narrows(REDIRECTED).full(),
-        annotation("force-ssl-redirect", Value::Bool, Risk::Medium, Scope::Location)
+        annotation("ssl-redirect", Value::Bool, Risk::Low, Scope::Location)
             .narrows(REDIRECTED)
             .full(),
-        annotation("preserve-trailing-slash", Value::Bool, Risk::Medium, Scope::Location).full(),
-        annotation("use-port-in-redirects", Value::Bool, Risk::Low, Scope::Location).full(),
+        annotation(
+            "force-ssl-redirect",
+            Value::Bool,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .narrows(REDIRECTED)
+        .full(),
+        annotation(
+            "preserve-trailing-slash",
+            Value::Bool,
+            Risk::Medium,
+            Scope::Location,
+        )
+        .full(),
+        annotation(
+            "use-port-in-redirects",
+            Value::Bool,
+            Risk::Low,
+            Scope::Location,
+        )
+        .full(),
     ],
 };
 

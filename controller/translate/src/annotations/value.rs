@@ -53,7 +53,9 @@ pub(crate) fn seconds(text: &str) -> Parsed<u32> {
 
 /// A time with a unit, as nginx and Go have it: `90s`, `1h`, `500ms`; without one it is of seconds. In milliseconds.
 pub(crate) fn span(text: &str) -> Parsed<u32> {
-    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = match unit {
         "ms" => Some(1),
@@ -71,7 +73,9 @@ pub(crate) fn span(text: &str) -> Parsed<u32> {
 pub(crate) fn size(text: &str) -> Parsed<u64> {
     let expected = || Expected::from("a size such as 512k, 8m or 1g");
     let (digits, unit) = match text.char_indices().last() {
-        Some((at, letter)) if letter.is_ascii_alphabetic() => (&text[..at], letter.to_ascii_lowercase()),
+        Some((at, letter)) if letter.is_ascii_alphabetic() => {
+            (&text[..at], letter.to_ascii_lowercase())
+        }
         _ => (text, 'b'),
     };
     let factor: u64 = match unit {
@@ -84,29 +88,46 @@ pub(crate) fn size(text: &str) -> Parsed<u64> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(expected());
     }
-    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    bytes.filter(|bytes| i64::try_from(*bytes).is_ok()).ok_or_else(expected)
+    let bytes = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(factor));
+    bytes
+        .filter(|bytes| i64::try_from(*bytes).is_ok())
+        .ok_or_else(expected)
 }
 
 /// A URL or a path, without variables of nginx.
 pub(crate) fn url(text: &str) -> Parsed<String> {
     const LONGEST: usize = 2000;
-    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%".contains(letter);
+    let allowed =
+        |letter: char| letter.is_ascii_alphanumeric() || "-._~/:?#[]@!&'()*+,;=%".contains(letter);
     let valid = text.len() <= LONGEST && text.chars().all(allowed);
-    if valid { Ok(text.to_owned()) } else { Err("a URL without variables".into()) }
+    if valid {
+        Ok(text.to_owned())
+    } else {
+        Err("a URL without variables".into())
+    }
 }
 
 /// A path with what may not stand in one written as `%XX`.
 pub(crate) fn percent_encoded(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:@!$&'()*+,;=".contains(&byte);
     path.bytes().fold(String::new(), |path, byte| {
-        if is_plain(byte) { path + &char::from(byte).to_string() } else { path + &format!("%{byte:02X}") }
+        if is_plain(byte) {
+            path + &char::from(byte).to_string()
+        } else {
+            path + &format!("%{byte:02X}")
+        }
     })
 }
 
 /// Parts between commas, trimmed, without empty ones.
 pub(crate) fn list(text: &str) -> Vec<&str> {
-    text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 const CIDRS: &str = "IP addresses and CIDRs such as 10.0.0.0/8, separated by commas";
@@ -118,7 +139,11 @@ pub(crate) fn cidrs(text: &str) -> Parsed<Vec<Cidr>> {
     cidrs.sort();
     cidrs.dedup();
     // Nobody is not a list: it would mean everybody.
-    if cidrs.is_empty() { Err(CIDRS.into()) } else { Ok(cidrs) }
+    if cidrs.is_empty() {
+        Err(CIDRS.into())
+    } else {
+        Ok(cidrs)
+    }
 }
 
 /// The name of an object in the Ingress's own namespace, or `namespace/name`.
@@ -128,7 +153,11 @@ pub(crate) fn reference(text: &str) -> Parsed<(Option<&str>, &str)> {
         None => (None, text),
     };
     let valid = is_dns_name(name) && namespace.is_none_or(is_dns_name);
-    if valid { Ok((namespace, name)) } else { Err("a name, or a namespace, a slash and a name".into()) }
+    if valid {
+        Ok((namespace, name))
+    } else {
+        Err("a name, or a namespace, a slash and a name".into())
+    }
 }
 
 /// RFC 1035: the name of a Service.
@@ -138,7 +167,11 @@ pub(crate) fn service(text: &str) -> Parsed<&str> {
         && text.bytes().all(inner)
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && !text.ends_with('-');
-    if valid { Ok(text) } else { Err("the name of a Service".into()) }
+    if valid {
+        Ok(text)
+    } else {
+        Err("the name of a Service".into())
+    }
 }
 
 /// The name of a header that is only read: whichever there is.
@@ -163,12 +196,28 @@ mod tests {
         for bad in ["true ", " true", "yes", "trueish", "TrUe", ""] {
             assert!(bool(bad).is_err(), "{bad:?}");
         }
-        for bad in
-            ["8mb", "m", "", "-1", "8 m", "8.5m", "0x8", "99999999999999999999g", "9000000000g", "\u{666}m"]
-        {
+        for bad in [
+            "8mb",
+            "m",
+            "",
+            "-1",
+            "8 m",
+            "8.5m",
+            "0x8",
+            "99999999999999999999g",
+            "9000000000g",
+            "\u{666}m",
+        ] {
             assert!(size(bad).is_err(), "{bad:?}");
         }
-        for bad in ["10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "10.0.0.1,nonsense", "::/129", "10.0.0"] {
+        for bad in [
+            "10.0.0.0/33",
+            "10.0.0.0/",
+            "10.0.0.0/+8",
+            "10.0.0.1,nonsense",
+            "::/129",
+            "10.0.0",
+        ] {
             assert!(cidrs(bad).is_err(), "{bad:?}");
         }
         for bad in ["a/b/c", "/a", "a/", "A", "a b", "../a"] {
@@ -186,8 +235,11 @@ mod tests {
 
     #[test]
     fn lists_of_addresses_are_sorted_sets_of_networks() {
-        let texts: Vec<_> =
-            cidrs("10.1.2.3/8, 10.0.0.0/8 ,::1,").unwrap().iter().map(ToString::to_string).collect();
+        let texts: Vec<_> = cidrs("10.1.2.3/8, 10.0.0.0/8 ,::1,")
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(texts, ["10.0.0.0/8", "::1/128"]);
     }
 

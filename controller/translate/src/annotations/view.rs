@@ -19,12 +19,18 @@ use crate::{Report, Severity};
 const PART_IGNORED: &str = "this part ignored";
 
 /// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
-const FOREIGN: [&str; 4] =
-    ["ingress.kubernetes.io/", "nginx.ingress.kubernetes.io/", "nginx.org/", "nginx.com/"];
+const FOREIGN: [&str; 4] = [
+    "ingress.kubernetes.io/",
+    "nginx.ingress.kubernetes.io/",
+    "nginx.org/",
+    "nginx.com/",
+];
 
 /// What ingress-nginx had once, and what has taken its place.
-const SUCCESSORS: [(&str, &str); 2] =
-    [("grpc-backend", "backend-protocol: GRPC"), ("secure-backends", "backend-protocol: HTTPS")];
+const SUCCESSORS: [(&str, &str); 2] = [
+    ("grpc-backend", "backend-protocol: GRPC"),
+    ("secure-backends", "backend-protocol: HTTPS"),
+];
 
 /// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
 const OWN: &str = "sluice.dev/";
@@ -91,7 +97,11 @@ impl<'a, 'r> View<'a, 'r> {
         };
         for (key, value) in ingress.metadata.annotations.iter().flatten() {
             let own = key.starts_with(OWN).then_some(key.as_str());
-            match key.strip_prefix(rules.prefix).and_then(|rest| rest.strip_prefix('/')).or(own) {
+            match key
+                .strip_prefix(rules.prefix)
+                .and_then(|rest| rest.strip_prefix('/'))
+                .or(own)
+            {
                 Some(name) => view.take(name, value, rules),
                 None => view.look_at_foreign(key, rules.prefix),
             }
@@ -105,7 +115,10 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn text(&self, name: &'static str) -> Option<&'a str> {
         #[cfg(test)]
         self.asked.borrow_mut().insert(name);
-        debug_assert!(catalogue::find(name).is_some(), "{name} is in the catalogue");
+        debug_assert!(
+            catalogue::find(name).is_some(),
+            "{name} is in the catalogue"
+        );
         self.values.get(name).copied()
     }
 
@@ -158,8 +171,8 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn refuse(&mut self, name: &'static str, expected: &str) {
         let got = self.values.get(name).copied().unwrap_or_default();
         let reason = format!("expected {expected}, got {:?}", shortened(got));
-        self.without(name, reason, "annotation ignored").admission_denied |=
-            admission_denied::is_when_malformed(name);
+        self.without(name, reason, "annotation ignored")
+            .admission_denied |= admission_denied::is_when_malformed(name);
     }
 
     /// As [`View::refuse`], for a part of the value.
@@ -168,9 +181,12 @@ impl<'a, 'r> View<'a, 'r> {
         let role = catalogue::find(name).map(|annotation| annotation.role);
         let report = match role {
             // The other parts are as strict without it.
-            Some(Role::Narrows(_)) => {
-                self.reporter.say(Severity::Warning, format!("annotation {name}"), reason, PART_IGNORED)
-            }
+            Some(Role::Narrows(_)) => self.reporter.say(
+                Severity::Warning,
+                format!("annotation {name}"),
+                reason,
+                PART_IGNORED,
+            ),
             _ => self.without(name, reason, PART_IGNORED),
         };
         report.admission_denied |= admission_denied::is_when_malformed(name);
@@ -191,28 +207,48 @@ impl<'a, 'r> View<'a, 'r> {
                 (Severity::Error, CLOSED)
             }
             Role::Narrows(consequence) => {
-                self.refused
-                    .insert(catalogue::find(name).map_or(name, |found| found.alias_of.unwrap_or(name)));
+                self.refused.insert(
+                    catalogue::find(name).map_or(name, |found| found.alias_of.unwrap_or(name)),
+                );
                 (Severity::Error, consequence)
             }
             Role::Paths => {
                 self.paths_unreadable = true;
-                (Severity::Error, "it changes what paths mean, so they are not served")
+                (
+                    Severity::Error,
+                    "it changes what paths mean, so they are not served",
+                )
             }
         };
         let ReferenceError { reason, missing } = error.into();
-        let report = self.reporter.say(severity, format!("annotation {name}"), reason, consequence);
+        let report = self
+            .reporter
+            .say(severity, format!("annotation {name}"), reason, consequence);
         report.missing = missing;
         report
     }
 
     /// Something to know about an annotation that is honoured.
-    pub(super) fn note(&mut self, name: &str, reason: impl Into<String>, consequence: &str) -> &mut Report {
-        self.reporter.say(Severity::Note, format!("annotation {name}"), reason, consequence)
+    pub(super) fn note(
+        &mut self,
+        name: &str,
+        reason: impl Into<String>,
+        consequence: &str,
+    ) -> &mut Report {
+        self.reporter.say(
+            Severity::Note,
+            format!("annotation {name}"),
+            reason,
+            consequence,
+        )
     }
 
     fn take(&mut self, name: &str, value: &'a str, rules: &Rules<'_>) {
-        if let Some(word) = rules.blocked.iter().find(|word| value.contains(word.as_str())) {
+        if let Some(word) = rules
+            .blocked
+            .iter()
+            .find(|word| value.contains(word.as_str()))
+        {
             self.blocked = true;
             // What it says is not read, so nobody knows whom it would let in.
             match catalogue::find(name).map(|annotation| annotation.role) {
@@ -220,9 +256,11 @@ impl<'a, 'r> View<'a, 'r> {
                 Some(Role::Paths) => self.paths_unreadable = true,
                 Some(Role::Narrows(_) | Role::Plain) | None => {}
             }
-            let reason = format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
+            let reason =
+                format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
             let field = format!("annotation {}", shortened(name));
-            self.reporter.say(Severity::Error, field, reason, "Ingress not served");
+            self.reporter
+                .say(Severity::Error, field, reason, "Ingress not served");
             return;
         }
         let value = value.trim();
@@ -248,10 +286,17 @@ impl<'a, 'r> View<'a, 'r> {
     /// Of two names that mean the same, one with a value is enough.
     fn refuse_blanks(&mut self) {
         for name in std::mem::take(&mut self.blank) {
-            let Some(annotation) = catalogue::find(name) else { continue };
-            if !self.values.contains_key(annotation.alias_of.unwrap_or(name)) {
-                let reason =
-                    format!("expected {}, got nothing; leave it out if it is not needed", annotation.value);
+            let Some(annotation) = catalogue::find(name) else {
+                continue;
+            };
+            if !self
+                .values
+                .contains_key(annotation.alias_of.unwrap_or(name))
+            {
+                let reason = format!(
+                    "expected {}, got nothing; leave it out if it is not needed",
+                    annotation.value
+                );
                 self.without(name, reason, "");
             }
         }
@@ -265,7 +310,8 @@ impl<'a, 'r> View<'a, 'r> {
                     "expected at most risk {} (annotations-risk-level), got one of risk {}",
                     rules.risk, annotation.risk
                 );
-                self.without(name, reason, "annotation ignored").admission_denied = true;
+                self.without(name, reason, "annotation ignored")
+                    .admission_denied = true;
                 return;
             }
             self.values.insert(name, value);
@@ -290,54 +336,83 @@ impl<'a, 'r> View<'a, 'r> {
         let name = annotation.name;
         match support {
             Support::Full | Support::Partly(_) => {}
-            Support::Unsupported(_) | Support::NotNeeded(_) if annotation.harmless.contains(&value) => {}
+            Support::Unsupported(_) | Support::NotNeeded(_)
+                if annotation.harmless.contains(&value) => {}
             Support::Unsupported(advice) => {
                 let is_too_risky = annotation.risk > rules.risk;
                 if annotation.role == Role::Snippet {
-                    self.snippets.push(Snippet { annotation, text: value, applies_to, advice, is_too_risky });
+                    self.snippets.push(Snippet {
+                        annotation,
+                        text: value,
+                        applies_to,
+                        advice,
+                        is_too_risky,
+                    });
                     return;
                 }
-                self.without(name, applies_to.not_supported(advice), "served without it").admission_denied |=
-                    is_too_risky;
+                self.without(name, applies_to.not_supported(advice), "served without it")
+                    .admission_denied |= is_too_risky;
             }
             Support::NotNeeded(reason) => {
-                self.note(name, applies_to.note(reason), "nothing is missing").as_before = true;
+                self.note(name, applies_to.note(reason), "nothing is missing")
+                    .as_before = true;
             }
             Support::Differs(difference) => {
-                self.note(name, applies_to.note(difference), "served with this difference");
+                self.note(
+                    name,
+                    applies_to.note(difference),
+                    "served with this difference",
+                );
             }
         }
     }
 
     fn unknown(&mut self, name: &str) {
         let shown = shortened(name);
-        let product = if name.starts_with(OWN) { "Sluice" } else { "ingress-nginx" };
+        let product = if name.starts_with(OWN) {
+            "Sluice"
+        } else {
+            "ingress-nginx"
+        };
         let expected = format!("expected an annotation of {product}, got");
         let successor = SUCCESSORS.iter().find(|(old, _)| *old == name);
         let reason = match (successor, catalogue::nearest(name)) {
             (Some((_, now)), _) => format!("{expected} {shown:?} (today it is {now})"),
-            _ if KEYS.iter().any(|key| key.name == name) => format!("{expected} a key of its ConfigMap"),
+            _ if KEYS.iter().any(|key| key.name == name) => {
+                format!("{expected} a key of its ConfigMap")
+            }
             (None, Some(nearest)) => format!("{expected} {shown:?} (did you mean {nearest}?)"),
             (None, None) => format!("{expected} {shown:?}"),
         };
-        self.reporter.warn_as_before(format!("annotation {shown}"), reason, "annotation ignored");
+        self.reporter
+            .warn_as_before(format!("annotation {shown}"), reason, "annotation ignored");
     }
 
     /// A name that is one of ours under a prefix that nobody reads.
     fn look_at_foreign(&mut self, key: &str, prefix: &str) {
         let of_ours = |foreign: &str| key.strip_prefix(foreign).and_then(catalogue::find);
         if let Some(annotation) = FOREIGN.into_iter().find_map(of_ours) {
-            let reason = format!("expected {prefix}/{}, got {:?}", annotation.name, shortened(key));
+            let reason = format!(
+                "expected {prefix}/{}, got {:?}",
+                annotation.name,
+                shortened(key)
+            );
             let field = format!("annotation {}", shortened(key));
-            self.reporter.warn_as_before(field, reason, "annotation ignored, as by ingress-nginx");
+            self.reporter
+                .warn_as_before(field, reason, "annotation ignored, as by ingress-nginx");
         }
     }
 
     /// An alias counts when the name that it stands for is not there.
     fn settle_aliases(&mut self) {
-        let aliases = self.values.keys().filter_map(|name| Some((*name, catalogue::find(name)?.alias_of?)));
+        let aliases = self
+            .values
+            .keys()
+            .filter_map(|name| Some((*name, catalogue::find(name)?.alias_of?)));
         for (alias, name) in aliases.collect::<Vec<_>>() {
-            let Some(value) = self.values.remove(alias) else { continue };
+            let Some(value) = self.values.remove(alias) else {
+                continue;
+            };
             if self.values.contains_key(name) {
                 self.note(
                     alias,
@@ -354,6 +429,10 @@ impl<'a, 'r> View<'a, 'r> {
     #[cfg(test)]
     pub(super) fn unasked(&self) -> Vec<&'static str> {
         let asked = self.asked.borrow();
-        self.values.keys().filter(|name| !asked.contains(*name)).copied().collect()
+        self.values
+            .keys()
+            .filter(|name| !asked.contains(*name))
+            .copied()
+            .collect()
     }
 }

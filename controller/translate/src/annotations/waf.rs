@@ -10,12 +10,28 @@ pub(super) const GROUP: Group = Group {
         annotation("enable-modsecurity", Value::Bool, Risk::Low, Scope::Ingress)
             .instead(INSTEAD)
             .harmless(&["false"]),
-        annotation("enable-owasp-core-rules", Value::Bool, Risk::Low, Scope::Ingress)
-            .instead(INSTEAD)
-            .harmless(&["false"]),
-        annotation("modsecurity-transaction-id", Value::Text, Risk::High, Scope::Ingress).instead(INSTEAD),
-        annotation("modsecurity-snippet", Value::Text, Risk::Critical, Scope::Ingress)
-            .snippet()
-            .instead(INSTEAD),
+        annotation(
+            "enable-owasp-core-rules",
+            Value::Bool,
+            Risk::Low,
+            Scope::Ingress,
+        )
+        .instead(INSTEAD)
+        .harmless(&["false"]),
+        annotation(
+            "modsecurity-transaction-id",
+            Value::Text,
+            Risk::High,
+            Scope::Ingress,
+        )
+        .instead(INSTEAD),
+        annotation(
+            "modsecurity-snippet",
+            Value::Text,
+            Risk::Critical,
+            Scope::Ingress,
+        )
+        .snippet()
+        .instead(INSTEAD),
     ],
 };

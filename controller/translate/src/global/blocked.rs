@@ -25,7 +25,8 @@ fn texts(target: &mut Vec<TextMatch>, view: &mut View<'_, '_>, key: &'static str
             Ok(text) => target.push(text),
             Err(wrong) => {
                 let got = shortened(entry);
-                let reason = format!("expected patterns that RE2 and PCRE share, got {got:?}: {wrong}");
+                let reason =
+                    format!("expected patterns that RE2 and PCRE share, got {got:?}: {wrong}");
                 let (severity, consequence) = CLOSES;
                 view.say(severity, key, reason, consequence);
                 readable = false;

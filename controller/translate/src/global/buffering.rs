@@ -8,21 +8,48 @@ use crate::annotations::{buffer, buffers, memory, value};
 
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
 pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
-    view.set(&mut buffering.requests, "proxy-request-buffering", value::on_off);
-    view.set(&mut buffering.request_memory, "client-body-buffer-size", memory);
+    view.set(
+        &mut buffering.requests,
+        "proxy-request-buffering",
+        value::on_off,
+    );
+    view.set(
+        &mut buffering.request_memory,
+        "client-body-buffer-size",
+        memory,
+    );
     view.set(&mut buffering.answers, "proxy-buffering", value::on_off);
     view.set(&mut buffering.buffer, "proxy-buffer-size", buffer);
     view.set(&mut buffering.buffers, "proxy-buffers-number", buffers);
-    view.set(&mut buffering.busy, "proxy-busy-buffers-size", |text| Ok(Some(value::size(text)?)));
+    view.set(&mut buffering.busy, "proxy-busy-buffers-size", |text| {
+        Ok(Some(value::size(text)?))
+    });
     view.set(&mut buffering.disk, "proxy-max-temp-file-size", value::size);
     let (least, most) = buffering.busy_range();
-    if let Some(bytes) = buffering.busy.take_if(|bytes| !(least..=most).contains(bytes)) {
-        let reason = format!("expected from one buffer ({least}) to all but one ({most}), got {bytes}");
-        view.say(Severity::Warning, "proxy-busy-buffers-size", reason, "the default holds");
+    if let Some(bytes) = buffering
+        .busy
+        .take_if(|bytes| !(least..=most).contains(bytes))
+    {
+        let reason =
+            format!("expected from one buffer ({least}) to all but one ({most}), got {bytes}");
+        view.say(
+            Severity::Warning,
+            "proxy-busy-buffers-size",
+            reason,
+            "the default holds",
+        );
     }
     if buffering.disk != 0 && buffering.disk < least {
-        let reason = format!("expected 0 or at least one buffer ({least}), got {}", buffering.disk);
-        view.say(Severity::Warning, "proxy-max-temp-file-size", reason, "the default holds");
+        let reason = format!(
+            "expected 0 or at least one buffer ({least}), got {}",
+            buffering.disk
+        );
+        view.say(
+            Severity::Warning,
+            "proxy-max-temp-file-size",
+            reason,
+            "the default holds",
+        );
         buffering.disk = Buffering::default().disk;
     }
 }

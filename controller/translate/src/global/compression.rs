@@ -10,8 +10,16 @@ pub(super) const TYPES: &str = "application/atom+xml application/javascript appl
     application/json application/rss+xml application/vnd.ms-fontobject application/x-font-ttf \
     application/x-web-app-manifest+json application/xhtml+xml application/xml font/opentype image/svg+xml \
     image/x-icon text/css text/javascript text/plain text/x-component";
-const GZIP: Compressed = Compressed { level: 1, shortest: 256, types: None };
-const BROTLI: Compressed = Compressed { level: 4, shortest: 20, types: None };
+const GZIP: Compressed = Compressed {
+    level: 1,
+    shortest: 256,
+    types: None,
+};
+const BROTLI: Compressed = Compressed {
+    level: 4,
+    shortest: 20,
+    types: None,
+};
 
 pub(super) fn take(compression: &mut Compression, view: &mut View<'_, '_>) {
     compression.gzip = gzip(view);
@@ -19,7 +27,13 @@ pub(super) fn take(compression: &mut Compression, view: &mut View<'_, '_>) {
 }
 
 fn gzip(view: &mut View<'_, '_>) -> Option<Compressed> {
-    let (mut wanted, mut gzip) = (false, Compressed { types: types(TYPES).ok()?, ..GZIP });
+    let (mut wanted, mut gzip) = (
+        false,
+        Compressed {
+            types: types(TYPES).ok()?,
+            ..GZIP
+        },
+    );
     view.set(&mut wanted, "use-gzip", value::bool);
     view.set(&mut gzip.level, "gzip-level", |text| level(text, 1, 9));
     view.set(&mut gzip.shortest, "gzip-min-length", value::count);
@@ -28,7 +42,13 @@ fn gzip(view: &mut View<'_, '_>) -> Option<Compressed> {
 }
 
 fn brotli(view: &mut View<'_, '_>) -> Option<Compressed> {
-    let (mut wanted, mut brotli) = (false, Compressed { types: types(TYPES).ok()?, ..BROTLI });
+    let (mut wanted, mut brotli) = (
+        false,
+        Compressed {
+            types: types(TYPES).ok()?,
+            ..BROTLI
+        },
+    );
     view.set(&mut wanted, "enable-brotli", value::bool);
     view.set(&mut brotli.level, "brotli-level", |text| level(text, 0, 11));
     view.set(&mut brotli.shortest, "brotli-min-length", value::count);
@@ -37,7 +57,10 @@ fn brotli(view: &mut View<'_, '_>) -> Option<Compressed> {
 }
 
 fn level(text: &str, least: u8, most: u8) -> Parsed<u8> {
-    let level = text.parse().ok().filter(|level| (least..=most).contains(level));
+    let level = text
+        .parse()
+        .ok()
+        .filter(|level| (least..=most).contains(level));
     level.ok_or_else(|| format!("an integer from {least} to {most}").into())
 }
 
@@ -62,7 +85,8 @@ fn types(text: &str) -> Parsed<Option<Vec<String>>> {
 fn is_type(word: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#&-^_.+".contains(&b);
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(allowed);
-    word.split_once('/').is_some_and(|(kind, subtype)| is_name(kind) && is_name(subtype))
+    word.split_once('/')
+        .is_some_and(|(kind, subtype)| is_name(kind) && is_name(subtype))
 }
 
 #[cfg(test)]
@@ -71,9 +95,14 @@ mod tests {
 
     #[test]
     fn html_is_always_there_and_a_star_is_everything() {
-        assert_eq!(types("text/CSS").unwrap().unwrap(), ["text/css", "text/html"]);
+        assert_eq!(
+            types("text/CSS").unwrap().unwrap(),
+            ["text/css", "text/html"]
+        );
         assert_eq!(types("* text/css").unwrap(), None);
-        for bad in ["text", "text/", "text/a;b", "text/a\"", "/a", "text/a/b", "text/*"] {
+        for bad in [
+            "text", "text/", "text/a;b", "text/a\"", "/a", "text/a/b", "text/*",
+        ] {
             assert!(types(bad).is_err(), "{bad:?}");
         }
         assert!(types(TYPES).unwrap().unwrap().len() == 18);

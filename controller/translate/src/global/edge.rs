@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use sluice_ir::{Cidr, Edge, Header, HeaderBuffers, HeaderName, InvalidHeaderName, ServerTls, TlsVersions};
+use sluice_ir::{
+    Cidr, Edge, Header, HeaderBuffers, HeaderName, InvalidHeaderName, ServerTls, TlsVersions,
+};
 
 use super::view::{CLOSES, View};
 use crate::annotations::{Expected, Parsed, host_value, tls_versions, value};
@@ -39,29 +41,53 @@ pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: Referen
     response_headers(edge, view, references);
     take_tls(&mut edge.tls, view);
     view.set(&mut edge.http.http2, "use-http2", value::bool);
-    view.set(&mut edge.http.streams, "http2-max-concurrent-streams", streams);
+    view.set(
+        &mut edge.http.streams,
+        "http2-max-concurrent-streams",
+        streams,
+    );
     view.set(&mut edge.http.keep_alive, "keep-alive", value::seconds);
     view.set(&mut edge.http.requests, "keep-alive-requests", value::count);
-    view.set(&mut edge.http.header_timeout, "client-header-timeout", value::seconds);
-    view.set(&mut edge.http.body_timeout, "client-body-timeout", value::seconds);
-    view.set(&mut edge.http.headers, "large-client-header-buffers", header_buffers);
+    view.set(
+        &mut edge.http.header_timeout,
+        "client-header-timeout",
+        value::seconds,
+    );
+    view.set(
+        &mut edge.http.body_timeout,
+        "client-body-timeout",
+        value::seconds,
+    );
+    view.set(
+        &mut edge.http.headers,
+        "large-client-header-buffers",
+        header_buffers,
+    );
     request_headers(edge, view, references)
 }
 
 /// Number of concurrent streams, as HTTP/2 can express it.
 fn streams(text: &str) -> Parsed<u32> {
     const MOST: u32 = (1 << 31) - 1;
-    let streams = text.parse().ok().filter(|streams| (1..=MOST).contains(streams));
+    let streams = text
+        .parse()
+        .ok()
+        .filter(|streams| (1..=MOST).contains(streams));
     streams.ok_or_else(|| format!("an integer from 1 to {MOST}").into())
 }
 
 /// nginx: `4 8k`, a number of buffers and the size of each.
 fn header_buffers(text: &str) -> Parsed<Option<HeaderBuffers>> {
-    let expected = || Expected::from("a number from 1 to 1024 and a size from 1k to 8m, such as 4 8k");
+    let expected =
+        || Expected::from("a number from 1 to 1024 and a size from 1k to 8m, such as 4 8k");
     let (number, size) = text.split_once(' ').ok_or_else(expected)?;
     let (number, size) = (value::count(number)?, value::size(size.trim())?);
     let fits = (1..=1024).contains(&number) && (1 << 10..=8 << 20).contains(&size);
-    if fits { Ok(Some(HeaderBuffers { number, size })) } else { Err(expected()) }
+    if fits {
+        Ok(Some(HeaderBuffers { number, size }))
+    } else {
+        Err(expected())
+    }
 }
 
 /// Names with colons, blanks or commas between.
@@ -80,28 +106,55 @@ fn curves(text: &str) -> Parsed<Vec<String>> {
         "X25519MLKEM768" => Some("X25519MLKEM768"),
         _ => None,
     };
-    let curves = text.split(':').filter(|_| text != AUTO).map(|name| known(name.trim()).map(str::to_owned));
+    let curves = text
+        .split(':')
+        .filter(|_| text != AUTO)
+        .map(|name| known(name.trim()).map(str::to_owned));
     curves.collect::<Option<_>>().ok_or_else(|| {
         "auto, or curves that BoringSSL has (X25519, prime256v1, secp384r1, secp521r1) with colons between".into()
     })
 }
 
 fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
-    let newest = TlsVersions { v1_2: false, v1_3: true };
-    view.strict(&mut tls.versions, "ssl-protocols", tls_versions, (newest, "TLS 1.3 alone is spoken"));
+    let newest = TlsVersions {
+        v1_2: false,
+        v1_3: true,
+    };
+    view.strict(
+        &mut tls.versions,
+        "ssl-protocols",
+        tls_versions,
+        (newest, "TLS 1.3 alone is spoken"),
+    );
     view.set(&mut tls.curves, "ssl-ecdh-curve", curves);
     let rejects = (true, "handshakes for unknown hosts are rejected");
-    view.strict(&mut tls.rejects_unknown, "ssl-reject-handshake", value::bool, rejects);
-    view.set(&mut tls.session, "ssl-session-timeout", |text| Ok(NonZeroU32::new(value::span(text)? / 1000)));
+    view.strict(
+        &mut tls.rejects_unknown,
+        "ssl-reject-handshake",
+        value::bool,
+        rejects,
+    );
+    view.set(&mut tls.session, "ssl-session-timeout", |text| {
+        Ok(NonZeroU32::new(value::span(text)? / 1000))
+    });
     let mut names = Vec::new();
-    view.set(&mut names, "ssl-ciphers", |text| Ok(cipher_names(text).collect()));
+    view.set(&mut names, "ssl-ciphers", |text| {
+        Ok(cipher_names(text).collect())
+    });
     for name in names {
         if CIPHERS.contains(&name) {
             tls.ciphers.push(name.to_owned());
         } else {
-            let reason =
-                format!("expected ciphers of TLS 1.2 with ephemeral ECDH or AES, got {:?}", shortened(name));
-            view.say(Severity::Warning, "ssl-ciphers", reason, "this cipher is not offered");
+            let reason = format!(
+                "expected ciphers of TLS 1.2 with ephemeral ECDH or AES, got {:?}",
+                shortened(name)
+            );
+            view.say(
+                Severity::Warning,
+                "ssl-ciphers",
+                reason,
+                "this cipher is not offered",
+            );
         }
     }
 }
@@ -110,10 +163,15 @@ fn take_hsts(edge: &mut Edge, view: &mut View<'_, '_>) {
     let mut hsts = edge.hsts.take().unwrap_or_default();
     let mut wanted = true;
     view.set(&mut wanted, "hsts", value::bool);
-    view.set(&mut hsts.include_subdomains, "hsts-include-subdomains", value::bool);
+    view.set(
+        &mut hsts.include_subdomains,
+        "hsts-include-subdomains",
+        value::bool,
+    );
     view.set(&mut hsts.preload, "hsts-preload", value::bool);
     view.set(&mut hsts.max_age, "hsts-max-age", |text| {
-        text.parse().map_err(|_| Expected::from("a number of seconds"))
+        text.parse()
+            .map_err(|_| Expected::from("a number of seconds"))
     });
     edge.hsts = wanted.then_some(hsts);
 }
@@ -121,14 +179,24 @@ fn take_hsts(edge: &mut Edge, view: &mut View<'_, '_>) {
 fn take_forwarded(edge: &mut Edge, view: &mut View<'_, '_>) {
     let forwarded = &mut edge.forwarded;
     let (mut real_ip, mut keep_chain) = (false, false);
-    view.set(&mut forwarded.proxy_protocol, "use-proxy-protocol", value::bool);
-    view.set(&mut forwarded.proxy_timeout, "proxy-protocol-header-timeout", |text| {
-        Ok(Some(value::span(text)?))
-    });
+    view.set(
+        &mut forwarded.proxy_protocol,
+        "use-proxy-protocol",
+        value::bool,
+    );
+    view.set(
+        &mut forwarded.proxy_timeout,
+        "proxy-protocol-header-timeout",
+        |text| Ok(Some(value::span(text)?)),
+    );
     view.set(&mut forwarded.origin, "use-forwarded-headers", value::bool);
     view.set(&mut real_ip, "enable-real-ip", value::bool);
     view.set(&mut keep_chain, "compute-full-forwarded-for", value::bool);
-    view.set(&mut forwarded.original_uri, "proxy-add-original-uri-header", value::bool);
+    view.set(
+        &mut forwarded.original_uri,
+        "proxy-add-original-uri-header",
+        value::bool,
+    );
     let header = believed_header(view);
     let trusted = trusted(view, forwarded.origin || real_ip);
     let (Some(header), false) = (header, trusted.is_empty()) else {
@@ -148,8 +216,12 @@ fn believed_header(view: &mut View<'_, '_>) -> Option<String> {
     let mut header = Some("X-Forwarded-For".to_owned());
     let mut read = None;
     let nobody = (Severity::Error, "no proxy in front is believed");
-    let is_readable =
-        view.set_or(&mut read, "forwarded-for-header", |text| value::header_name(text).map(Some), nobody);
+    let is_readable = view.set_or(
+        &mut read,
+        "forwarded-for-header",
+        |text| value::header_name(text).map(Some),
+        nobody,
+    );
     if !is_readable {
         header = None;
     }
@@ -161,8 +233,14 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
     const KEY: &str = "proxy-real-ip-cidr";
     let Some(text) = view.given(KEY) else {
         if is_asked {
-            let reason = "expected the addresses of the proxies in front, got none, which means everybody";
-            view.say(Severity::Warning, KEY, reason, "every client can say who it is");
+            let reason =
+                "expected the addresses of the proxies in front, got none, which means everybody";
+            view.say(
+                Severity::Warning,
+                KEY,
+                reason,
+                "every client can say who it is",
+            );
         }
         return everybody();
     };
@@ -178,7 +256,12 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
     }
     if trusted.is_empty() && is_asked {
         let reason = "expected the addresses of the proxies in front, got none that can be read";
-        view.say(Severity::Error, KEY, reason, "no proxy in front is believed");
+        view.say(
+            Severity::Error,
+            KEY,
+            reason,
+            "no proxy in front is believed",
+        );
     }
     trusted.sort();
     trusted.dedup();
@@ -191,11 +274,20 @@ fn everybody() -> Vec<Cidr> {
 
 fn take_headers(edge: &mut Edge, view: &mut View<'_, '_>) {
     view.set(&mut edge.request_id, "generate-request-id", value::bool);
-    view.set(&mut edge.underscores, "enable-underscores-in-headers", value::bool);
+    view.set(
+        &mut edge.underscores,
+        "enable-underscores-in-headers",
+        value::bool,
+    );
     let mut shows_server = false;
-    view.set(&mut shows_server, "allow-backend-server-header", value::bool);
+    view.set(
+        &mut shows_server,
+        "allow-backend-server-header",
+        value::bool,
+    );
     edge.hidden_headers = hidden(view);
-    edge.hidden_headers.retain(|name| *name != HeaderName::server());
+    edge.hidden_headers
+        .retain(|name| *name != HeaderName::server());
     if !shows_server {
         edge.hidden_headers.push(HeaderName::server());
     }
@@ -223,10 +315,13 @@ fn hidden(view: &mut View<'_, '_>) -> Vec<HeaderName> {
 /// there are, or one of them cannot be taken away.
 fn request_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) -> bool {
     const KEY: &str = "proxy-set-headers";
-    let Ok(data) = named(view, KEY, references, CLOSES) else { return false };
+    let Ok(data) = named(view, KEY, references, CLOSES) else {
+        return false;
+    };
     let mut is_known = true;
     for (name, text) in data {
-        let mut say = |expected: &str, consequence| refuse(view, KEY, expected, (name, text), consequence);
+        let mut say =
+            |expected: &str, consequence| refuse(view, KEY, expected, (name, text), consequence);
         let value = expression::for_headers(text);
         match value::own_header(name) {
             _ if name.eq_ignore_ascii_case("host") => match host_value(text) {
@@ -237,7 +332,10 @@ fn request_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: Referen
                 if let Err(expected) = &value {
                     say(expected, (Severity::Warning, "header taken away"));
                 }
-                edge.request_headers.push(Header { name, value: value.unwrap_or_default() });
+                edge.request_headers.push(Header {
+                    name,
+                    value: value.unwrap_or_default(),
+                });
             }
             Err(expected) if is_of_clients(name) => {
                 say(&expected, CLOSES);
@@ -262,8 +360,12 @@ fn response_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: Refere
     const KEY: &str = "add-headers";
     let missing = (Severity::Warning, "headers not set");
     for (name, text) in named(view, KEY, references, missing).unwrap_or_default() {
-        let read = value::own_header(name)
-            .and_then(|name| Ok(Header { name, value: expression::for_headers(text)? }));
+        let read = value::own_header(name).and_then(|name| {
+            Ok(Header {
+                name,
+                value: expression::for_headers(text)?,
+            })
+        });
         match read {
             Ok(header) => edge.response_headers.push(header),
             Err(expected) => refuse(view, KEY, &expected, (name, text), NOT_SET),
@@ -278,11 +380,21 @@ fn named<'a>(
     references: References<'a>,
     (severity, consequence): (Severity, &str),
 ) -> Result<Vec<(&'a str, &'a str)>, ()> {
-    let Some(text) = view.text(key) else { return Ok(Vec::new()) };
+    let Some(text) = view.text(key) else {
+        return Ok(Vec::new());
+    };
     let namespace = view.namespace();
     // The operator may name what there is.
-    match (References { across_namespaces: true, ..references }).config_map(&namespace, text) {
-        Ok(data) => Ok(data.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()),
+    match (References {
+        across_namespaces: true,
+        ..references
+    })
+    .config_map(&namespace, text)
+    {
+        Ok(data) => Ok(data
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect()),
         Err(error) => {
             view.say(severity, key, error.reason, consequence);
             Err(())
@@ -298,5 +410,10 @@ fn refuse(
     (severity, consequence): (Severity, &str),
 ) {
     let got = shortened(&format!("{name}: {text}"));
-    view.say(severity, key, format!("expected {expected}, got {got:?}"), consequence);
+    view.say(
+        severity,
+        key,
+        format!("expected {expected}, got {got:?}"),
+        consequence,
+    );
 }

@@ -28,7 +28,11 @@ const NO_BROTLI: &str = "this nginx has no Brotli; clients that take it take gzi
 const NO_EFFECT: &str = "without effect in ingress-nginx, too; use the annotation";
 
 const fn key(name: &'static str, default: &'static str) -> Key {
-    Key { name, default, supports: Supports::both(Support::Unsupported("not served yet")) }
+    Key {
+        name,
+        default,
+        supports: Supports::both(Support::Unsupported("not served yet")),
+    }
 }
 
 impl Key {
@@ -46,7 +50,8 @@ impl Key {
 
     /// Of nginx alone, where Sluice has made up its mind.
     const fn needless(self) -> Self {
-        self.everywhere(Support::NotNeeded(KNOB)).nginx(Support::NotNeeded(CHOSEN))
+        self.everywhere(Support::NotNeeded(KNOB))
+            .nginx(Support::NotNeeded(CHOSEN))
     }
 
     const fn instead(self, advice: &'static str) -> Self {

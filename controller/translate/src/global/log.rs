@@ -16,7 +16,11 @@ use crate::report::shortened;
 use crate::support::DataPlane;
 
 /// What ingress-nginx's image has for standard output, and what everybody knows it by.
-const STDOUT: [&str; 3] = ["/var/log/nginx/access.log", "/dev/stdout", "/proc/self/fd/1"];
+const STDOUT: [&str; 3] = [
+    "/var/log/nginx/access.log",
+    "/dev/stdout",
+    "/proc/self/fd/1",
+];
 const STDERR: [&str; 3] = ["/var/log/nginx/error.log", "/dev/stderr", "/proc/self/fd/2"];
 
 pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
@@ -29,8 +33,16 @@ pub(super) fn take(log: &mut AccessLog, view: &mut View<'_, '_>) {
     log.connections.off = *all || *connections;
     view.set(&mut log.requests.to_stderr, "access-log-path", is_stderr);
     log.connections.to_stderr = log.requests.to_stderr;
-    view.set(&mut log.requests.to_stderr, "http-access-log-path", is_stderr);
-    view.set(&mut log.connections.to_stderr, "stream-access-log-path", is_stderr);
+    view.set(
+        &mut log.requests.to_stderr,
+        "http-access-log-path",
+        is_stderr,
+    );
+    view.set(
+        &mut log.connections.to_stderr,
+        "stream-access-log-path",
+        is_stderr,
+    );
     view.set(&mut log.skipped, "skip-access-log-urls", skipped);
     let (mut as_json, mut as_it_is) = (false, false);
     view.set(&mut as_json, "log-format-escape-json", value::bool);
@@ -59,14 +71,24 @@ enum Escapes {
 /// What a variable is, and how it differs from nginx's.
 type Lookup = fn(&str) -> Option<(Fact, Difference)>;
 
-fn format(view: &mut View<'_, '_>, key: &'static str, escapes: Escapes, lookup: Lookup) -> Option<LogFormat> {
+fn format(
+    view: &mut View<'_, '_>,
+    key: &'static str,
+    escapes: Escapes,
+    lookup: Lookup,
+) -> Option<LogFormat> {
     let text = view.text(key)?;
     let (format, names) = if escapes == Escapes::Json {
         match json::parse(text, lookup) {
             Ok((object, names)) => (LogFormat::Json(object), names),
             Err(expected) => {
                 let reason = format!("expected {expected}, got {:?}", shortened(text));
-                view.say(Severity::Warning, key, reason, "the line of JSON that is usual is written");
+                view.say(
+                    Severity::Warning,
+                    key,
+                    reason,
+                    "the line of JSON that is usual is written",
+                );
                 return None;
             }
         }
@@ -77,13 +99,21 @@ fn format(view: &mut View<'_, '_>, key: &'static str, escapes: Escapes, lookup: 
     let served_by = view.served_by();
     if escapes == Escapes::Nginx && served_by != Some(DataPlane::Nginx) {
         let reason = "a quote that a client sends is not escaped in a line of text";
-        view.say(Severity::Note, key, reason, "use a format in JSON and log-format-escape-json");
+        view.say(
+            Severity::Note,
+            key,
+            reason,
+            "use a format in JSON and log-format-escape-json",
+        );
     }
     for (name, difference) in names {
         match difference.map_or(Told::Missing, |difference| difference.told(served_by)) {
             Told::Nothing => {}
             Told::Missing => {
-                let reason = format!("expected variables that Sluice has, got ${}", shortened(&name));
+                let reason = format!(
+                    "expected variables that Sluice has, got ${}",
+                    shortened(&name)
+                );
                 view.say(Severity::Warning, key, reason, "- is written in its place");
             }
             Told::Differs(difference) => {
@@ -146,7 +176,8 @@ fn is_stderr(text: &str) -> Parsed<bool> {
 
 fn skipped(text: &str) -> Parsed<Vec<String>> {
     let all = value::list(text);
-    let is_plain = |letter: u8| letter.is_ascii_graphic() && !matches!(letter, b'\'' | b'"' | b'\\');
+    let is_plain =
+        |letter: u8| letter.is_ascii_graphic() && !matches!(letter, b'\'' | b'"' | b'\\');
     let is_plain = |url: &&str| url.starts_with('/') && url.bytes().all(is_plain);
     if all.iter().all(is_plain) {
         Ok(all.into_iter().map(str::to_owned).collect())
@@ -163,14 +194,21 @@ mod tests {
     fn what_is_not_known_is_named_and_written_as_a_dash() {
         let (read, names) = parts("$remote_addr [${geoip_city}] $5 $status", facts::of_request);
         let text = |text: &str| LogPart::Text(text.to_owned());
-        let expected = [LogPart::Fact(Fact::ClientAddress), text(" [-] - "), LogPart::Fact(Fact::Status)];
+        let expected = [
+            LogPart::Fact(Fact::ClientAddress),
+            text(" [-] - "),
+            LogPart::Fact(Fact::Status),
+        ];
         assert_eq!(read, expected);
         assert_eq!(names.keys().collect::<Vec<_>>(), ["5", "geoip_city"]);
     }
 
     #[test]
     fn a_price_is_no_variable() {
-        assert_eq!(parts("$ 5", facts::of_request).0, [LogPart::Text("$ 5".to_owned())]);
+        assert_eq!(
+            parts("$ 5", facts::of_request).0,
+            [LogPart::Text("$ 5".to_owned())]
+        );
     }
 
     #[test]

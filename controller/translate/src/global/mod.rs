@@ -19,8 +19,8 @@ use sluice_ir::{
 
 use crate::AddressPolicy;
 use crate::annotations::{
-    Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path, is_http10,
-    redirect_part, time_limit, tries, usual_statuses, value,
+    Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path,
+    is_http10, redirect_part, time_limit, tries, usual_statuses, value,
 };
 use crate::references::{DependencyTracker, References};
 use crate::snippet::Effective;
@@ -128,7 +128,10 @@ impl Default for Globals {
             transport: Transport::default(),
             timeouts: Timeouts::default(),
             retries: Retries::default(),
-            to_https: ToHttps { with_certificate: true, ..ToHttps::default() },
+            to_https: ToHttps {
+                with_certificate: true,
+                ..ToHttps::default()
+            },
             redirect_status: 308,
             plain_http: vec!["/.well-known/acme-challenge".to_owned()],
             relative_redirects: false,
@@ -153,7 +156,10 @@ impl Default for Globals {
             question: None,
             auth_headers: Vec::new(),
             closed: false,
-            admission: Strictness { path_types: true, allow_snippets: false },
+            admission: Strictness {
+                path_types: true,
+                allow_snippets: false,
+            },
         }
     }
 }
@@ -166,26 +172,74 @@ impl Globals {
         globals.connections = options.stream_connections;
         if let Some(mut view) = View::of(resources, options, reports) {
             let tracker = DependencyTracker::new(resources, options);
-            globals.take(&mut view, References { tracker: &tracker, across_namespaces: true });
+            globals.take(
+                &mut view,
+                References {
+                    tracker: &tracker,
+                    across_namespaces: true,
+                },
+            );
         }
         globals
     }
 
     fn take(&mut self, view: &mut View<'_, '_>, references: References<'_>) {
         // Anything unknown is the lowest, as in ingress-nginx.
-        view.set(&mut self.risk, "annotations-risk-level", |text| Ok(Risk::parse(text).unwrap_or(Risk::Low)));
-        view.set(&mut self.blocked_words, "annotation-value-word-blocklist", |text| Ok(owned(text)));
-        view.set(&mut self.transport.connect_timeout, "proxy-connect-timeout", value::seconds);
+        view.set(&mut self.risk, "annotations-risk-level", |text| {
+            Ok(Risk::parse(text).unwrap_or(Risk::Low))
+        });
+        view.set(
+            &mut self.blocked_words,
+            "annotation-value-word-blocklist",
+            |text| Ok(owned(text)),
+        );
+        view.set(
+            &mut self.transport.connect_timeout,
+            "proxy-connect-timeout",
+            value::seconds,
+        );
         self.take_keep(view);
-        view.set(&mut self.timeouts.send, "proxy-send-timeout", value::seconds);
-        view.set(&mut self.timeouts.read, "proxy-read-timeout", value::seconds);
+        view.set(
+            &mut self.timeouts.send,
+            "proxy-send-timeout",
+            value::seconds,
+        );
+        view.set(
+            &mut self.timeouts.read,
+            "proxy-read-timeout",
+            value::seconds,
+        );
         view.set(&mut self.retries.on, "proxy-next-upstream", conditions);
-        view.set(&mut self.retries.attempts, "proxy-next-upstream-tries", tries);
-        view.set(&mut self.retries.on.non_idempotent, "retry-non-idempotent", value::bool);
-        view.set(&mut self.across_namespaces, "allow-cross-namespace-resources", value::bool);
-        view.set(&mut self.admission.path_types, "strict-validate-path-type", value::bool);
-        view.set(&mut self.admission.allow_snippets, "allow-snippet-annotations", value::bool);
-        view.set(&mut self.retries.timeout, "proxy-next-upstream-timeout", time_limit);
+        view.set(
+            &mut self.retries.attempts,
+            "proxy-next-upstream-tries",
+            tries,
+        );
+        view.set(
+            &mut self.retries.on.non_idempotent,
+            "retry-non-idempotent",
+            value::bool,
+        );
+        view.set(
+            &mut self.across_namespaces,
+            "allow-cross-namespace-resources",
+            value::bool,
+        );
+        view.set(
+            &mut self.admission.path_types,
+            "strict-validate-path-type",
+            value::bool,
+        );
+        view.set(
+            &mut self.admission.allow_snippets,
+            "allow-snippet-annotations",
+            value::bool,
+        );
+        view.set(
+            &mut self.retries.timeout,
+            "proxy-next-upstream-timeout",
+            time_limit,
+        );
         view.set(&mut self.http10, "proxy-http-version", is_http10);
         self.take_redirects(view);
         self.take_streams(view);
@@ -196,7 +250,9 @@ impl Globals {
         log::take(&mut self.edge.log, view);
         self.edge.tracing = tracing::tracing(view);
         self.closed |= !blocked::take(&mut self.edge.blocked, view);
-        self.closed |= !view.judge_snippets(Effective { largest_body: self.largest_body });
+        self.closed |= !view.judge_snippets(Effective {
+            largest_body: self.largest_body,
+        });
     }
 
     fn take_keep(&mut self, view: &mut View<'_, '_>) {
@@ -212,38 +268,83 @@ impl Globals {
 
     fn take_policies(&mut self, view: &mut View<'_, '_>, addresses: &AddressPolicy) {
         self.closed |= !question::take(&mut self.question, &mut self.auth_headers, view, addresses);
-        view.set(&mut self.unguarded, "no-auth-locations", |text| Ok(owned(text)));
-        self.closed |= !view.guard(&mut self.access.allow, "whitelist-source-range", maybe_cidrs);
+        view.set(&mut self.unguarded, "no-auth-locations", |text| {
+            Ok(owned(text))
+        });
+        self.closed |= !view.guard(
+            &mut self.access.allow,
+            "whitelist-source-range",
+            maybe_cidrs,
+        );
         self.closed |= !view.guard(&mut self.access.deny, "denylist-source-range", maybe_cidrs);
         view.set(&mut self.largest_body, "proxy-body-size", body_limit);
-        view.set(&mut self.allowed_headers, "global-allowed-response-headers", |text| Ok(owned(text)));
+        view.set(
+            &mut self.allowed_headers,
+            "global-allowed-response-headers",
+            |text| Ok(owned(text)),
+        );
         let served_by = view.served_by();
-        view.set(&mut self.limit_status, "limit-req-status-code", |text| limit_status(text, served_by));
-        view.set(&mut self.connections_status, "limit-conn-status-code", error_status);
-        view.set(&mut self.rate, "limit-rate", |text| Ok(NonZeroU32::new(value::count(text)?)));
+        view.set(&mut self.limit_status, "limit-req-status-code", |text| {
+            limit_status(text, served_by)
+        });
+        view.set(
+            &mut self.connections_status,
+            "limit-conn-status-code",
+            error_status,
+        );
+        view.set(&mut self.rate, "limit-rate", |text| {
+            Ok(NonZeroU32::new(value::count(text)?))
+        });
         view.set(&mut self.rate_after, "limit-rate-after", value::count);
-        view.set(&mut self.error_statuses, "custom-http-errors", usual_statuses);
-        view.set(&mut self.keeps_errors, "disable-proxy-intercept-errors", value::bool);
+        view.set(
+            &mut self.error_statuses,
+            "custom-http-errors",
+            usual_statuses,
+        );
+        view.set(
+            &mut self.keeps_errors,
+            "disable-proxy-intercept-errors",
+            value::bool,
+        );
         view.set(&mut self.balance.load_balance, "load-balance", algorithm);
-        view.set(&mut self.balance.service_upstream, "service-upstream", value::bool);
+        view.set(
+            &mut self.balance.service_upstream,
+            "service-upstream",
+            value::bool,
+        );
     }
 
     fn take_streams(&mut self, view: &mut View<'_, '_>) {
         let mut again = true;
-        let Patience { idle, attempts, attempts_within, answers } = &mut self.streams;
-        view.set(idle, "proxy-stream-timeout", |text| Ok(value::span(text)?.div_ceil(1000)));
+        let Patience {
+            idle,
+            attempts,
+            attempts_within,
+            answers,
+        } = &mut self.streams;
+        view.set(idle, "proxy-stream-timeout", |text| {
+            Ok(value::span(text)?.div_ceil(1000))
+        });
         view.set(attempts, "proxy-stream-next-upstream-tries", value::count);
         view.set(&mut again, "proxy-stream-next-upstream", value::bool);
-        view.set(attempts_within, "proxy-stream-next-upstream-timeout", |text| {
-            Ok(NonZeroU32::new(value::span(text)?.div_ceil(1000)))
+        view.set(
+            attempts_within,
+            "proxy-stream-next-upstream-timeout",
+            |text| Ok(NonZeroU32::new(value::span(text)?.div_ceil(1000))),
+        );
+        view.set(answers, "proxy-stream-responses", |text| {
+            Ok(NonZeroU32::new(value::count(text)?))
         });
-        view.set(answers, "proxy-stream-responses", |text| Ok(NonZeroU32::new(value::count(text)?)));
         // ingress-nginx: 0 is as many as a process may have files. Loops must end before.
         let usual = self.connections;
-        view.set(&mut self.connections, "max-worker-connections", |text| match value::count(text)? {
-            0 => Ok(usual),
-            some => Ok(some.min(LARGEST_CONNECTIONS)),
-        });
+        view.set(
+            &mut self.connections,
+            "max-worker-connections",
+            |text| match value::count(text)? {
+                0 => Ok(usual),
+                some => Ok(some.min(LARGEST_CONNECTIONS)),
+            },
+        );
         // nginx: 0 is no limit.
         *attempts = match (again, *attempts) {
             (false, _) => 1,
@@ -262,13 +363,41 @@ impl Globals {
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {
         let redirected = || (true, "plain http is redirected");
-        view.strict(&mut self.to_https.with_certificate, "ssl-redirect", value::bool, redirected());
-        view.strict(&mut self.to_https.always, "force-ssl-redirect", value::bool, redirected());
-        view.set(&mut self.to_https.keep_slash, "preserve-trailing-slash", value::bool);
-        view.set(&mut self.to_https.name_port, "use-port-in-redirects", value::bool);
-        view.set(&mut self.redirect_status, "http-redirect-code", redirect_status);
-        view.set(&mut self.plain_http, "no-tls-redirect-locations", |text| Ok(owned(text)));
-        view.set(&mut self.relative_redirects, "relative-redirects", value::bool);
+        view.strict(
+            &mut self.to_https.with_certificate,
+            "ssl-redirect",
+            value::bool,
+            redirected(),
+        );
+        view.strict(
+            &mut self.to_https.always,
+            "force-ssl-redirect",
+            value::bool,
+            redirected(),
+        );
+        view.set(
+            &mut self.to_https.keep_slash,
+            "preserve-trailing-slash",
+            value::bool,
+        );
+        view.set(
+            &mut self.to_https.name_port,
+            "use-port-in-redirects",
+            value::bool,
+        );
+        view.set(
+            &mut self.redirect_status,
+            "http-redirect-code",
+            redirect_status,
+        );
+        view.set(&mut self.plain_http, "no-tls-redirect-locations", |text| {
+            Ok(owned(text))
+        });
+        view.set(
+            &mut self.relative_redirects,
+            "relative-redirects",
+            value::bool,
+        );
     }
 }
 
@@ -277,7 +406,11 @@ fn owned(text: &str) -> Vec<String> {
 }
 
 fn maybe_cidrs(text: &str) -> Parsed<Vec<Cidr>> {
-    if text.is_empty() { Ok(Vec::new()) } else { value::cidrs(text) }
+    if text.is_empty() {
+        Ok(Vec::new())
+    } else {
+        value::cidrs(text)
+    }
 }
 
 fn error_status(text: &str) -> Parsed<u16> {
@@ -290,9 +423,12 @@ fn error_status(text: &str) -> Parsed<u16> {
 /// Envoy limits requests with statuses that have a name, and refuses others: of nginx's own, 444 and 499.
 fn limit_status(text: &str, served_by: Option<DataPlane>) -> Parsed<u16> {
     let status = error_status(text)?;
-    let is_known = matches!(status, 400..=417 | 421..=424 | 426 | 428 | 429 | 431 | 500..=508 | 510 | 511);
+    let is_known =
+        matches!(status, 400..=417 | 421..=424 | 426 | 428 | 429 | 431 | 500..=508 | 510 | 511);
     let is_nginx = served_by == Some(DataPlane::Nginx);
-    (is_known || is_nginx).then_some(status).ok_or_else(|| "a status that Envoy knows (RFC 9110)".into())
+    (is_known || is_nginx)
+        .then_some(status)
+        .ok_or_else(|| "a status that Envoy knows (RFC 9110)".into())
 }
 
 fn redirect_status(text: &str) -> Parsed<u16> {
@@ -312,10 +448,12 @@ mod tests {
 
     fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
         let mut resources = Resources::default();
-        let object =
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
         resources.apply(Object::from_value(object).unwrap());
-        let options = Options { configmap: Some(ObjectKey::new("default", "c")), ..Options::default() };
+        let options = Options {
+            configmap: Some(ObjectKey::new("default", "c")),
+            ..Options::default()
+        };
         let mut reports = Vec::new();
         let globals = Globals::of(&resources, &options, &mut reports);
         (globals, reports.iter().map(ToString::to_string).collect())
@@ -323,8 +461,12 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_read_keeps_its_default_and_the_others_hold() {
-        let (globals, reports) = read(json!({"proxy-read-timeout": "soon", "proxy-connect-timeout": "9"}));
-        assert_eq!((globals.timeouts.read, globals.transport.connect_timeout), (60, 9));
+        let (globals, reports) =
+            read(json!({"proxy-read-timeout": "soon", "proxy-connect-timeout": "9"}));
+        assert_eq!(
+            (globals.timeouts.read, globals.transport.connect_timeout),
+            (60, 9)
+        );
         let expected = "ConfigMap default/c: data.proxy-read-timeout: expected seconds from 0 to 31536000, got \"soon\"; \
                         the default holds";
         assert_eq!(reports, [expected]);
@@ -334,7 +476,10 @@ mod tests {
     fn unknown_keys_are_named_with_the_one_that_was_meant() {
         let (_, reports) = read(json!({"proxy-read-timeuot": "1", "nonsense": "1"}));
         assert!(reports[0].contains("\"nonsense\""), "{reports:?}");
-        assert!(reports[1].contains("did you mean proxy-read-timeout?"), "{reports:?}");
+        assert!(
+            reports[1].contains("did you mean proxy-read-timeout?"),
+            "{reports:?}"
+        );
     }
 
     #[test]
@@ -346,14 +491,23 @@ mod tests {
         let resources = Resources::default();
         let options = Options::default();
         let tracker = DependencyTracker::new(&resources, &options);
-        let references = References { tracker: &tracker, across_namespaces: true };
+        let references = References {
+            tracker: &tracker,
+            across_namespaces: true,
+        };
         Globals::default().take(&mut view, references);
         assert_eq!(view.unasked(), Vec::<&str>::new());
     }
 
     #[test]
     fn an_unknown_risk_level_is_the_lowest() {
-        assert_eq!(read(json!({"annotations-risk-level": "Highest"})).0.risk, Risk::Low);
-        assert_eq!(read(json!({"annotations-risk-level": "Critical"})).0.risk, Risk::Critical);
+        assert_eq!(
+            read(json!({"annotations-risk-level": "Highest"})).0.risk,
+            Risk::Low
+        );
+        assert_eq!(
+            read(json!({"annotations-risk-level": "Critical"})).0.risk,
+            Risk::Critical
+        );
     }
 }

@@ -19,26 +19,48 @@ pub(super) fn take(
     let maybe = |text: &str| (!text.is_empty()).then_some(());
     let read = [
         view.guard(&mut url, "global-auth-url", |text| {
-            maybe(text).map(|()| question::url(text, addresses)).transpose()
+            maybe(text)
+                .map(|()| question::url(text, addresses))
+                .transpose()
         }),
-        view.guard(&mut parameter, "global-auth-signin-redirect-param", |text| {
-            maybe(text).map(|()| question::parameter(text)).transpose()
-        }),
+        view.guard(
+            &mut parameter,
+            "global-auth-signin-redirect-param",
+            |text| maybe(text).map(|()| question::parameter(text)).transpose(),
+        ),
         view.guard(&mut sign_in, "global-auth-signin", |text| {
-            maybe(text).map(|()| question::sign_in(text, parameter.as_deref())).transpose()
+            maybe(text)
+                .map(|()| question::sign_in(text, parameter.as_deref()))
+                .transpose()
         }),
         view.guard(&mut method, "global-auth-method", |text| {
             maybe(text).map(|()| question::method(text)).transpose()
         }),
-        view.guard(&mut to_pods, "global-auth-response-headers", question::header_names),
+        view.guard(
+            &mut to_pods,
+            "global-auth-response-headers",
+            question::header_names,
+        ),
         view.guard(&mut back, "global-auth-request-redirect", |text| {
-            maybe(text).map(|()| expression::for_questions(text)).transpose()
+            maybe(text)
+                .map(|()| expression::for_questions(text))
+                .transpose()
         }),
-        view.guard(&mut always_cookies, "global-auth-always-set-cookie", value::bool),
+        view.guard(
+            &mut always_cookies,
+            "global-auth-always-set-cookie",
+            value::bool,
+        ),
         view.guard(&mut key, "global-auth-cache-key", |text| {
-            maybe(text).map(|()| expression::for_questions(text)).transpose()
+            maybe(text)
+                .map(|()| expression::for_questions(text))
+                .transpose()
         }),
-        view.guard(&mut durations, "global-auth-cache-duration", question::durations),
+        view.guard(
+            &mut durations,
+            "global-auth-cache-duration",
+            question::durations,
+        ),
     ];
     auth_headers.clone_from(&to_pods);
     *target = url.map(|url| Question {

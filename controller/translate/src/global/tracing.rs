@@ -16,21 +16,43 @@ const USUAL_RATIO: u32 = 10_000;
 
 pub(super) fn tracing(view: &mut View<'_, '_>) -> Option<Tracing> {
     let mut host = None;
-    let mut tracing = Tracing::to(Collector { host: String::new(), port: 4317 });
-    view.set(&mut host, "otlp-collector-host", |text| Ok(Some(collector(text)?)));
+    let mut tracing = Tracing::to(Collector {
+        host: String::new(),
+        port: 4317,
+    });
+    view.set(&mut host, "otlp-collector-host", |text| {
+        Ok(Some(collector(text)?))
+    });
     view.set(&mut tracing.collector.port, "otlp-collector-port", port);
     view.set(&mut tracing.everywhere, "enable-opentelemetry", value::bool);
-    view.set(&mut tracing.service, "otel-service-name", |text| Ok(text.to_owned()));
-    view.set(&mut tracing.as_parent, "otel-sampler-parent-based", value::bool);
-    view.set(&mut tracing.trusts_clients, "opentelemetry-trust-incoming-span", value::bool);
-    view.set(&mut tracing.queue, "otel-max-queuesize", queue);
-    view.set(&mut tracing.operation, "opentelemetry-operation-name", |text| {
-        Ok(Some(expression::parse(text)?).filter(|name| !name.0.is_empty()))
+    view.set(&mut tracing.service, "otel-service-name", |text| {
+        Ok(text.to_owned())
     });
+    view.set(
+        &mut tracing.as_parent,
+        "otel-sampler-parent-based",
+        value::bool,
+    );
+    view.set(
+        &mut tracing.trusts_clients,
+        "opentelemetry-trust-incoming-span",
+        value::bool,
+    );
+    view.set(&mut tracing.queue, "otel-max-queuesize", queue);
+    view.set(
+        &mut tracing.operation,
+        "opentelemetry-operation-name",
+        |text| Ok(Some(expression::parse(text)?).filter(|name| !name.0.is_empty())),
+    );
     tracing.sampler = sampler(view);
     if host.is_none() && tracing.everywhere {
         let reason = "expected otlp-collector-host to say where spans go, got none";
-        view.say(Severity::Warning, "enable-opentelemetry", reason, "there are no spans");
+        view.say(
+            Severity::Warning,
+            "enable-opentelemetry",
+            reason,
+            "there are no spans",
+        );
     }
     tracing.collector.host = host?;
     Some(tracing)
@@ -51,7 +73,10 @@ fn sampler(view: &mut View<'_, '_>) -> Sampler {
 
 /// The name of a host, with or without a dot at its end, or an address.
 fn collector(text: &str) -> Parsed<String> {
-    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(text);
     let is_address = bare.parse::<Ipv6Addr>().is_ok();
     let is_name = Hostname::parse(text.strip_suffix('.').unwrap_or(text)).is_ok();
     match (is_address, is_name) {
@@ -74,9 +99,16 @@ fn queue(text: &str) -> Parsed<u32> {
 }
 
 fn millionths(text: &str) -> Parsed<u32> {
-    let ratio = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+    let ratio = text
+        .parse()
+        .ok()
+        .filter(|ratio| (0.0..=1.0).contains(ratio));
     let ratio: f64 = ratio.ok_or("a number from 0 to 1, such as 0.01")?;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to a million")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 0 to a million"
+    )]
     let millionths = (ratio * 1e6).round() as u32;
     Ok(millionths)
 }
@@ -87,7 +119,10 @@ mod tests {
 
     fn read(values: &[(&'static str, &str)]) -> (Option<Tracing>, Vec<String>) {
         let mut reports = Vec::new();
-        let tracing = tracing(&mut View::with(values.iter().copied().collect(), &mut reports));
+        let tracing = tracing(&mut View::with(
+            values.iter().copied().collect(),
+            &mut reports,
+        ));
         (tracing, reports.iter().map(ToString::to_string).collect())
     }
 
@@ -106,7 +141,10 @@ mod tests {
     #[test]
     fn a_collector_alone_has_the_defaults_of_ingress_nginx() {
         let (tracing, reports) = read(&[HOST]);
-        let collector = Collector { host: "otel.test".to_owned(), port: 4317 };
+        let collector = Collector {
+            host: "otel.test".to_owned(),
+            port: 4317,
+        };
         assert_eq!((tracing, reports), (Some(Tracing::to(collector)), vec![]));
     }
 
@@ -116,7 +154,10 @@ mod tests {
         let by_ratio = ("otel-sampler", "TraceIdRatioBased");
         assert_eq!(sampler(&[("otel-sampler-ratio", "0.5")]), Sampler::Always);
         assert_eq!(sampler(&[by_ratio]), Sampler::Millionths(10_000));
-        assert_eq!(sampler(&[by_ratio, ("otel-sampler-ratio", "0.5")]), Sampler::Millionths(500_000));
+        assert_eq!(
+            sampler(&[by_ratio, ("otel-sampler-ratio", "0.5")]),
+            Sampler::Millionths(500_000)
+        );
         assert_eq!(sampler(&[("otel-sampler", "AlwaysOff")]), Sampler::Never);
     }
 
@@ -126,7 +167,14 @@ mod tests {
             assert_eq!(collector(good).as_deref(), Ok(good));
         }
         assert_eq!(collector("[::1]").as_deref(), Ok("::1"));
-        for bad in ["", "http://otel.test", "otel.test:4317", "a b", "[otel]", "otel.test/v1"] {
+        for bad in [
+            "",
+            "http://otel.test",
+            "otel.test:4317",
+            "a b",
+            "[otel]",
+            "otel.test/v1",
+        ] {
             assert!(collector(bad).is_err(), "{bad:?}");
         }
     }
@@ -143,9 +191,17 @@ mod tests {
         for (name, value) in bad {
             let (tracing, reports) = read(&[HOST, (name, value)]);
             assert_eq!(tracing, read(&[HOST]).0, "{name}");
-            let [report] = reports.as_slice() else { panic!("{reports:?}") };
-            assert!(report.contains(&format!("data.{name}: expected")), "{report}");
-            assert!(report.ends_with(&format!("got {value:?}; the default holds")), "{report}");
+            let [report] = reports.as_slice() else {
+                panic!("{reports:?}")
+            };
+            assert!(
+                report.contains(&format!("data.{name}: expected")),
+                "{report}"
+            );
+            assert!(
+                report.ends_with(&format!("got {value:?}; the default holds")),
+                "{report}"
+            );
         }
     }
 }

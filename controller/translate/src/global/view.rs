@@ -12,8 +12,10 @@ use crate::support::{AppliesTo, DataPlane, Support};
 use crate::{Kind, ObjectRef, Options, Report, Resources, Severity};
 
 /// Consequence of an access control setting that cannot be read.
-pub(super) const CLOSES: (Severity, &str) =
-    (Severity::Error, concat!(closed_text!(), ": those of all Ingresses"));
+pub(super) const CLOSES: (Severity, &str) = (
+    Severity::Error,
+    concat!(closed_text!(), ": those of all Ingresses"),
+);
 
 /// Values by key.
 pub(super) struct View<'a, 'r> {
@@ -35,7 +37,13 @@ impl<'a, 'r> View<'a, 'r> {
     ) -> Option<Self> {
         let key = options.configmap.clone()?;
         let config_map = resources.config_maps.get(&key);
-        let mut reporter = Reporter::new(ObjectRef { kind: Kind::ConfigMap, key }, reports);
+        let mut reporter = Reporter::new(
+            ObjectRef {
+                kind: Kind::ConfigMap,
+                key,
+            },
+            reports,
+        );
         let Some(config_map) = config_map else {
             let reason = "expected a ConfigMap (--configmap names it), got none";
             let consequence = "the defaults hold; if it kept somebody out, nothing does now";
@@ -73,7 +81,12 @@ impl<'a, 'r> View<'a, 'r> {
         name: &'static str,
         parse: impl FnOnce(&'a str) -> Parsed<T>,
     ) {
-        self.set_or(target, name, parse, (Severity::Warning, "the default holds"));
+        self.set_or(
+            target,
+            name,
+            parse,
+            (Severity::Warning, "the default holds"),
+        );
     }
 
     /// As [`View::set`], for what decides who comes in; `false` when it is there and cannot be read.
@@ -110,7 +123,9 @@ impl<'a, 'r> View<'a, 'r> {
         debug_assert!(KEYS.iter().any(|key| key.name == name), "{name} is a key");
         #[cfg(test)]
         self.asked.insert(name);
-        let Some(text) = self.values.get(name) else { return true };
+        let Some(text) = self.values.get(name) else {
+            return true;
+        };
         match parse(text) {
             Ok(value) => {
                 *target = value;
@@ -142,7 +157,12 @@ impl<'a, 'r> View<'a, 'r> {
     }
 
     fn take(&mut self, name: &str, value: &'a str) {
-        let Some(Key { name, default, supports }) = KEYS.iter().find(|key| key.name == name) else {
+        let Some(Key {
+            name,
+            default,
+            supports,
+        }) = KEYS.iter().find(|key| key.name == name)
+        else {
             self.unknown(name);
             return;
         };
@@ -156,13 +176,23 @@ impl<'a, 'r> View<'a, 'r> {
             match support {
                 Support::Full | Support::Partly(_) => {}
                 Support::NotNeeded(reason) => {
-                    self.say(Severity::Note, name, applies_to.note(reason), "nothing is missing");
+                    self.say(
+                        Severity::Note,
+                        name,
+                        applies_to.note(reason),
+                        "nothing is missing",
+                    );
                 }
                 Support::Unsupported(_) if snippet::language(name).is_some() => {
                     self.snippets.push((name, value, applies_to));
                 }
                 Support::Unsupported(advice) => {
-                    self.say(Severity::Warning, name, applies_to.not_supported(advice), "served without it");
+                    self.say(
+                        Severity::Warning,
+                        name,
+                        applies_to.not_supported(advice),
+                        "served without it",
+                    );
                 }
                 Support::Differs(difference) => {
                     self.say(
@@ -180,7 +210,9 @@ impl<'a, 'r> View<'a, 'r> {
     pub(super) fn judge_snippets(&mut self, effective: Effective) -> bool {
         let mut guards = false;
         for (name, text, applies_to) in std::mem::take(&mut self.snippets) {
-            let Some(language) = snippet::language(name) else { continue };
+            let Some(language) = snippet::language(name) else {
+                continue;
+            };
             let judgement = snippet::judge(text, language, effective, self.data_plane);
             let reason = applies_to.not_supported(&judgement.advice);
             match judgement.closing {
@@ -197,7 +229,9 @@ impl<'a, 'r> View<'a, 'r> {
 
     fn unknown(&mut self, name: &str) {
         let nearest = alike(KEYS.iter().map(|key| key.name), name);
-        let hint = nearest.map(|nearest| format!(" (did you mean {nearest}?)")).unwrap_or_default();
+        let hint = nearest
+            .map(|nearest| format!(" (did you mean {nearest}?)"))
+            .unwrap_or_default();
         let name = shortened(name);
         let reason = format!("expected a key of ingress-nginx, got {name:?}{hint}");
         self.say(Severity::Warning, &name, reason, "key ignored");
@@ -210,12 +244,19 @@ impl<'a, 'r> View<'a, 'r> {
         reason: impl Into<String>,
         consequence: &str,
     ) {
-        self.reporter.say(severity, format!("data.{name}"), reason, consequence);
+        self.reporter
+            .say(severity, format!("data.{name}"), reason, consequence);
     }
 
     #[cfg(test)]
-    pub(super) fn with(values: BTreeMap<&'static str, &'a str>, reports: &'r mut Vec<Report>) -> Self {
-        let object = ObjectRef { kind: Kind::ConfigMap, key: crate::ObjectKey::new("default", "c") };
+    pub(super) fn with(
+        values: BTreeMap<&'static str, &'a str>,
+        reports: &'r mut Vec<Report>,
+    ) -> Self {
+        let object = ObjectRef {
+            kind: Kind::ConfigMap,
+            key: crate::ObjectKey::new("default", "c"),
+        };
         View {
             values,
             reporter: Reporter::new(object, reports),
@@ -227,6 +268,10 @@ impl<'a, 'r> View<'a, 'r> {
 
     #[cfg(test)]
     pub(super) fn unasked(&self) -> Vec<&'static str> {
-        self.values.keys().filter(|name| !self.asked.contains(*name)).copied().collect()
+        self.values
+            .keys()
+            .filter(|name| !self.asked.contains(*name))
+            .copied()
+            .collect()
     }
 }

@@ -28,7 +28,9 @@ pub(super) struct Aliases {
 impl Aliases {
     /// The other names of a server, once an Ingress has decided.
     pub(super) fn of(&self, server: &ServerName) -> Option<&[ServerName]> {
-        self.servers.get(server).map(|annotations| annotations.host.aliases.as_slice())
+        self.servers
+            .get(server)
+            .map(|annotations| annotations.host.aliases.as_slice())
     }
 
     /// The Ingress that has asked for a name first.
@@ -47,7 +49,9 @@ impl Aliases {
         for (alias, server, owner) in asked {
             if servers.contains_key(&alias) || used.contains(&alias) {
                 let reason = match first.get(&alias).filter(|_| used.contains(&alias)) {
-                    Some(first) => format!("name {alias} already claimed by server-alias of {first}"),
+                    Some(first) => {
+                        format!("name {alias} already claimed by server-alias of {first}")
+                    }
                     None => format!("name {alias} already claimed as a host"),
                 };
                 Reporter::new(owner, reports).warn_as_before(FIELD, reason, NOT_USED);
@@ -67,14 +71,21 @@ impl Assembly<'_> {
         if *name == ServerName::CatchAll || aliases.is_empty() || self.aliases.of(name).is_some() {
             return;
         }
-        self.aliases.servers.insert(name.clone(), Arc::clone(&context.annotations));
+        self.aliases
+            .servers
+            .insert(name.clone(), Arc::clone(&context.annotations));
         for alias in aliases {
             if self.yield_reserved_name(alias, context, FIELD, NOT_USED) {
                 continue;
             }
             let object = context.object.clone();
-            self.aliases.first.entry(alias.clone()).or_insert_with(|| object.clone());
-            self.aliases.asked.push((alias.clone(), name.clone(), object));
+            self.aliases
+                .first
+                .entry(alias.clone())
+                .or_insert_with(|| object.clone());
+            self.aliases
+                .asked
+                .push((alias.clone(), name.clone(), object));
         }
     }
 }

@@ -31,7 +31,9 @@ impl Assembly<'_> {
             return Some(RouteTarget::from_action(Action::Redirect(redirect.clone())));
         }
         let Some((service, port)) = self.service_of(backend, context, field) else {
-            return annotations.guards().then(|| RouteTarget::from_action(Action::Denied));
+            return annotations
+                .guards()
+                .then(|| RouteTarget::from_action(Action::Denied));
         };
         let place = Place {
             namespace: context.object.key.namespace.clone(),
@@ -41,12 +43,29 @@ impl Assembly<'_> {
         };
         let for_https = annotations.backend.for_https.as_ref();
         let for_https = for_https.map(|transport| {
-            self.backend(service.clone(), port.clone(), transport, context, format!("{field}.service"))
+            self.backend(
+                service.clone(),
+                port.clone(),
+                transport,
+                context,
+                format!("{field}.service"),
+            )
         });
         let transport = &annotations.backend.transport;
-        let id = self.backend(service, port, transport, context, format!("{field}.service"));
+        let id = self.backend(
+            service,
+            port,
+            transport,
+            context,
+            format!("{field}.service"),
+        );
         let error_service = self.error_service(context);
-        Some(RouteTarget { action: Action::Forward(id), for_https, error_service, place })
+        Some(RouteTarget {
+            action: Action::Forward(id),
+            for_https,
+            error_service,
+            place,
+        })
     }
 
     /// The Service and the port that a rule names, when they can be names.
@@ -60,16 +79,19 @@ impl Assembly<'_> {
         let consequence = if guards { CLOSED } else { "path not served" };
         let Some(service) = &backend.service else {
             let reason = "expected service with a name and a port, got a resource or nothing";
-            self.report(&context.object).say(Severity::Error, field, reason, consequence);
+            self.report(&context.object)
+                .say(Severity::Error, field, reason, consequence);
             return None;
         };
         match checked(service) {
-            Ok(port) => {
-                Some((ObjectKey::new(context.object.key.namespace.clone(), service.name.clone()), port))
-            }
+            Ok(port) => Some((
+                ObjectKey::new(context.object.key.namespace.clone(), service.name.clone()),
+                port,
+            )),
             Err((part, reason)) => {
                 let field = format!("{field}.service.{part}");
-                self.report(&context.object).say(Severity::Error, field, reason, consequence);
+                self.report(&context.object)
+                    .say(Severity::Error, field, reason, consequence);
                 None
             }
         }
@@ -85,9 +107,18 @@ impl Assembly<'_> {
     ) -> BackendId {
         let annotations = &context.annotations;
         let attempts = annotations.policy.retries.attempts;
-        let terms = Terms { transport, balance: &annotations.backend.balance, attempts, routes: true };
+        let terms = Terms {
+            transport,
+            balance: &annotations.backend.balance,
+            attempts,
+            routes: true,
+        };
         let as_canary = annotations.canary.is_some();
-        let usage = Use { object: context.object.clone(), field, as_canary };
+        let usage = Use {
+            object: context.object.clone(),
+            field,
+            as_canary,
+        };
         self.uses.name(Origin::Service(service, port), terms, usage)
     }
 
@@ -97,8 +128,16 @@ impl Assembly<'_> {
         let name = context.annotations.errors.service.clone()?;
         let service = ObjectKey::new(context.object.key.namespace.clone(), name);
         if !self.tracker.has_service(&service) {
-            let missing = ObjectRef { kind: Kind::Service, key: service };
-            self.report(&context.object).say_missing(missing, Severity::Warning, FIELD, "annotation ignored");
+            let missing = ObjectRef {
+                kind: Kind::Service,
+                key: service,
+            };
+            self.report(&context.object).say_missing(
+                missing,
+                Severity::Warning,
+                FIELD,
+                "annotation ignored",
+            );
             return None;
         }
         let usual = self.globals.transport.clone();
@@ -113,14 +152,28 @@ impl Assembly<'_> {
         annotation: &str,
     ) -> BackendId {
         let origin = match target.service() {
-            Some((service, port)) if self.tracker.has_service(&service) => Origin::Service(service, port),
-            _ => Origin::External(ExternalHost { name: DnsName::from(&target.host), port: target.port }),
+            Some((service, port)) if self.tracker.has_service(&service) => {
+                Origin::Service(service, port)
+            }
+            _ => Origin::External(ExternalHost {
+                name: DnsName::from(&target.host),
+                port: target.port,
+            }),
         };
         let transport = target.transport(self.globals.transport.connect_timeout);
         let attempts = self.globals.retries.attempts;
-        let terms = Terms { transport: &transport, balance: &self.globals.balance, attempts, routes: false };
+        let terms = Terms {
+            transport: &transport,
+            balance: &self.globals.balance,
+            attempts,
+            routes: false,
+        };
         let field = format!("annotation {annotation}");
-        let usage = Use { object: context.object.clone(), field, as_canary: false };
+        let usage = Use {
+            object: context.object.clone(),
+            field,
+            as_canary: false,
+        };
         self.uses.name(origin, terms, usage)
     }
 }
@@ -128,9 +181,20 @@ impl Assembly<'_> {
 /// The error names the part that is wrong.
 fn checked(service: &IngressServiceBackend) -> Result<Port, (&'static str, String)> {
     if !is_dns_name(&service.name) {
-        return Err(("name", format!("expected the name of a Service, got {:?}", shortened(&service.name))));
+        return Err((
+            "name",
+            format!(
+                "expected the name of a Service, got {:?}",
+                shortened(&service.name)
+            ),
+        ));
     }
-    port(service).ok_or_else(|| ("port", "expected a number or a name, got neither".to_owned()))
+    port(service).ok_or_else(|| {
+        (
+            "port",
+            "expected a number or a name, got neither".to_owned(),
+        )
+    })
 }
 
 fn port(service: &IngressServiceBackend) -> Option<Port> {

@@ -40,26 +40,49 @@ pub(crate) struct CanaryCandidate {
 }
 
 impl Assembly<'_> {
-    pub(super) fn add_canary(&mut self, ingress: &Ingress, context: &IngressContext, rules: &CanaryRules) {
+    pub(super) fn add_canary(
+        &mut self,
+        ingress: &Ingress,
+        context: &IngressContext,
+        rules: &CanaryRules,
+    ) {
         if context.annotations.denied {
             return;
         }
-        let rules_of_ingress =
-            ingress.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
+        let rules_of_ingress = ingress
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.rules.as_deref())
+            .unwrap_or_default();
         for (position, rule) in rules_of_ingress.iter().enumerate() {
-            let Ok(host) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) else { continue };
+            let Ok(host) = ServerName::parse(rule.host.as_deref().unwrap_or_default()) else {
+                continue;
+            };
             let rule_field = format!("spec.rules[{position}]");
-            for (number, path) in self.take_paths(rule, None, &rule_field, context).iter().enumerate() {
+            for (number, path) in self
+                .take_paths(rule, None, &rule_field, context)
+                .iter()
+                .enumerate()
+            {
                 let field = format!("spec.rules[{position}].http.paths[{number}]");
-                let (Ok(text), Ok(kind)) =
-                    (path::checked(path.path.as_deref()), PathType::parse(&path.path_type))
-                else {
+                let (Ok(text), Ok(kind)) = (
+                    path::checked(path.path.as_deref()),
+                    PathType::parse(&path.path_type),
+                ) else {
                     continue;
                 };
                 let place = format!("{field}.backend");
-                let Some((service, port)) = self.service_of(&path.backend, context, &place) else { continue };
+                let Some((service, port)) = self.service_of(&path.backend, context, &place) else {
+                    continue;
+                };
                 let transport = context.annotations.backend.transport.clone();
-                let backend = self.backend(service, port, &transport, context, format!("{place}.service"));
+                let backend = self.backend(
+                    service,
+                    port,
+                    &transport,
+                    context,
+                    format!("{place}.service"),
+                );
                 let (host, path) = (host.clone(), text.to_owned());
                 let (context, rules, precedence) =
                     (context.clone(), rules.clone(), self.uses.next_precedence());
@@ -81,17 +104,40 @@ impl Assembly<'_> {
     pub(super) fn canary_candidates(&mut self) -> Vec<(Precedence, CanaryCandidate)> {
         let mut canary_candidates = Vec::new();
         for pending in std::mem::take(&mut self.canaries) {
-            let PendingCanary { context, field, backend, rules, precedence, .. } = &pending;
+            let PendingCanary {
+                context,
+                field,
+                backend,
+                rules,
+                precedence,
+                ..
+            } = &pending;
             match self.main_of(&pending) {
                 Ok(main) => {
                     let sticky = context.annotations.backend.canary_is_sticky;
-                    let canary = Canary { backend: backend.clone(), rules: rules.clone(), sticky };
+                    let canary = Canary {
+                        backend: backend.clone(),
+                        rules: rules.clone(),
+                        sticky,
+                    };
                     let (object, field) = (context.object.clone(), field.clone());
-                    canary_candidates
-                        .push((precedence.clone(), CanaryCandidate { main, canary, object, field }));
+                    canary_candidates.push((
+                        precedence.clone(),
+                        CanaryCandidate {
+                            main,
+                            canary,
+                            object,
+                            field,
+                        },
+                    ));
                 }
                 Err(reason) => {
-                    self.report(&context.object).say(Severity::Warning, field, reason, "canary not used");
+                    self.report(&context.object).say(
+                        Severity::Warning,
+                        field,
+                        reason,
+                        "canary not used",
+                    );
                 }
             }
         }
@@ -99,15 +145,29 @@ impl Assembly<'_> {
     }
 
     fn main_of(&self, pending: &PendingCanary) -> Result<BackendId, String> {
-        let PendingCanary { host, path, kind, context, backend, .. } = pending;
-        let rule = self.builders.get(host).and_then(|builder| builder.taken.rule(path, *kind));
-        let rule = rule.ok_or("expected a host and a path of another Ingress, got one that nobody has")?;
+        let PendingCanary {
+            host,
+            path,
+            kind,
+            context,
+            backend,
+            ..
+        } = pending;
+        let rule = self
+            .builders
+            .get(host)
+            .and_then(|builder| builder.taken.rule(path, *kind));
+        let rule =
+            rule.ok_or("expected a host and a path of another Ingress, got one that nobody has")?;
         let Action::Forward(main) = &rule.target.action else {
             return Err("expected a path that leads to pods, got one that does not".to_owned());
         };
         // Who shares a host with others must not take their requests (R12 of the security rules).
         if rule.owner.key.namespace != context.object.key.namespace {
-            return Err(format!("path belongs to {}, of another namespace", rule.owner));
+            return Err(format!(
+                "path belongs to {}, of another namespace",
+                rule.owner
+            ));
         }
         let main = main.service_port();
         if main == backend.service_port() {
@@ -122,7 +182,13 @@ pub(crate) fn resolve_canaries<'a>(
     canary_candidates: impl Iterator<Item = &'a CanaryCandidate>,
 ) -> (Vec<Canary>, Vec<Report>) {
     let (mut canaries, mut reports) = (Vec::new(), Vec::new());
-    for CanaryCandidate { canary, object, field, .. } in canary_candidates {
+    for CanaryCandidate {
+        canary,
+        object,
+        field,
+        ..
+    } in canary_candidates
+    {
         if let Err((reason, consequence)) = add(&mut canaries, canary.clone()) {
             let mut reporter = Reporter::new(object.clone(), &mut reports);
             reporter.say(Severity::Warning, field, reason, consequence);
@@ -141,7 +207,8 @@ fn add(canaries: &mut Vec<Canary>, canary: Canary) -> Result<(), (String, &'stat
         let reason = format!("expected at most {MOST_CANARIES} canaries of one backend, got more");
         return Err((reason, "canary not used"));
     }
-    let share = |canary: &Canary| f64::from(canary.rules.weight) / f64::from(canary.rules.total.max(1));
+    let share =
+        |canary: &Canary| f64::from(canary.rules.weight) / f64::from(canary.rules.total.max(1));
     let taken: f64 = canaries.iter().map(share).sum();
     // A little more than everything is rounding.
     let is_cut = canary.rules.weight > 0 && taken + share(&canary) > 1.0 + 1e-9;

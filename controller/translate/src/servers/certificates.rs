@@ -22,27 +22,36 @@ use crate::{DataPlane, Kind, ObjectKey, Severity};
 impl Assembly<'_> {
     /// The catch-all server always has the default certificate.
     pub(super) fn take_tls(&mut self, name: &ServerName, context: &IngressContext) {
-        let decided = self.builders.get(name).is_some_and(|builder| builder.tls.is_some());
+        let decided = self
+            .builders
+            .get(name)
+            .is_some_and(|builder| builder.tls.is_some());
         if context.tls.is_empty() || decided {
             return;
         }
         let certificate = match name {
             ServerName::CatchAll => None,
-            ServerName::Exact(_) | ServerName::Wildcard(_) => self.certificate(&name.to_string(), context),
+            ServerName::Exact(_) | ServerName::Wildcard(_) => {
+                self.certificate(&name.to_string(), context)
+            }
         };
-        self.builders.entry(name.clone()).or_default().tls =
-            Some(HostTls { certificate, ..HostTls::default() });
+        self.builders.entry(name.clone()).or_default().tls = Some(HostTls {
+            certificate,
+            ..HostTls::default()
+        });
     }
 
     /// The first Ingress of the host's own namespace that asks clients for certificates decides for the whole host. Whoever
     /// means something else is served only behind what it means, so not at all: `false`.
     pub(super) fn take_clients(&mut self, name: &ServerName, context: &IngressContext) -> bool {
         const FIELD: &str = "annotation auth-tls-secret";
-        let Some(asked) = &context.annotations.clients else { return true };
+        let Some(asked) = &context.annotations.clients else {
+            return true;
+        };
         if *name == ServerName::CatchAll {
-            let reason =
-                "expected a rule with a host, got one without, which every name in a handshake leads to";
-            self.report(&context.object).say(Severity::Error, FIELD, reason, CLOSED);
+            let reason = "expected a rule with a host, got one without, which every name in a handshake leads to";
+            self.report(&context.object)
+                .say(Severity::Error, FIELD, reason, CLOSED);
             return false;
         }
         let is_foreign = self.is_foreign(name, context);
@@ -53,9 +62,11 @@ impl Assembly<'_> {
         if decided.as_ref() == Some(asked) {
             return true;
         }
-        let reason =
-            format!("expected what the Ingress that has {name} asks of its clients, got something else");
-        self.report(&context.object).say(Severity::Error, FIELD, reason, CLOSED);
+        let reason = format!(
+            "expected what the Ingress that has {name} asks of its clients, got something else"
+        );
+        self.report(&context.object)
+            .say(Severity::Error, FIELD, reason, CLOSED);
         false
     }
 
@@ -70,7 +81,12 @@ impl Assembly<'_> {
             let reason = "expected a rule with a host for Envoy, got one without";
             let consequence = "in Envoy its clients get the ciphers of all hosts";
             let mut reporter = self.report(&context.object);
-            reporter.say(Severity::Warning, "annotation ssl-ciphers", reason, consequence);
+            reporter.say(
+                Severity::Warning,
+                "annotation ssl-ciphers",
+                reason,
+                consequence,
+            );
         }
         let decided = &mut self.builders.entry(name.clone()).or_default().ciphers;
         if decided.is_empty() {
@@ -80,24 +96,38 @@ impl Assembly<'_> {
 
     fn certificate(&mut self, host: &str, context: &IngressContext) -> Option<SecretId> {
         let Some(position) = context.tls.listing(host) else {
-            let position = context.tls.covering(host, |entry| self.names(entry, context))?;
-            return self.present(host, context.tls.get(position)?, context).ok().flatten();
+            let position = context
+                .tls
+                .covering(host, |entry| self.names(entry, context))?;
+            return self
+                .present(host, context.tls.get(position)?, context)
+                .ok()
+                .flatten();
         };
         let entry = context.tls.get(position)?;
-        self.present(host, entry, context).unwrap_or_else(|ReferenceError { reason, missing }| {
-            let field = format!("spec.tls[{position}].secretName");
-            let consequence = format!("{host} presents the default certificate");
-            self.report(&context.object).say(Severity::Warning, field, reason, consequence).missing = missing;
-            None
-        })
+        self.present(host, entry, context)
+            .unwrap_or_else(|ReferenceError { reason, missing }| {
+                let field = format!("spec.tls[{position}].secretName");
+                let consequence = format!("{host} presents the default certificate");
+                self.report(&context.object)
+                    .say(Severity::Warning, field, reason, consequence)
+                    .missing = missing;
+                None
+            })
     }
 
     /// The hosts that the certificate of an entry is good for.
     fn names(&self, entry: &IngressTLS, context: &IngressContext) -> &[String] {
-        let name = entry.secret_name.as_deref().filter(|name| is_dns_name(name));
+        let name = entry
+            .secret_name
+            .as_deref()
+            .filter(|name| is_dns_name(name));
         let key = name.map(|name| ObjectKey::new(context.object.key.namespace.clone(), name));
         let secret = key.and_then(|key| self.tracker.secret(&key));
-        secret.and_then(|secret| secret.pair().ok()).map(Pair::names).unwrap_or_default()
+        secret
+            .and_then(|secret| secret.pair().ok())
+            .map(Pair::names)
+            .unwrap_or_default()
     }
 
     /// `None`: without a name the default certificate is meant. The error is a report's reason.
@@ -118,7 +148,10 @@ impl Assembly<'_> {
         let secret = secret.ok_or_else(|| ReferenceError::missing(Kind::Secret, key.clone()))?;
         let pair = secret.pair()?;
         if !pair.covers(host) {
-            return Err(format!("expected a certificate that is good for {host}, got one that is not").into());
+            return Err(format!(
+                "expected a certificate that is good for {host}, got one that is not"
+            )
+            .into());
         }
         Ok(Some(self.secrets.present(&key, pair)))
     }
@@ -141,14 +174,21 @@ pub(super) fn by_name(
     let of = |owner: &ServerName, other: &ServerName| {
         let id = own.get(owner)?.certificate.as_ref()?;
         let (namespace, secret) = id.as_str().split_once('/')?;
-        let pair = tracker.secret(&ObjectKey::new(namespace, secret))?.pair().ok()?;
+        let pair = tracker
+            .secret(&ObjectKey::new(namespace, secret))?
+            .pair()
+            .ok()?;
         pair.covers(&other.to_string()).then(|| id.clone())
     };
     let mut all = BTreeMap::new();
     for (name, server) in servers {
         let certificate = own.get(name).and_then(|host| host.certificate.clone());
         let certificate = certificate.or_else(|| of(&leads_to(server)?, name));
-        let ciphers = if *name == ServerName::CatchAll { Vec::new() } else { server.ciphers.clone() };
+        let ciphers = if *name == ServerName::CatchAll {
+            Vec::new()
+        } else {
+            server.ciphers.clone()
+        };
         let like = |certificate| HostTls {
             certificate,
             apart: false,
@@ -156,7 +196,12 @@ pub(super) fn by_name(
             ciphers: ciphers.clone(),
         };
         all.insert(name.clone(), like(certificate));
-        all.extend(server.aliases.iter().map(|alias| (alias.clone(), like(of(name, alias)))));
+        all.extend(
+            server
+                .aliases
+                .iter()
+                .map(|alias| (alias.clone(), like(of(name, alias)))),
+        );
     }
     all.retain(|_, host| *host != HostTls::default());
     all
@@ -173,7 +218,9 @@ pub(super) fn set_apart(
     for (own, server) in servers {
         let owner = owner_of.get(own);
         for name in server.names(own) {
-            let holder = name.wildcard_suffix().and_then(|suffix| wildcards.get(&suffix));
+            let holder = name
+                .wildcard_suffix()
+                .and_then(|suffix| wildcards.get(&suffix));
             if holder.is_some_and(|holder| Some(&key(holder).namespace) != owner) {
                 let host = all.entry(name.clone()).or_default();
                 host.apart = host.certificate.is_none();
@@ -184,10 +231,14 @@ pub(super) fn set_apart(
 
 /// The host that a server only leads to.
 fn leads_to(server: &Server) -> Option<ServerName> {
-    server.locations.iter().find_map(|location| match &location.action {
-        Action::Redirect(Redirect { to: RedirectTo::Host(host), .. }) => {
-            Some(ServerName::Exact(host.clone()))
-        }
-        _ => None,
-    })
+    server
+        .locations
+        .iter()
+        .find_map(|location| match &location.action {
+            Action::Redirect(Redirect {
+                to: RedirectTo::Host(host),
+                ..
+            }) => Some(ServerName::Exact(host.clone())),
+            _ => None,
+        })
 }

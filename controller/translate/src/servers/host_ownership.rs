@@ -57,38 +57,77 @@ impl Assembly<'_> {
 
     /// True if the host belongs to another namespace.
     pub(super) fn is_foreign(&self, name: &ServerName, context: &IngressContext) -> bool {
-        self.builders.get(name).is_some_and(|builder| builder.tenants.owner() != context.object.key.namespace)
+        self.builders
+            .get(name)
+            .is_some_and(|builder| builder.tenants.owner() != context.object.key.namespace)
     }
 
     /// Reports what another namespace says about the host as a whole: nothing of it is used, unless the owner says the same.
     pub(super) fn report_foreign(&mut self, name: &ServerName, context: &IngressContext) {
-        let Some(builder) = self.builders.get(name) else { return };
+        let Some(builder) = self.builders.get(name) else {
+            return;
+        };
         // Each by its name: a setting of hosts that is new is told here, too, or this does not compile.
-        let Host { aliases, app_root, from_to_www, ciphers, prefers_its_ciphers, passthrough, closed: _ } =
-            &context.annotations.host;
+        let Host {
+            aliases,
+            app_root,
+            from_to_www,
+            ciphers,
+            prefers_its_ciphers,
+            passthrough,
+            closed: _,
+        } = &context.annotations.host;
         let other_name = builder.from_to_www.is_some().then_some(true);
         let passed_on = (!builder.passthrough.is_empty()).then_some(true);
         // A Secret of this namespace is never that of the host's.
         let lists_it = context.tls.listing(&name.to_string()).is_some();
         let tls = lists_it || (!context.tls.is_empty() && builder.tls.is_none());
         let said = [
-            ("spec.tls", tls.then_some(Unused { as_before: builder.tls.is_some() })),
-            ("annotation app-root", unused(app_root.as_ref(), builder.app_root.as_ref())),
-            ("annotation from-to-www-redirect", unused(from_to_www.then_some(&true), other_name.as_ref())),
-            ("annotation server-alias", unused(some(aliases), self.aliases.of(name))),
-            ("annotation ssl-ciphers", unused(some(ciphers), some(&builder.ciphers))),
+            (
+                "spec.tls",
+                tls.then_some(Unused {
+                    as_before: builder.tls.is_some(),
+                }),
+            ),
+            (
+                "annotation app-root",
+                unused(app_root.as_ref(), builder.app_root.as_ref()),
+            ),
+            (
+                "annotation from-to-www-redirect",
+                unused(from_to_www.then_some(&true), other_name.as_ref()),
+            ),
+            (
+                "annotation server-alias",
+                unused(some(aliases), self.aliases.of(name)),
+            ),
+            (
+                "annotation ssl-ciphers",
+                unused(some(ciphers), some(&builder.ciphers)),
+            ),
             (
                 "annotation ssl-prefer-server-ciphers",
-                unused(prefers_its_ciphers.as_ref(), builder.prefers_its_ciphers.as_ref()),
+                unused(
+                    prefers_its_ciphers.as_ref(),
+                    builder.prefers_its_ciphers.as_ref(),
+                ),
             ),
-            ("annotation ssl-passthrough", unused(passthrough.then_some(&true), passed_on.as_ref())),
+            (
+                "annotation ssl-passthrough",
+                unused(passthrough.then_some(&true), passed_on.as_ref()),
+            ),
         ];
         let namespace = builder.tenants.owner().to_owned();
         for (field, unused) in said {
-            let Some(Unused { as_before }) = unused else { continue };
-            let reason = format!("host {name} belongs to namespace {namespace}, which named it first");
+            let Some(Unused { as_before }) = unused else {
+                continue;
+            };
+            let reason =
+                format!("host {name} belongs to namespace {namespace}, which named it first");
             let mut reporter = self.report(&context.object);
-            reporter.say(Severity::Warning, field, reason, "not used for this host").as_before = as_before;
+            reporter
+                .say(Severity::Warning, field, reason, "not used for this host")
+                .as_before = as_before;
         }
     }
 }
@@ -100,7 +139,9 @@ struct Unused {
 }
 
 fn unused<T: PartialEq + ?Sized>(said: Option<&T>, before: Option<&T>) -> Option<Unused> {
-    said.filter(|_| said != before).map(|_| Unused { as_before: before.is_some() })
+    said.filter(|_| said != before).map(|_| Unused {
+        as_before: before.is_some(),
+    })
 }
 
 fn some<T>(list: &[T]) -> Option<&[T]> {

@@ -111,9 +111,15 @@ pub(crate) fn assemble<'a>(
     wildcards: &Wildcards,
     context: Context<'_>,
 ) -> Assembled {
-    let Context { tracker, options, globals } = context;
-    let builders =
-        with_catch_all.then(|| (ServerName::CatchAll, ServerBuilder::default())).into_iter().collect();
+    let Context {
+        tracker,
+        options,
+        globals,
+    } = context;
+    let builders = with_catch_all
+        .then(|| (ServerName::CatchAll, ServerBuilder::default()))
+        .into_iter()
+        .collect();
     let (aliases, canaries, reports) = (Aliases::default(), Vec::new(), Vec::new());
     let (uses, secrets) = (Uses::new(&globals.transport), Secrets::default());
     let mut assembly = Assembly {
@@ -131,48 +137,87 @@ pub(crate) fn assemble<'a>(
         tracker,
     };
     for (seniority, ingress) in ingresses {
-        assembly.uses.set_tier(PrecedenceTier::Ingress(seniority.clone()));
+        assembly
+            .uses
+            .set_tier(PrecedenceTier::Ingress(seniority.clone()));
         assembly.add(seniority, ingress);
     }
     assembly.finish()
 }
 
 /// The Service that a flag names, for requests that nobody else wants.
-pub(crate) fn default_backend(options: &Options, globals: &Globals, uses: &mut Uses) -> Option<BackendId> {
+pub(crate) fn default_backend(
+    options: &Options,
+    globals: &Globals,
+    uses: &mut Uses,
+) -> Option<BackendId> {
     let service = options.default_backend_service.clone()?;
-    let object = ObjectRef { kind: Kind::Service, key: service.clone() };
-    let usage = Use { object, field: "--default-backend-service".to_owned(), as_canary: false };
+    let object = ObjectRef {
+        kind: Kind::Service,
+        key: service.clone(),
+    };
+    let usage = Use {
+        object,
+        field: "--default-backend-service".to_owned(),
+        as_canary: false,
+    };
     let attempts = globals.retries.attempts;
-    let terms = Terms { transport: &globals.transport, balance: &globals.balance, attempts, routes: true };
+    let terms = Terms {
+        transport: &globals.transport,
+        balance: &globals.balance,
+        attempts,
+        routes: true,
+    };
     Some(uses.name(Origin::Service(service, Port::First), terms, usage))
 }
 
 impl Assembly<'_> {
     fn add(&mut self, seniority: Seniority, ingress: &Ingress) {
         let Some(spec) = &ingress.spec else { return };
-        let object = ObjectRef { kind: Kind::Ingress, key: key_of(&ingress.metadata) };
+        let object = ObjectRef {
+            kind: Kind::Ingress,
+            key: key_of(&ingress.metadata),
+        };
         let lost = unfit(ingress, self.options);
         // Nobody reads so much; and there may be a guard in it.
-        let unread = lost.as_ref().filter(|lost| lost.is_unreadable).map(|_| without_annotations(ingress));
+        let unread = lost
+            .as_ref()
+            .filter(|lost| lost.is_unreadable)
+            .map(|_| without_annotations(ingress));
         let ingress = unread.as_ref().unwrap_or(ingress);
         let reporter = Reporter::new(object.clone(), &mut self.reports);
-        let context = Context { tracker: self.tracker, options: self.options, globals: self.globals };
+        let context = Context {
+            tracker: self.tracker,
+            options: self.options,
+            globals: self.globals,
+        };
         let annotations = Annotations::of(ingress, context, &mut self.secrets, reporter);
         let is_lost = lost.is_some() || annotations.refused;
         let guards = annotations.keeps_out() || unread.is_some();
         if let Some(Unfit { field, reason, .. }) = lost {
-            let consequence = if guards { LOST_GUARD } else { "Ingress not served" };
-            self.report(&object).say(Severity::Error, field, reason, consequence);
+            let consequence = if guards {
+                LOST_GUARD
+            } else {
+                "Ingress not served"
+            };
+            self.report(&object)
+                .say(Severity::Error, field, reason, consequence);
         } else if is_lost && guards {
             let reason = "an annotation contains a word of annotation-value-word-blocklist";
-            self.report(&object).say(Severity::Error, "metadata.annotations", reason, LOST_GUARD);
+            self.report(&object)
+                .say(Severity::Error, "metadata.annotations", reason, LOST_GUARD);
         }
         if is_lost && (!guards || annotations.canary.is_some()) {
             return;
         }
         let tls = self.tls_entries(spec, &object);
         self.paths = 0;
-        let mut context = IngressContext { object, seniority, annotations: Arc::new(annotations), tls };
+        let mut context = IngressContext {
+            object,
+            seniority,
+            annotations: Arc::new(annotations),
+            tls,
+        };
         if is_lost {
             context = context.closed();
         } else {
@@ -194,9 +239,16 @@ impl Assembly<'_> {
         }
         let read = rules.len().min(MOST_RULES);
         for (position, rule) in rules[..read].iter().enumerate() {
-            self.add_rule(rule, &format!("spec.rules[{position}]"), &context, default.as_ref());
+            self.add_rule(
+                rule,
+                &format!("spec.rules[{position}]"),
+                &context,
+                default.as_ref(),
+            );
         }
-        rules[read..].iter().for_each(|rule| self.close_host(rule, &context));
+        rules[read..]
+            .iter()
+            .for_each(|rule| self.close_host(rule, &context));
     }
 
     fn tls_entries(&mut self, spec: &IngressSpec, object: &ObjectRef) -> Arc<TlsEntries> {
@@ -204,7 +256,12 @@ impl Assembly<'_> {
         if entries.len() > MOST_TLS {
             let reason = format!("expected at most {MOST_TLS} entries, got {}", entries.len());
             let consequence = "this entry and those after it are not used";
-            self.report(object).say(Severity::Error, format!("spec.tls[{MOST_TLS}]"), reason, consequence);
+            self.report(object).say(
+                Severity::Error,
+                format!("spec.tls[{MOST_TLS}]"),
+                reason,
+                consequence,
+            );
         }
         Arc::new(TlsEntries::of(entries))
     }
@@ -218,7 +275,11 @@ impl Assembly<'_> {
             Some(rule) => {
                 let reason = taken("default backend", &rule.owner, &context.object);
                 let field = "spec.defaultBackend";
-                self.report(&context.object).warn_as_before(field, reason, "default backend not used");
+                self.report(&context.object).warn_as_before(
+                    field,
+                    reason,
+                    "default backend not used",
+                );
             }
         }
     }
@@ -248,7 +309,10 @@ impl Assembly<'_> {
         if name != ServerName::CatchAll && !self.builders.contains_key(&name) {
             self.builders.insert(
                 name.clone(),
-                ServerBuilder { default: default.cloned(), ..ServerBuilder::default() },
+                ServerBuilder {
+                    default: default.cloned(),
+                    ..ServerBuilder::default()
+                },
             );
         }
         self.take_host(&name, context);
@@ -266,7 +330,12 @@ impl Assembly<'_> {
         };
         let paths = self.take_paths(rule, Some(&name), field, context);
         for (position, path) in paths.iter().enumerate() {
-            self.add_path(&name, path, &format!("{field}.http.paths[{position}]"), context);
+            self.add_path(
+                &name,
+                path,
+                &format!("{field}.http.paths[{position}]"),
+                context,
+            );
         }
     }
 
@@ -299,7 +368,9 @@ impl Assembly<'_> {
         if builder.app_root.is_none() {
             builder.app_root.clone_from(&annotations.host.app_root);
         }
-        builder.prefers_its_ciphers = builder.prefers_its_ciphers.or(annotations.host.prefers_its_ciphers);
+        builder.prefers_its_ciphers = builder
+            .prefers_its_ciphers
+            .or(annotations.host.prefers_its_ciphers);
     }
 
     /// The name with `www.` leads to the one without, or the other way round.
@@ -308,27 +379,49 @@ impl Assembly<'_> {
         if !context.annotations.host.from_to_www {
             return;
         }
-        let Some(other) = server_builder::other_name(name) else { return };
-        if !self.yield_reserved_name(&other, context, FIELD, "its other name does not lead to the host") {
+        let Some(other) = server_builder::other_name(name) else {
+            return;
+        };
+        if !self.yield_reserved_name(
+            &other,
+            context,
+            FIELD,
+            "its other name does not lead to the host",
+        ) {
             let builder = self.builders.entry(name.clone()).or_default();
-            builder.from_to_www.get_or_insert_with(|| context.object.clone());
+            builder
+                .from_to_www
+                .get_or_insert_with(|| context.object.clone());
         }
     }
 
     /// The policy of an Ingress names the backend that gets the copies.
     fn add_mirror(&mut self, context: &mut IngressContext) {
-        let Some(copied) = context.annotations.mirror.clone() else { return };
-        let Copied { target, host, bodiless } = copied;
+        let Some(copied) = context.annotations.mirror.clone() else {
+            return;
+        };
+        let Copied {
+            target,
+            host,
+            bodiless,
+        } = copied;
         let backend = self.target(&target, context, "mirror-target");
         let address = service_address(&target, self.tracker, self.options);
         let annotations = Arc::make_mut(&mut context.annotations);
-        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror { backend, host, address, bodiless });
+        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror {
+            backend,
+            host,
+            address,
+            bodiless,
+        });
     }
 
     /// An authentication service is asked at its pods, or where its name leads.
     fn add_question(&mut self, context: &mut IngressContext) {
         let guard = context.annotations.policy.guard.as_ref();
-        let Some(target) = guard.and_then(|guard| guard.question.as_ref()).and_then(auth_external::target)
+        let Some(target) = guard
+            .and_then(|guard| guard.question.as_ref())
+            .and_then(auth_external::target)
         else {
             return;
         };
@@ -377,7 +470,12 @@ impl Assembly<'_> {
         }
         let mut tls = certificates::by_name(tls, &servers, self.tracker);
         certificates::set_apart(&mut tls, &servers, &owner_of, self.wildcards);
-        let Assembly { uses, secrets, reports, .. } = self;
+        let Assembly {
+            uses,
+            secrets,
+            reports,
+            ..
+        } = self;
         Assembled {
             servers,
             owners,

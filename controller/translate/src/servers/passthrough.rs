@@ -29,20 +29,40 @@ impl Assembly<'_> {
             return;
         }
         if !name.is_exact() {
-            let reason = format!("expected a host without a wildcard, got {:?}", name.to_string());
-            self.report(&context.object).warn_as_before(FIELD, reason, ENDS_HERE);
+            let reason = format!(
+                "expected a host without a wildcard, got {:?}",
+                name.to_string()
+            );
+            self.report(&context.object)
+                .warn_as_before(FIELD, reason, ENDS_HERE);
             return;
         }
-        self.builders.entry(name.clone()).or_default().passthrough.push(context.object.clone());
+        self.builders
+            .entry(name.clone())
+            .or_default()
+            .passthrough
+            .push(context.object.clone());
     }
 
     /// Backends of hosts with TLS passthrough.
     pub(super) fn passthrough(&mut self) -> BTreeMap<Hostname, BackendId> {
-        let Assembly { builders, uses, reports, globals, .. } = self;
+        let Assembly {
+            builders,
+            uses,
+            reports,
+            globals,
+            ..
+        } = self;
         // Nobody sees in what is passed on that it has been here before.
         let most = NonZeroU32::new(globals.connections);
-        let usual = &Transport { most, ..globals.transport.clone() };
-        let passed: Vec<_> = builders.iter().filter(|(_, builder)| !builder.passthrough.is_empty()).collect();
+        let usual = &Transport {
+            most,
+            ..globals.transport.clone()
+        };
+        let passed: Vec<_> = builders
+            .iter()
+            .filter(|(_, builder)| !builder.passthrough.is_empty())
+            .collect();
         let mut backend_refs = FirstRefs::new();
         if !passed.is_empty() {
             for (_, use_of) in &uses.backend_refs {
@@ -53,7 +73,9 @@ impl Assembly<'_> {
         }
         let hosts = passed.into_iter();
         hosts
-            .filter_map(|(name, builder)| of(name, builder, (&mut *uses, usual, &backend_refs), reports))
+            .filter_map(|(name, builder)| {
+                of(name, builder, (&mut *uses, usual, &backend_refs), reports)
+            })
             .collect()
     }
 }
@@ -68,25 +90,46 @@ fn of(
     (uses, usual, backend_ref): (&mut Uses, &Transport, &FirstRefs),
     reports: &mut Vec<Report>,
 ) -> Option<(Hostname, BackendId)> {
-    let ServerName::Exact(host) = name else { return None };
+    let ServerName::Exact(host) = name else {
+        return None;
+    };
     if builder.passthrough.is_empty() {
         return None;
     }
-    let root = builder.taken.rule("/", PathType::Prefix).or_else(|| builder.taken.rule("/", PathType::Exact));
-    let Some((rule, id)) = root.or(builder.default.as_ref()).and_then(|rule| Some((rule, leads(rule)?)))
+    let root = builder
+        .taken
+        .rule("/", PathType::Prefix)
+        .or_else(|| builder.taken.rule("/", PathType::Exact));
+    let Some((rule, id)) = root
+        .or(builder.default.as_ref())
+        .and_then(|rule| Some((rule, leads(rule)?)))
     else {
-        let reason =
-            format!("expected a path / of {host} that leads to a Service, got none", host = host.as_str());
+        let reason = format!(
+            "expected a path / of {host} that leads to a Service, got none",
+            host = host.as_str()
+        );
         for object in &builder.passthrough {
             Reporter::new(object.clone(), reports).warn_as_before(FIELD, reason.clone(), ENDS_HERE);
         }
         return None;
     };
     let is_owner = |object: &ObjectRef| object.key.namespace == rule.owner.key.namespace;
-    for object in builder.passthrough.iter().filter(|object| !is_owner(object)) {
+    for object in builder
+        .passthrough
+        .iter()
+        .filter(|object| !is_owner(object))
+    {
         let owner = &rule.owner;
-        let reason = format!("path / of {} belongs to {owner}, of another namespace", host.as_str());
-        Reporter::new(object.clone(), reports).say(Severity::Warning, FIELD, reason, "annotation ignored");
+        let reason = format!(
+            "path / of {} belongs to {owner}, of another namespace",
+            host.as_str()
+        );
+        Reporter::new(object.clone(), reports).say(
+            Severity::Warning,
+            FIELD,
+            reason,
+            "annotation ignored",
+        );
     }
     if !builder.passthrough.iter().any(is_owner) {
         return None;
@@ -97,7 +140,9 @@ fn of(
 
 /// Its owner should know, though it is so in ingress-nginx, too.
 fn say_unguarded(rule: &PathRule, reports: &mut Vec<Report>) {
-    let Annotations { policy, clients, .. } = rule.annotations.as_ref();
+    let Annotations {
+        policy, clients, ..
+    } = rule.annotations.as_ref();
     if policy.access != Access::default() || policy.guard.is_some() || clients.is_some() {
         let reason = "expected nothing that guards access, got an Ingress that does";
         let consequence = "only plain http is guarded: nobody reads what is said over TLS";
@@ -119,7 +164,24 @@ fn plain(
     (uses, usual, backend_ref): (&mut Uses, &Transport, &FirstRefs),
 ) -> Option<BackendId> {
     let backend_ref = backend_ref.get(&(id.clone(), rule.owner.clone()))?.clone();
-    let BackendRef { origin, balance, usage, .. } = backend_ref;
-    let terms = Terms { transport: usual, balance: &balance, attempts: NonZeroU8::MIN, routes: true };
-    Some(uses.name(origin, terms, Use { as_canary: false, ..usage }))
+    let BackendRef {
+        origin,
+        balance,
+        usage,
+        ..
+    } = backend_ref;
+    let terms = Terms {
+        transport: usual,
+        balance: &balance,
+        attempts: NonZeroU8::MIN,
+        routes: true,
+    };
+    Some(uses.name(
+        origin,
+        terms,
+        Use {
+            as_canary: false,
+            ..usage
+        },
+    ))
 }

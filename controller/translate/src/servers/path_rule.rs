@@ -27,8 +27,14 @@ pub(super) struct IngressContext {
 impl IngressContext {
     /// The same, with nothing let through.
     pub(super) fn closed(&self) -> Self {
-        let annotations = Annotations { denied: true, ..Annotations::clone(&self.annotations) };
-        IngressContext { annotations: Arc::new(annotations), ..self.clone() }
+        let annotations = Annotations {
+            denied: true,
+            ..Annotations::clone(&self.annotations)
+        };
+        IngressContext {
+            annotations: Arc::new(annotations),
+            ..self.clone()
+        }
     }
 }
 
@@ -45,7 +51,12 @@ pub(super) struct RouteTarget {
 impl RouteTarget {
     /// A target without an upstream.
     pub(super) fn from_action(action: Action) -> Self {
-        RouteTarget { action, for_https: None, error_service: None, place: Place::default() }
+        RouteTarget {
+            action,
+            for_https: None,
+            error_service: None,
+            place: Place::default(),
+        }
     }
 }
 
@@ -79,11 +90,22 @@ impl PathRule {
     }
 
     /// The location that it becomes, with the path that it has come to.
-    pub(super) fn location(&self, server: &ServerName, path: PathMatch, host: &HostFacts<'_>) -> Location {
+    pub(super) fn location(
+        &self,
+        server: &ServerName,
+        path: PathMatch,
+        host: &HostFacts<'_>,
+    ) -> Location {
         let policy = self.policy(host);
-        let RouteTarget { action, for_https, error_service, place } = self.target.clone();
+        let RouteTarget {
+            action,
+            for_https,
+            error_service,
+            place,
+        } = self.target.clone();
         let sticky = self.annotations.backend.balance.affinity.is_some();
-        let session_path = (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
+        let session_path =
+            (sticky && matches!(action, Action::Forward(_))).then(|| self.path.clone());
         let statuses = &self.annotations.errors.statuses;
         let replaces = !statuses.is_empty() && matches!(action, Action::Forward(_));
         let error_pages = replaces.then(|| ErrorPages {
@@ -92,7 +114,13 @@ impl PathRule {
             place,
         });
         let location = Location::new(server, path, action, policy);
-        Location { https: self.https(host), for_https, session_path, error_pages, ..location }
+        Location {
+            https: self.https(host),
+            for_https,
+            session_path,
+            error_pages,
+            ..location
+        }
     }
 
     fn policy(&self, host: &HostFacts<'_>) -> Arc<Policy> {
@@ -101,7 +129,10 @@ impl PathRule {
         if policy.guard.is_none() || !host.globals.unguarded.iter().any(is_unguarded) {
             return policy;
         }
-        Arc::new(Policy { guard: None, ..Policy::clone(&policy) })
+        Arc::new(Policy {
+            guard: None,
+            ..Policy::clone(&policy)
+        })
     }
 
     /// As ingress-nginx: a redirect of its own and a closed location come first.
@@ -110,7 +141,11 @@ impl PathRule {
         const HTTPS: u16 = 443;
         let wish = self.annotations.to_https;
         let asked_for = wish.always || (wish.with_certificate && host.has_certificate);
-        let excepted = host.globals.plain_http.iter().any(|prefix| self.path.starts_with(prefix.as_str()));
+        let excepted = host
+            .globals
+            .plain_http
+            .iter()
+            .any(|prefix| self.path.starts_with(prefix.as_str()));
         let redirected = asked_for && !excepted && matches!(self.target.action, Action::Forward(_));
         redirected.then(|| HttpsRedirect {
             status: host.globals.redirect_status,

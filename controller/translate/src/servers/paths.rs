@@ -22,21 +22,30 @@ impl Assembly<'_> {
         field: &str,
         context: &IngressContext,
     ) -> &'a [HTTPIngressPath] {
-        let paths = rule.http.as_ref().map(|http| http.paths.as_slice()).unwrap_or_default();
+        let paths = rule
+            .http
+            .as_ref()
+            .map(|http| http.paths.as_slice())
+            .unwrap_or_default();
         let served = paths.len().min(MOST_PATHS - self.paths);
         self.paths += served;
         if served < paths.len() {
             let reason = format!("expected at most {MOST_PATHS} paths in an Ingress, got more");
             let consequence = if let Some(name) = name.filter(|_| context.annotations.guards()) {
                 let namespace = &context.object.key.namespace;
-                self.builders.entry(name.clone()).or_default().closed.insert(namespace.clone());
+                self.builders
+                    .entry(name.clone())
+                    .or_default()
+                    .closed
+                    .insert(namespace.clone());
                 let closed = closed(format!("all of namespace {namespace} on {name}"));
                 format!("this path and those after it are not served; {closed}")
             } else {
                 "this path and those after it are not served".to_owned()
             };
             let field = format!("{field}.http.paths[{served}]");
-            self.report(&context.object).say(Severity::Error, field, reason, consequence);
+            self.report(&context.object)
+                .say(Severity::Error, field, reason, consequence);
         }
         paths.get(..served).unwrap_or_default()
     }
@@ -49,22 +58,31 @@ impl Assembly<'_> {
         context: &IngressContext,
     ) {
         let text = path.path.as_deref();
-        let read = || -> Result<_, String> { Ok((path::checked(text)?, PathType::parse(&path.path_type)?)) };
+        let read = || -> Result<_, String> {
+            Ok((path::checked(text)?, PathType::parse(&path.path_type)?))
+        };
         match read() {
             Ok((text, _)) if context.annotations.paths_unreadable => {
                 self.close_path(name, &path::beginning(text), path, field, context);
             }
             Ok((text, kind)) => self.claim_path(name, (text, kind), path, field, context),
             Err(reason) => {
-                let below = context.annotations.guards().then(|| path::readable_beginning(text));
+                let below = context
+                    .annotations
+                    .guards()
+                    .then(|| path::readable_beginning(text));
                 let consequence = match &below {
                     Some(beginning) => {
-                        format!("path not served; {}", closed(format!("those below {beginning:?}")))
+                        format!(
+                            "path not served; {}",
+                            closed(format!("those below {beginning:?}"))
+                        )
                     }
                     None => "path not served".to_owned(),
                 };
                 let path_field = format!("{field}.path");
-                self.report(&context.object).say(Severity::Error, path_field, reason, consequence);
+                self.report(&context.object)
+                    .say(Severity::Error, path_field, reason, consequence);
                 if let Some(beginning) = below {
                     self.close_path(name, &beginning, path, field, &context.closed());
                 }
@@ -115,15 +133,28 @@ impl Assembly<'_> {
         context: &IngressContext,
     ) {
         let path_field = format!("{field}.path");
-        if let Some(rule) = self.builders.get(name).and_then(|builder| builder.taken.rule(text, kind)) {
+        if let Some(rule) = self
+            .builders
+            .get(name)
+            .and_then(|builder| builder.taken.rule(text, kind))
+        {
             let reason = taken("path", &rule.owner, &context.object);
-            self.report(&context.object).warn_as_before(path_field, reason, "path not used");
+            self.report(&context.object)
+                .warn_as_before(path_field, reason, "path not used");
             return;
         }
-        if let Some(target) = self.route_target(&path.backend, context, &format!("{field}.backend")) {
-            let rule =
-                PathRule { kind, path: text.to_owned(), ..PathRule::root(target, context, path_field) };
-            self.builders.entry(name.clone()).or_default().taken.push(rule);
+        if let Some(target) = self.route_target(&path.backend, context, &format!("{field}.backend"))
+        {
+            let rule = PathRule {
+                kind,
+                path: text.to_owned(),
+                ..PathRule::root(target, context, path_field)
+            };
+            self.builders
+                .entry(name.clone())
+                .or_default()
+                .taken
+                .push(rule);
         }
     }
 }

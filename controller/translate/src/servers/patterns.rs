@@ -29,13 +29,20 @@ pub(super) fn locations<'a>(
     let exact = rules.iter().filter(|rule| rule.kind == PathType::Exact);
     let exact: BTreeSet<&str> = exact.map(|rule| rule.path.as_str()).collect();
     let mut sorted = rules.to_vec();
-    sorted.sort_by(|a, b| b.path.len().cmp(&a.path.len()).then_with(|| b.path.cmp(&a.path)));
+    sorted.sort_by(|a, b| {
+        b.path
+            .len()
+            .cmp(&a.path.len())
+            .then_with(|| b.path.cmp(&a.path))
+    });
     let mut locations = Vec::new();
     let mut seen = BTreeSet::new();
     for rule in sorted {
         match location(rule, &exact, name, host) {
             // What comes second is never reached.
-            Ok(location) if seen.insert(location.path.clone()) => locations.push((location, Some(rule))),
+            Ok(location) if seen.insert(location.path.clone()) => {
+                locations.push((location, Some(rule)))
+            }
             Ok(_) => {}
             Err(reason) => {
                 let closed = rule.annotations.guards().then(|| closed(rule, name));
@@ -60,7 +67,10 @@ pub(super) fn locations<'a>(
 fn closed(rule: &PathRule, name: &ServerName) -> (String, Location) {
     let beginning = sluice_pattern::covering_prefix(&rule.path);
     let path = PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)));
-    (beginning, Location::new(name, path, Action::Denied, Arc::default()))
+    (
+        beginning,
+        Location::new(name, path, Action::Denied, Arc::default()),
+    )
 }
 
 fn location(
@@ -72,15 +82,25 @@ fn location(
     let regex = regex(rule, exact.contains(rule.path.as_str()))?;
     let groups = regex.groups;
     let mut location = rule.location(name, PathMatch::Regex(regex), &host);
-    let Some(target) = &rule.annotations.paths.rewrite else { return Ok(location) };
-    if !rule.annotations.paths.rewrites(&rule.path) || !matches!(rule.target.action, Action::Forward(_)) {
+    let Some(target) = &rule.annotations.paths.rewrite else {
+        return Ok(location);
+    };
+    if !rule.annotations.paths.rewrites(&rule.path)
+        || !matches!(rule.target.action, Action::Forward(_))
+    {
         return Ok(location);
     }
     if target.is_url() {
-        let wrong = "expected a rewrite-target whose host is written out, got one with a group in it";
+        let wrong =
+            "expected a rewrite-target whose host is written out, got one with a group in it";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = host_and_port(&authority).ok_or(wrong)?;
-        let to = RedirectTo::Rewritten { scheme, host, port, path: path.with_groups(groups) };
+        let to = RedirectTo::Rewritten {
+            scheme,
+            host,
+            port,
+            path: path.with_groups(groups),
+        };
         location.action = Action::Redirect(Redirect { status: 302, to });
         location.https = None;
     } else {
@@ -88,7 +108,8 @@ fn location(
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.
         if to.0.is_empty() {
             return Err(
-                "expected a rewrite-target of groups that the path captures, got one of others".to_owned()
+                "expected a rewrite-target of groups that the path captures, got one of others"
+                    .to_owned(),
             );
         }
         location.rewrite = Some(to);
@@ -104,7 +125,11 @@ fn regex(rule: &PathRule, has_twin: bool) -> Result<PathRegex, String> {
         pattern.push('/');
     }
     match path::pattern(&pattern) {
-        Ok(shape) => Ok(PathRegex { pattern, groups: shape.groups, alternatives: shape.alternatives }),
+        Ok(shape) => Ok(PathRegex {
+            pattern,
+            groups: shape.groups,
+            alternatives: shape.alternatives,
+        }),
         // It was not meant to be a pattern, and another Ingress has made it one.
         Err(_) if !is_pattern && path::literal(&rule.path).is_ok() => {
             Ok(PathRegex::plain(sluice_pattern::escape(&pattern)))
@@ -118,5 +143,7 @@ fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
         Some((host, port)) => (host, Some(port.parse().ok()?)),
         None => (authority, None),
     };
-    sluice_ir::Hostname::parse(host).ok().map(|host| (host.as_str().to_owned(), port))
+    sluice_ir::Hostname::parse(host)
+        .ok()
+        .map(|host| (host.as_str().to_owned(), port))
 }

@@ -28,8 +28,10 @@ use super::work;
 /// The places of all paths: those of the oldest namespace are the first of `parts`, and each part is in its own order. The
 /// result names paths by part and place within it.
 pub(super) fn merged(parts: &[Vec<&PathMatch>]) -> Vec<(usize, usize)> {
-    let texts: Vec<Vec<String>> =
-        parts.iter().map(|part| part.iter().map(|path| text(path)).collect()).collect();
+    let texts: Vec<Vec<String>> = parts
+        .iter()
+        .map(|part| part.iter().map(|path| text(path)).collect())
+        .collect();
     let mut tree = Tree::of(texts.iter().flatten());
     let mut order = Vec::new();
     for (age, texts) in texts.iter().enumerate() {
@@ -41,14 +43,19 @@ pub(super) fn merged(parts: &[Vec<&PathMatch>]) -> Vec<(usize, usize)> {
         }
     }
     order.sort_unstable();
-    order.into_iter().map(|(_, age, place)| (age, place)).collect()
+    order
+        .into_iter()
+        .map(|(_, age, place)| (age, place))
+        .collect()
 }
 
 /// What everything begins with that a path takes, in lower case: patterns take either.
 fn text(path: &PathMatch) -> String {
     match path {
         PathMatch::Exact(path) | PathMatch::Prefix(path) => path.to_ascii_lowercase(),
-        PathMatch::Regex(regex) => sluice_pattern::literal_prefix(&regex.pattern).to_ascii_lowercase(),
+        PathMatch::Regex(regex) => {
+            sluice_pattern::literal_prefix(&regex.pattern).to_ascii_lowercase()
+        }
     }
 }
 
@@ -69,14 +76,21 @@ impl<'a> Tree<'a> {
         // Sorted, what begins with a text follows it.
         let mut open: Vec<usize> = Vec::new();
         for (node, text) in texts.iter().enumerate() {
-            while open.last().is_some_and(|last| !text.starts_with(texts[*last])) {
+            while open
+                .last()
+                .is_some_and(|last| !text.starts_with(texts[*last]))
+            {
                 open.pop();
             }
             above.push(open.last().copied());
             open.push(node);
         }
         let lowest = vec![usize::MAX; texts.len()];
-        Tree { texts, above, lowest }
+        Tree {
+            texts,
+            above,
+            lowest,
+        }
     }
 
     fn node(&self, text: &str) -> usize {
@@ -104,8 +118,15 @@ impl<'a> Tree<'a> {
         // At each node, and below it.
         let (mut own, mut own_below) = (BTreeMap::new(), BTreeMap::new());
         let ranked = nodes.iter().zip(wanted).map(|(node, wanted)| {
-            let above = self.path(*node).filter_map(|node| own.get(&node).copied()).min();
-            let before = [above, own_below.get(node).copied(), Some(self.lowest[*node])];
+            let above = self
+                .path(*node)
+                .filter_map(|node| own.get(&node).copied())
+                .min();
+            let before = [
+                above,
+                own_below.get(node).copied(),
+                Some(self.lowest[*node]),
+            ];
             let rank = before.into_iter().flatten().fold(wanted, usize::min);
             own.insert(*node, rank);
             for node in self.path(*node) {

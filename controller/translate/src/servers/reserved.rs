@@ -23,7 +23,11 @@ struct Holder {
 
 impl Holder {
     fn of_written(object: &ObjectRef, by: &str) -> Self {
-        Holder { object: object.clone(), by: by.to_owned(), is_wildcard: false }
+        Holder {
+            object: object.clone(),
+            by: by.to_owned(),
+            is_wildcard: false,
+        }
     }
 }
 
@@ -36,23 +40,35 @@ impl Assembly<'_> {
         field: &str,
         consequence: &str,
     ) -> bool {
-        let Some(Holder { object, by, is_wildcard }) = self.holder(name, context) else { return false };
+        let Some(Holder {
+            object,
+            by,
+            is_wildcard,
+        }) = self.holder(name, context)
+        else {
+            return false;
+        };
         let is_allowed = is_wildcard && self.options.hosts_under_foreign_wildcards;
-        let reason =
-            format!("host {name} already claimed by {object} of another namespace, which is older, by {by}");
+        let reason = format!(
+            "host {name} already claimed by {object} of another namespace, which is older, by {by}"
+        );
         let (severity, consequence) = match is_allowed {
             true => (Severity::Warning, format!("served, because {FLAG} is on")),
             false if is_wildcard => (Severity::Error, format!("{consequence} ({FLAG} is off)")),
             false => (Severity::Error, consequence.to_owned()),
         };
-        self.report(&context.object).say(severity, field, reason, consequence);
+        self.report(&context.object)
+            .say(severity, field, reason, consequence);
         !is_allowed
     }
 
     /// Of a name that no older Ingress has as a host.
     fn holder(&self, name: &ServerName, context: &IngressContext) -> Option<Holder> {
-        let is_named =
-            |name: &ServerName| self.builders.get(name).is_some_and(|builder| builder.tenants.are_any());
+        let is_named = |name: &ServerName| {
+            self.builders
+                .get(name)
+                .is_some_and(|builder| builder.tenants.are_any())
+        };
         if *name == ServerName::CatchAll || is_named(name) {
             return None;
         }
@@ -68,9 +84,16 @@ impl Assembly<'_> {
         let suffix = name.wildcard_suffix()?;
         let holder = self.wildcards.get(&suffix)?;
         let (_, Reverse(key)) = holder;
-        let object = ObjectRef { kind: Kind::Ingress, key: ObjectKey::clone(key) };
+        let object = ObjectRef {
+            kind: Kind::Ingress,
+            key: ObjectKey::clone(key),
+        };
         let is_older = (false, holder.clone()) < context.seniority;
         let by = format!("the wildcard *.{}", suffix.as_str());
-        (is_older && is_foreign(&&object)).then_some(Holder { object, by, is_wildcard: true })
+        (is_older && is_foreign(&&object)).then_some(Holder {
+            object,
+            by,
+            is_wildcard: true,
+        })
     }
 }

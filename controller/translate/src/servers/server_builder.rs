@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, HostTls, Hostname, Location, LocationId, PathMatch, Redirect,
-    RedirectTo, Server, ServerName,
+    Action, BackendId, ClientCertificates, HostTls, Hostname, Location, LocationId, PathMatch,
+    Redirect, RedirectTo, Server, ServerName,
 };
 
 use super::host_ownership::Tenants;
@@ -18,8 +18,11 @@ use crate::path::{self, PathType};
 use crate::report::{Reporter, closed_text};
 use crate::{ObjectRef, Report, Severity};
 
-const CLOSED_BELOW: &str =
-    concat!("path not served; ", closed_text!(), ": those below the readable beginning of the path");
+const CLOSED_BELOW: &str = concat!(
+    "path not served; ",
+    closed_text!(),
+    ": those below the readable beginning of the path"
+);
 
 /// A server as it is built, and what belongs to it.
 pub(super) struct Finished {
@@ -64,7 +67,11 @@ impl ServerBuilder {
         reports: &mut Vec<Report>,
     ) -> Finished {
         let has_certificate = self.tls.is_some() && *name != ServerName::CatchAll;
-        let host = HostFacts { has_certificate, error_service: fallback, globals };
+        let host = HostFacts {
+            has_certificate,
+            error_service: fallback,
+            globals,
+        };
         let has_root = self.taken.rule("/", PathType::Prefix).is_some();
         let ServerBuilder {
             taken,
@@ -88,7 +95,9 @@ impl ServerBuilder {
             match default {
                 Some(default) => rules.push(default),
                 // Nobody's: no annotation of a tenant holds for it.
-                None => root = fallback.map(|backend| location_of_nobody(name, backend, has_patterns)),
+                None => {
+                    root = fallback.map(|backend| location_of_nobody(name, backend, has_patterns))
+                }
             }
         }
         let locations = if tenants.are_several() && has_patterns {
@@ -96,22 +105,58 @@ impl ServerBuilder {
         } else {
             of_one(&rules.iter().collect::<Vec<_>>(), name, host, reports)
         };
-        let claimed = || locations.iter().filter_map(|(location, rule)| Some((&location.id, (*rule)?)));
-        let owners = claimed().map(|(id, rule)| (id.clone(), rule.owner.key.clone())).collect();
+        let claimed = || {
+            locations
+                .iter()
+                .filter_map(|(location, rule)| Some((&location.id, (*rule)?)))
+        };
+        let owners = claimed()
+            .map(|(id, rule)| (id.clone(), rule.owner.key.clone()))
+            .collect();
         let error_services = claimed().filter_map(|(id, rule)| {
-            let RouteTarget { error_service, place, .. } = rule.target.clone();
-            Some((id.clone(), ErrorService { backend: error_service?, next: fallback.cloned(), place }))
+            let RouteTarget {
+                error_service,
+                place,
+                ..
+            } = rule.target.clone();
+            Some((
+                id.clone(),
+                ErrorService {
+                    backend: error_service?,
+                    next: fallback.cloned(),
+                    place,
+                },
+            ))
         });
         let error_services = error_services.collect();
-        let locations = locations.into_iter().map(|(location, _)| location).chain(root).collect();
+        let locations = locations
+            .into_iter()
+            .map(|(location, _)| location)
+            .chain(root)
+            .collect();
         let aliases = Vec::new();
-        let server = Server { aliases, clients, app_root, ciphers, prefers_its_ciphers, locations };
-        Finished { server, owners, error_services }
+        let server = Server {
+            aliases,
+            clients,
+            app_root,
+            ciphers,
+            prefers_its_ciphers,
+            locations,
+        };
+        Finished {
+            server,
+            owners,
+            error_services,
+        }
     }
 }
 
 fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool) -> Location {
-    let root = if has_patterns { patterns::everything() } else { PathMatch::Prefix("/".to_owned()) };
+    let root = if has_patterns {
+        patterns::everything()
+    } else {
+        PathMatch::Prefix("/".to_owned())
+    };
     Location::new(name, root, Action::Forward(backend.clone()), Arc::default())
 }
 
@@ -136,7 +181,8 @@ fn literal<'a>(
     host: HostFacts<'_>,
     reports: &mut Vec<Report>,
 ) -> Vec<Claimed<'a>> {
-    let (mut by_path, mut closing): (BTreeMap<PathMatch, &PathRule>, Vec<&PathRule>) = Default::default();
+    let (mut by_path, mut closing): (BTreeMap<PathMatch, &PathRule>, Vec<&PathRule>) =
+        Default::default();
     for rule in rules {
         if let Err(reason) = path::literal(&rule.path) {
             let consequence = if rule.annotations.guards() {
@@ -158,14 +204,27 @@ fn literal<'a>(
     let closed = closed(closing, &mut by_path);
     let bare = bare_forms(&by_path);
     let bare = bare.into_iter().map(|(path, to)| {
-        let redirect = Redirect { status: 301, to: RedirectTo::Path(to) };
-        (Location::new(name, PathMatch::Exact(path), Action::Redirect(redirect), Arc::default()), None)
+        let redirect = Redirect {
+            status: 301,
+            to: RedirectTo::Path(to),
+        };
+        (
+            Location::new(
+                name,
+                PathMatch::Exact(path),
+                Action::Redirect(redirect),
+                Arc::default(),
+            ),
+            None,
+        )
     });
     let location = |path: &PathMatch, rule: &PathRule| match closed.contains(path) {
         true => Location::new(name, path.clone(), Action::Denied, Arc::default()),
         false => rule.location(name, path.clone(), &host),
     };
-    let claimed = by_path.iter().map(|(path, rule)| (location(path, rule), Some(*rule)));
+    let claimed = by_path
+        .iter()
+        .map(|(path, rule)| (location(path, rule), Some(*rule)));
     let mut locations: Vec<Claimed<'_>> = claimed.chain(bare).collect();
     locations.sort_by(|(a, _), (b, _)| precedence(&a.path).cmp(&precedence(&b.path)));
     locations
@@ -182,7 +241,10 @@ fn closed<'a>(
         let beginning = path::literal_beginning(&rule.path);
         // With a slash behind it, it is a path of its own.
         let slashed = (!beginning.ends_with('/')).then(|| format!("{beginning}/"));
-        for path in std::iter::once(beginning).chain(slashed).map(PathMatch::Prefix) {
+        for path in std::iter::once(beginning)
+            .chain(slashed)
+            .map(PathMatch::Prefix)
+        {
             let other = by_path.get(&path).map(|other| &other.owner.key.namespace);
             if other.is_none_or(|namespace| *namespace == rule.owner.key.namespace) {
                 by_path.insert(path.clone(), rule);
@@ -196,7 +258,10 @@ fn closed<'a>(
 /// A path with a trailing slash takes its bare form along, as nginx does: `/docs` leads to `/docs/`.
 fn bare_forms(by_path: &BTreeMap<PathMatch, &PathRule>) -> BTreeMap<String, String> {
     let slashed = by_path.keys().filter_map(|path| {
-        let bare = path.text().strip_suffix('/').filter(|bare| !bare.is_empty())?;
+        let bare = path
+            .text()
+            .strip_suffix('/')
+            .filter(|bare| !bare.is_empty())?;
         let taken = by_path.contains_key(&PathMatch::Prefix(bare.to_owned()))
             || by_path.contains_key(&PathMatch::Exact(bare.to_owned()));
         (!taken).then(|| (bare.to_owned(), path.text().to_owned()))
@@ -206,12 +271,18 @@ fn bare_forms(by_path: &BTreeMap<PathMatch, &PathRule>) -> BTreeMap<String, Stri
 
 fn precedence(path: &PathMatch) -> (bool, Reverse<usize>, &str) {
     let text = path.text();
-    (!matches!(path, PathMatch::Exact(_)), Reverse(text.len()), text)
+    (
+        !matches!(path, PathMatch::Exact(_)),
+        Reverse(text.len()),
+        text,
+    )
 }
 
 /// A host with `www.`, or without it.
 pub(super) fn other_name(name: &ServerName) -> Option<ServerName> {
-    let ServerName::Exact(host) = name else { return None };
+    let ServerName::Exact(host) = name else {
+        return None;
+    };
     let other = match host.as_str().strip_prefix("www.") {
         Some(bare) => Hostname::parse(bare),
         None => Hostname::parse(&format!("www.{}", host.as_str())),
@@ -221,9 +292,20 @@ pub(super) fn other_name(name: &ServerName) -> Option<ServerName> {
 
 /// The other name of a host, which leads to the host.
 pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(ServerName, Server)> {
-    let (ServerName::Exact(host), other) = (name, other_name(name)?) else { return None };
-    let redirect = Redirect { status: globals.redirect_status, to: RedirectTo::Host(host.clone()) };
+    let (ServerName::Exact(host), other) = (name, other_name(name)?) else {
+        return None;
+    };
+    let redirect = Redirect {
+        status: globals.redirect_status,
+        to: RedirectTo::Host(host.clone()),
+    };
     let root = PathMatch::Prefix("/".to_owned());
     let location = Location::new(&other, root, Action::Redirect(redirect), Arc::default());
-    Some((other, Server { locations: vec![location], ..Server::default() }))
+    Some((
+        other,
+        Server {
+            locations: vec![location],
+            ..Server::default()
+        },
+    ))
 }

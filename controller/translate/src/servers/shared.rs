@@ -27,15 +27,30 @@ impl ServerBuilder {
         let age = |rule: &PathRule| self.tenants.namespace_rank(&rule.owner.key.namespace);
         let mut out = BTreeSet::new();
         let mut leave = |rule: &PathRule, to: &PathRule| {
-            let reason =
-                format!("path already claimed by {}, whose namespace named host {name} first", to.owner);
+            let reason = format!(
+                "path already claimed by {}, whose namespace named host {name} first",
+                to.owner
+            );
             let mut reporter = Reporter::new(rule.owner.clone(), reports);
-            reporter.say(Severity::Warning, rule.field.clone(), reason, "path not used");
+            reporter.say(
+                Severity::Warning,
+                rule.field.clone(),
+                reason,
+                "path not used",
+            );
             out.insert((rule.path.clone(), rule.kind));
         };
         // Among patterns an exact path is one of them, and takes more.
-        let patterns: BTreeSet<usize> = self.taken.iter().filter(|rule| rule.is_pattern()).map(age).collect();
-        let twins = self.taken.twins().filter(|(exact, prefix)| age(prefix) < age(exact));
+        let patterns: BTreeSet<usize> = self
+            .taken
+            .iter()
+            .filter(|rule| rule.is_pattern())
+            .map(age)
+            .collect();
+        let twins = self
+            .taken
+            .twins()
+            .filter(|(exact, prefix)| age(prefix) < age(exact));
         let literal = twins.filter(|(exact, _)| !patterns.contains(&age(exact)));
         literal.for_each(|(exact, prefix)| leave(exact, prefix));
         let root = self.taken.rule("/", PathType::Prefix);
@@ -61,17 +76,24 @@ pub(super) fn locations<'a>(
 ) -> Vec<Claimed<'a>> {
     let mut by_age: BTreeMap<usize, Vec<&PathRule>> = BTreeMap::new();
     for rule in rules {
-        by_age.entry(tenants.namespace_rank(&rule.owner.key.namespace)).or_default().push(rule);
+        by_age
+            .entry(tenants.namespace_rank(&rule.owner.key.namespace))
+            .or_default()
+            .push(rule);
     }
     say(&by_age, name, tenants, reports);
-    let literal = by_age.values().filter(|rules| !rules.iter().any(|rule| rule.is_pattern()));
+    let literal = by_age
+        .values()
+        .filter(|rules| !rules.iter().any(|rule| rule.is_pattern()));
     let written: BTreeSet<&str> = literal.flatten().map(|rule| rule.path.as_str()).collect();
     let parts: Vec<Vec<Claimed<'a>>> = by_age
         .values()
         .map(|rules| {
             let mut part = of_one(rules, name, host, reports);
             // Somebody else has the bare form.
-            part.retain(|(location, rule)| rule.is_some() || !written.contains(location.path.text()));
+            part.retain(|(location, rule)| {
+                rule.is_some() || !written.contains(location.path.text())
+            });
             // Which comes to the same, and is the order of all.
             part.sort_by_key(|(location, _)| match &location.path {
                 PathMatch::Exact(path) => (usize::MAX - path.len(), false),
@@ -81,12 +103,18 @@ pub(super) fn locations<'a>(
             part
         })
         .collect();
-    let paths: Vec<Vec<&PathMatch>> =
-        parts.iter().map(|part| part.iter().map(|(location, _)| &location.path).collect()).collect();
+    let paths: Vec<Vec<&PathMatch>> = parts
+        .iter()
+        .map(|part| part.iter().map(|(location, _)| &location.path).collect())
+        .collect();
     let order = precedence::merged(&paths);
-    let mut parts: Vec<Vec<Option<Claimed<'a>>>> =
-        parts.into_iter().map(|part| part.into_iter().map(Some).collect()).collect();
-    let sorted = order.into_iter().filter_map(|(part, place)| parts.get_mut(part)?.get_mut(place)?.take());
+    let mut parts: Vec<Vec<Option<Claimed<'a>>>> = parts
+        .into_iter()
+        .map(|part| part.into_iter().map(Some).collect())
+        .collect();
+    let sorted = order
+        .into_iter()
+        .filter_map(|(part, place)| parts.get_mut(part)?.get_mut(place)?.take());
     without_seconds(sorted, reports)
 }
 
@@ -106,7 +134,12 @@ fn without_seconds<'a>(
             (Some(Some(owner)), Some(rule)) => {
                 let reason = format!("path already claimed by {owner}, which takes the same");
                 let mut reporter = Reporter::new(rule.owner.clone(), reports);
-                reporter.say(Severity::Warning, rule.field.clone(), reason, "path not used");
+                reporter.say(
+                    Severity::Warning,
+                    rule.field.clone(),
+                    reason,
+                    "path not used",
+                );
             }
             (Some(_), _) => {}
         }
@@ -140,7 +173,12 @@ fn say(
                     "patterns of other namespaces on this host do not make its paths patterns",
                 )
             };
-            Reporter::new(rule.owner.clone(), reports).say(Severity::Warning, field, reason, consequence);
+            Reporter::new(rule.owner.clone(), reports).say(
+                Severity::Warning,
+                field,
+                reason,
+                consequence,
+            );
         }
     }
 }

@@ -71,13 +71,20 @@ impl Taken {
 
     /// Both rules of each path that has two: the exact one first.
     pub(super) fn twins(&self) -> impl Iterator<Item = (&PathRule, &PathRule)> {
-        work::counted(self.by_path.values())
-            .filter_map(|places| Some((self.rules.get(places.exact?)?, self.rules.get(places.prefix?)?)))
+        work::counted(self.by_path.values()).filter_map(|places| {
+            Some((
+                self.rules.get(places.exact?)?,
+                self.rules.get(places.prefix?)?,
+            ))
+        })
     }
 
     pub(super) fn without(self, is_out: impl Fn(&PathRule) -> bool) -> Self {
         let mut kept = Taken::default();
-        self.rules.into_iter().filter(|rule| !is_out(rule)).for_each(|rule| kept.push(rule));
+        self.rules
+            .into_iter()
+            .filter(|rule| !is_out(rule))
+            .for_each(|rule| kept.push(rule));
         kept
     }
 

@@ -27,7 +27,11 @@ impl TlsEntries {
                 listed.entry(host.to_ascii_lowercase()).or_insert(position);
             }
         }
-        TlsEntries { entries, listed, covered: OnceLock::new() }
+        TlsEntries {
+            entries,
+            listed,
+            covered: OnceLock::new(),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -60,7 +64,13 @@ impl TlsEntries {
             covered
         });
         let host = host.to_ascii_lowercase();
-        let wildcard = host.split_once('.').and_then(|(_, parent)| covered.get(&format!("*.{parent}")));
-        [covered.get(&host), wildcard].into_iter().flatten().min().copied()
+        let wildcard = host
+            .split_once('.')
+            .and_then(|(_, parent)| covered.get(&format!("*.{parent}")));
+        [covered.get(&host), wildcard]
+            .into_iter()
+            .flatten()
+            .min()
+            .copied()
     }
 }

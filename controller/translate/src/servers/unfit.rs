@@ -26,12 +26,24 @@ pub(super) struct Unfit {
 /// `None`: it can be served.
 pub(super) fn unfit(ingress: &Ingress, options: &Options) -> Option<Unfit> {
     let spec = ingress.spec.as_ref()?;
-    let unfit = |field, reason| Some(Unfit { field, reason, is_unreadable: false });
+    let unfit = |field, reason| {
+        Some(Unfit {
+            field,
+            reason,
+            is_unreadable: false,
+        })
+    };
     let annotations = ingress.metadata.annotations.iter().flatten();
-    let size: usize = annotations.map(|(key, value)| key.len() + value.len()).sum();
+    let size: usize = annotations
+        .map(|(key, value)| key.len() + value.len())
+        .sum();
     if size > MOST_ANNOTATIONS {
         let reason = format!("expected at most {MOST_ANNOTATIONS} bytes, got {size}");
-        return Some(Unfit { field: "metadata.annotations", reason, is_unreadable: true });
+        return Some(Unfit {
+            field: "metadata.annotations",
+            reason,
+            is_unreadable: true,
+        });
     }
     if options.disable_catch_all && spec.default_backend.is_some() {
         let reason = "expected no default backend (--disable-catch-all is on)".to_owned();
@@ -39,13 +51,23 @@ pub(super) fn unfit(ingress: &Ingress, options: &Options) -> Option<Unfit> {
     }
     let rules = spec.rules.as_ref().map(Vec::len).unwrap_or_default();
     if rules > MOST_RULES {
-        return unfit("spec.rules", format!("expected at most {MOST_RULES} rules, got {rules}"));
+        return unfit(
+            "spec.rules",
+            format!("expected at most {MOST_RULES} rules, got {rules}"),
+        );
     }
     None
 }
 
 /// The Ingress with its rules alone.
 pub(super) fn without_annotations(ingress: &Ingress) -> Ingress {
-    let metadata = ObjectMeta { annotations: None, ..ingress.metadata.clone() };
-    Ingress { metadata, spec: ingress.spec.clone(), ..Ingress::default() }
+    let metadata = ObjectMeta {
+        annotations: None,
+        ..ingress.metadata.clone()
+    };
+    Ingress {
+        metadata,
+        spec: ingress.spec.clone(),
+        ..Ingress::default()
+    }
 }

@@ -51,7 +51,11 @@ mod tests {
     }
 
     fn one(annotations: Value, rules: Vec<Value>) -> Vec<Value> {
-        vec![ingress("app-0", &annotations, json!({"ingressClassName": "nginx", "rules": rules}))]
+        vec![ingress(
+            "app-0",
+            &annotations,
+            json!({"ingressClassName": "nginx", "rules": rules}),
+        )]
     }
 
     fn regex() -> Value {
@@ -59,7 +63,12 @@ mod tests {
     }
 
     fn pairs(count: usize) -> Vec<Value> {
-        let both = |n| [path(&format!("/p{n:04}"), "Prefix"), path(&format!("/p{n:04}"), "Exact")];
+        let both = |n| {
+            [
+                path(&format!("/p{n:04}"), "Prefix"),
+                path(&format!("/p{n:04}"), "Exact"),
+            ]
+        };
         (0..count / 2).flat_map(both).collect()
     }
 
@@ -67,27 +76,49 @@ mod tests {
     fn worlds(count: usize) -> Vec<(&'static str, Vec<Value>)> {
         let host = |n| format!("h{n}.example");
         let spec = |rules: Vec<Value>| json!({"ingressClassName": "nginx", "rules": rules});
-        let hosts: Vec<Value> = (0..count).map(|n| rule(&host(n), &[path("/", "Prefix")])).collect();
-        let entries: Vec<Value> =
-            (0..count).map(|n| json!({"hosts": [host(n)], "secretName": format!("s{n}")})).collect();
+        let hosts: Vec<Value> = (0..count)
+            .map(|n| rule(&host(n), &[path("/", "Prefix")]))
+            .collect();
+        let entries: Vec<Value> = (0..count)
+            .map(|n| json!({"hosts": [host(n)], "secretName": format!("s{n}")}))
+            .collect();
         let mut listed = one(json!({}), hosts.clone());
         listed[0]["spec"]["tls"] = json!(entries);
         let mut unlisted = one(json!({}), hosts.clone());
-        unlisted[0]["spec"]["tls"] =
-            (0..count).map(|n| json!({"hosts": ["other.example"], "secretName": format!("s{n}")})).collect();
+        unlisted[0]["spec"]["tls"] = (0..count)
+            .map(|n| json!({"hosts": ["other.example"], "secretName": format!("s{n}")}))
+            .collect();
         let many = |namespaces: usize, annotations: &dyn Fn(usize) -> Value| -> Vec<Value> {
             let one = |n: usize| {
-                let paths = [path(&format!("/p{n:04}"), "Prefix"), path(&format!("/p{n:04}"), "Exact")];
+                let paths = [
+                    path(&format!("/p{n:04}"), "Prefix"),
+                    path(&format!("/p{n:04}"), "Exact"),
+                ];
                 let name = format!("app{}-{n}", n % namespaces);
-                ingress(&name, &annotations(n), spec(vec![rule("a.example", &paths)]))
+                ingress(
+                    &name,
+                    &annotations(n),
+                    spec(vec![rule("a.example", &paths)]),
+                )
             };
             (0..count).map(one).collect()
         };
-        let canary =
-            |n| if n % 2 == 0 { json!({}) } else { json!({"nginx.ingress.kubernetes.io/canary": "true"}) };
+        let canary = |n| {
+            if n % 2 == 0 {
+                json!({})
+            } else {
+                json!({"nginx.ingress.kubernetes.io/canary": "true"})
+            }
+        };
         vec![
-            ("paths of an Ingress", one(json!({}), vec![rule("a.example", &pairs(count))])),
-            ("patterns of an Ingress", one(regex(), vec![rule("a.example", &pairs(count))])),
+            (
+                "paths of an Ingress",
+                one(json!({}), vec![rule("a.example", &pairs(count))]),
+            ),
+            (
+                "patterns of an Ingress",
+                one(regex(), vec![rule("a.example", &pairs(count))]),
+            ),
             (
                 "paths that guard access and cannot be read",
                 one(
@@ -102,12 +133,18 @@ mod tests {
             ("tls entries that list hosts", listed),
             ("tls entries that do not", unlisted),
             ("Ingresses of a host", many(1, &|_| json!({}))),
-            ("patterns of many Ingresses of a host", many(1, &|_| regex())),
+            (
+                "patterns of many Ingresses of a host",
+                many(1, &|_| regex()),
+            ),
             (
                 "Ingresses of two namespaces of a host",
                 many(2, &|n| if n % 2 == 0 { json!({}) } else { regex() }),
             ),
-            ("Ingresses of as many namespaces of a host", many(count, &|_| regex())),
+            (
+                "Ingresses of as many namespaces of a host",
+                many(count, &|_| regex()),
+            ),
             ("canaries", many(1, &canary)),
         ]
     }
@@ -117,7 +154,10 @@ mod tests {
         for object in objects {
             resources.apply(Object::from_value(object.clone()).unwrap());
         }
-        let options = Options { class_is_implied: true, ..Options::default() };
+        let options = Options {
+            class_is_implied: true,
+            ..Options::default()
+        };
         of(|| drop(translate(&resources, &options)))
     }
 

@@ -105,29 +105,53 @@ const IN_STREAM: &[&str] = &[
 
 /// As long as their arguments say nothing that counts, which is what the text says.
 const SOMETIMES: &[(&str, &str, Test)] = &[
-    ("client_max_body_size", "when it is no less than what holds anyway", |words, effective| {
-        allows_no_less(words, effective).unwrap_or(false)
+    (
+        "client_max_body_size",
+        "when it is no less than what holds anyway",
+        |words, effective| allows_no_less(words, effective).unwrap_or(false),
+    ),
+    ("grpc_hide_header", SOFTWARE, |words, _| {
+        headers::names_software(words)
     }),
-    ("grpc_hide_header", SOFTWARE, |words, _| headers::names_software(words)),
-    ("grpc_set_header", ANYWAY, |words, _| headers::is_said_anyway(words)),
+    ("grpc_set_header", ANYWAY, |words, _| {
+        headers::is_said_anyway(words)
+    }),
     ("grpc_ssl_verify", OFF, |words, _| words == ["off"]),
-    ("more_clear_headers", SOFTWARE, |words, _| headers::names_software(words)),
+    ("more_clear_headers", SOFTWARE, |words, _| {
+        headers::names_software(words)
+    }),
     (
         "more_set_headers",
         "with values, and not for an origin in `Access-Control-Allow-Origin`",
         |words, _| headers::adds_to_answers(words),
     ),
-    ("more_set_input_headers", ANYWAY, |words, _| headers::are_said_anyway(words)),
-    ("proxy_hide_header", SOFTWARE, |words, _| headers::names_software(words)),
-    ("proxy_ignore_headers", "without `X-Accel-Redirect`", |words, _| {
-        !words.iter().any(|name| name.eq_ignore_ascii_case("x-accel-redirect"))
+    ("more_set_input_headers", ANYWAY, |words, _| {
+        headers::are_said_anyway(words)
     }),
+    ("proxy_hide_header", SOFTWARE, |words, _| {
+        headers::names_software(words)
+    }),
+    (
+        "proxy_ignore_headers",
+        "without `X-Accel-Redirect`",
+        |words, _| {
+            !words
+                .iter()
+                .any(|name| name.eq_ignore_ascii_case("x-accel-redirect"))
+        },
+    ),
     ("proxy_intercept_errors", OFF, |words, _| words == ["off"]),
     ("proxy_pass_request_body", ON, |words, _| words == ["on"]),
     ("proxy_pass_request_headers", ON, |words, _| words == ["on"]),
-    ("proxy_set_header", ANYWAY, |words, _| headers::is_said_anyway(words)),
+    ("proxy_set_header", ANYWAY, |words, _| {
+        headers::is_said_anyway(words)
+    }),
     ("proxy_ssl_verify", OFF, |words, _| words == ["off"]),
-    ("sub_filter", "when what it replaces is a part of what it puts there", |words, _| hides_no_text(words)),
+    (
+        "sub_filter",
+        "when what it replaces is a part of what it puts there",
+        |words, _| hides_no_text(words),
+    ),
     ("underscores_in_headers", ON, |words, _| words == ["on"]),
 ];
 const SOFTWARE: &str = "of headers that name software: `Server`, `X-Powered-By` and the like";
@@ -136,7 +160,14 @@ const ON: &str = "`on`";
 const OFF: &str = "`off`";
 
 /// Blocks that only define something. Nothing in them is a directive.
-const DEFINITIONS: &[&str] = &["charset_map", "geo", "geoip2", "map", "split_clients", "upstream"];
+const DEFINITIONS: &[&str] = &[
+    "charset_map",
+    "geo",
+    "geoip2",
+    "map",
+    "split_clients",
+    "upstream",
+];
 
 /// What a block of a harmless directive holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +180,9 @@ pub(super) enum Block {
 
 /// Whether nothing is opened without this statement; with what is between its braces, if it has any.
 pub(super) fn is_harmless(statement: &Statement, place: Place, effective: Effective) -> bool {
-    let Some((name, arguments)) = statement.words.split_first() else { return false };
+    let Some((name, arguments)) = statement.words.split_first() else {
+        return false;
+    };
     if statement.opens {
         return block(name, place).is_some();
     }
@@ -181,7 +214,12 @@ pub(super) fn block(name: &str, place: Place) -> Option<Block> {
 fn allows_no_less(words: &[String], effective: Effective) -> Option<bool> {
     let [size] = words else { return None };
     let said = value::size(size).ok()?;
-    Some(said == 0 || effective.largest_body.is_some_and(|largest| largest <= said))
+    Some(
+        said == 0
+            || effective
+                .largest_body
+                .is_some_and(|largest| largest <= said),
+    )
 }
 
 /// What is replaced is still there behind it.
@@ -197,18 +235,39 @@ pub type Documented = (&'static str, Option<&'static str>);
 pub fn harmless_directives() -> [(&'static str, Vec<Documented>); 4] {
     const BLOCK: &str = "with a block that holds nothing else";
     let always = |list: &[&'static str]| list.iter().map(|name| (*name, None)).collect::<Vec<_>>();
-    let blocks =
-        |list: &[&'static str], text| list.iter().map(|name| (*name, Some(text))).collect::<Vec<_>>();
-    let sometimes = SOMETIMES.iter().map(|(name, when, _)| (*name, Some(*when))).collect();
+    let blocks = |list: &[&'static str], text| {
+        list.iter()
+            .map(|name| (*name, Some(text)))
+            .collect::<Vec<_>>()
+    };
+    let sometimes = SOMETIMES
+        .iter()
+        .map(|(name, when, _)| (*name, Some(*when)))
+        .collect();
     let defines = || blocks(DEFINITIONS, "with a block");
     let all = [
         (
             "In a server or a location",
-            vec![always(ALWAYS), sometimes, blocks(&["if"], BLOCK), blocks(&["types"], "with a block")],
+            vec![
+                always(ALWAYS),
+                sometimes,
+                blocks(&["if"], BLOCK),
+                blocks(&["types"], "with a block"),
+            ],
         ),
-        ("In `http-snippet`, beside those (but for `if`)", vec![always(IN_HTTP), defines()]),
+        (
+            "In `http-snippet`, beside those (but for `if`)",
+            vec![always(IN_HTTP), defines()],
+        ),
         ("In `main-snippet`", vec![always(IN_MAIN)]),
-        ("In `stream-snippet`", vec![always(IN_STREAM), defines(), blocks(&["server"], "with a block")]),
+        (
+            "In `stream-snippet`",
+            vec![
+                always(IN_STREAM),
+                defines(),
+                blocks(&["server"], "with a block"),
+            ],
+        ),
     ];
     all.map(|(title, lists)| {
         let mut directives = lists.concat();

@@ -1,8 +1,15 @@
 //! Directives about headers, as far as nothing is missing without them.
 
 /// Headers that name software, and keep nothing to anybody.
-const OF_SOFTWARE: &[&str] =
-    &["server", "via", "x-aspnet-version", "x-aspnetmvc-version", "x-generator", "x-powered-by", "x-runtime"];
+const OF_SOFTWARE: &[&str] = &[
+    "server",
+    "via",
+    "x-aspnet-version",
+    "x-aspnetmvc-version",
+    "x-generator",
+    "x-powered-by",
+    "x-runtime",
+];
 
 /// Headers that pods are told in any case, whatever a client says, and the values that say the same.
 const SAID_ANYWAY: &[(&str, &[&str])] = &[
@@ -11,12 +18,29 @@ const SAID_ANYWAY: &[(&str, &[&str])] = &[
     ("upgrade", &["$http_upgrade"]),
     (
         "x-forwarded-for",
-        &["$remote_addr", "$the_real_ip", "$proxy_add_x_forwarded_for", "$full_x_forwarded_for"],
+        &[
+            "$remote_addr",
+            "$the_real_ip",
+            "$proxy_add_x_forwarded_for",
+            "$full_x_forwarded_for",
+        ],
     ),
-    ("x-forwarded-host", &["$host", "$http_host", "$best_http_host"]),
-    ("x-forwarded-port", &["$server_port", "$pass_server_port", "$pass_port"]),
-    ("x-forwarded-proto", &["$scheme", "$pass_access_scheme", "https"]),
-    ("x-forwarded-scheme", &["$scheme", "$pass_access_scheme", "https"]),
+    (
+        "x-forwarded-host",
+        &["$host", "$http_host", "$best_http_host"],
+    ),
+    (
+        "x-forwarded-port",
+        &["$server_port", "$pass_server_port", "$pass_port"],
+    ),
+    (
+        "x-forwarded-proto",
+        &["$scheme", "$pass_access_scheme", "https"],
+    ),
+    (
+        "x-forwarded-scheme",
+        &["$scheme", "$pass_access_scheme", "https"],
+    ),
     ("x-real-ip", &["$remote_addr", "$the_real_ip"]),
     ("x-request-id", &["$req_id", "$request_id"]),
     ("x-scheme", &["$scheme", "$pass_access_scheme", "https"]),
@@ -28,8 +52,15 @@ const OF_NO_CONSEQUENCE: &[&str] = &["accept-encoding", "connection"];
 /// `proxy_hide_header NAME`, `more_clear_headers NAME ...`
 pub(super) fn names_software(names: &[String]) -> bool {
     // Names of several headers stand in one word, too; `*` stands for any.
-    let mut names = names.iter().flat_map(|word| word.split([' ', ','])).filter(|name| !name.is_empty());
-    names.all(|name| OF_SOFTWARE.iter().any(|known| known.eq_ignore_ascii_case(name)))
+    let mut names = names
+        .iter()
+        .flat_map(|word| word.split([' ', ',']))
+        .filter(|name| !name.is_empty());
+    names.all(|name| {
+        OF_SOFTWARE
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+    })
 }
 
 /// `proxy_set_header NAME VALUE`
@@ -45,7 +76,9 @@ pub(super) fn is_said_anyway(words: &[String]) -> bool {
 pub(super) fn are_said_anyway(words: &[String]) -> bool {
     let mut pairs = words.iter().map(|word| word.split_once(':'));
     pairs.all(|pair| {
-        pair.is_some_and(|(name, value)| is_said_anyway(&[name.trim().to_owned(), value.trim().to_owned()]))
+        pair.is_some_and(|(name, value)| {
+            is_said_anyway(&[name.trim().to_owned(), value.trim().to_owned()])
+        })
     })
 }
 
@@ -65,19 +98,26 @@ pub(super) fn adds_to_answers(words: &[String]) -> bool {
 }
 
 fn is_added(pair: &str) -> bool {
-    let Some((name, value)) = pair.split_once(':') else { return false };
+    let Some((name, value)) = pair.split_once(':') else {
+        return false;
+    };
     let (name, value) = (name.trim(), value.trim());
-    let is_name =
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    let is_name = !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     // It would take the place of what the pod says, which may be everybody.
-    let narrows =
-        name.eq_ignore_ascii_case("access-control-allow-origin") && !["*", "$http_origin"].contains(&value);
+    let narrows = name.eq_ignore_ascii_case("access-control-allow-origin")
+        && !["*", "$http_origin"].contains(&value);
     is_name && !value.is_empty() && !narrows
 }
 
 /// `${name}` is `$name`.
 fn bare(value: &str) -> String {
-    match value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+    match value
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'))
+    {
         Some(name) => format!("${name}"),
         None => value.to_owned(),
     }

@@ -22,29 +22,53 @@ use Instead::{Annotation, Key};
 /// Directives whose counterpart has another name. `proxy_read_timeout` and its like are found by their own.
 const OTHERS: &[(&str, &[Instead])] = &[
     ("access_log", &[Annotation("enable-access-log")]),
-    ("add_header", &[Annotation("custom-headers"), Key("add-headers")]),
+    (
+        "add_header",
+        &[Annotation("custom-headers"), Key("add-headers")],
+    ),
     ("allow", &[Annotation("allowlist-source-range")]),
-    ("auth_basic", &[Annotation("auth-type"), Annotation("auth-secret")]),
+    (
+        "auth_basic",
+        &[Annotation("auth-type"), Annotation("auth-secret")],
+    ),
     ("auth_basic_user_file", &[Annotation("auth-secret")]),
     ("auth_request", &[Annotation("auth-url")]),
     ("auth_request_set", &[Annotation("auth-response-headers")]),
     ("brotli", &[Key("enable-brotli")]),
     ("client_max_body_size", &[Annotation("proxy-body-size")]),
-    ("deny", &[Annotation("denylist-source-range"), Annotation("allowlist-source-range")]),
+    (
+        "deny",
+        &[
+            Annotation("denylist-source-range"),
+            Annotation("allowlist-source-range"),
+        ],
+    ),
     ("error_page", &[Annotation("custom-http-errors")]),
     ("expires", &[Annotation("custom-headers")]),
     ("gzip", &[Key("use-gzip")]),
     ("keepalive_timeout", &[Key("keep-alive")]),
     ("keepalive_requests", &[Key("keep-alive-requests")]),
     ("limit_conn", &[Annotation("limit-connections")]),
-    ("limit_req", &[Annotation("limit-rps"), Annotation("limit-rpm")]),
+    (
+        "limit_req",
+        &[Annotation("limit-rps"), Annotation("limit-rpm")],
+    ),
     ("mirror", &[Annotation("mirror-target")]),
     ("more_clear_headers", &[Key("hide-headers")]),
-    ("more_set_headers", &[Annotation("custom-headers"), Key("add-headers")]),
+    (
+        "more_set_headers",
+        &[Annotation("custom-headers"), Key("add-headers")],
+    ),
     ("more_set_input_headers", &[Key("proxy-set-headers")]),
     ("proxy_buffers", &[Annotation("proxy-buffers-number")]),
     ("proxy_hide_header", &[Key("hide-headers")]),
-    ("proxy_redirect", &[Annotation("proxy-redirect-from"), Annotation("proxy-redirect-to")]),
+    (
+        "proxy_redirect",
+        &[
+            Annotation("proxy-redirect-from"),
+            Annotation("proxy-redirect-to"),
+        ],
+    ),
     (
         "proxy_set_header",
         &[
@@ -54,38 +78,70 @@ const OTHERS: &[(&str, &[Instead])] = &[
             Key("proxy-set-headers"),
         ],
     ),
-    ("return", &[Annotation("permanent-redirect"), Annotation("temporal-redirect")]),
-    ("rewrite", &[Annotation("rewrite-target"), Annotation("permanent-redirect")]),
+    (
+        "return",
+        &[
+            Annotation("permanent-redirect"),
+            Annotation("temporal-redirect"),
+        ],
+    ),
+    (
+        "rewrite",
+        &[
+            Annotation("rewrite-target"),
+            Annotation("permanent-redirect"),
+        ],
+    ),
 ];
 
 /// What to use in the place of these directives, for each once; empty when there is nothing for any of them.
 pub(super) fn instead(directives: &[String], data_plane: Option<DataPlane>) -> String {
     let mut advice: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (directive, words) in directives.iter().filter_map(|directive| counterpart(directive, data_plane)) {
+    for (directive, words) in directives
+        .iter()
+        .filter_map(|directive| counterpart(directive, data_plane))
+    {
         let same = advice.entry(words).or_default();
         if !same.contains(&directive) {
             same.push(directive);
         }
     }
-    let said = advice.iter().take(MOST).map(|(words, of)| format!("{words} for {}", of.join(", ")));
+    let said = advice
+        .iter()
+        .take(MOST)
+        .map(|(words, of)| format!("{words} for {}", of.join(", ")));
     said.collect::<Vec<_>>().join("; ")
 }
 
 fn counterpart(directive: &str, data_plane: Option<DataPlane>) -> Option<(&str, String)> {
     let own_name = directive.replace('_', "-");
-    let listed = OTHERS.iter().find(|(name, _)| *name == directive).map(|(_, all)| all.to_vec());
+    let listed = OTHERS
+        .iter()
+        .find(|(name, _)| *name == directive)
+        .map(|(_, all)| all.to_vec());
     let all = listed.or_else(|| Some(vec![by_name(&own_name)?]))?;
     let served = all.into_iter().filter(|one| one.is_honoured(data_plane));
     let words: Vec<String> = served.map(Instead::words).collect();
     let (last, others) = words.split_last()?;
     let others = others.join(", ");
-    Some((directive, if others.is_empty() { last.clone() } else { format!("{others} or {last}") }))
+    Some((
+        directive,
+        if others.is_empty() {
+            last.clone()
+        } else {
+            format!("{others} or {last}")
+        },
+    ))
 }
 
 /// The annotation or the key that is called like the directive.
 fn by_name(name: &str) -> Option<Instead> {
     let annotation = annotations::find(name).map(|found| Annotation(found.name));
-    annotation.or_else(|| KEYS.iter().find(|key| key.name == name).map(|key| Key(key.name)))
+    annotation.or_else(|| {
+        KEYS.iter()
+            .find(|key| key.name == name)
+            .map(|key| Key(key.name))
+    })
 }
 
 impl Instead {
@@ -99,7 +155,10 @@ impl Instead {
     fn is_honoured(self, data_plane: Option<DataPlane>) -> bool {
         let supports = match self {
             Annotation(name) => annotations::find(name).map(|annotation| annotation.supports),
-            Key(name) => KEYS.iter().find(|key| key.name == name).map(|key| key.supports),
+            Key(name) => KEYS
+                .iter()
+                .find(|key| key.name == name)
+                .map(|key| key.supports),
         };
         supports.is_some_and(|supports| supports.is_honoured(data_plane))
     }
@@ -123,14 +182,28 @@ mod tests {
     #[test]
     fn a_directive_that_is_called_like_an_annotation_or_a_key_needs_no_entry() {
         for data_plane in [DataPlane::Envoy, DataPlane::Nginx] {
-            for name in ["proxy_connect_timeout", "proxy_read_timeout", "proxy_send_timeout"] {
-                assert_eq!(of(name, data_plane), format!("{} for {name}", name.replace('_', "-")));
+            for name in [
+                "proxy_connect_timeout",
+                "proxy_read_timeout",
+                "proxy_send_timeout",
+            ] {
+                assert_eq!(
+                    of(name, data_plane),
+                    format!("{} for {name}", name.replace('_', "-"))
+                );
             }
-            assert_eq!(of("gzip_types", data_plane), "gzip-types of the ConfigMap for gzip_types");
+            assert_eq!(
+                of("gzip_types", data_plane),
+                "gzip-types of the ConfigMap for gzip_types"
+            );
         }
         for (directive, _) in OTHERS {
             let own = by_name(&directive.replace('_', "-")).map(Instead::words);
-            assert_ne!(own, Some(directive.replace('_', "-")), "{directive} would be found by its name");
+            assert_ne!(
+                own,
+                Some(directive.replace('_', "-")),
+                "{directive} would be found by its name"
+            );
         }
     }
 
@@ -146,7 +219,14 @@ mod tests {
 
     #[test]
     fn directives_with_the_same_counterpart_are_named_together_and_once() {
-        let directives = ["deny", "more_clear_headers", "proxy_hide_header", "deny", "if"].map(str::to_owned);
+        let directives = [
+            "deny",
+            "more_clear_headers",
+            "proxy_hide_header",
+            "deny",
+            "if",
+        ]
+        .map(str::to_owned);
         assert_eq!(
             instead(&directives, None),
             "denylist-source-range or allowlist-source-range for deny; \

@@ -67,7 +67,9 @@ pub(crate) fn judge(
         Language::ModSecurity => (Vec::new(), mod_security::closing(text)),
     };
     let advice = match (language, instead::instead(&names, data_plane)) {
-        (Language::ModSecurity, _) => "put a web application firewall in front of Sluice".to_owned(),
+        (Language::ModSecurity, _) => {
+            "put a web application firewall in front of Sluice".to_owned()
+        }
         (_, none) if none.is_empty() => "no raw nginx configuration".to_owned(),
         (_, instead) => format!("no raw nginx configuration; use {instead}"),
     };
@@ -94,7 +96,9 @@ fn closing(text: &str, place: Place, effective: Effective) -> Option<(String, us
     let mut line = 1;
     for piece in Pieces::new(text) {
         match piece {
-            Err(Unreadable { line }) => return Some(("text that nginx does not take".to_owned(), line)),
+            Err(Unreadable { line }) => {
+                return Some(("text that nginx does not take".to_owned(), line));
+            }
             Ok(Piece::End) if open.pop().is_none() => return Some(("}".to_owned(), line)),
             Ok(Piece::End) => {}
             Ok(Piece::Statement(statement)) => {

@@ -64,8 +64,12 @@ pub(super) fn closing(rules: &str) -> Option<(String, usize)> {
         }
         let mut words = text.split_whitespace();
         let Some(first) = words.next() else { continue };
-        let argument = words.next().map(|word| word.trim_matches(['"', '\'']).to_ascii_lowercase());
-        if !watches(&first.to_ascii_lowercase(), &argument.unwrap_or_default()) || switches_on(&text) {
+        let argument = words
+            .next()
+            .map(|word| word.trim_matches(['"', '\'']).to_ascii_lowercase());
+        if !watches(&first.to_ascii_lowercase(), &argument.unwrap_or_default())
+            || switches_on(&text)
+        {
             return Some((first.to_owned(), number + 1));
         }
     }
@@ -82,7 +86,11 @@ fn watches(directive: &str, argument: &str) -> bool {
 
 /// An action of a rule.
 fn switches_on(line: &str) -> bool {
-    let plain: String = line.to_ascii_lowercase().chars().filter(|letter| !letter.is_whitespace()).collect();
+    let plain: String = line
+        .to_ascii_lowercase()
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .collect();
     plain.contains("ctl:ruleengine=on")
 }
 

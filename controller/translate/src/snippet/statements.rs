@@ -45,7 +45,11 @@ enum Ending {
 
 impl<'a> Pieces<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Pieces { letters: text.chars().peekable(), line: 1, failed: false }
+        Pieces {
+            letters: text.chars().peekable(),
+            line: 1,
+            failed: false,
+        }
     }
 
     fn take(&mut self) -> Option<char> {
@@ -71,7 +75,13 @@ impl<'a> Pieces<'a> {
                 }
                 _ if is_blank(letter) => continue,
                 ';' | '{' if words.is_empty() => return Err(at),
-                '}' => return if words.is_empty() { Ok(Some(Piece::End)) } else { Err(at) },
+                '}' => {
+                    return if words.is_empty() {
+                        Ok(Some(Piece::End))
+                    } else {
+                        Err(at)
+                    };
+                }
                 ';' => Ending::Semicolon,
                 '{' => Ending::Brace,
                 first => {
@@ -174,7 +184,16 @@ mod tests {
     #[test]
     fn statements_end_where_nginx_ends_them() {
         let text = "gzip on; # deny all;\n\nadd_header A 'b; c' ;\nif ($a = \"b c\") { deny all; }";
-        assert_eq!(read(text), ["gzip|on", "add_header|A|b; c", "if|($a|=|b c {", "deny|all", "}"]);
+        assert_eq!(
+            read(text),
+            [
+                "gzip|on",
+                "add_header|A|b; c",
+                "if|($a|=|b c {",
+                "deny|all",
+                "}"
+            ]
+        );
         assert_eq!(read("a ${b}c \\; \\\"d \"e\\n\";"), ["a|${b}c|\\;|\"d|e\n"]);
         assert_eq!(read(""), Vec::<String>::new());
     }
@@ -182,7 +201,10 @@ mod tests {
     /// A quote inside a word is a letter, and a `#` as well: what follows counts.
     #[test]
     fn nothing_hides_a_directive() {
-        assert_eq!(read("a b\"c; deny all; d \";"), ["a|b\"c", "deny|all", "line 1?"]);
+        assert_eq!(
+            read("a b\"c; deny all; d \";"),
+            ["a|b\"c", "deny|all", "line 1?"]
+        );
         assert_eq!(read("a b#; deny all;"), ["a|b#", "deny|all"]);
         assert_eq!(read("a 'b'; deny all;"), ["a|b", "deny|all"]);
         assert_eq!(read("a '\\'; deny all;"), ["line 1?"]);
@@ -191,7 +213,13 @@ mod tests {
     #[test]
     fn what_nginx_would_not_take_is_no_statement() {
         for bad in ["a", "a 'b", "a }", ";", "{", "a 'b'c;", "a;\n}; b"] {
-            assert!(read(bad).last().is_some_and(|last| last.starts_with("line")), "{bad}: {:?}", read(bad));
+            assert!(
+                read(bad)
+                    .last()
+                    .is_some_and(|last| last.starts_with("line")),
+                "{bad}: {:?}",
+                read(bad)
+            );
         }
         assert_eq!(read("a;\n\nb").last().map(String::as_str), Some("line 3?"));
     }

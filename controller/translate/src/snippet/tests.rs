@@ -4,14 +4,22 @@ use super::*;
 
 /// Those of the list.
 fn listed() -> BTreeSet<&'static str> {
-    harmless_directives().into_iter().flat_map(|(_, directives)| directives).map(|(name, _)| name).collect()
+    harmless_directives()
+        .into_iter()
+        .flat_map(|(_, directives)| directives)
+        .map(|(name, _)| name)
+        .collect()
 }
 
-const USUAL: Effective = Effective { largest_body: Some(1 << 20) };
+const USUAL: Effective = Effective {
+    largest_body: Some(1 << 20),
+};
 
 /// Every directive that ingress-nginx takes.
 fn all() -> impl Iterator<Item = &'static str> {
-    let lines = include_str!("directives.txt").lines().filter(|line| !line.starts_with('#'));
+    let lines = include_str!("directives.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
     lines.flat_map(str::split_whitespace)
 }
 
@@ -24,7 +32,10 @@ const PLACES: [Place; 4] = [Place::Location, Place::Http, Place::Main, Place::St
 #[test]
 fn every_directive_that_is_said_to_be_harmless_is_one() {
     let known: BTreeSet<&str> = all().collect();
-    let unknown: Vec<_> = listed().into_iter().filter(|name| !known.contains(name)).collect();
+    let unknown: Vec<_> = listed()
+        .into_iter()
+        .filter(|name| !known.contains(name))
+        .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
@@ -32,14 +43,24 @@ fn every_directive_that_is_said_to_be_harmless_is_one() {
 #[test]
 fn a_directive_that_is_not_listed_closes_wherever_it_stands() {
     let listed = listed();
-    let others =
-        all().filter(|name| !listed.contains(name)).chain(["nobody_knows_this", "Gzip", "", "\u{e9}"]);
+    let others = all().filter(|name| !listed.contains(name)).chain([
+        "nobody_knows_this",
+        "Gzip",
+        "",
+        "\u{e9}",
+    ]);
     let mut count = 0;
     for name in others.filter(|name| !name.is_empty()) {
         count += 1;
         for place in PLACES {
-            assert_eq!(closes(&format!("{name} a b;"), place).as_deref(), Some(name));
-            assert_eq!(closes(&format!("{name} a {{ gzip on; }}"), place).as_deref(), Some(name));
+            assert_eq!(
+                closes(&format!("{name} a b;"), place).as_deref(),
+                Some(name)
+            );
+            assert_eq!(
+                closes(&format!("{name} a {{ gzip on; }}"), place).as_deref(),
+                Some(name)
+            );
         }
         for text in [
             format!("gzip on; {name} a;"),
@@ -48,7 +69,11 @@ fn a_directive_that_is_not_listed_closes_wherever_it_stands() {
             format!("add_header A 'b'; if ($a = \"b c\") {{ }} {name};"),
             format!("types {{ {name} a; }} {name} b;"),
         ] {
-            assert_eq!(closes(&text, Place::Location).as_deref(), Some(name), "{text}");
+            assert_eq!(
+                closes(&text, Place::Location).as_deref(),
+                Some(name),
+                "{text}"
+            );
         }
     }
     assert!(count > 400, "{count}");
@@ -57,10 +82,29 @@ fn a_directive_that_is_not_listed_closes_wherever_it_stands() {
 /// Those that never guard, whatever is behind them; and a block behind one is none that nginx knows.
 #[test]
 fn a_directive_of_the_list_closes_nothing_and_with_braces_it_does() {
-    for name in ["gzip", "expires", "add_header", "proxy_read_timeout", "access_log"] {
-        assert_eq!(closes(&format!("{name} on; if ($a) {{ {name} off; }}"), Place::Location), None);
-        assert_eq!(closes(&format!("{name} {{ }}"), Place::Location).as_deref(), Some(name));
-        assert_eq!(closes(&format!("{name} on;"), Place::Main).is_some(), name != "error_log", "{name}");
+    for name in [
+        "gzip",
+        "expires",
+        "add_header",
+        "proxy_read_timeout",
+        "access_log",
+    ] {
+        assert_eq!(
+            closes(
+                &format!("{name} on; if ($a) {{ {name} off; }}"),
+                Place::Location
+            ),
+            None
+        );
+        assert_eq!(
+            closes(&format!("{name} {{ }}"), Place::Location).as_deref(),
+            Some(name)
+        );
+        assert_eq!(
+            closes(&format!("{name} on;"), Place::Main).is_some(),
+            name != "error_log",
+            "{name}"
+        );
     }
 }
 
@@ -106,8 +150,9 @@ fn headers_count_when_a_client_could_say_them_or_would_see_them() {
 
 #[test]
 fn a_limit_of_bodies_counts_when_it_is_lower_than_the_one_that_holds() {
-    let closes =
-        |text: &str, largest_body| closing(text, Place::Location, Effective { largest_body }).is_some();
+    let closes = |text: &str, largest_body| {
+        closing(text, Place::Location, Effective { largest_body }).is_some()
+    };
     for (text, largest, expected) in [
         ("client_max_body_size 50m;", Some(1 << 20), false),
         ("client_max_body_size 1m;", Some(1 << 20), false),
@@ -123,18 +168,32 @@ fn a_limit_of_bodies_counts_when_it_is_lower_than_the_one_that_holds() {
 
 #[test]
 fn definitions_of_the_operator_close_nothing_and_servers_do() {
-    let text =
-        "map $a $b { default 1; deny all; }\nlimit_req_zone $b zone=b:1m rate=1r/s; geo $c { 10.0.0.0/8 1; }";
+    let text = "map $a $b { default 1; deny all; }\nlimit_req_zone $b zone=b:1m rate=1r/s; geo $c { 10.0.0.0/8 1; }";
     assert_eq!(closes(text, Place::Http), None);
     assert_eq!(closes(text, Place::Location).as_deref(), Some("map"));
-    assert_eq!(closes("server { listen 9000; deny all; }", Place::Stream), None);
-    assert_eq!(closes("server { listen 80; return 444; }", Place::Http).as_deref(), Some("server"));
-    assert_eq!(closes("upstream a { server b; } deny all;", Place::Http).as_deref(), Some("deny"));
+    assert_eq!(
+        closes("server { listen 9000; deny all; }", Place::Stream),
+        None
+    );
+    assert_eq!(
+        closes("server { listen 80; return 444; }", Place::Http).as_deref(),
+        Some("server")
+    );
+    assert_eq!(
+        closes("upstream a { server b; } deny all;", Place::Http).as_deref(),
+        Some("deny")
+    );
 }
 
 #[test]
 fn what_nginx_would_not_take_closes() {
-    for text in ["gzip on", "gzip on; }", "if ($a) { gzip on;", "gzip 'on;", "{ }"] {
+    for text in [
+        "gzip on",
+        "gzip on; }",
+        "if ($a) { gzip on;",
+        "gzip 'on;",
+        "{ }",
+    ] {
         assert!(closes(text, Place::Location).is_some(), "{text}");
     }
 }
@@ -147,6 +206,10 @@ fn a_judgement_names_the_directive_its_line_and_what_to_use() {
         judgement.closing.as_deref(),
         Some("\"deny\" (line 3) may be access control, which cannot be enforced")
     );
-    assert!(judgement.advice.contains("allowlist-source-range for deny"), "{}", judgement.advice);
+    assert!(
+        judgement.advice.contains("allowlist-source-range for deny"),
+        "{}",
+        judgement.advice
+    );
     assert_eq!(judge("gzip on;", language, USUAL, None).closing, None);
 }

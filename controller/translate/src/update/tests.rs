@@ -15,10 +15,18 @@ use world::{Step, apply, options, step};
 /// Configuration, whose it is, and reports: all that a translation says.
 fn said(translation: &Translation) -> String {
     let Translation { config, owners, .. } = translation;
-    let reports: Vec<String> = translation.reports().iter().map(|report| format!("{report:?}")).collect();
+    let reports: Vec<String> = translation
+        .reports()
+        .iter()
+        .map(|report| format!("{report:?}"))
+        .collect();
     let holders = &translation.holders;
     let secrets: Vec<_> = config.secrets.keys().chain(config.users.keys()).collect();
-    format!("{:#}\n{owners:#?}\n{holders:#?}\n{secrets:?}\n{}", json!(config), reports.join("\n"))
+    format!(
+        "{:#}\n{owners:#?}\n{holders:#?}\n{secrets:?}\n{}",
+        json!(config),
+        reports.join("\n")
+    )
 }
 
 /// Translates all Ingresses at once, as one route group.
@@ -38,18 +46,25 @@ fn at_once(resources: &Resources, options: &Options) -> String {
     translation.other_class.extend(foreign);
     // How many route groups name a Secret says nothing about what is served.
     let holders = translate(resources, options).holders;
-    said(&Translation { holders, ..translation })
+    said(&Translation {
+        holders,
+        ..translation
+    })
 }
 
 fn play(batches: &[Vec<Step>]) -> Result<(), TestCaseError> {
     let (mut resources, options) = (Resources::default(), options());
-    world::beginning().into_iter().for_each(|object| drop(resources.apply(object)));
+    world::beginning()
+        .into_iter()
+        .for_each(|object| drop(resources.apply(object)));
     let mut translation = translate(&resources, &options);
     let mut followed: BTreeSet<DnsName> = translation.used_names().cloned().collect();
     for batch in batches {
         let before = translation.clone();
         let mut changes = Changes::default();
-        batch.iter().for_each(|step| changes.add(step.take(&mut resources)));
+        batch
+            .iter()
+            .for_each(|step| changes.add(step.take(&mut resources)));
         let updated = translation.update(&changes, &resources, &options);
         let whole = translate(&resources, &options);
         prop_assert_eq!(said(&translation), said(&whole), "{:?}", batch);
@@ -84,7 +99,9 @@ proptest! {
 fn many(hosts: usize) -> (Resources, Translation) {
     let mut resources = Resources::default();
     for n in 0..hosts {
-        world::application(n).into_iter().for_each(|object| drop(resources.apply(object)));
+        world::application(n)
+            .into_iter()
+            .for_each(|object| drop(resources.apply(object)));
     }
     let translation = translate(&resources, &options());
     assert_eq!(translation.config().servers.len(), hosts + 1);
@@ -95,7 +112,9 @@ fn many(hosts: usize) -> (Resources, Translation) {
 fn work(hosts: usize, steps: &[Step]) -> (usize, usize, usize) {
     let (mut resources, mut translation) = many(hosts);
     let mut changes = Changes::default();
-    steps.iter().for_each(|step| changes.add(step.take(&mut resources)));
+    steps
+        .iter()
+        .for_each(|step| changes.add(step.take(&mut resources)));
     assert!(!changes.is_empty());
     let updated = translation.update(&changes, &resources, &options());
     assert_eq!(said(&translation), said(&translate(&resources, &options())));
@@ -104,7 +123,13 @@ fn work(hosts: usize, steps: &[Step]) -> (usize, usize, usize) {
 
 #[test]
 fn a_change_costs_what_changed_however_many_others_there_are() {
-    let moved = apply(world::ingress("app", "app-7", &["moved.test"], "app-7", json!({})));
+    let moved = apply(world::ingress(
+        "app",
+        "app-7",
+        &["moved.test"],
+        "app-7",
+        json!({}),
+    ));
     let pods = apply(world::slice("app", "app-7", &["10.9.9.9"]));
     let gone = Step::Delete(Kind::Service, ObjectKey::new("app", "app-7"));
     for hosts in [10, 200] {
@@ -130,7 +155,10 @@ fn another_machine_of_ours_costs_those_who_name_it() {
             changes.add(resources.know_machines(machines.into_iter().map(IpAddr::from).collect()));
             let updated = translation.update(&changes, &resources, &options());
             assert_eq!(said(&translation), said(&translate(&resources, &options())));
-            assert_eq!((updated.ingresses, updated.resolved, updated.backends.len()), (0, 1, 1));
+            assert_eq!(
+                (updated.ingresses, updated.resolved, updated.backends.len()),
+                (0, 1, 1)
+            );
         }
     }
 }

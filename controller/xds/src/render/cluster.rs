@@ -40,7 +40,9 @@ use crate::{BACKEND_HEADER, ENDPOINT_HEADER};
 /// The cluster of one backend. Its endpoints are a resource of their own.
 #[must_use]
 pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
-    let protocol = HttpProtocolOptions::type_url().trim_start_matches("type.googleapis.com/").to_owned();
+    let protocol = HttpProtocolOptions::type_url()
+        .trim_start_matches("type.googleapis.com/")
+        .to_owned();
     let transport = &backend.transport;
     Cluster {
         name: id.as_str().to_owned(),
@@ -55,7 +57,10 @@ pub fn cluster(id: &BackendId, backend: &Backend) -> Cluster {
 }
 
 fn socket(transport: &Transport) -> Option<TransportSocket> {
-    let tls = transport.tls.as_ref().map(|tls| upstream_tls::socket(tls, transport.protocol));
+    let tls = transport
+        .tls
+        .as_ref()
+        .map(|tls| upstream_tls::socket(tls, transport.protocol));
     if !transport.proxy_protocol {
         return tls;
     }
@@ -79,7 +84,10 @@ fn socket(transport: &Transport) -> Option<TransportSocket> {
 fn discovered() -> Cluster {
     Cluster {
         cluster_discovery_type: Some(ClusterDiscoveryType::Type(DiscoveryType::Eds.into())),
-        eds_cluster_config: Some(EdsClusterConfig { eds_config: Some(ads()), ..EdsClusterConfig::default() }),
+        eds_cluster_config: Some(EdsClusterConfig {
+            eds_config: Some(ads()),
+            ..EdsClusterConfig::default()
+        }),
         load_balancing_policy: Some(chosen_by_the_filter(fallback())),
         ..Cluster::default()
     }
@@ -87,12 +95,18 @@ fn discovered() -> Cluster {
 
 /// What balances when the filter did not: before it has its tables, and for endpoints that Envoy does not know.
 fn fallback() -> TypedExtensionConfig {
-    extension("envoy.load_balancing_policies.round_robin", RoundRobin::default())
+    extension(
+        "envoy.load_balancing_policies.round_robin",
+        RoundRobin::default(),
+    )
 }
 
 /// Each attempt goes to the next endpoint that the filter named, and without one to the fallback's.
 fn chosen_by_the_filter(fallback: TypedExtensionConfig) -> LoadBalancingPolicy {
-    let source = OverrideHostSource { header: ENDPOINT_HEADER.to_owned(), ..OverrideHostSource::default() };
+    let source = OverrideHostSource {
+        header: ENDPOINT_HEADER.to_owned(),
+        ..OverrideHostSource::default()
+    };
     policy(extension(
         "envoy.load_balancing_policies.override_host",
         OverrideHost {
@@ -104,7 +118,11 @@ fn chosen_by_the_filter(fallback: TypedExtensionConfig) -> LoadBalancingPolicy {
 }
 
 fn policy(config: TypedExtensionConfig) -> LoadBalancingPolicy {
-    LoadBalancingPolicy { policies: vec![Policy { typed_extension_config: Some(config) }] }
+    LoadBalancingPolicy {
+        policies: vec![Policy {
+            typed_extension_config: Some(config),
+        }],
+    }
 }
 
 /// nginx has no circuit breakers; Envoy's own would start at 1024 requests, and at three retries. Connections and datagrams of
@@ -118,7 +136,10 @@ fn limits(transport: &Transport) -> CircuitBreakers {
         max_retries: number(u32::MAX),
         ..Thresholds::default()
     };
-    CircuitBreakers { thresholds: vec![thresholds], ..CircuitBreakers::default() }
+    CircuitBreakers {
+        thresholds: vec![thresholds],
+        ..CircuitBreakers::default()
+    }
 }
 
 fn protocol_options(transport: &Transport) -> Any {
@@ -126,11 +147,21 @@ fn protocol_options(transport: &Transport) -> Any {
         Protocol::Http1 => ProtocolConfig::HttpProtocolOptions(Http1ProtocolOptions::default()),
         Protocol::Http2 => ProtocolConfig::Http2ProtocolOptions(Http2ProtocolOptions::default()),
     };
-    let spoken = ExplicitHttpConfig { protocol_config: Some(spoken) };
-    let Keep { idle, requests, lifetime } = &transport.keep;
+    let spoken = ExplicitHttpConfig {
+        protocol_config: Some(spoken),
+    };
+    let Keep {
+        idle,
+        requests,
+        lifetime,
+    } = &transport.keep;
     let common = CommonOptions {
         // Envoy takes 0 as for ever, nginx as not at all.
-        idle_timeout: if *idle == 0 { millis(1) } else { seconds(i64::from(*idle)) },
+        idle_timeout: if *idle == 0 {
+            millis(1)
+        } else {
+            seconds(i64::from(*idle))
+        },
         max_requests_per_connection: requests.and_then(|requests| number(requests.get())),
         max_connection_duration: lifetime.and_then(|lifetime| seconds(lifetime.get().into())),
         ..CommonOptions::default()
@@ -150,8 +181,14 @@ fn protocol_options(transport: &Transport) -> Any {
 /// of the endpoint: on the route it would be gone before.
 fn without_choice() -> Vec<HttpFilter> {
     let request_mutations = [ENDPOINT_HEADER, BACKEND_HEADER].map(remove).into();
-    let mutations = Mutations { request_mutations, ..Mutations::default() };
-    let hide = HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() };
+    let mutations = Mutations {
+        request_mutations,
+        ..Mutations::default()
+    };
+    let hide = HeaderMutation {
+        mutations: Some(mutations),
+        ..HeaderMutation::default()
+    };
     vec![
         upstream_filter("envoy.filters.http.header_mutation", hide),
         upstream_filter("envoy.filters.http.upstream_codec", UpstreamCodec {}),
@@ -173,7 +210,10 @@ mod tests {
     use super::*;
 
     fn rendered() -> Cluster {
-        let backend = Backend { attempts: NonZeroU8::MIN, ..Backend::default() };
+        let backend = Backend {
+            attempts: NonZeroU8::MIN,
+            ..Backend::default()
+        };
         cluster(&BackendId::new("default", "shop", 80), &backend)
     }
 
@@ -181,23 +221,35 @@ mod tests {
     fn the_options_are_keyed_by_their_type() {
         let cluster = rendered();
         let keys: Vec<_> = cluster.typed_extension_protocol_options.keys().collect();
-        assert_eq!(keys, ["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]);
+        assert_eq!(
+            keys,
+            ["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]
+        );
     }
 
     #[test]
     fn connections_are_limited_where_nothing_is_known_of_them() {
-        let transport = Transport { most: NonZeroU32::new(7), ..Transport::default() };
+        let transport = Transport {
+            most: NonZeroU32::new(7),
+            ..Transport::default()
+        };
         let limits = limits(&transport).thresholds.remove(0);
-        assert_eq!((limits.max_connections, limits.max_requests), (number(7), number(u32::MAX)));
+        assert_eq!(
+            (limits.max_connections, limits.max_requests),
+            (number(7), number(u32::MAX))
+        );
     }
 
     #[test]
     fn nothing_else_is_limited() {
         let cluster = rendered();
         let limits = &cluster.circuit_breakers.unwrap().thresholds[0];
-        for limit in
-            [limits.max_connections, limits.max_pending_requests, limits.max_requests, limits.max_retries]
-        {
+        for limit in [
+            limits.max_connections,
+            limits.max_pending_requests,
+            limits.max_requests,
+            limits.max_retries,
+        ] {
             assert_eq!(limit, number(u32::MAX));
         }
     }

@@ -16,24 +16,41 @@ use super::proto::{extension, number};
 /// With names for the filters; of those that a client takes, it gets the first.
 pub(super) fn compressors(compression: &Compression) -> Vec<(&'static str, Compressor)> {
     let brotli = compression.brotli.as_ref().map(|brotli| {
-        let library = Brotli { quality: number(brotli.level.into()), ..Brotli::default() };
+        let library = Brotli {
+            quality: number(brotli.level.into()),
+            ..Brotli::default()
+        };
         let filter = compressor(brotli, "brotli", library);
-        ("sluice.brotli", Compressor { choose_first: true, ..filter })
+        (
+            "sluice.brotli",
+            Compressor {
+                choose_first: true,
+                ..filter
+            },
+        )
     });
     let gzip = compression.gzip.as_ref().map(|gzip| {
         // The enum's numbers are the levels.
-        let library = Gzip { compression_level: gzip.level.into(), ..Gzip::default() };
+        let library = Gzip {
+            compression_level: gzip.level.into(),
+            ..Gzip::default()
+        };
         ("sluice.gzip", compressor(gzip, "gzip", library))
     });
     brotli.into_iter().chain(gzip).collect()
 }
 
 fn compressor<M: Message + Name>(what: &Compressed, name: &str, library: M) -> Compressor {
-    let mut answers =
-        CommonDirectionConfig { min_content_length: number(what.shortest), ..Default::default() };
+    let mut answers = CommonDirectionConfig {
+        min_content_length: number(what.shortest),
+        ..Default::default()
+    };
     // Without one or the other there is a list of Envoy's own.
     answers.content_type_matcher = match &what.types {
-        Some(types) => types.iter().map(|name| alike(MatchPattern::Exact(name.clone()))).collect(),
+        Some(types) => types
+            .iter()
+            .map(|name| alike(MatchPattern::Exact(name.clone())))
+            .collect(),
         None => vec![alike(MatchPattern::SafeRegex(RegexMatcher {
             regex: ".*".to_owned(),
             ..Default::default()
@@ -54,5 +71,8 @@ fn compressor<M: Message + Name>(what: &Compressed, name: &str, library: M) -> C
 /// Names have no case.
 fn alike(pattern: MatchPattern) -> StringMatcher {
     let ignore_case = !matches!(pattern, MatchPattern::SafeRegex(_));
-    StringMatcher { match_pattern: Some(pattern), ignore_case }
+    StringMatcher {
+        match_pattern: Some(pattern),
+        ignore_case,
+    }
 }

@@ -9,9 +9,13 @@
 //! query, switches on what is switched off for all others. It is itself answered with 400: nothing goes on undecoded.
 
 use envoy_types::pb::envoy::config::route::v3::route::Action;
-use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, FilterConfig, Route, RouteMatch};
+use envoy_types::pb::envoy::config::route::v3::{
+    DirectResponseAction, FilterConfig, Route, RouteMatch,
+};
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
-use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{KeyValuePair, Rule};
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
+    KeyValuePair, Rule,
+};
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use envoy_types::pb::google::protobuf::Any;
 use sluice_ir::PathMatch;
@@ -37,27 +41,45 @@ pub(super) fn kept() -> HeaderToMetadata {
             metadata_namespace: LOOKUP_FILTER.to_owned(),
             key: key.to_owned(),
             regex_value_rewrite: Some(RegexMatchAndSubstitute {
-                pattern: Some(RegexMatcher { regex: path.to_owned(), ..RegexMatcher::default() }),
+                pattern: Some(RegexMatcher {
+                    regex: path.to_owned(),
+                    ..RegexMatcher::default()
+                }),
                 substitution: r"\1".to_owned(),
             }),
             ..KeyValuePair::default()
         }),
         ..Rule::default()
     };
-    let request_rules =
-        vec![rule("path", r"^([^?]*)(?:\?.*)?$"), rule("unslashed", r"^([^?]*?)/?(?:\?.*)?$")];
-    HeaderToMetadata { request_rules, ..HeaderToMetadata::default() }
+    let request_rules = vec![
+        rule("path", r"^([^?]*)(?:\?.*)?$"),
+        rule("unslashed", r"^([^?]*?)/?(?:\?.*)?$"),
+    ];
+    HeaderToMetadata {
+        request_rules,
+        ..HeaderToMetadata::default()
+    }
 }
 
 /// The first route of every host.
 pub(super) fn route() -> Route {
     let root = match_of(&PathMatch::Prefix("/".to_owned()));
     // Most have none at all, which costs least to find out.
-    let encoded = [contains(":path", "%"), no(matches(":path", r"[^%?]*\?.*")), absent(PATH_HEADER)];
-    let answer = DirectResponseAction { status: 400, ..DirectResponseAction::default() };
+    let encoded = [
+        contains(":path", "%"),
+        no(matches(":path", r"[^%?]*\?.*")),
+        absent(PATH_HEADER),
+    ];
+    let answer = DirectResponseAction {
+        status: 400,
+        ..DirectResponseAction::default()
+    };
     Route {
         name: ENCODED_ROUTE.to_owned(),
-        r#match: Some(RouteMatch { headers: encoded.into(), ..root }),
+        r#match: Some(RouteMatch {
+            headers: encoded.into(),
+            ..root
+        }),
         action: Some(Action::DirectResponse(answer)),
         typed_per_filter_config: [(LOOKUP_FILTER, switched_on()), (POLICY, without_limit())]
             .into_iter()
@@ -69,5 +91,8 @@ pub(super) fn route() -> Route {
 
 /// For a filter that is switched off elsewhere.
 fn switched_on() -> Option<Any> {
-    any(FilterConfig { config: Some(Any::default()), ..FilterConfig::default() })
+    any(FilterConfig {
+        config: Some(Any::default()),
+        ..FilterConfig::default()
+    })
 }

@@ -12,8 +12,10 @@ use super::proto::address;
 /// The endpoints of one backend. None at all is an assignment too: requests get 503.
 #[must_use]
 pub fn load_assignment(id: &BackendId, endpoints: &[Endpoint]) -> ClusterLoadAssignment {
-    let locality =
-        LocalityLbEndpoints { lb_endpoints: endpoints.iter().map(endpoint).collect(), ..Default::default() };
+    let locality = LocalityLbEndpoints {
+        lb_endpoints: endpoints.iter().map(endpoint).collect(),
+        ..Default::default()
+    };
     ClusterLoadAssignment {
         cluster_name: id.as_str().to_owned(),
         endpoints: vec![locality],
@@ -22,12 +24,17 @@ pub fn load_assignment(id: &BackendId, endpoints: &[Endpoint]) -> ClusterLoadAss
 }
 
 fn endpoint(endpoint: &Endpoint) -> LbEndpoint {
-    let host = EnvoyEndpoint { address: Some(address(endpoint.address)), ..EnvoyEndpoint::default() };
+    let host = EnvoyEndpoint {
+        address: Some(address(endpoint.address)),
+        ..EnvoyEndpoint::default()
+    };
     // Envoy's own balancing is what is left when the filter chose nobody; one is its default.
     let weight = Some(endpoint.weight.get()).filter(|weight| *weight > 1);
     LbEndpoint {
         host_identifier: Some(HostIdentifier::Endpoint(host)),
-        load_balancing_weight: weight.map(|weight| UInt32Value { value: weight.into() }),
+        load_balancing_weight: weight.map(|weight| UInt32Value {
+            value: weight.into(),
+        }),
         ..LbEndpoint::default()
     }
 }
@@ -45,7 +52,8 @@ mod tests {
 
     #[test]
     fn endpoints_keep_their_order_and_their_family() {
-        let endpoints = ["10.0.0.1:80", "[2001:db8::1]:8080"].map(|text| Endpoint::at(text.parse().unwrap()));
+        let endpoints =
+            ["10.0.0.1:80", "[2001:db8::1]:8080"].map(|text| Endpoint::at(text.parse().unwrap()));
         let assignment = load_assignment(&BackendId::new("default", "shop", 80), &endpoints);
         let text = format!("{assignment:?}");
         let position = |address: &str| text.find(&format!("address: \"{address}\"")).unwrap();

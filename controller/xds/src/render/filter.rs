@@ -72,7 +72,9 @@ fn named(name: &str, settings: &Settings) -> TypedExtensionConfig {
         name: name.to_owned(),
         root_id: FILTER.to_owned(),
         // Bytes arrive in the filter as they are.
-        configuration: any(BytesValue { value: settings.checkpoint.clone() }),
+        configuration: any(BytesValue {
+            value: settings.checkpoint.clone(),
+        }),
         // A trap takes the VM down; the next request gets a new one.
         failure_policy: FailurePolicy::FailReload.into(),
         vm: Some(Vm::VmConfig(vm(&settings.filter))),
@@ -86,12 +88,17 @@ fn named(name: &str, settings: &Settings) -> TypedExtensionConfig {
     }
     TypedExtensionConfig {
         name: name.to_owned(),
-        typed_config: Some(Any { type_url: Wasm::type_url(), value }),
+        typed_config: Some(Any {
+            type_url: Wasm::type_url(),
+            value,
+        }),
     }
 }
 
 fn wasm(plugin: PluginConfig) -> Wasm {
-    Wasm { config: Some(plugin) }
+    Wasm {
+        config: Some(plugin),
+    }
 }
 
 fn vm(code: &FilterCode) -> VmConfig {
@@ -99,20 +106,33 @@ fn vm(code: &FilterCode) -> VmConfig {
         FilterCode::File(path) => Specifier::Filename(path.to_string_lossy().into_owned()),
         FilterCode::Inline(wasm) => Specifier::InlineBytes(wasm.clone()),
     };
-    let code = Code::Local(DataSource { specifier: Some(source), ..DataSource::default() });
+    let code = Code::Local(DataSource {
+        specifier: Some(source),
+        ..DataSource::default()
+    });
     VmConfig {
         vm_id: FILTER.to_owned(),
         runtime: "envoy.wasm.runtime.v8".to_owned(),
-        code: Some(AsyncDataSource { specifier: Some(code) }),
+        code: Some(AsyncDataSource {
+            specifier: Some(code),
+        }),
         ..VmConfig::default()
     }
 }
 
 fn allowing(capability: &str) -> PluginConfig {
     let allowed_capabilities = [(capability.to_owned(), SanitizationConfig::default())].into();
-    let capabilities = CapabilityRestrictionConfig { allowed_capabilities };
-    let vm = VmConfig { capability_restriction_config: Some(capabilities), ..VmConfig::default() };
-    PluginConfig { vm: Some(Vm::VmConfig(vm)), ..PluginConfig::default() }
+    let capabilities = CapabilityRestrictionConfig {
+        allowed_capabilities,
+    };
+    let vm = VmConfig {
+        capability_restriction_config: Some(capabilities),
+        ..VmConfig::default()
+    };
+    PluginConfig {
+        vm: Some(Vm::VmConfig(vm)),
+        ..PluginConfig::default()
+    }
 }
 
 #[cfg(test)]
@@ -127,9 +147,14 @@ mod tests {
             assert_eq!(filter(&settings), first);
         }
         let decoded = Wasm::decode(first.typed_config.unwrap().value.as_slice()).unwrap();
-        let Some(Vm::VmConfig(vm)) = decoded.config.unwrap().vm else { panic!("no VM") };
+        let Some(Vm::VmConfig(vm)) = decoded.config.unwrap().vm else {
+            panic!("no VM")
+        };
         assert_eq!(vm.vm_id, "sluice");
-        let allowed = vm.capability_restriction_config.unwrap().allowed_capabilities;
+        let allowed = vm
+            .capability_restriction_config
+            .unwrap()
+            .allowed_capabilities;
         assert_eq!(allowed.len(), CAPABILITIES.len());
     }
 }

@@ -36,11 +36,14 @@ fn wildcards(config: &Config) -> Wildcards<'_> {
 
 /// Those that may have a chain, but for those whose TLS ends at the pods.
 fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerName> {
-    let is_passed =
-        |name: &ServerName| matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host));
+    let is_passed = |name: &ServerName| matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host));
     let is_any_concerned = config.edge.tls.rejects_unknown || !wildcards.is_empty();
     let mut names: Vec<_> = if is_any_concerned {
-        config.servers.iter().flat_map(|(name, server)| server.names(name)).collect()
+        config
+            .servers
+            .iter()
+            .flat_map(|(name, server)| server.names(name))
+            .collect()
     } else {
         config.tls.keys().collect()
     };
@@ -56,7 +59,10 @@ fn own(config: &Config, wildcards: &Wildcards<'_>, name: &ServerName) -> Option<
     let suffix = |name: &ServerName| Some(name.wildcard_suffix()?.as_str().to_owned());
     let over = suffix(name).filter(|_| !wildcards.is_empty());
     let wildcard = over.as_deref().and_then(|suffix| wildcards.get(suffix));
-    let is_further_below = || over.as_deref().is_some_and(|suffix| is_below(suffix, wildcards));
+    let is_further_below = || {
+        over.as_deref()
+            .is_some_and(|suffix| is_below(suffix, wildcards))
+    };
     let is_unlike = config.edge.tls.rejects_unknown
         || wildcard.map_or_else(is_further_below, |wildcard| has_ciphers(wildcard));
     if own.is_none() && !is_unlike {
@@ -65,12 +71,18 @@ fn own(config: &Config, wildcards: &Wildcards<'_>, name: &ServerName) -> Option<
     let own = own.cloned().unwrap_or_default();
     let inherited = || wildcard.filter(|_| !own.apart)?.certificate.clone();
     let certificate = own.certificate.clone().or_else(inherited);
-    Some(HostTls { certificate, apart: false, ..own })
+    Some(HostTls {
+        certificate,
+        apart: false,
+        ..own
+    })
 }
 
 /// True if a name falls under a wildcard.
 fn is_below(name: &str, wildcards: &Wildcards<'_>) -> bool {
-    let parents = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, parent)| parent));
+    let parents = std::iter::successors(Some(name), |name| {
+        name.split_once('.').map(|(_, parent)| parent)
+    });
     parents.skip(1).any(|parent| wildcards.contains_key(parent))
 }
 
@@ -88,7 +100,9 @@ mod tests {
         let mut config = Config::default();
         for (name, host) in hosts {
             let name = ServerName::parse(name).unwrap();
-            config.servers.insert(name.clone(), Server::default().into());
+            config
+                .servers
+                .insert(name.clone(), Server::default().into());
             if *host != HostTls::default() {
                 config.tls.insert(name, host.clone());
             }
@@ -97,7 +111,8 @@ mod tests {
     }
 
     fn host(certificate: &str, ciphers: &[&str]) -> HostTls {
-        let certificate = (!certificate.is_empty()).then(|| SecretId::certificate("default", certificate));
+        let certificate =
+            (!certificate.is_empty()).then(|| SecretId::certificate("default", certificate));
         HostTls {
             certificate,
             ciphers: ciphers.iter().map(|name| (*name).to_owned()).collect(),
@@ -110,8 +125,14 @@ mod tests {
     fn shown(config: &Config) -> Vec<String> {
         let one = |(host, names): (HostTls, Vec<&ServerName>)| {
             let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-            let certificate = host.certificate.map_or_else(|| "-".to_owned(), |id| id.as_str().to_owned());
-            format!("{}: {certificate} {}", names.join(","), host.ciphers.join(","))
+            let certificate = host
+                .certificate
+                .map_or_else(|| "-".to_owned(), |id| id.as_str().to_owned());
+            format!(
+                "{}: {certificate} {}",
+                names.join(","),
+                host.ciphers.join(",")
+            )
         };
         groups(config).map(one).collect()
     }
@@ -125,7 +146,10 @@ mod tests {
             ("c.test", host("a", &[])),
             ("d.test", host("", &[])),
         ];
-        assert_eq!(shown(&config(&hosts)), ["c.test: default/a ", "a.test,b.test: default/a X"]);
+        assert_eq!(
+            shown(&config(&hosts)),
+            ["c.test: default/a ", "a.test,b.test: default/a X"]
+        );
     }
 
     #[test]
@@ -137,7 +161,11 @@ mod tests {
             ("b.w.test", host("", &["Y"])),
             ("c.test", plain()),
         ];
-        let expected = ["a.w.test: default/w ", "*.w.test: default/w X", "b.w.test: default/w Y"];
+        let expected = [
+            "a.w.test: default/w ",
+            "*.w.test: default/w X",
+            "b.w.test: default/w Y",
+        ];
         assert_eq!(shown(&config(&hosts)), expected);
     }
 
@@ -147,16 +175,27 @@ mod tests {
         let hosts = [
             ("*.w.test", host("w", &[])),
             ("a.w.test", plain()),
-            ("b.w.test", HostTls { apart: true, ..plain() }),
+            (
+                "b.w.test",
+                HostTls {
+                    apart: true,
+                    ..plain()
+                },
+            ),
             ("c.b.w.test", plain()),
         ];
-        assert_eq!(shown(&config(&hosts)), ["*.w.test: default/w ", "b.w.test: - ", "c.b.w.test: - "]);
+        assert_eq!(
+            shown(&config(&hosts)),
+            ["*.w.test: default/w ", "b.w.test: - ", "c.b.w.test: - "]
+        );
     }
 
     #[test]
     fn where_unknown_names_are_rejected_every_host_has_a_chain() {
         let mut config = config(&[("a.test", host("", &[])), ("b.test", host("", &[]))]);
-        config.servers.insert(ServerName::CatchAll, Server::default().into());
+        config
+            .servers
+            .insert(ServerName::CatchAll, Server::default().into());
         assert_eq!(shown(&config), [""; 0]);
         config.edge.tls.rejects_unknown = true;
         assert_eq!(shown(&config), ["a.test: - ", "b.test: - "]);

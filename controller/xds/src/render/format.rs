@@ -37,8 +37,10 @@ mod tests {
 
     #[test]
     fn text_is_never_an_operator() {
-        let expression =
-            Expression(vec![Part::Text("100% ".into()), Part::Variable(Variable::Header("x-a".into()))]);
+        let expression = Expression(vec![
+            Part::Text("100% ".into()),
+            Part::Variable(Variable::Header("x-a".into())),
+        ]);
         assert_eq!(format(&expression), "100%% %REQ(x-a)%");
     }
 }

@@ -6,10 +6,16 @@
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
-use envoy_types::pb::envoy::config::core::v3::{CidrRange, HeaderValueOption, TypedExtensionConfig};
+use envoy_types::pb::envoy::config::core::v3::{
+    CidrRange, HeaderValueOption, TypedExtensionConfig,
+};
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
-use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{KeyValuePair, Rule};
-use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::{XffConfig, XffTrustedCidrs};
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
+    KeyValuePair, Rule,
+};
+use envoy_types::pb::envoy::extensions::http::original_ip_detection::xff::v3::{
+    XffConfig, XffTrustedCidrs,
+};
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::{Cidr, Forwarded};
 
@@ -38,12 +44,24 @@ pub(super) const ENVOYS_OWN: [&str; 4] = [
 /// Before Envoy looks at anything: nobody steers Envoy or the filter, and what is not believed is moved away. `port` is
 /// the one that clients know the listener by.
 pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderMutation> {
-    let client = forwarded.client.as_deref().unwrap_or(FOR).to_ascii_lowercase();
-    let mut mutations = vec![remove_prefix("x-sluice-"), remove_prefix("x-envoy-"), remove("proxy")];
-    for (original, header) in
-        [("x-original-forwarded-for", client.as_str()), ("x-original-forwarded-host", HOST)]
-    {
-        mutations.extend([remove(original), append(set(original, &format!("%REQ({header})%")))]);
+    let client = forwarded
+        .client
+        .as_deref()
+        .unwrap_or(FOR)
+        .to_ascii_lowercase();
+    let mut mutations = vec![
+        remove_prefix("x-sluice-"),
+        remove_prefix("x-envoy-"),
+        remove("proxy"),
+    ];
+    for (original, header) in [
+        ("x-original-forwarded-for", client.as_str()),
+        ("x-original-forwarded-host", HOST),
+    ] {
+        mutations.extend([
+            remove(original),
+            append(set(original, &format!("%REQ({header})%"))),
+        ]);
     }
     match &forwarded.client {
         None if forwarded.keep_chain => {}
@@ -51,9 +69,16 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
         Some(_) if client == FOR => {}
         Some(_) => mutations.extend([remove(FOR), append(set(FOR, &format!("%REQ({client})%")))]),
     }
-    let port = if forwarded.proxy_protocol { "%DOWNSTREAM_LOCAL_PORT%".to_owned() } else { port.to_string() };
+    let port = if forwarded.proxy_protocol {
+        "%DOWNSTREAM_LOCAL_PORT%".to_owned()
+    } else {
+        port.to_string()
+    };
     if forwarded.origin {
-        mutations.extend([append(add(PORT, &port)), append(add(HOST, "%REQ(:authority)%"))]);
+        mutations.extend([
+            append(add(PORT, &port)),
+            append(add(HOST, "%REQ(:authority)%")),
+        ]);
     } else {
         mutations.extend([remove(PROTO), append(set(PORT, &port))]);
     }
@@ -66,11 +91,23 @@ pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<Head
         append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
         ..set(FOR, "%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%")
     };
-    let asked = if asks_error_services { ASKED_HOST } else { "%REQ(:authority)%" };
-    let host = if forwarded.origin { BELIEVED_HOST } else { asked };
+    let asked = if asks_error_services {
+        ASKED_HOST
+    } else {
+        "%REQ(:authority)%"
+    };
+    let host = if forwarded.origin {
+        BELIEVED_HOST
+    } else {
+        asked
+    };
     vec![
         set("x-real-ip", CLIENT),
-        if forwarded.keep_chain { chain } else { set(FOR, CLIENT) },
+        if forwarded.keep_chain {
+            chain
+        } else {
+            set(FOR, CLIENT)
+        },
         set(HOST, host),
         set("x-forwarded-scheme", "%REQ(x-forwarded-proto)%"),
         set("x-scheme", "%REQ(x-forwarded-proto)%"),
@@ -80,15 +117,24 @@ pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<Head
 /// Detection of the client address; without one it is the peer's.
 pub(super) fn detection(forwarded: &Forwarded) -> Option<TypedExtensionConfig> {
     forwarded.client.as_ref()?;
-    let cidrs = XffTrustedCidrs { cidrs: forwarded.trusted.iter().copied().map(range).collect() };
-    let xff = XffConfig { xff_trusted_cidrs: Some(cidrs), skip_xff_append: yes(), ..XffConfig::default() };
+    let cidrs = XffTrustedCidrs {
+        cidrs: forwarded.trusted.iter().copied().map(range).collect(),
+    };
+    let xff = XffConfig {
+        xff_trusted_cidrs: Some(cidrs),
+        skip_xff_append: yes(),
+        ..XffConfig::default()
+    };
     Some(extension("envoy.http.original_ip_detection.xff", xff))
 }
 
 /// Keeps the first of the believed hosts for [`BELIEVED_HOST`].
 pub(super) fn first_host() -> HeaderToMetadata {
     let first = RegexMatchAndSubstitute {
-        pattern: Some(RegexMatcher { regex: r"^\s*([^,\s]*).*$".to_owned(), ..RegexMatcher::default() }),
+        pattern: Some(RegexMatcher {
+            regex: r"^\s*([^,\s]*).*$".to_owned(),
+            ..RegexMatcher::default()
+        }),
         substitution: r"\1".to_owned(),
     };
     let key = KeyValuePair {
@@ -99,12 +145,22 @@ pub(super) fn first_host() -> HeaderToMetadata {
         value: String::new(),
         regex_value_rewrite: Some(first),
     };
-    let rule = Rule { header: HOST.to_owned(), on_header_present: Some(key), ..Rule::default() };
-    HeaderToMetadata { request_rules: vec![rule], ..HeaderToMetadata::default() }
+    let rule = Rule {
+        header: HOST.to_owned(),
+        on_header_present: Some(key),
+        ..Rule::default()
+    };
+    HeaderToMetadata {
+        request_rules: vec![rule],
+        ..HeaderToMetadata::default()
+    }
 }
 
 pub(super) fn range(cidr: Cidr) -> CidrRange {
-    CidrRange { address_prefix: cidr.address().to_string(), prefix_len: number(u32::from(cidr.length())) }
+    CidrRange {
+        address_prefix: cidr.address().to_string(),
+        prefix_len: number(u32::from(cidr.length())),
+    }
 }
 
 #[cfg(test)]
@@ -117,8 +173,11 @@ mod tests {
 
     #[test]
     fn what_clients_say_is_believed_only_when_the_operator_says_so() {
-        let trusting =
-            Forwarded { client: Some("X-Forwarded-For".into()), origin: true, ..Forwarded::default() };
+        let trusting = Forwarded {
+            client: Some("X-Forwarded-For".into()),
+            origin: true,
+            ..Forwarded::default()
+        };
         assert!(names(&Forwarded::default()).contains(r#"Remove("x-forwarded-for")"#));
         assert!(names(&Forwarded::default()).contains(r#"Remove("x-forwarded-proto")"#));
         assert!(!names(&trusting).contains(r#"Remove("x-forwarded-for")"#));
@@ -129,9 +188,18 @@ mod tests {
 
     #[test]
     fn nobody_steers_envoy_or_the_filter() {
-        for forwarded in [Forwarded::default(), Forwarded { origin: true, ..Forwarded::default() }] {
+        for forwarded in [
+            Forwarded::default(),
+            Forwarded {
+                origin: true,
+                ..Forwarded::default()
+            },
+        ] {
             let early = before_everything(&forwarded, 80);
-            assert_eq!(early[..2], [remove_prefix("x-sluice-"), remove_prefix("x-envoy-")]);
+            assert_eq!(
+                early[..2],
+                [remove_prefix("x-sluice-"), remove_prefix("x-envoy-")]
+            );
         }
     }
 }

@@ -9,7 +9,9 @@ use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 
 pub(super) fn remove(header: &str) -> HeaderMutation {
-    HeaderMutation { action: Some(Action::Remove(header.to_owned())) }
+    HeaderMutation {
+        action: Some(Action::Remove(header.to_owned())),
+    }
 }
 
 /// Replaces what is there. The value is a format: what is data goes through [`literal`].
@@ -32,16 +34,27 @@ pub(super) fn literal(text: &str) -> String {
 
 /// Takes away every header whose name begins so.
 pub(super) fn remove_prefix(prefix: &str) -> HeaderMutation {
-    let pattern =
-        StringMatcher { match_pattern: Some(MatchPattern::Prefix(prefix.to_owned())), ignore_case: true };
-    HeaderMutation { action: Some(Action::RemoveOnMatch(RemoveOnMatch { key_matcher: Some(pattern) })) }
+    let pattern = StringMatcher {
+        match_pattern: Some(MatchPattern::Prefix(prefix.to_owned())),
+        ignore_case: true,
+    };
+    HeaderMutation {
+        action: Some(Action::RemoveOnMatch(RemoveOnMatch {
+            key_matcher: Some(pattern),
+        })),
+    }
 }
 
 /// Only when it is not there.
 pub(super) fn add(header: &str, format: &str) -> HeaderValueOption {
-    HeaderValueOption { append_action: HeaderAppendAction::AddIfAbsent.into(), ..set(header, format) }
+    HeaderValueOption {
+        append_action: HeaderAppendAction::AddIfAbsent.into(),
+        ..set(header, format)
+    }
 }
 
 pub(super) fn append(header: HeaderValueOption) -> HeaderMutation {
-    HeaderMutation { action: Some(Action::Append(header)) }
+    HeaderMutation {
+        action: Some(Action::Append(header)),
+    }
 }

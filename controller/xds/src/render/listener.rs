@@ -20,7 +20,10 @@ use crate::Settings;
 #[must_use]
 pub fn listener(edge: &Edge, settings: &Settings, discovery: Discovery) -> Option<Listener> {
     let (first, others) = settings.http.split_first()?;
-    let additional = |socket| AdditionalAddress { address: Some(address(socket)), ..Default::default() };
+    let additional = |socket| AdditionalAddress {
+        address: Some(address(socket)),
+        ..Default::default()
+    };
     Some(Listener {
         name: HTTP.to_owned(),
         address: Some(address(*first)),
@@ -30,7 +33,12 @@ pub fn listener(edge: &Edge, settings: &Settings, discovery: Discovery) -> Optio
         filter_chains: vec![filter_chain(
             HTTP,
             None,
-            &Front { scheme: Scheme::Http, edge, settings, discovery },
+            &Front {
+                scheme: Scheme::Http,
+                edge,
+                settings,
+                discovery,
+            },
         )],
         enable_reuse_port: yes(),
         ..Listener::default()
@@ -39,10 +47,19 @@ pub fn listener(edge: &Edge, settings: &Settings, discovery: Discovery) -> Optio
 
 /// The listener for HTTPS, with the same routes; `None` when there is none.
 #[must_use]
-pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) -> Option<Listener> {
+pub fn tls_listener(
+    config: &Config,
+    settings: &Settings,
+    discovery: Discovery,
+) -> Option<Listener> {
     let https = settings.https.as_ref()?;
     let edge = &config.edge;
-    let front = Front { scheme: Scheme::Https, edge, settings, discovery };
+    let front = Front {
+        scheme: Scheme::Https,
+        edge,
+        settings,
+        discovery,
+    };
     let chain = |host: &HostTls| FilterChain {
         transport_socket: Some(tls::terminated(edge, host)),
         ..filter_chain(HTTPS, host.clients.as_ref(), &front)
@@ -51,19 +68,30 @@ pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) 
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
         only_for(server_names, chain(&host))
     });
-    let passed =
-        config.passthrough.iter().map(|(host, backend)| passthrough::chain(host, backend, edge, settings));
+    let passed = config
+        .passthrough
+        .iter()
+        .map(|(host, backend)| passthrough::chain(host, backend, edge, settings));
     let mut chains: Vec<FilterChain> = chains.chain(passed).collect();
     if edge.tls.rejects_unknown && chains.is_empty() {
         // There has to be one. No host has this name.
-        chains.push(only_for(vec!["nobody-".to_owned()], chain(&HostTls::default())));
+        chains.push(only_for(
+            vec!["nobody-".to_owned()],
+            chain(&HostTls::default()),
+        ));
     }
-    let inspector = listener_filter("envoy.filters.listener.tls_inspector", TlsInspector::default());
+    let inspector = listener_filter(
+        "envoy.filters.listener.tls_inspector",
+        TlsInspector::default(),
+    );
     Some(Listener {
         name: HTTPS.to_owned(),
         address: Some(address(https.address)),
         listener_filters_timeout: proxy_timeout(edge),
-        listener_filters: proxy_protocol(edge).into_iter().chain([inspector]).collect(),
+        listener_filters: proxy_protocol(edge)
+            .into_iter()
+            .chain([inspector])
+            .collect(),
         filter_chains: chains,
         default_filter_chain: (!edge.tls.rejects_unknown).then(|| chain(&HostTls::default())),
         enable_reuse_port: yes(),
@@ -72,8 +100,14 @@ pub fn tls_listener(config: &Config, settings: &Settings, discovery: Discovery) 
 }
 
 fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {
-    let hosts = FilterChainMatch { server_names, ..FilterChainMatch::default() };
-    FilterChain { filter_chain_match: Some(hosts), ..chain }
+    let hosts = FilterChainMatch {
+        server_names,
+        ..FilterChainMatch::default()
+    };
+    FilterChain {
+        filter_chain_match: Some(hosts),
+        ..chain
+    }
 }
 
 fn filter_chain(name: &str, clients: Option<&Trust>, front: &Front<'_>) -> FilterChain {
@@ -81,17 +115,28 @@ fn filter_chain(name: &str, clients: Option<&Trust>, front: &Front<'_>) -> Filte
         name: "envoy.filters.network.http_connection_manager".to_owned(),
         config_type: any(manager(name, clients, front)).map(NetworkConfig::TypedConfig),
     };
-    FilterChain { filters: vec![manager], ..FilterChain::default() }
+    FilterChain {
+        filters: vec![manager],
+        ..FilterChain::default()
+    }
 }
 
 fn proxy_protocol(edge: &Edge) -> Option<ListenerFilter> {
-    let filter = || listener_filter("envoy.filters.listener.proxy_protocol", ProxyProtocol::default());
+    let filter = || {
+        listener_filter(
+            "envoy.filters.listener.proxy_protocol",
+            ProxyProtocol::default(),
+        )
+    };
     edge.forwarded.proxy_protocol.then(filter)
 }
 
 /// For the PROXY header; `None` is Envoy's own.
 fn proxy_timeout(edge: &Edge) -> Option<Duration> {
-    let millis = edge.forwarded.proxy_timeout.filter(|_| edge.forwarded.proxy_protocol)?;
+    let millis = edge
+        .forwarded
+        .proxy_timeout
+        .filter(|_| edge.forwarded.proxy_protocol)?;
     millis_long(millis)
 }
 
@@ -109,19 +154,32 @@ mod tests {
     use crate::FilterCode;
 
     fn settings(addresses: &[&str]) -> Settings {
-        let http = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        Settings { http, ..Settings::new(FilterCode::Inline(vec![]), vec![]) }
+        let http = addresses
+            .iter()
+            .map(|address| address.parse().unwrap())
+            .collect();
+        Settings {
+            http,
+            ..Settings::new(FilterCode::Inline(vec![]), vec![])
+        }
     }
 
     #[test]
     fn without_an_address_there_is_no_listener() {
-        assert_eq!(listener(&Edge::default(), &settings(&[]), Discovery::Table), None);
+        assert_eq!(
+            listener(&Edge::default(), &settings(&[]), Discovery::Table),
+            None
+        );
     }
 
     #[test]
     fn more_addresses_are_the_same_listener() {
-        let listener =
-            listener(&Edge::default(), &settings(&["0.0.0.0:80", "[::]:80"]), Discovery::Table).unwrap();
+        let listener = listener(
+            &Edge::default(),
+            &settings(&["0.0.0.0:80", "[::]:80"]),
+            Discovery::Table,
+        )
+        .unwrap();
         assert_eq!(listener.additional_addresses.len(), 1);
         assert_eq!(listener.filter_chains.len(), 1);
     }

@@ -24,8 +24,8 @@ use sluice_ir::{Edge, HeaderBuffers, Hsts, Http, MAX_LOOPS, Trust};
 use super::header::{append, literal, set};
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
 use super::{
-    Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, compress, encoded, forwarded, policy,
-    request_headers, requests, route_discovery, tracing,
+    Discovery, FILTER, LOOKUP_FILTER, LOOP_FILTER, access_log, compress, encoded, forwarded,
+    policy, request_headers, requests, route_discovery, tracing,
 };
 use crate::Settings;
 use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
@@ -61,8 +61,17 @@ pub(super) struct Front<'a> {
 }
 
 /// The name is for statistics.
-pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) -> HttpConnectionManager {
-    let Front { scheme, edge, settings, discovery } = *front;
+pub(super) fn manager(
+    name: &str,
+    clients: Option<&Trust>,
+    front: &Front<'_>,
+) -> HttpConnectionManager {
+    let Front {
+        scheme,
+        edge,
+        settings,
+        discovery,
+    } = *front;
     let detection = forwarded::detection(&edge.forwarded);
     let mut mutations = forwarded::before_everything(&edge.forwarded, scheme.port());
     mutations.extend(request_headers::copies(edge));
@@ -75,7 +84,12 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),
-        codec_type: if edge.http.http2 { CodecType::Auto } else { CodecType::Http1 }.into(),
+        codec_type: if edge.http.http2 {
+            CodecType::Auto
+        } else {
+            CodecType::Http1
+        }
+        .into(),
         route_specifier: Some(route_discovery::specifier(discovery)),
         http_filters: filters(front),
         access_log: access_logs(edge, settings),
@@ -84,9 +98,13 @@ pub(super) fn manager(name: &str, clients: Option<&Trust>, front: &Front<'_>) ->
             "envoy.http.early_header_mutation.header_mutation",
             early,
         )],
-        use_remote_address: Some(BoolValue { value: detection.is_none() }),
+        use_remote_address: Some(BoolValue {
+            value: detection.is_none(),
+        }),
         original_ip_detection_extensions: detection.into_iter().collect(),
-        generate_request_id: Some(BoolValue { value: edge.request_id }),
+        generate_request_id: Some(BoolValue {
+            value: edge.request_id,
+        }),
         request_id_extension: edge.tracing.as_ref().map(|_| tracing::request_ids()),
         tracing: edge.tracing.as_ref().map(tracing::tracing),
         ..protocol(edge, hardened())
@@ -101,13 +119,24 @@ pub(super) fn told(trust: &Trust) -> String {
 /// They have the filters of all requests: each of ours costs Envoy milliseconds for every listener and every host with TLS of its
 /// own, so there is one chain of them and not two.
 fn websockets() -> UpgradeConfig {
-    UpgradeConfig { upgrade_type: "websocket".to_owned(), ..UpgradeConfig::default() }
+    UpgradeConfig {
+        upgrade_type: "websocket".to_owned(),
+        ..UpgradeConfig::default()
+    }
 }
 
 fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
-    let Front { scheme, edge, settings, discovery } = *front;
+    let Front {
+        scheme,
+        edge,
+        settings,
+        discovery,
+    } = *front;
     // A route switches it on where routes are known from the beginning.
-    let unless_known = |filter| HttpFilter { disabled: discovery == Discovery::Table, ..filter };
+    let unless_known = |filter| HttpFilter {
+        disabled: discovery == Discovery::Table,
+        ..filter
+    };
     let mut filters = Vec::new();
     if (settings.access_log && !edge.log.requests.off) || edge.tracing.is_some() {
         filters.push(filter("sluice.log", access_log::what_was_asked_for()));
@@ -122,21 +151,31 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
         filters.push(filter("sluice.hsts", only_https(hsts)));
     }
     if edge.forwarded.origin {
-        filters.push(filter("envoy.filters.http.header_to_metadata", forwarded::first_host()));
+        filters.push(filter(
+            "envoy.filters.http.header_to_metadata",
+            forwarded::first_host(),
+        ));
     }
-    filters.extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
+    filters
+        .extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
     filters.extend(policies(discovery, edge.largest_body));
     filters.push(ours(FILTER));
     filters.push(filter(
         "envoy.filters.http.router",
-        Router { suppress_envoy_headers: true, ..Router::default() },
+        Router {
+            suppress_envoy_headers: true,
+            ..Router::default()
+        },
     ));
     filters
 }
 
 /// Sends a request away (502) that has come back too often, and marks the others.
 fn loops(edge: &Edge) -> CdnLoopConfig {
-    CdnLoopConfig { cdn_id: edge.cdn_id.clone(), max_allowed_occurrences: MAX_LOOPS }
+    CdnLoopConfig {
+        cdn_id: edge.cdn_id.clone(),
+        max_allowed_occurrences: MAX_LOOPS,
+    }
 }
 
 /// Where routes are known from the beginning, those that are found late have a filter of their own.
@@ -147,7 +186,13 @@ fn policies(discovery: Discovery, largest_body: Option<u64>) -> Vec<HttpFilter> 
             // Not by its own name: Envoy switches a filter on for whatever route has something to say to it.
             let composite = filter(LOOKUP_FILTER, policy::composite_chain(composite));
             let usual = filter(policy::POLICY, policy::usual(largest_body));
-            vec![usual, HttpFilter { disabled: true, ..composite }]
+            vec![
+                usual,
+                HttpFilter {
+                    disabled: true,
+                    ..composite
+                },
+            ]
         }
         Discovery::Scopes => vec![filter(policy::POLICY, composite)],
     }
@@ -176,12 +221,29 @@ fn filter<M: Message + Name>(name: &str, config: M) -> HttpFilter {
 }
 
 fn only_https(hsts: &Hsts) -> HeaderMutation {
-    let Hsts { max_age, include_subdomains, preload } = hsts;
-    let subdomains = if *include_subdomains { "; includeSubDomains" } else { "" };
+    let Hsts {
+        max_age,
+        include_subdomains,
+        preload,
+    } = hsts;
+    let subdomains = if *include_subdomains {
+        "; includeSubDomains"
+    } else {
+        ""
+    };
     let preload = if *preload { "; preload" } else { "" };
-    let header = set("strict-transport-security", &format!("max-age={max_age}{subdomains}{preload}"));
-    let mutations = Mutations { response_mutations: vec![append(header)], ..Mutations::default() };
-    HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() }
+    let header = set(
+        "strict-transport-security",
+        &format!("max-age={max_age}{subdomains}{preload}"),
+    );
+    let mutations = Mutations {
+        response_mutations: vec![append(header)],
+        ..Mutations::default()
+    };
+    HeaderMutation {
+        mutations: Some(mutations),
+        ..HeaderMutation::default()
+    }
 }
 
 fn access_logs(edge: &Edge, settings: &Settings) -> Vec<AccessLog> {
@@ -199,7 +261,15 @@ fn kilobytes(headers: HeaderBuffers) -> u32 {
 }
 
 fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManager {
-    let Http { streams, keep_alive, requests, header_timeout, body_timeout, headers, http2: _ } = edge.http;
+    let Http {
+        streams,
+        keep_alive,
+        requests,
+        header_timeout,
+        body_timeout,
+        headers,
+        http2: _,
+    } = edge.http;
     // nginx: `underscores_in_headers off` drops them: `X_Forwarded_For` is not mistaken for another header.
     let underscores = if edge.underscores {
         HeadersWithUnderscoresAction::Allow
@@ -214,7 +284,10 @@ fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManage
             headers_with_underscores_action: underscores.into(),
             ..HttpProtocolOptions::default()
         }),
-        http_protocol_options: Some(Http1ProtocolOptions { accept_http_10: true, ..Default::default() }),
+        http_protocol_options: Some(Http1ProtocolOptions {
+            accept_http_10: true,
+            ..Default::default()
+        }),
         http2_protocol_options: Some(Http2ProtocolOptions {
             max_concurrent_streams: number(streams),
             initial_stream_window_size: number(HTTP2_STREAM_WINDOW),
@@ -249,8 +322,14 @@ fn hardened() -> HttpConnectionManager {
 /// To Envoy an internal client may steer the router with `x-envoy-*` headers, and without ranges everybody in a private
 /// network is internal. No client connects from this address.
 fn nobody_is_internal() -> InternalAddressConfig {
-    let nobody = CidrRange { address_prefix: "255.255.255.255".to_owned(), prefix_len: number(32) };
-    InternalAddressConfig { cidr_ranges: vec![nobody], ..InternalAddressConfig::default() }
+    let nobody = CidrRange {
+        address_prefix: "255.255.255.255".to_owned(),
+        prefix_len: number(32),
+    };
+    InternalAddressConfig {
+        cidr_ranges: vec![nobody],
+        ..InternalAddressConfig::default()
+    }
 }
 
 #[cfg(test)]
@@ -260,8 +339,16 @@ mod tests {
 
     fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
-        let front = Front { scheme, edge, settings: &quiet, discovery: Discovery::Table };
-        filters(&front).into_iter().map(|filter| filter.name).collect()
+        let front = Front {
+            scheme,
+            edge,
+            settings: &quiet,
+            discovery: Discovery::Table,
+        };
+        filters(&front)
+            .into_iter()
+            .map(|filter| filter.name)
+            .collect()
     }
 
     #[test]
@@ -280,9 +367,15 @@ mod tests {
 
     #[test]
     fn only_https_promises_https() {
-        let promises = |scheme, edge: &Edge| names(scheme, edge).iter().any(|name| name == "sluice.hsts");
-        assert!(promises(Scheme::Https, &Edge::default()) && !promises(Scheme::Http, &Edge::default()));
-        let edge = Edge { hsts: None, ..Edge::default() };
+        let promises =
+            |scheme, edge: &Edge| names(scheme, edge).iter().any(|name| name == "sluice.hsts");
+        assert!(
+            promises(Scheme::Https, &Edge::default()) && !promises(Scheme::Http, &Edge::default())
+        );
+        let edge = Edge {
+            hsts: None,
+            ..Edge::default()
+        };
         assert_eq!(names(Scheme::Https, &edge), names(Scheme::Http, &edge));
     }
 
@@ -291,11 +384,28 @@ mod tests {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
         let logs = |settings: &Settings| {
             let edge = &Edge::default();
-            let front = Front { scheme: Scheme::Http, edge, settings, discovery: Discovery::Table };
+            let front = Front {
+                scheme: Scheme::Http,
+                edge,
+                settings,
+                discovery: Discovery::Table,
+            };
             manager("http", None, &front).access_log.len()
         };
         assert_eq!(logs(&quiet), 0);
-        assert_eq!(logs(&Settings { request_log: true, ..quiet.clone() }), 1);
-        assert_eq!(logs(&Settings { access_log: true, ..quiet }), 1);
+        assert_eq!(
+            logs(&Settings {
+                request_log: true,
+                ..quiet.clone()
+            }),
+            1
+        );
+        assert_eq!(
+            logs(&Settings {
+                access_log: true,
+                ..quiet
+            }),
+            1
+        );
     }
 }

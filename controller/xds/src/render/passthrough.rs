@@ -12,11 +12,18 @@ use crate::Settings;
 
 /// The bytes go on as they came: no PROXY header is added, and a connection that says nothing for an hour ends (Envoy's own
 /// limit).
-pub(super) fn chain(host: &Hostname, backend: &BackendId, edge: &Edge, settings: &Settings) -> FilterChain {
+pub(super) fn chain(
+    host: &Hostname,
+    backend: &BackendId,
+    edge: &Edge,
+    settings: &Settings,
+) -> FilterChain {
     let proxy = TcpProxy {
         stat_prefix: "passthrough".to_owned(),
         cluster_specifier: Some(ClusterSpecifier::Cluster(backend.as_str().to_owned())),
-        access_log: access_log::of_connections(&edge.log, settings).into_iter().collect(),
+        access_log: access_log::of_connections(&edge.log, settings)
+            .into_iter()
+            .collect(),
         ..TcpProxy::default()
     };
     let filter = Filter {
@@ -25,7 +32,10 @@ pub(super) fn chain(host: &Hostname, backend: &BackendId, edge: &Edge, settings:
     };
     let server_names = tls::asked_for(&ServerName::Exact(host.clone())).into();
     FilterChain {
-        filter_chain_match: Some(FilterChainMatch { server_names, ..FilterChainMatch::default() }),
+        filter_chain_match: Some(FilterChainMatch {
+            server_names,
+            ..FilterChainMatch::default()
+        }),
         filters: vec![filter],
         ..FilterChain::default()
     }

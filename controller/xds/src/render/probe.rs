@@ -44,7 +44,10 @@ pub(crate) fn listener() -> Listener {
         config_type: any(Router::default()).map(http_filter::ConfigType::TypedConfig),
         ..HttpFilter::default()
     };
-    let routes = Rds { config_source: Some(ads_awaited()), route_config_name: PROBE.to_owned() };
+    let routes = Rds {
+        config_source: Some(ads_awaited()),
+        route_config_name: PROBE.to_owned(),
+    };
     let manager = HttpConnectionManager {
         stat_prefix: PROBE.to_owned(),
         route_specifier: Some(RouteSpecifier::Rds(routes)),
@@ -59,7 +62,10 @@ pub(crate) fn listener() -> Listener {
         name: PROBE.to_owned(),
         address: Some(address(NOWHERE)),
         bind_to_port: Some(BoolValue { value: false }),
-        filter_chains: vec![FilterChain { filters: vec![manager], ..FilterChain::default() }],
+        filter_chains: vec![FilterChain {
+            filters: vec![manager],
+            ..FilterChain::default()
+        }],
         ..Listener::default()
     }
 }

@@ -7,7 +7,8 @@ use envoy_types::pb::envoy::config::core::v3::address::Address as AddressKind;
 use envoy_types::pb::envoy::config::core::v3::config_source::ConfigSourceSpecifier;
 use envoy_types::pb::envoy::config::core::v3::socket_address::{PortSpecifier, Protocol};
 use envoy_types::pb::envoy::config::core::v3::{
-    Address, AggregatedConfigSource, ApiVersion, ConfigSource, Metadata, SocketAddress, TypedExtensionConfig,
+    Address, AggregatedConfigSource, ApiVersion, ConfigSource, Metadata, SocketAddress,
+    TypedExtensionConfig,
 };
 use envoy_types::pb::envoy::config::route::v3::{Route, VirtualHost};
 use envoy_types::pb::google::protobuf::{Any, BoolValue, Duration, UInt32Value};
@@ -30,13 +31,19 @@ pub(super) fn seconds(seconds: i64) -> Option<Duration> {
 }
 
 pub(super) fn millis(millis: i32) -> Option<Duration> {
-    Some(Duration { seconds: 0, nanos: millis * 1_000_000 })
+    Some(Duration {
+        seconds: 0,
+        nanos: millis * 1_000_000,
+    })
 }
 
 /// Also longer than a second.
 pub(super) fn millis_long(millis: u32) -> Option<Duration> {
     let nanos = i32::try_from(millis % 1000).unwrap_or_default() * 1_000_000;
-    Some(Duration { seconds: i64::from(millis / 1000), nanos })
+    Some(Duration {
+        seconds: i64::from(millis / 1000),
+        nanos,
+    })
 }
 
 pub(super) fn any<M: Name + Message>(message: M) -> Option<Any> {
@@ -44,7 +51,10 @@ pub(super) fn any<M: Name + Message>(message: M) -> Option<Any> {
 }
 
 pub(super) fn extension<M: Name + Message>(name: &str, config: M) -> TypedExtensionConfig {
-    TypedExtensionConfig { name: name.to_owned(), typed_config: any(config) }
+    TypedExtensionConfig {
+        name: name.to_owned(),
+        typed_config: any(config),
+    }
 }
 
 /// A virtual host, whose routes have maps with several entries: each is written by itself, in order, and whoever decodes them
@@ -54,24 +64,39 @@ pub(super) fn encoded_host(mut host: VirtualHost) -> Vec<u8> {
     const ROUTES: u32 = 3;
     let routes = std::mem::take(&mut host.routes);
     let mut bytes = host.encode_to_vec();
-    routes
-        .into_iter()
-        .for_each(|route| prost::encoding::bytes::encode(ROUTES, &encoded_route(route), &mut bytes));
+    routes.into_iter().for_each(|route| {
+        prost::encoding::bytes::encode(ROUTES, &encoded_route(route), &mut bytes)
+    });
     bytes
 }
 
 fn encoded_route(mut route: Route) -> Vec<u8> {
     let filters = BTreeMap::from_iter(std::mem::take(&mut route.typed_per_filter_config));
-    let metadata = route.metadata.take().map(|metadata| metadata.filter_metadata).unwrap_or_default();
+    let metadata = route
+        .metadata
+        .take()
+        .map(|metadata| metadata.filter_metadata)
+        .unwrap_or_default();
     let mut bytes = route.encode_to_vec();
-    let filters = filters
-        .into_iter()
-        .map(|(name, config)| Route { typed_per_filter_config: [(name, config)].into(), ..Route::default() });
-    let metadata = BTreeMap::from_iter(metadata).into_iter().map(|(name, fields)| {
-        let metadata = Metadata { filter_metadata: [(name, fields)].into(), ..Metadata::default() };
-        Route { metadata: Some(metadata), ..Route::default() }
+    let filters = filters.into_iter().map(|(name, config)| Route {
+        typed_per_filter_config: [(name, config)].into(),
+        ..Route::default()
     });
-    filters.chain(metadata).for_each(|part| bytes.extend(part.encode_to_vec()));
+    let metadata = BTreeMap::from_iter(metadata)
+        .into_iter()
+        .map(|(name, fields)| {
+            let metadata = Metadata {
+                filter_metadata: [(name, fields)].into(),
+                ..Metadata::default()
+            };
+            Route {
+                metadata: Some(metadata),
+                ..Route::default()
+            }
+        });
+    filters
+        .chain(metadata)
+        .for_each(|part| bytes.extend(part.encode_to_vec()));
     bytes
 }
 
@@ -110,5 +135,8 @@ pub(super) fn ads() -> ConfigSource {
 
 /// As [`ads`], for what makes no sense without it: Envoy waits for as long as it takes, and does not go on without.
 pub(super) fn ads_awaited() -> ConfigSource {
-    ConfigSource { initial_fetch_timeout: seconds(0), ..ads() }
+    ConfigSource {
+        initial_fetch_timeout: seconds(0),
+        ..ads()
+    }
 }

@@ -28,16 +28,28 @@ pub(super) fn of_all(edge: &Edge) -> impl Iterator<Item = HeaderValueOption> {
 
 /// Reads something that is hidden from pods already where all requests get their headers.
 fn needs_hidden(header: &Header, edge: &Edge) -> bool {
-    let is_target =
-        |part: &Part| matches!(part, Part::Variable(Variable::RequestUri | Variable::EscapedRequestUri));
+    let is_target = |part: &Part| {
+        matches!(
+            part,
+            Part::Variable(Variable::RequestUri | Variable::EscapedRequestUri)
+        )
+    };
     copied(header, edge).next().is_some() || header.value.0.iter().any(is_target)
 }
 
 /// Those that read what is removed; they come after the routes.
 pub(super) fn of_host(edge: &Edge) -> Vec<HeaderValueOption> {
-    let reading = edge.request_headers.iter().filter(|header| needs_hidden(header, edge));
+    let reading = edge
+        .request_headers
+        .iter()
+        .filter(|header| needs_hidden(header, edge));
     reading
-        .map(|header| of(&Header { name: header.name.clone(), value: from_copies(header, edge) }))
+        .map(|header| {
+            of(&Header {
+                name: header.name.clone(),
+                value: from_copies(header, edge),
+            })
+        })
         .collect()
 }
 
@@ -45,19 +57,30 @@ pub(super) fn of_host(edge: &Edge) -> Vec<HeaderValueOption> {
 pub(super) fn removed(edge: &Edge, policy: &Policy) -> Vec<String> {
     let is_asked = policy.guard.is_some();
     let by_service = |name: &&str| {
-        is_asked && policy.auth_headers.iter().any(|header| header.as_str().eq_ignore_ascii_case(name))
+        is_asked
+            && policy
+                .auth_headers
+                .iter()
+                .any(|header| header.as_str().eq_ignore_ascii_case(name))
     };
-    names_removed(edge).filter(|name| !by_service(name)).map(str::to_owned).collect()
+    names_removed(edge)
+        .filter(|name| !by_service(name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Copies of what is removed, as far as somebody reads them.
 pub(super) fn copies(edge: &Edge) -> Vec<HeaderMutation> {
-    names_copied(edge).map(|name| append(set(&format!("{SAID}{name}"), &format!("%REQ({name})%")))).collect()
+    names_copied(edge)
+        .map(|name| append(set(&format!("{SAID}{name}"), &format!("%REQ({name})%"))))
+        .collect()
 }
 
 /// Their names, for who hides them from pods.
 pub(super) fn names_of_copies(edge: &Edge) -> Vec<String> {
-    names_copied(edge).map(|name| format!("{SAID}{name}")).collect()
+    names_copied(edge)
+        .map(|name| format!("{SAID}{name}"))
+        .collect()
 }
 
 fn of(header: &Header) -> HeaderValueOption {
@@ -71,16 +94,25 @@ fn names_removed(edge: &Edge) -> impl Iterator<Item = &str> {
             && header.value.0.iter().all(|part| match part {
                 Part::Text(text) => text.is_empty(),
                 Part::Variable(variable) => {
-                    matches!(variable, Variable::Header(_) | Variable::Cookie(_) | Variable::Argument(_))
+                    matches!(
+                        variable,
+                        Variable::Header(_) | Variable::Cookie(_) | Variable::Argument(_)
+                    )
                 }
             })
     };
-    edge.request_headers.iter().filter(may_vanish).map(|header| header.name.as_str())
+    edge.request_headers
+        .iter()
+        .filter(may_vanish)
+        .map(|header| header.name.as_str())
 }
 
 fn names_copied(edge: &Edge) -> impl Iterator<Item = String> {
-    let mut names: Vec<String> =
-        edge.request_headers.iter().flat_map(|header| copied(header, edge)).collect();
+    let mut names: Vec<String> = edge
+        .request_headers
+        .iter()
+        .flat_map(|header| copied(header, edge))
+        .collect();
     names.sort();
     names.dedup();
     names.into_iter()
@@ -88,8 +120,11 @@ fn names_copied(edge: &Edge) -> impl Iterator<Item = String> {
 
 /// Removed headers that an expression reads, in lower case.
 fn copied<'a>(header: &'a Header, edge: &'a Edge) -> impl Iterator<Item = String> + use<'a> {
-    let removed = |name: &&str| names_removed(edge).any(|removed| removed.eq_ignore_ascii_case(name));
-    reads(&header.value).filter(removed).map(str::to_ascii_lowercase)
+    let removed =
+        |name: &&str| names_removed(edge).any(|removed| removed.eq_ignore_ascii_case(name));
+    reads(&header.value)
+        .filter(removed)
+        .map(str::to_ascii_lowercase)
 }
 
 fn reads(value: &Expression) -> impl Iterator<Item = &str> {
@@ -105,7 +140,10 @@ fn from_copies(header: &Header, edge: &Edge) -> Expression {
         Part::Variable(Variable::Header(name))
             if removed.iter().any(|gone| gone.eq_ignore_ascii_case(name)) =>
         {
-            Part::Variable(Variable::Header(format!("{SAID}{}", name.to_ascii_lowercase())))
+            Part::Variable(Variable::Header(format!(
+                "{SAID}{}",
+                name.to_ascii_lowercase()
+            )))
         }
         other => other.clone(),
     });
@@ -123,7 +161,10 @@ mod tests {
             name: HeaderName::parse(name).unwrap(),
             value: Expression(parts.to_vec()),
         };
-        Edge { request_headers: headers.iter().map(header).collect(), ..Edge::default() }
+        Edge {
+            request_headers: headers.iter().map(header).collect(),
+            ..Edge::default()
+        }
     }
 
     fn header(name: &str) -> Part {
@@ -145,17 +186,26 @@ mod tests {
             ..Policy::default()
         };
         assert_eq!(removed(&edge, &asked(None)), ["X-User", "X-Group"]);
-        assert_eq!(removed(&edge, &asked(Some(sluice_ir::Guard::default()))), ["X-Group"]);
+        assert_eq!(
+            removed(&edge, &asked(Some(sluice_ir::Guard::default()))),
+            ["X-Group"]
+        );
         assert!(copies(&edge).is_empty() && of_host(&edge).is_empty());
         assert_eq!(of_all(&edge).count(), 4);
     }
 
     #[test]
     fn what_reads_a_header_that_is_removed_reads_its_copy() {
-        let edge = edge(&[("X-Token", &[header("authorization")]), ("Authorization", &[])]);
+        let edge = edge(&[
+            ("X-Token", &[header("authorization")]),
+            ("Authorization", &[]),
+        ]);
         assert_eq!(names_of_copies(&edge), ["x-sluice-said-authorization"]);
         let [token] = of_host(&edge).try_into().unwrap();
-        assert_eq!(token.header.unwrap().value, "%REQ(x-sluice-said-authorization)%");
+        assert_eq!(
+            token.header.unwrap().value,
+            "%REQ(x-sluice-said-authorization)%"
+        );
         assert_eq!(of_all(&edge).count(), 0);
     }
 }

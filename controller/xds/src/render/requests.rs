@@ -19,19 +19,27 @@ const BYTES: u32 = 64 * 1024;
 
 /// Over the connection that the configuration comes on. When the controller is away, they are lost and nobody waits.
 pub(super) fn to_controller() -> AccessLog {
-    let controller = EnvoyGrpc { cluster_name: XDS_CLUSTER.to_owned(), ..EnvoyGrpc::default() };
+    let controller = EnvoyGrpc {
+        cluster_name: XDS_CLUSTER.to_owned(),
+        ..EnvoyGrpc::default()
+    };
     let service = TargetSpecifier::EnvoyGrpc(controller);
     let common = CommonGrpcAccessLogConfig {
         log_name: "requests".to_owned(),
-        grpc_service: Some(GrpcService { target_specifier: Some(service), ..GrpcService::default() }),
+        grpc_service: Some(GrpcService {
+            target_specifier: Some(service),
+            ..GrpcService::default()
+        }),
         transport_api_version: ApiVersion::V3.into(),
         buffer_flush_interval: seconds(SECONDS),
         buffer_size_bytes: Some(UInt32Value { value: BYTES }),
         custom_tags: vec![connecting()],
         ..CommonGrpcAccessLogConfig::default()
     };
-    let config =
-        HttpGrpcAccessLogConfig { common_config: Some(common), ..HttpGrpcAccessLogConfig::default() };
+    let config = HttpGrpcAccessLogConfig {
+        common_config: Some(common),
+        ..HttpGrpcAccessLogConfig::default()
+    };
     AccessLog {
         name: "envoy.access_loggers.http_grpc".to_owned(),
         config_type: any(config).map(access_log::ConfigType::TypedConfig),
@@ -42,6 +50,10 @@ pub(super) fn to_controller() -> AccessLog {
 /// When the connection to the pod was begun, counted from the request, and how long it took. A connection that was there
 /// before the request has no such beginning.
 fn connecting() -> CustomTag {
-    let value = "%COMMON_DURATION(DS_RX_BEG:US_CX_BEG:us)%/%COMMON_DURATION(US_CX_BEG:US_CX_END:us)%";
-    CustomTag { tag: CONNECTING_TAG.to_owned(), r#type: Some(custom_tag::Type::Value(value.to_owned())) }
+    let value =
+        "%COMMON_DURATION(DS_RX_BEG:US_CX_BEG:us)%/%COMMON_DURATION(US_CX_BEG:US_CX_END:us)%";
+    CustomTag {
+        tag: CONNECTING_TAG.to_owned(),
+        r#type: Some(custom_tag::Type::Value(value.to_owned())),
+    }
 }

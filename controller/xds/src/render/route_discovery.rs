@@ -26,10 +26,15 @@ pub(super) fn specifier(discovery: Discovery) -> RouteSpecifier {
             route_config_name: HTTP.to_owned(),
         }),
         Discovery::Scopes => {
-            let all = ScopedRds { scoped_rds_config_source: Some(ads_awaited()), ..ScopedRds::default() };
+            let all = ScopedRds {
+                scoped_rds_config_source: Some(ads_awaited()),
+                ..ScopedRds::default()
+            };
             RouteSpecifier::ScopedRoutes(ScopedRoutes {
                 name: HTTP.to_owned(),
-                scope_key_builder: Some(ScopeKeyBuilder { fragments: vec![host_without_port()] }),
+                scope_key_builder: Some(ScopeKeyBuilder {
+                    fragments: vec![host_without_port()],
+                }),
                 config_specifier: Some(ConfigSpecifier::ScopedRds(all)),
                 ..ScopedRoutes::default()
             })
@@ -49,5 +54,7 @@ fn host_without_port() -> FragmentBuilder {
         element_separator: ":".to_owned(),
         extract_type: Some(ExtractType::Index(0)),
     };
-    FragmentBuilder { r#type: Some(Type::HeaderValueExtractor(extractor)) }
+    FragmentBuilder {
+        r#type: Some(Type::HeaderValueExtractor(extractor)),
+    }
 }

@@ -24,7 +24,12 @@ use crate::Settings;
 
 /// `None` when there is no address to listen on.
 #[must_use]
-pub fn stream(port: StreamPort, stream: &Stream, edge: &Edge, settings: &Settings) -> Option<Listener> {
+pub fn stream(
+    port: StreamPort,
+    stream: &Stream,
+    edge: &Edge,
+    settings: &Settings,
+) -> Option<Listener> {
     let protocol = match port.layer {
         Layer4::Tcp => Protocol::Tcp,
         Layer4::Udp => Protocol::Udp,
@@ -36,13 +41,20 @@ pub fn stream(port: StreamPort, stream: &Stream, edge: &Edge, settings: &Setting
         address: Some(at(first)),
         additional_addresses: others
             .iter()
-            .map(|other| AdditionalAddress { address: Some(at(other)), ..AdditionalAddress::default() })
+            .map(|other| AdditionalAddress {
+                address: Some(at(other)),
+                ..AdditionalAddress::default()
+            })
             .collect(),
         enable_reuse_port: yes(),
         ..Listener::default()
     };
     Some(match port.layer {
-        Layer4::Tcp => connections(stream, listener, access_log::of_connections(&edge.log, settings)),
+        Layer4::Tcp => connections(
+            stream,
+            listener,
+            access_log::of_connections(&edge.log, settings),
+        ),
         Layer4::Udp => datagrams(stream, listener),
     })
 }
@@ -50,7 +62,9 @@ pub fn stream(port: StreamPort, stream: &Stream, edge: &Edge, settings: &Setting
 fn connections(stream: &Stream, listener: Listener, log: Option<AccessLog>) -> Listener {
     let proxy = TcpProxy {
         stat_prefix: listener.name.clone(),
-        cluster_specifier: Some(ClusterSpecifier::Cluster(stream.backend.as_str().to_owned())),
+        cluster_specifier: Some(ClusterSpecifier::Cluster(
+            stream.backend.as_str().to_owned(),
+        )),
         idle_timeout: seconds(stream.idle.into()),
         access_log: log.into_iter().collect(),
         max_connect_attempts: number(stream.attempts.max(1)),
@@ -66,8 +80,15 @@ fn connections(stream: &Stream, listener: Listener, log: Option<AccessLog>) -> L
         ..ListenerFilter::default()
     };
     Listener {
-        listener_filters: stream.proxy_protocol.then(proxy_protocol).into_iter().collect(),
-        filter_chains: vec![FilterChain { filters: vec![filter], ..FilterChain::default() }],
+        listener_filters: stream
+            .proxy_protocol
+            .then(proxy_protocol)
+            .into_iter()
+            .collect(),
+        filter_chains: vec![FilterChain {
+            filters: vec![filter],
+            ..FilterChain::default()
+        }],
         ..listener
     }
 }
@@ -95,8 +116,16 @@ fn datagrams(stream: &Stream, listener: Listener) -> Listener {
 fn always_to(backend: &BackendId) -> Matcher {
     let route = XdsExtension {
         name: "route".to_owned(),
-        typed_config: any(Route { cluster: backend.as_str().to_owned() }),
+        typed_config: any(Route {
+            cluster: backend.as_str().to_owned(),
+        }),
     };
-    let always = OnMatch { on_match: Some(Then::Action(route)), ..OnMatch::default() };
-    Matcher { on_no_match: Some(Box::new(always)), ..Matcher::default() }
+    let always = OnMatch {
+        on_match: Some(Then::Action(route)),
+        ..OnMatch::default()
+    };
+    Matcher {
+        on_no_match: Some(Box::new(always)),
+        ..Matcher::default()
+    }
 }

@@ -23,9 +23,20 @@ use crate::Certificate;
 
 /// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
 pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
-    let certificate = host.certificate.as_ref().map_or(DEFAULT_CERTIFICATE, SecretId::as_str);
-    let certificate = SdsSecretConfig { name: certificate.to_owned(), sds_config: Some(ads_awaited()) };
-    let protocols = edge.http.http2.then_some("h2").into_iter().chain(["http/1.1"]);
+    let certificate = host
+        .certificate
+        .as_ref()
+        .map_or(DEFAULT_CERTIFICATE, SecretId::as_str);
+    let certificate = SdsSecretConfig {
+        name: certificate.to_owned(),
+        sds_config: Some(ads_awaited()),
+    };
+    let protocols = edge
+        .http
+        .http2
+        .then_some("h2")
+        .into_iter()
+        .chain(["http/1.1"]);
     let common = CommonTlsContext {
         tls_params: Some(parameters(&edge.tls, &host.ciphers)),
         tls_certificate_sds_secret_configs: vec![certificate],
@@ -38,10 +49,14 @@ pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
     let context = DownstreamTlsContext {
         common_tls_context: Some(common),
         require_client_certificate: Some(BoolValue { value: false }),
-        session_timeout: edge.tls.session.and_then(|session| seconds(session.get().into())),
+        session_timeout: edge
+            .tls
+            .session
+            .and_then(|session| seconds(session.get().into())),
         disable_stateful_session_resumption: anew,
-        session_ticket_keys_type: anew
-            .then_some(SessionTicketKeysType::DisableStatelessSessionResumption(true)),
+        session_ticket_keys_type: anew.then_some(
+            SessionTicketKeysType::DisableStatelessSessionResumption(true),
+        ),
         ..DownstreamTlsContext::default()
     };
     TransportSocket {
@@ -68,12 +83,24 @@ fn checked(trust: &Trust) -> ValidationContextType {
 }
 
 fn parameters(tls: &ServerTls, own: &[String]) -> TlsParameters {
-    let lowest = if tls.versions.v1_2 { TlsProtocol::TlSv12 } else { TlsProtocol::TlSv13 };
-    let highest = if tls.versions.v1_3 { TlsProtocol::TlSv13 } else { TlsProtocol::TlSv12 };
+    let lowest = if tls.versions.v1_2 {
+        TlsProtocol::TlSv12
+    } else {
+        TlsProtocol::TlSv13
+    };
+    let highest = if tls.versions.v1_3 {
+        TlsProtocol::TlSv13
+    } else {
+        TlsProtocol::TlSv12
+    };
     TlsParameters {
         tls_minimum_protocol_version: lowest.into(),
         tls_maximum_protocol_version: highest.into(),
-        cipher_suites: if own.is_empty() { tls.ciphers.clone() } else { own.to_vec() },
+        cipher_suites: if own.is_empty() {
+            tls.ciphers.clone()
+        } else {
+            own.to_vec()
+        },
         ecdh_curves: tls.curves.clone(),
         ..TlsParameters::default()
     }
@@ -92,7 +119,10 @@ pub fn secret(name: &str, certificate: &Certificate) -> Secret {
         private_key: inline(&certificate.key),
         ..TlsCertificate::default()
     };
-    Secret { name: name.to_owned(), r#type: Some(Type::TlsCertificate(certificate)) }
+    Secret {
+        name: name.to_owned(),
+        r#type: Some(Type::TlsCertificate(certificate)),
+    }
 }
 
 fn inline(pem: &str) -> Option<DataSource> {

@@ -66,9 +66,14 @@ pub(super) fn tracing(tracing: &Tracing) -> ManagerTracing {
         r#type: Some(Tag::Value((*value).to_owned())),
     });
     // ingress-nginx: without a name of their own, spans have the location's.
-    let operation = tracing.operation.as_ref().map_or_else(|| "%ROUTE_NAME%".to_owned(), format);
+    let operation = tracing
+        .operation
+        .as_ref()
+        .map_or_else(|| "%ROUTE_NAME%".to_owned(), format);
     ManagerTracing {
-        overall_sampling: Some(Percent { value: if tracing.everywhere { 100.0 } else { 0.0 } }),
+        overall_sampling: Some(Percent {
+            value: if tracing.everywhere { 100.0 } else { 0.0 },
+        }),
         custom_tags: tags.collect(),
         provider: Some(provider(tracing)),
         operation,
@@ -82,9 +87,16 @@ pub(super) fn of_route(traced: &Traced, edge: &Edge) -> Option<RouteTracing> {
     if *traced == Traced::default() {
         return None;
     }
-    let numerator = if traced.on.unwrap_or(everywhere) { 100 } else { 0 };
+    let numerator = if traced.on.unwrap_or(everywhere) {
+        100
+    } else {
+        0
+    };
     Some(RouteTracing {
-        overall_sampling: Some(FractionalPercent { numerator, ..FractionalPercent::default() }),
+        overall_sampling: Some(FractionalPercent {
+            numerator,
+            ..FractionalPercent::default()
+        }),
         operation: traced.operation.clone().unwrap_or_default(),
         ..RouteTracing::default()
     })
@@ -92,19 +104,33 @@ pub(super) fn of_route(traced: &Traced, edge: &Edge) -> Option<RouteTracing> {
 
 /// What a client says of a trace is forgotten before anybody reads it.
 pub(super) fn before_everything(edge: &Edge) -> Vec<HeaderMutation> {
-    let distrusts = edge.tracing.as_ref().is_some_and(|tracing| !tracing.trusts_clients);
-    if distrusts { CONTEXT.map(remove).into() } else { Vec::new() }
+    let distrusts = edge
+        .tracing
+        .as_ref()
+        .is_some_and(|tracing| !tracing.trusts_clients);
+    if distrusts {
+        CONTEXT.map(remove).into()
+    } else {
+        Vec::new()
+    }
 }
 
 /// Envoy would write into a request's id whether it has a span.
 pub(super) fn request_ids() -> RequestIdExtension {
-    let unchanged =
-        UuidRequestIdConfig { pack_trace_reason: Some(BoolValue { value: false }), ..Default::default() };
-    RequestIdExtension { typed_config: any(unchanged) }
+    let unchanged = UuidRequestIdConfig {
+        pack_trace_reason: Some(BoolValue { value: false }),
+        ..Default::default()
+    };
+    RequestIdExtension {
+        typed_config: any(unchanged),
+    }
 }
 
 fn provider(tracing: &Tracing) -> Http {
-    let collector = EnvoyGrpc { cluster_name: TRACES_CLUSTER.to_owned(), ..EnvoyGrpc::default() };
+    let collector = EnvoyGrpc {
+        cluster_name: TRACES_CLUSTER.to_owned(),
+        ..EnvoyGrpc::default()
+    };
     let config = OpenTelemetryConfig {
         grpc_service: Some(GrpcService {
             target_specifier: Some(TargetSpecifier::EnvoyGrpc(collector)),
@@ -127,36 +153,64 @@ fn provider(tracing: &Tracing) -> Http {
 fn sampler(tracing: &Tracing) -> Option<TypedExtensionConfig> {
     let own = match tracing.sampler {
         Sampler::Always if tracing.as_parent => return None,
-        Sampler::Always => {
-            extension("envoy.tracers.opentelemetry.samplers.always_on", AlwaysOnSamplerConfig {})
-        }
+        Sampler::Always => extension(
+            "envoy.tracers.opentelemetry.samplers.always_on",
+            AlwaysOnSamplerConfig {},
+        ),
         Sampler::Never => by_ratio(0),
         Sampler::Millionths(share) => by_ratio(share),
     };
     if !tracing.as_parent {
         return Some(own);
     }
-    let parent_based = ParentBasedSamplerConfig { wrapped_sampler: Some(own) };
-    Some(extension("envoy.tracers.opentelemetry.samplers.parent_based", parent_based))
+    let parent_based = ParentBasedSamplerConfig {
+        wrapped_sampler: Some(own),
+    };
+    Some(extension(
+        "envoy.tracers.opentelemetry.samplers.parent_based",
+        parent_based,
+    ))
 }
 
 fn by_ratio(numerator: u32) -> TypedExtensionConfig {
-    let share = FractionalPercent { numerator, denominator: DenominatorType::Million.into() };
-    let ratio = TraceIdRatioBasedSamplerConfig { sampling_percentage: Some(share) };
-    extension("envoy.tracers.opentelemetry.samplers.trace_id_ratio_based", ratio)
+    let share = FractionalPercent {
+        numerator,
+        denominator: DenominatorType::Million.into(),
+    };
+    let ratio = TraceIdRatioBasedSamplerConfig {
+        sampling_percentage: Some(share),
+    };
+    extension(
+        "envoy.tracers.opentelemetry.samplers.trace_id_ratio_based",
+        ratio,
+    )
 }
 
 /// The cluster of who takes spans: CDS.
 #[must_use]
 pub fn collector(collector: &Collector) -> Cluster {
     let Collector { host, port } = collector;
-    let endpoint = Endpoint { address: Some(host_address(host, *port)), ..Endpoint::default() };
-    let endpoint =
-        LbEndpoint { host_identifier: Some(HostIdentifier::Endpoint(endpoint)), ..LbEndpoint::default() };
-    let locality = LocalityLbEndpoints { lb_endpoints: vec![endpoint], ..LocalityLbEndpoints::default() };
+    let endpoint = Endpoint {
+        address: Some(host_address(host, *port)),
+        ..Endpoint::default()
+    };
+    let endpoint = LbEndpoint {
+        host_identifier: Some(HostIdentifier::Endpoint(endpoint)),
+        ..LbEndpoint::default()
+    };
+    let locality = LocalityLbEndpoints {
+        lb_endpoints: vec![endpoint],
+        ..LocalityLbEndpoints::default()
+    };
     let is_name = host.parse::<IpAddr>().is_err();
-    let kind = if is_name { DiscoveryType::StrictDns } else { DiscoveryType::Static };
-    let protocol = HttpProtocolOptions::type_url().trim_start_matches("type.googleapis.com/").to_owned();
+    let kind = if is_name {
+        DiscoveryType::StrictDns
+    } else {
+        DiscoveryType::Static
+    };
+    let protocol = HttpProtocolOptions::type_url()
+        .trim_start_matches("type.googleapis.com/")
+        .to_owned();
     Cluster {
         name: TRACES_CLUSTER.to_owned(),
         connect_timeout: seconds(5),
@@ -175,7 +229,9 @@ pub fn collector(collector: &Collector) -> Cluster {
 
 fn http2() -> envoy_types::pb::google::protobuf::Any {
     let spoken = ProtocolConfig::Http2ProtocolOptions(Http2ProtocolOptions::default());
-    let spoken = ExplicitHttpConfig { protocol_config: Some(spoken) };
+    let spoken = ExplicitHttpConfig {
+        protocol_config: Some(spoken),
+    };
     pack_any(HttpProtocolOptions {
         upstream_protocol_options: Some(UpstreamProtocolOptions::ExplicitHttpConfig(spoken)),
         ..HttpProtocolOptions::default()
@@ -187,13 +243,26 @@ mod tests {
     use super::*;
 
     fn edge(everywhere: bool, trusts_clients: bool) -> Edge {
-        let collector = Collector { host: "otel.test".to_owned(), port: 4317 };
-        let tracing = Tracing { everywhere, trusts_clients, ..Tracing::to(collector) };
-        Edge { tracing: Some(tracing), ..Edge::default() }
+        let collector = Collector {
+            host: "otel.test".to_owned(),
+            port: 4317,
+        };
+        let tracing = Tracing {
+            everywhere,
+            trusts_clients,
+            ..Tracing::to(collector)
+        };
+        Edge {
+            tracing: Some(tracing),
+            ..Edge::default()
+        }
     }
 
     fn share(on: Option<bool>, edge: &Edge) -> Option<u32> {
-        let traced = Traced { on, operation: None };
+        let traced = Traced {
+            on,
+            operation: None,
+        };
         Some(of_route(&traced, edge)?.overall_sampling?.numerator)
     }
 
@@ -202,29 +271,46 @@ mod tests {
         assert_eq!(share(None, &edge(true, true)), None);
         assert_eq!(share(Some(false), &edge(true, true)), Some(0));
         assert_eq!(share(Some(true), &edge(false, true)), Some(100));
-        assert_eq!(share(Some(true), &Edge::default()), None, "nobody takes spans");
+        assert_eq!(
+            share(Some(true), &Edge::default()),
+            None,
+            "nobody takes spans"
+        );
     }
 
     #[test]
     fn a_sampler_is_there_where_envoys_own_way_is_not_the_same() {
         let named = |sampler, as_parent| {
-            let tracing = Tracing { sampler, as_parent, ..edge(true, true).tracing.unwrap() };
+            let tracing = Tracing {
+                sampler,
+                as_parent,
+                ..edge(true, true).tracing.unwrap()
+            };
             let name = super::sampler(&tracing)?.name;
             name.rsplit('.').next().map(str::to_owned)
         };
         assert_eq!(named(Sampler::Always, true), None);
         assert_eq!(named(Sampler::Always, false).as_deref(), Some("always_on"));
         assert_eq!(named(Sampler::Never, true).as_deref(), Some("parent_based"));
-        assert_eq!(named(Sampler::Millionths(1), false).as_deref(), Some("trace_id_ratio_based"));
+        assert_eq!(
+            named(Sampler::Millionths(1), false).as_deref(),
+            Some("trace_id_ratio_based")
+        );
     }
 
     #[test]
     fn a_name_alone_does_not_switch_spans_on_or_off() {
-        let named = Traced { on: None, operation: Some("pay".to_owned()) };
+        let named = Traced {
+            on: None,
+            operation: Some("pay".to_owned()),
+        };
         for everywhere in [true, false] {
             let route = of_route(&named, &edge(everywhere, true)).unwrap();
             assert_eq!(route.operation, "pay");
-            assert_eq!(route.overall_sampling.unwrap().numerator, if everywhere { 100 } else { 0 });
+            assert_eq!(
+                route.overall_sampling.unwrap().numerator,
+                if everywhere { 100 } else { 0 }
+            );
         }
     }
 
@@ -232,13 +318,19 @@ mod tests {
     fn a_trace_of_a_client_is_forgotten_only_where_it_is_not_believed() {
         assert!(before_everything(&edge(true, true)).is_empty());
         assert_eq!(before_everything(&edge(true, false)), CONTEXT.map(remove));
-        assert!(before_everything(&Edge::default()).is_empty(), "without spans of our own it passes");
+        assert!(
+            before_everything(&Edge::default()).is_empty(),
+            "without spans of our own it passes"
+        );
     }
 
     #[test]
     fn a_name_is_looked_up_and_an_address_is_not() {
         let kind = |host: &str| {
-            let cluster = collector(&Collector { host: host.to_owned(), port: 4317 });
+            let cluster = collector(&Collector {
+                host: host.to_owned(),
+                port: 4317,
+            });
             cluster.cluster_discovery_type
         };
         let expected = |kind: DiscoveryType| Some(ClusterDiscoveryType::Type(kind.into()));

@@ -24,7 +24,11 @@ pub(super) fn socket(tls: &UpstreamTls, protocol: Protocol) -> TransportSocket {
         tls_params: Some(parameters(tls)),
         tls_certificate_sds_secret_configs: tls.certificate.iter().map(from_ads).collect(),
         validation_context_type: tls.verify.as_ref().map(verification),
-        alpn_protocols: if protocol == Protocol::Http2 { vec!["h2".to_owned()] } else { Vec::new() },
+        alpn_protocols: if protocol == Protocol::Http2 {
+            vec!["h2".to_owned()]
+        } else {
+            Vec::new()
+        },
         ..CommonTlsContext::default()
     };
     let context = UpstreamTlsContext {
@@ -40,8 +44,16 @@ pub(super) fn socket(tls: &UpstreamTls, protocol: Protocol) -> TransportSocket {
 
 fn parameters(tls: &UpstreamTls) -> TlsParameters {
     let versions = tls.versions;
-    let lowest = if versions.v1_2 { TlsProtocol::TlSv12 } else { TlsProtocol::TlSv13 };
-    let highest = if versions.v1_3 { TlsProtocol::TlSv13 } else { TlsProtocol::TlSv12 };
+    let lowest = if versions.v1_2 {
+        TlsProtocol::TlSv12
+    } else {
+        TlsProtocol::TlSv13
+    };
+    let highest = if versions.v1_3 {
+        TlsProtocol::TlSv13
+    } else {
+        TlsProtocol::TlSv12
+    };
     TlsParameters {
         tls_minimum_protocol_version: lowest.into(),
         tls_maximum_protocol_version: highest.into(),
@@ -52,10 +64,15 @@ fn parameters(tls: &UpstreamTls) -> TlsParameters {
 
 /// The authorities come by SDS, the name and the depth do not.
 fn verification(verify: &Verify) -> ValidationContextType {
-    let name =
-        StringMatcher { match_pattern: Some(MatchPattern::Exact(verify.name.clone())), ignore_case: true };
-    let name =
-        SubjectAltNameMatcher { san_type: SanType::Dns.into(), matcher: Some(name), ..Default::default() };
+    let name = StringMatcher {
+        match_pattern: Some(MatchPattern::Exact(verify.name.clone())),
+        ignore_case: true,
+    };
+    let name = SubjectAltNameMatcher {
+        san_type: SanType::Dns.into(),
+        matcher: Some(name),
+        ..Default::default()
+    };
     let own = CertificateValidationContext {
         match_typed_subject_alt_names: vec![name],
         max_verify_depth: number(verify.depth.min(DEEPEST)),
@@ -69,7 +86,10 @@ fn verification(verify: &Verify) -> ValidationContextType {
 }
 
 fn from_ads(id: &SecretId) -> SdsSecretConfig {
-    SdsSecretConfig { name: id.as_str().to_owned(), sds_config: Some(ads_awaited()) }
+    SdsSecretConfig {
+        name: id.as_str().to_owned(),
+        sds_config: Some(ads_awaited()),
+    }
 }
 
 /// A certificate or its authorities, as SDS has it.
@@ -81,18 +101,25 @@ pub fn named_secret(name: &str, value: &SecretValue) -> Secret {
             private_key: inline(key.reveal()),
             ..TlsCertificate::default()
         }),
-        SecretValue::Authorities { certificates, revoked } => {
-            Type::ValidationContext(CertificateValidationContext {
-                trusted_ca: inline(certificates),
-                crl: revoked.as_deref().and_then(inline),
-                ..CertificateValidationContext::default()
-            })
-        }
+        SecretValue::Authorities {
+            certificates,
+            revoked,
+        } => Type::ValidationContext(CertificateValidationContext {
+            trusted_ca: inline(certificates),
+            crl: revoked.as_deref().and_then(inline),
+            ..CertificateValidationContext::default()
+        }),
     };
-    Secret { name: name.to_owned(), r#type: Some(content) }
+    Secret {
+        name: name.to_owned(),
+        r#type: Some(content),
+    }
 }
 
 fn inline(pem: &str) -> Option<DataSource> {
     let specifier = Some(data_source::Specifier::InlineString(pem.to_owned()));
-    Some(DataSource { specifier, ..DataSource::default() })
+    Some(DataSource {
+        specifier,
+        ..DataSource::default()
+    })
 }

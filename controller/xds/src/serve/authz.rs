@@ -7,7 +7,9 @@ use std::sync::Arc;
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
 use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
 use envoy_types::pb::envoy::config::core::v3::{HeaderMap, HeaderValue};
-use envoy_types::pb::envoy::service::auth::v3::authorization_server::{Authorization, AuthorizationServer};
+use envoy_types::pb::envoy::service::auth::v3::authorization_server::{
+    Authorization, AuthorizationServer,
+};
 use envoy_types::pb::envoy::service::auth::v3::check_response::HttpResponse;
 use envoy_types::pb::envoy::service::auth::v3::{
     CheckRequest, CheckResponse, DeniedHttpResponse, OkHttpResponse,
@@ -69,14 +71,19 @@ impl AuthzRequest {
     /// The first header of this name, in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&[u8]> {
-        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_slice())
+        self.headers
+            .iter()
+            .find(|(header, _)| header == name)
+            .map(|(_, value)| value.as_slice())
     }
 }
 
 impl fmt::Debug for AuthzRequest {
     /// Headers hold passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuthzRequest").field("location", &self.location).finish_non_exhaustive()
+        f.debug_struct("AuthzRequest")
+            .field("location", &self.location)
+            .finish_non_exhaustive()
     }
 }
 
@@ -88,7 +95,9 @@ pub struct AuthzService(Arc<Decide>);
 
 impl AuthzService {
     /// `decide` may take its time; each request has a call of its own.
-    pub fn new(decide: impl Fn(AuthzRequest) -> BoxFuture<'static, Verdict> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        decide: impl Fn(AuthzRequest) -> BoxFuture<'static, Verdict> + Send + Sync + 'static,
+    ) -> Self {
         AuthzService(Arc::new(decide))
     }
 
@@ -109,13 +118,18 @@ impl fmt::Debug for AuthzService {
 impl Authorization for AuthzService {
     async fn check(&self, rpc: Rpc<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let (metadata, _, request) = rpc.into_parts();
-        let check = read(&metadata, request).ok_or_else(|| Status::invalid_argument("no request in it"))?;
+        let check =
+            read(&metadata, request).ok_or_else(|| Status::invalid_argument("no request in it"))?;
         Ok(Response::new(answer((self.0)(check).await)))
     }
 }
 
 fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<AuthzRequest> {
-    let text = |key| metadata.get(key).and_then(|value| String::from_utf8(value.as_bytes().to_vec()).ok());
+    let text = |key| {
+        metadata
+            .get(key)
+            .and_then(|value| String::from_utf8(value.as_bytes().to_vec()).ok())
+    };
     let http = request.attributes?.request?.http?;
     let headers = headers(http.header_map.unwrap_or_default());
     // Where the path was decoded for the look-up of the route: as the client has sent it.
@@ -133,17 +147,37 @@ fn read(metadata: &MetadataMap, request: CheckRequest) -> Option<AuthzRequest> {
 }
 
 fn headers(map: HeaderMap) -> Vec<(String, Vec<u8>)> {
-    let named = map.headers.into_iter().filter(|header| !header.key.starts_with(':'));
+    let named = map
+        .headers
+        .into_iter()
+        .filter(|header| !header.key.starts_with(':'));
     named
-        .map(|HeaderValue { key, value, raw_value }| {
-            (key.to_ascii_lowercase(), if raw_value.is_empty() { value.into_bytes() } else { raw_value })
-        })
+        .map(
+            |HeaderValue {
+                 key,
+                 value,
+                 raw_value,
+             }| {
+                (
+                    key.to_ascii_lowercase(),
+                    if raw_value.is_empty() {
+                        value.into_bytes()
+                    } else {
+                        raw_value
+                    },
+                )
+            },
+        )
         .collect()
 }
 
 fn answer(verdict: Verdict) -> CheckResponse {
     let (code, response) = match verdict {
-        Verdict::Allow(Changes { set, remove, answer }) => {
+        Verdict::Allow(Changes {
+            set,
+            remove,
+            answer,
+        }) => {
             let response = OkHttpResponse {
                 headers: all(set, HeaderAppendAction::OverwriteIfExistsOrAdd),
                 headers_to_remove: remove,
@@ -154,21 +188,37 @@ fn answer(verdict: Verdict) -> CheckResponse {
         }
         Verdict::Deny { status, headers } => {
             let response = DeniedHttpResponse {
-                status: Some(HttpStatus { code: status.into() }),
+                status: Some(HttpStatus {
+                    code: status.into(),
+                }),
                 headers: all(headers, HeaderAppendAction::AppendIfExistsOrAdd),
                 ..DeniedHttpResponse::default()
             };
-            (tonic::Code::PermissionDenied, HttpResponse::DeniedResponse(response))
+            (
+                tonic::Code::PermissionDenied,
+                HttpResponse::DeniedResponse(response),
+            )
         }
     };
-    let status = rpc::Status { code: code as i32, ..rpc::Status::default() };
-    CheckResponse { status: Some(status), http_response: Some(response), ..CheckResponse::default() }
+    let status = rpc::Status {
+        code: code as i32,
+        ..rpc::Status::default()
+    };
+    CheckResponse {
+        status: Some(status),
+        http_response: Some(response),
+        ..CheckResponse::default()
+    }
 }
 
 /// Envoy takes no raw values here, though there is a field for them.
 fn all(headers: Vec<(String, String)>, action: HeaderAppendAction) -> Vec<HeaderValueOption> {
     let option = |(key, value)| HeaderValueOption {
-        header: Some(HeaderValue { key, value, ..HeaderValue::default() }),
+        header: Some(HeaderValue {
+            key,
+            value,
+            ..HeaderValue::default()
+        }),
         append_action: action.into(),
         ..HeaderValueOption::default()
     };
@@ -188,27 +238,46 @@ mod tests {
             raw_value: raw.to_vec(),
             ..HeaderValue::default()
         };
-        let headers = vec![header(":path", b"/x"), header("Cookie", b"a"), header("cookie", b"\xff")];
+        let headers = vec![
+            header(":path", b"/x"),
+            header("Cookie", b"a"),
+            header("cookie", b"\xff"),
+        ];
         let http = HttpRequest {
             path: "/x".to_owned(),
             header_map: Some(HeaderMap { headers }),
             ..HttpRequest::default()
         };
-        let request = Request { http: Some(http), ..Request::default() };
+        let request = Request {
+            http: Some(http),
+            ..Request::default()
+        };
         CheckRequest {
-            attributes: Some(AttributeContext { request: Some(request), ..AttributeContext::default() }),
+            attributes: Some(AttributeContext {
+                request: Some(request),
+                ..AttributeContext::default()
+            }),
         }
     }
 
     #[test]
     fn a_request_is_of_the_location_that_envoy_names() {
         let mut metadata = MetadataMap::new();
-        assert!(read(&metadata, request()).is_none(), "nobody knows which location it is for");
+        assert!(
+            read(&metadata, request()).is_none(),
+            "nobody knows which location it is for"
+        );
         metadata.insert(LOCATION_METADATA, "a.example/".parse().unwrap());
         metadata.insert(CLIENT_METADATA, "10.1.2.3".parse().unwrap());
         let check = read(&metadata, request()).unwrap();
-        assert_eq!((check.location.as_str(), check.client), ("a.example/", "10.1.2.3".parse().ok()));
-        let headers = [("cookie".to_owned(), b"a".to_vec()), ("cookie".to_owned(), b"\xff".to_vec())];
+        assert_eq!(
+            (check.location.as_str(), check.client),
+            ("a.example/", "10.1.2.3".parse().ok())
+        );
+        let headers = [
+            ("cookie".to_owned(), b"a".to_vec()),
+            ("cookie".to_owned(), b"\xff".to_vec()),
+        ];
         assert_eq!(check.headers, headers);
         assert!(!format!("{check:?}").contains("cookie"));
     }
@@ -217,6 +286,12 @@ mod tests {
     fn only_an_allowed_request_is_ok() {
         let code = |verdict| answer(verdict).status.unwrap().code;
         assert_eq!(code(Verdict::Allow(Changes::default())), 0);
-        assert_ne!(code(Verdict::Deny { status: 200, headers: Vec::new() }), 0);
+        assert_ne!(
+            code(Verdict::Deny {
+                status: 200,
+                headers: Vec::new()
+            }),
+            0
+        );
     }
 }

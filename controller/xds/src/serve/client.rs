@@ -12,7 +12,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DeltaDiscoveryResponse};
+use envoy_types::pb::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse,
+};
 
 use super::contents::{Contents, Generation};
 use super::progress::Progress;
@@ -56,7 +58,14 @@ impl Client {
     /// `seed` is a number that no stream had before.
     pub(super) fn new(cursor: Generation, seed: u64) -> Self {
         let (node, subscriptions) = (String::new(), BTreeMap::new());
-        Client { node, subscriptions, cursor, seed, responses: 0, awaiting: None }
+        Client {
+            node,
+            subscriptions,
+            cursor,
+            seed,
+            responses: 0,
+            awaiting: None,
+        }
     }
 
     /// The client's own name for itself; empty until its first request.
@@ -77,7 +86,8 @@ impl Client {
         // What the subscription is told from here on must be what it has not seen.
         self.catch_up(contents);
         let Some(subscription) = self.subscriptions.get_mut(&kind) else {
-            self.subscriptions.insert(kind, Subscription::begin(kind, request, contents)?);
+            self.subscriptions
+                .insert(kind, Subscription::begin(kind, request, contents)?);
             return Ok(Verdict::None);
         };
         let verdict = subscription.request(request, contents)?;
@@ -88,7 +98,10 @@ impl Client {
     }
 
     /// Answers a request of a type that we do not serve: nothing of it exists.
-    pub(super) fn nothing(&mut self, request: &DeltaDiscoveryRequest) -> Option<DeltaDiscoveryResponse> {
+    pub(super) fn nothing(
+        &mut self,
+        request: &DeltaDiscoveryRequest,
+    ) -> Option<DeltaDiscoveryResponse> {
         (!request.resource_names_subscribe.is_empty()).then(|| {
             self.responses += 1;
             DeltaDiscoveryResponse {
@@ -101,11 +114,19 @@ impl Client {
     }
 
     /// The next response to send, if there is one.
-    pub(super) fn next(&mut self, contents: &Contents, now: Instant) -> Option<DeltaDiscoveryResponse> {
+    pub(super) fn next(
+        &mut self,
+        contents: &Contents,
+        now: Instant,
+    ) -> Option<DeltaDiscoveryResponse> {
         self.catch_up(contents);
-        self.awaiting.take_if(|awaiting| awaiting.names.is_empty() || awaiting.until <= now);
-        let make = self.clusters(contents, now).or_else(|| self.endpoints(contents));
-        make.or_else(|| self.routing(contents)).or_else(|| self.removals(contents))
+        self.awaiting
+            .take_if(|awaiting| awaiting.names.is_empty() || awaiting.until <= now);
+        let make = self
+            .clusters(contents, now)
+            .or_else(|| self.endpoints(contents));
+        make.or_else(|| self.routing(contents))
+            .or_else(|| self.removals(contents))
     }
 
     /// When to ask again although nothing came.
@@ -121,14 +142,23 @@ impl Client {
             settled: self.settled(contents),
             has_listeners: asks_for(ResourceType::Listener),
             has_routes: asks_for(ResourceType::Route) || asks_for(ResourceType::Scope),
-            probes: [probed(ResourceType::Route, PROBE), probed(ResourceType::Listener, TLS_PROBE)],
+            probes: [
+                probed(ResourceType::Route, PROBE),
+                probed(ResourceType::Listener, TLS_PROBE),
+            ],
         }
     }
 
     /// Everything up to here was answered by the client.
     fn settled(&self, contents: &Contents) -> Generation {
-        let answered = self.subscriptions.values().map(|subscription| subscription.answered(contents));
-        let awaited = self.awaiting.as_ref().map(|awaiting| awaiting.from.previous());
+        let answered = self
+            .subscriptions
+            .values()
+            .map(|subscription| subscription.answered(contents));
+        let awaited = self
+            .awaiting
+            .as_ref()
+            .map(|awaiting| awaiting.from.previous());
         answered.chain(awaited).fold(self.cursor, Generation::min)
     }
 
@@ -142,7 +172,9 @@ impl Client {
                 }
             }
             None => {
-                self.subscriptions.values_mut().for_each(|subscription| subscription.changed_all(contents));
+                self.subscriptions
+                    .values_mut()
+                    .for_each(|subscription| subscription.changed_all(contents));
             }
         }
         self.cursor = contents.generation();
@@ -151,8 +183,11 @@ impl Client {
     fn clusters(&mut self, contents: &Contents, now: Instant) -> Option<DeltaDiscoveryResponse> {
         let response = self.response(ResourceType::Cluster, Part::Sets, contents)?;
         let from = contents.generation();
-        let mut awaiting =
-            self.awaiting.take().unwrap_or(Awaiting { names: BTreeSet::new(), from, until: now });
+        let mut awaiting = self.awaiting.take().unwrap_or(Awaiting {
+            names: BTreeSet::new(),
+            from,
+            until: now,
+        });
         awaiting.until = now + PATIENCE;
         for cluster in &response.resources {
             let name = Name::from(cluster.name.as_str());
@@ -173,7 +208,10 @@ impl Client {
 
     fn endpoints(&mut self, contents: &Contents) -> Option<DeltaDiscoveryResponse> {
         let response = self.response(ResourceType::Endpoints, Part::Sets, contents)?;
-        response.resources.iter().for_each(|endpoints| self.no_longer_await(&endpoints.name));
+        response
+            .resources
+            .iter()
+            .for_each(|endpoints| self.no_longer_await(&endpoints.name));
         Some(response)
     }
 
@@ -184,18 +222,25 @@ impl Client {
     }
 
     fn routing(&mut self, contents: &Contents) -> Option<DeltaDiscoveryResponse> {
-        let awaiting = self.awaiting.as_ref().is_some_and(|awaiting| !awaiting.names.is_empty());
+        let awaiting = self
+            .awaiting
+            .as_ref()
+            .is_some_and(|awaiting| !awaiting.names.is_empty());
         let clusters = self.subscriptions.get(&ResourceType::Cluster);
         if awaiting || clusters.is_some_and(|clusters| clusters.is_pending(Part::Sets, contents)) {
             return None;
         }
-        ROUTING.into_iter().find_map(|kind| self.response(kind, Part::Both, contents))
+        ROUTING
+            .into_iter()
+            .find_map(|kind| self.response(kind, Part::Both, contents))
     }
 
     fn removals(&mut self, contents: &Contents) -> Option<DeltaDiscoveryResponse> {
-        let routing = ROUTING.iter().filter_map(|kind| self.subscriptions.get(kind));
-        let mut unsettled =
-            routing.filter(|routing| routing.is_in_flight() || routing.is_pending(Part::Both, contents));
+        let routing = ROUTING
+            .iter()
+            .filter_map(|kind| self.subscriptions.get(kind));
+        let mut unsettled = routing
+            .filter(|routing| routing.is_in_flight() || routing.is_pending(Part::Both, contents));
         if unsettled.next().is_some() {
             return None;
         }
@@ -239,7 +284,10 @@ mod tests {
     fn client(contents: &Contents) -> Client {
         let mut client = Client::new(contents.generation(), 1);
         for kind in [ResourceType::Cluster, ResourceType::Listener] {
-            let request = DeltaDiscoveryRequest { type_url: kind.type_url(), ..Default::default() };
+            let request = DeltaDiscoveryRequest {
+                type_url: kind.type_url(),
+                ..Default::default()
+            };
             client.request(kind, &request, contents).unwrap();
         }
         client
@@ -247,7 +295,11 @@ mod tests {
 
     fn everything() -> Contents {
         let mut update = Update::default();
-        for kind in [ResourceType::Cluster, ResourceType::Endpoints, ResourceType::Listener] {
+        for kind in [
+            ResourceType::Cluster,
+            ResourceType::Endpoints,
+            ResourceType::Listener,
+        ] {
             update.set(kind, "a", b"1".to_vec());
             update.complete.insert(kind);
         }
@@ -257,7 +309,12 @@ mod tests {
         contents
     }
 
-    fn answer(client: &mut Client, response: &DeltaDiscoveryResponse, refused: bool, contents: &Contents) {
+    fn answer(
+        client: &mut Client,
+        response: &DeltaDiscoveryResponse,
+        refused: bool,
+        contents: &Contents,
+    ) {
         let kind = ResourceType::from_type_url(&response.type_url).unwrap();
         let request = DeltaDiscoveryRequest {
             type_url: response.type_url.clone(),
@@ -275,16 +332,26 @@ mod tests {
         let cluster = client.next(&contents, now).unwrap();
         assert_eq!(cluster.type_url, ResourceType::Cluster.type_url());
         answer(&mut client, &cluster, refused, &contents);
-        [now, now + PATIENCE].map(|now| client.next(&contents, now).map(|response| response.type_url))
+        [now, now + PATIENCE].map(|now| {
+            client
+                .next(&contents, now)
+                .map(|response| response.type_url)
+        })
     }
 
     #[test]
     fn a_client_that_never_asks_for_endpoints_gets_its_routes_after_a_while() {
-        assert_eq!(after_the_cluster(false), [None, Some(ResourceType::Listener.type_url())]);
+        assert_eq!(
+            after_the_cluster(false),
+            [None, Some(ResourceType::Listener.type_url())]
+        );
     }
 
     #[test]
     fn a_refused_cluster_does_not_hold_the_routes() {
-        assert_eq!(after_the_cluster(true)[0], Some(ResourceType::Listener.type_url()));
+        assert_eq!(
+            after_the_cluster(true)[0],
+            Some(ResourceType::Listener.type_url())
+        );
     }
 }

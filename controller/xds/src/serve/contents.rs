@@ -57,18 +57,31 @@ impl Contents {
             let before = self.find(kind, &name);
             match change {
                 Change::Set(bytes) if before.is_none_or(|before| before.bytes != bytes) => {
-                    set.push((kind, name, Some(Stored { version: Version::of(&bytes), bytes })));
+                    set.push((
+                        kind,
+                        name,
+                        Some(Stored {
+                            version: Version::of(&bytes),
+                            bytes,
+                        }),
+                    ));
                 }
                 Change::Remove if before.is_some() => set.push((kind, name, None)),
                 Change::Set(_) | Change::Remove | Change::Keep => {}
             }
         }
-        Difference { set, complete: update.complete }
+        Difference {
+            set,
+            complete: update.complete,
+        }
     }
 
     /// Applies a difference. Without one the generation stays.
     pub(super) fn apply(&mut self, difference: Difference) -> Generation {
-        let mut news = difference.complete.iter().any(|kind| !self.complete.contains(kind));
+        let mut news = difference
+            .complete
+            .iter()
+            .any(|kind| !self.complete.contains(kind));
         self.complete.extend(difference.complete);
         let mut changed = Vec::new();
         for (kind, name, now) in difference.set {
@@ -101,18 +114,26 @@ impl Contents {
     }
 
     pub(super) fn names(&self, kind: ResourceType) -> impl Iterator<Item = &Name> {
-        self.resources.get(&kind).into_iter().flat_map(BTreeMap::keys)
+        self.resources
+            .get(&kind)
+            .into_iter()
+            .flat_map(BTreeMap::keys)
     }
 
     /// The version of every resource.
     pub(super) fn versions(&self) -> impl Iterator<Item = (ResourceType, &Name, Version)> {
         self.resources.iter().flat_map(|(kind, resources)| {
-            resources.iter().map(|(name, stored)| (*kind, name, stored.version))
+            resources
+                .iter()
+                .map(|(name, stored)| (*kind, name, stored.version))
         })
     }
 
     /// Changes after a generation; `None` when they are no longer known.
-    pub(super) fn since(&self, cursor: Generation) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {
+    pub(super) fn since(
+        &self,
+        cursor: Generation,
+    ) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {
         self.history.since(cursor)
     }
 }

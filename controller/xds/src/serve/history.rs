@@ -24,16 +24,24 @@ impl History {
         self.changes += changes.len();
         self.entries.push_back((generation, changes));
         while self.changes > LONGEST {
-            let Some((generation, changes)) = self.entries.pop_front() else { break };
+            let Some((generation, changes)) = self.entries.pop_front() else {
+                break;
+            };
             self.changes -= changes.len();
             self.forgotten = generation;
         }
     }
 
     /// Changes after a generation; `None` when they are no longer known.
-    pub(super) fn since(&self, cursor: Generation) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {
-        let first = self.entries.partition_point(|(generation, _)| *generation <= cursor);
-        (cursor >= self.forgotten).then(|| self.entries.range(first..).flat_map(|(_, changes)| changes))
+    pub(super) fn since(
+        &self,
+        cursor: Generation,
+    ) -> Option<impl Iterator<Item = &(ResourceType, Name)>> {
+        let first = self
+            .entries
+            .partition_point(|(generation, _)| *generation <= cursor);
+        (cursor >= self.forgotten)
+            .then(|| self.entries.range(first..).flat_map(|(_, changes)| changes))
     }
 }
 
@@ -49,12 +57,16 @@ mod tests {
     fn a_cursor_sees_what_came_after_it() {
         let mut history = History::default();
         let generations: Vec<_> =
-            std::iter::successors(Some(Generation::default()), |g| Some(g.next())).take(4).collect();
+            std::iter::successors(Some(Generation::default()), |g| Some(g.next()))
+                .take(4)
+                .collect();
         for (number, generation) in generations.iter().enumerate().skip(1) {
             history.push(*generation, vec![change(number)]);
         }
         let since = |number: usize| {
-            history.since(generations[number]).map(|changes| changes.cloned().collect::<Vec<_>>())
+            history
+                .since(generations[number])
+                .map(|changes| changes.cloned().collect::<Vec<_>>())
         };
         assert_eq!(since(0), Some(vec![change(1), change(2), change(3)]));
         assert_eq!(since(2), Some(vec![change(3)]));

@@ -30,8 +30,14 @@ pub(super) fn mark(kind: ResourceType, response: &mut DeltaDiscoveryResponse) {
 /// Behind the last block of the chain.
 fn mark_secrets(response: &mut DeltaDiscoveryResponse) {
     let mark = format!("\n{}\n", response.nonce);
-    for message in response.resources.iter_mut().filter_map(|resource| resource.resource.as_mut()) {
-        let Ok(mut secret) = Secret::decode(message.value.as_slice()) else { continue };
+    for message in response
+        .resources
+        .iter_mut()
+        .filter_map(|resource| resource.resource.as_mut())
+    {
+        let Ok(mut secret) = Secret::decode(message.value.as_slice()) else {
+            continue;
+        };
         if let Some(Type::TlsCertificate(certificate)) = &mut secret.r#type
             && let Some(chain) = &mut certificate.certificate_chain
             && let Some(Specifier::InlineString(text)) = &mut chain.specifier
@@ -45,9 +51,19 @@ fn mark_secrets(response: &mut DeltaDiscoveryResponse) {
 /// Fields that come twice in a message are merged, and the last name holds.
 fn mark_scopes(response: &mut DeltaDiscoveryResponse) {
     let name = format!("{HTTP} {}", response.nonce);
-    let routes = RouteConfiguration { name, ..RouteConfiguration::default() };
-    let marked = ScopedRouteConfiguration { route_configuration: Some(routes), ..Default::default() };
-    for message in response.resources.iter_mut().filter_map(|resource| resource.resource.as_mut()) {
+    let routes = RouteConfiguration {
+        name,
+        ..RouteConfiguration::default()
+    };
+    let marked = ScopedRouteConfiguration {
+        route_configuration: Some(routes),
+        ..Default::default()
+    };
+    for message in response
+        .resources
+        .iter_mut()
+        .filter_map(|resource| resource.resource.as_mut())
+    {
         message.value.extend_from_slice(&marked.encode_to_vec());
     }
 }
@@ -64,7 +80,10 @@ mod tests {
     fn a_scope_is_the_same_but_for_its_mark() {
         let routes = RouteConfiguration {
             name: HTTP.to_owned(),
-            virtual_hosts: vec![VirtualHost { name: "a.test".to_owned(), ..VirtualHost::default() }],
+            virtual_hosts: vec![VirtualHost {
+                name: "a.test".to_owned(),
+                ..VirtualHost::default()
+            }],
             ..RouteConfiguration::default()
         };
         let scope = ScopedRouteConfiguration {
@@ -73,10 +92,19 @@ mod tests {
             ..ScopedRouteConfiguration::default()
         };
         let marked = |nonce: &str| {
-            let any = Any { value: scope.encode_to_vec(), ..Any::default() };
-            let resources = vec![Resource { resource: Some(any), ..Resource::default() }];
-            let mut response =
-                DeltaDiscoveryResponse { resources, nonce: nonce.to_owned(), ..Default::default() };
+            let any = Any {
+                value: scope.encode_to_vec(),
+                ..Any::default()
+            };
+            let resources = vec![Resource {
+                resource: Some(any),
+                ..Resource::default()
+            }];
+            let mut response = DeltaDiscoveryResponse {
+                resources,
+                nonce: nonce.to_owned(),
+                ..Default::default()
+            };
             mark(ResourceType::Scope, &mut response);
             response.resources.remove(0).resource.unwrap().value
         };
@@ -89,18 +117,42 @@ mod tests {
 
     #[test]
     fn a_certificate_is_the_same_but_for_what_is_behind_it() {
-        let certificate = crate::Certificate { chain: "CHAIN".to_owned(), key: "KEY".to_owned() };
+        let certificate = crate::Certificate {
+            chain: "CHAIN".to_owned(),
+            key: "KEY".to_owned(),
+        };
         let secret = crate::render::secret("a/b", &certificate);
         let marked = |nonce: &str| {
-            let any = Any { value: secret.encode_to_vec(), ..Any::default() };
-            let resources = vec![Resource { resource: Some(any), ..Resource::default() }];
-            let mut response =
-                DeltaDiscoveryResponse { resources, nonce: nonce.to_owned(), ..Default::default() };
+            let any = Any {
+                value: secret.encode_to_vec(),
+                ..Any::default()
+            };
+            let resources = vec![Resource {
+                resource: Some(any),
+                ..Resource::default()
+            }];
+            let mut response = DeltaDiscoveryResponse {
+                resources,
+                nonce: nonce.to_owned(),
+                ..Default::default()
+            };
             mark(ResourceType::Secret, &mut response);
-            Secret::decode(response.resources.remove(0).resource.unwrap().value.as_slice()).unwrap()
+            Secret::decode(
+                response
+                    .resources
+                    .remove(0)
+                    .resource
+                    .unwrap()
+                    .value
+                    .as_slice(),
+            )
+            .unwrap()
         };
         assert_ne!(marked("1"), marked("2"));
-        let expected = crate::Certificate { chain: "CHAIN\n1\n".to_owned(), ..certificate };
+        let expected = crate::Certificate {
+            chain: "CHAIN\n1\n".to_owned(),
+            ..certificate
+        };
         assert_eq!(marked("1"), crate::render::secret("a/b", &expected));
     }
 }

@@ -36,7 +36,9 @@ pub(super) struct Streams {
 impl Streams {
     /// True if all streams that are open have answered.
     pub(super) fn are_settled(&self, generation: Generation) -> bool {
-        self.progress.values().all(|progress| progress.settled >= generation)
+        self.progress
+            .values()
+            .all(|progress| progress.settled >= generation)
     }
 
     /// True if some data plane is connected, and all of them have answered, also about routes.
@@ -55,8 +57,16 @@ impl Streams {
     pub(super) fn verdict(&self, version: Version) -> Option<bool> {
         let mut all = None;
         // Others would never hear of it: a listener leads to it.
-        for progress in self.progress.values().filter(|progress| progress.has_listeners) {
-            let probed = progress.probes.into_iter().flatten().find(|probed| probed.version == version)?;
+        for progress in self
+            .progress
+            .values()
+            .filter(|progress| progress.has_listeners)
+        {
+            let probed = progress
+                .probes
+                .into_iter()
+                .flatten()
+                .find(|probed| probed.version == version)?;
             all = Some(all.unwrap_or(true) && probed.is_accepted);
         }
         all
@@ -68,16 +78,28 @@ mod tests {
     use super::*;
 
     fn streams(all: &[Progress]) -> Streams {
-        Streams { progress: (0..).zip(all.iter().copied()).collect(), revision: 0 }
+        Streams {
+            progress: (0..).zip(all.iter().copied()).collect(),
+            revision: 0,
+        }
     }
 
     #[test]
     fn nothing_is_decided_before_a_data_plane_has_its_routes() {
         let known = Generation::default();
-        let listening = Progress { has_listeners: true, ..Progress::default() };
-        let complete = Progress { has_routes: true, ..listening };
+        let listening = Progress {
+            has_listeners: true,
+            ..Progress::default()
+        };
+        let complete = Progress {
+            has_routes: true,
+            ..listening
+        };
         assert!(!streams(&[]).have_decided(known));
-        assert!(!streams(&[Progress::default()]).have_decided(known), "no data plane");
+        assert!(
+            !streams(&[Progress::default()]).have_decided(known),
+            "no data plane"
+        );
         assert!(!streams(&[listening, complete]).have_decided(known));
         assert!(streams(&[complete, Progress::default()]).have_decided(known));
         assert!(!streams(&[complete]).have_decided(known.next()));
@@ -88,12 +110,27 @@ mod tests {
         let (version, other) = (Version::of(b"probe"), Version::of(b"other"));
         let said = |version, is_accepted| Progress {
             has_listeners: true,
-            probes: [None, Some(Probed { version, is_accepted })],
+            probes: [
+                None,
+                Some(Probed {
+                    version,
+                    is_accepted,
+                }),
+            ],
             ..Progress::default()
         };
         assert_eq!(streams(&[]).verdict(version), None);
-        assert_eq!(streams(&[said(version, true), said(other, true)]).verdict(version), None);
-        assert_eq!(streams(&[said(version, true), said(version, false)]).verdict(version), Some(false));
-        assert_eq!(streams(&[said(version, true), Progress::default()]).verdict(version), Some(true));
+        assert_eq!(
+            streams(&[said(version, true), said(other, true)]).verdict(version),
+            None
+        );
+        assert_eq!(
+            streams(&[said(version, true), said(version, false)]).verdict(version),
+            Some(false)
+        );
+        assert_eq!(
+            streams(&[said(version, true), Progress::default()]).verdict(version),
+            Some(true)
+        );
     }
 }

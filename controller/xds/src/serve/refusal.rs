@@ -51,7 +51,9 @@ impl Refusals {
     pub(super) fn keep_current(&mut self, contents: &Contents) -> bool {
         let before = self.0.len();
         self.0.retain(|(kind, name), refusal| {
-            contents.find(*kind, name).is_some_and(|stored| stored.version.to_string() == refusal.version)
+            contents
+                .find(*kind, name)
+                .is_some_and(|stored| stored.version.to_string() == refusal.version)
         });
         self.0.len() != before
     }
@@ -69,7 +71,11 @@ impl Refusals {
 
     /// Refusals of published resources, without those of probes.
     pub(super) fn published(&self) -> Vec<Refusal> {
-        self.0.values().filter(|refusal| !is_probe(&refusal.name)).cloned().collect()
+        self.0
+            .values()
+            .filter(|refusal| !is_probe(&refusal.name))
+            .cloned()
+            .collect()
     }
 }
 

@@ -10,7 +10,9 @@ use envoy_types::pb::envoy::service::accesslog::v3::access_log_service_server::{
     AccessLogService, AccessLogServiceServer,
 };
 use envoy_types::pb::envoy::service::accesslog::v3::stream_access_logs_message::LogEntries;
-use envoy_types::pb::envoy::service::accesslog::v3::{StreamAccessLogsMessage, StreamAccessLogsResponse};
+use envoy_types::pb::envoy::service::accesslog::v3::{
+    StreamAccessLogsMessage, StreamAccessLogsResponse,
+};
 use envoy_types::pb::google::protobuf::{self, value};
 use tonic::service::Routes;
 use tonic::{Request as Rpc, Response, Status, Streaming};
@@ -78,9 +80,11 @@ impl AccessLogService for Requests {
         loop {
             match messages.message().await {
                 Ok(Some(StreamAccessLogsMessage {
-                    log_entries: Some(LogEntries::HttpLogs(logs)), ..
+                    log_entries: Some(LogEntries::HttpLogs(logs)),
+                    ..
                 })) => {
-                    let requests: Vec<Request> = logs.log_entry.into_iter().map(Request::from).collect();
+                    let requests: Vec<Request> =
+                        logs.log_entry.into_iter().map(Request::from).collect();
                     (self.0)(&requests);
                 }
                 Ok(Some(_)) => {}
@@ -99,7 +103,9 @@ impl From<HttpAccessLogEntry> for Request {
         let common = entry.common_properties.unwrap_or_default();
         let request = entry.request.unwrap_or_default();
         let response = entry.response.unwrap_or_default();
-        let status = response.response_code.and_then(|code| u16::try_from(code.value).ok());
+        let status = response
+            .response_code
+            .and_then(|code| u16::try_from(code.value).ok());
         Request {
             method: name(request.request_method),
             status: status.unwrap_or_default(),
@@ -117,7 +123,13 @@ impl From<HttpAccessLogEntry> for Request {
 
 /// What an error service is asked for has another route at its end than it had.
 fn location(metadata: Option<&Metadata>) -> Option<String> {
-    match &metadata?.filter_metadata.get("sluice")?.fields.get(LOCATION_KEY)?.kind {
+    match &metadata?
+        .filter_metadata
+        .get("sluice")?
+        .fields
+        .get(LOCATION_KEY)?
+        .kind
+    {
         Some(value::Kind::StringValue(id)) => Some(id.clone()),
         _ => None,
     }
@@ -132,13 +144,20 @@ fn name(method: i32) -> &'static str {
 
 fn length(duration: Option<&protobuf::Duration>) -> Option<Duration> {
     let duration = duration?;
-    Some(Duration::new(u64::try_from(duration.seconds).ok()?, u32::try_from(duration.nanos).ok()?))
+    Some(Duration::new(
+        u64::try_from(duration.seconds).ok()?,
+        u32::try_from(duration.nanos).ok()?,
+    ))
 }
 
 /// Only of requests that have reached a pod.
 fn connecting(common: &AccessLogCommon) -> Option<Duration> {
     common.time_to_first_upstream_tx_byte.as_ref()?;
-    let tag = common.custom_tags.get(CONNECTING_TAG).map(String::as_str).unwrap_or_default();
+    let tag = common
+        .custom_tags
+        .get(CONNECTING_TAG)
+        .map(String::as_str)
+        .unwrap_or_default();
     let micros = tag.split_once('/').and_then(|(begun, took)| {
         // Only a connection that was begun after the request has cost it something.
         begun.parse::<u64>().ok()?;
@@ -153,13 +172,18 @@ fn since_pod(common: &AccessLogCommon, then: Option<&protobuf::Duration>) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use envoy_types::pb::envoy::data::accesslog::v3::{HttpRequestProperties, HttpResponseProperties};
+    use envoy_types::pb::envoy::data::accesslog::v3::{
+        HttpRequestProperties, HttpResponseProperties,
+    };
     use envoy_types::pb::google::protobuf::UInt32Value;
 
     use super::*;
 
     fn millis(millis: i32) -> Option<protobuf::Duration> {
-        Some(protobuf::Duration { seconds: 0, nanos: millis * 1_000_000 })
+        Some(protobuf::Duration {
+            seconds: 0,
+            nanos: millis * 1_000_000,
+        })
     }
 
     #[test]
@@ -198,7 +222,10 @@ mod tests {
             ..Request::default()
         };
         assert_eq!(Request::from(entry), expected);
-        assert_eq!(Request::from(HttpAccessLogEntry::default()), Request::default());
+        assert_eq!(
+            Request::from(HttpAccessLogEntry::default()),
+            Request::default()
+        );
     }
 
     #[test]
@@ -206,8 +233,11 @@ mod tests {
         let micros = |tag: &str| {
             let custom_tags = [(CONNECTING_TAG.to_owned(), tag.to_owned())].into();
             let asked = millis(1);
-            let common =
-                AccessLogCommon { time_to_first_upstream_tx_byte: asked, custom_tags, ..Default::default() };
+            let common = AccessLogCommon {
+                time_to_first_upstream_tx_byte: asked,
+                custom_tags,
+                ..Default::default()
+            };
             connecting(&common).map(|took| took.as_micros())
         };
         assert_eq!(micros("120/80"), Some(80));

@@ -39,7 +39,10 @@ pub type Session = BoxFuture<'static, ()>;
 /// The service over a store, to be mounted in a router. `spawn` starts a session: it takes as long as a client is there.
 #[must_use]
 pub fn routes(store: &Store, spawn: impl Fn(Session) + Send + Sync + 'static) -> Routes {
-    let server = AggregatedDiscoveryServiceServer::new(Service { store: store.clone(), spawn });
+    let server = AggregatedDiscoveryServiceServer::new(Service {
+        store: store.clone(),
+        spawn,
+    });
     Routes::new(server.max_decoding_message_size(LARGEST_REQUEST))
 }
 
@@ -57,7 +60,9 @@ impl<S: Fn(Session) + Send + Sync + 'static> AggregatedDiscoveryService for Serv
         &self,
         _: Request<Streaming<DiscoveryRequest>>,
     ) -> Result<Response<Self::StreamAggregatedResourcesStream>, Status> {
-        Err(Status::unimplemented("only delta xDS is served: set api_type DELTA_GRPC in ads_config"))
+        Err(Status::unimplemented(
+            "only delta xDS is served: set api_type DELTA_GRPC in ads_config",
+        ))
     }
 
     async fn delta_aggregated_resources(
@@ -67,7 +72,12 @@ impl<S: Fn(Session) + Send + Sync + 'static> AggregatedDiscoveryService for Serv
         let (responses, waiting) = mpsc::channel(WAITING);
         let generation = self.store.read(Contents::generation);
         let (client, open) = (Client::new(generation, seed()), self.store.open(generation));
-        let stream = Stream { store: self.store.clone(), client, open, responses };
+        let stream = Stream {
+            store: self.store.clone(),
+            client,
+            open,
+            responses,
+        };
         (self.spawn)(stream.run(requests.into_inner()).boxed());
         Ok(Response::new(ReceiverStream::new(waiting)))
     }
@@ -112,7 +122,9 @@ impl Stream {
                 (response, client.progress(contents))
             });
             self.open.advance(progress);
-            let Some(response) = response else { return Ok(()) };
+            let Some(response) = response else {
+                return Ok(());
+            };
             self.send(response).await?;
         }
     }
@@ -138,11 +150,17 @@ impl Stream {
         };
         let client = &mut self.client;
         let known = !client.node().is_empty();
-        match self.store.read(|contents| client.request(kind, request, contents)) {
+        match self
+            .store
+            .read(|contents| client.request(kind, request, contents))
+        {
             Ok(verdict) => self.note(kind, verdict, request),
             Err(error) => {
                 warn!("xds client {:?}: {error}; stream ended", self.client.node());
-                self.responses.send(Err(Status::resource_exhausted(error.to_string()))).await.ok();
+                self.responses
+                    .send(Err(Status::resource_exhausted(error.to_string())))
+                    .await
+                    .ok();
                 return Err(Gone);
             }
         }
@@ -161,7 +179,10 @@ impl Stream {
                 self.store.forget_refusals(kind, &sent);
             }
             Verdict::Refused(sent) => {
-                let reason = request.error_detail.as_ref().map_or("", |status| status.message.as_str());
+                let reason = request
+                    .error_detail
+                    .as_ref()
+                    .map_or("", |status| status.message.as_str());
                 // A probe asks; only what is published is an error when it is refused.
                 if sent.iter().any(|(name, _)| !is_probe(name)) {
                     counters.nacks.fetch_add(1, Ordering::Relaxed);

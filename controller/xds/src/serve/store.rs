@@ -85,14 +85,20 @@ impl Store {
         // Comparing and hashing takes a while where there is much; streams go on meanwhile.
         let difference = self.read(|contents| contents.difference(update));
         // Nothing in `Contents::apply` panics, so a poisoned lock guards whole contents.
-        let mut contents = self.0.contents.write().unwrap_or_else(PoisonError::into_inner);
+        let mut contents = self
+            .0
+            .contents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let generation = contents.apply(difference);
         let cured = self.refused().keep_current(&contents);
         drop(contents);
         if cured {
             self.note_refusals();
         }
-        self.0.news.send_if_modified(|news| generation > std::mem::replace(news, generation.max(*news)));
+        self.0
+            .news
+            .send_if_modified(|news| generation > std::mem::replace(news, generation.max(*news)));
         generation
     }
 
@@ -114,11 +120,19 @@ impl Store {
     /// what it was at a revision.
     pub async fn decided(&self, generation: Generation, seen: Option<Revision>) -> Decided {
         let mut streams = self.0.streams.subscribe();
-        let is_news =
-            |streams: &Streams| streams.have_decided(generation) && seen != Some(Revision(streams.revision));
-        let revision = streams.wait_for(is_news).await.map(|streams| Revision(streams.revision)).ok();
+        let is_news = |streams: &Streams| {
+            streams.have_decided(generation) && seen != Some(Revision(streams.revision))
+        };
+        let revision = streams
+            .wait_for(is_news)
+            .await
+            .map(|streams| Revision(streams.revision))
+            .ok();
         match revision {
-            Some(revision) => Decided { revision, refusals: self.refusals() },
+            Some(revision) => Decided {
+                revision,
+                refusals: self.refusals(),
+            },
             // We hold the sender.
             None => std::future::pending().await,
         }
@@ -131,8 +145,17 @@ impl Store {
         let version = self.read(|contents| Some(contents.find(kind, name)?.version))?;
         let mut streams = self.0.streams.subscribe();
         let answered = streams.wait_for(|streams| streams.verdict(version).is_some());
-        let verdict = tokio::time::timeout(timeout, answered).await.ok()?.ok()?.verdict(version)?;
-        let reason = || self.refused().message(kind, name).unwrap_or("no reason given").to_owned();
+        let verdict = tokio::time::timeout(timeout, answered)
+            .await
+            .ok()?
+            .ok()?
+            .verdict(version)?;
+        let reason = || {
+            self.refused()
+                .message(kind, name)
+                .unwrap_or("no reason given")
+                .to_owned()
+        };
         Some(if verdict { Ok(()) } else { Err(reason()) })
     }
 
@@ -161,16 +184,35 @@ impl Store {
         self.read(|contents| {
             let mut versions = BTreeMap::<_, BTreeMap<_, _>>::new();
             for (kind, name, version) in contents.versions() {
-                versions.entry(kind).or_default().insert(name.clone(), version.to_string());
+                versions
+                    .entry(kind)
+                    .or_default()
+                    .insert(name.clone(), version.to_string());
             }
-            let answered =
-                self.0.streams.borrow().progress.values().map(|progress| progress.settled.number()).collect();
-            Status { generation: contents.generation().number(), answered, versions }
+            let answered = self
+                .0
+                .streams
+                .borrow()
+                .progress
+                .values()
+                .map(|progress| progress.settled.number())
+                .collect();
+            Status {
+                generation: contents.generation().number(),
+                answered,
+                versions,
+            }
         })
     }
 
     pub(super) fn read<T>(&self, read: impl FnOnce(&Contents) -> T) -> T {
-        read(&self.0.contents.read().unwrap_or_else(PoisonError::into_inner))
+        read(
+            &self
+                .0
+                .contents
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     pub(super) fn add_refusal(
@@ -186,7 +228,9 @@ impl Store {
 
     pub(super) fn forget_refusals(&self, kind: ResourceType, accepted: &Sent) {
         let mut refusals = self.refused();
-        let cured = accepted.iter().fold(false, |cured, (name, _)| refusals.forget(kind, name) || cured);
+        let cured = accepted.iter().fold(false, |cured, (name, _)| {
+            refusals.forget(kind, name) || cured
+        });
         drop(refusals);
         if cured {
             self.note_refusals();
@@ -198,7 +242,10 @@ impl Store {
     }
 
     fn refused(&self) -> MutexGuard<'_, Refusals> {
-        self.0.refusals.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0
+            .refusals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn counters(&self) -> &Counters {
@@ -213,9 +260,18 @@ impl Store {
     pub(super) fn open(&self, settled: Generation) -> OpenStream {
         let id = self.0.counters.streams.fetch_add(1, Ordering::Relaxed);
         self.0.streams.send_modify(|streams| {
-            streams.progress.insert(id, Progress { settled, ..Progress::default() });
+            streams.progress.insert(
+                id,
+                Progress {
+                    settled,
+                    ..Progress::default()
+                },
+            );
         });
-        OpenStream { store: self.clone(), id }
+        OpenStream {
+            store: self.clone(),
+            id,
+        }
     }
 }
 
@@ -229,7 +285,9 @@ pub(super) struct OpenStream {
 impl OpenStream {
     pub(super) fn advance(&self, progress: Progress) {
         let streams = &self.store.0.streams;
-        streams.send_if_modified(|streams| streams.progress.insert(self.id, progress) != Some(progress));
+        streams.send_if_modified(|streams| {
+            streams.progress.insert(self.id, progress) != Some(progress)
+        });
     }
 }
 

@@ -30,7 +30,10 @@ pub(super) struct TooManyNames;
 
 impl fmt::Display for TooManyNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected a subscription to at most {MOST_NAMES} names, got more")
+        write!(
+            f,
+            "expected a subscription to at most {MOST_NAMES} names, got more"
+        )
     }
 }
 
@@ -99,7 +102,10 @@ impl Subscription {
     ) -> Result<Self, TooManyNames> {
         let listed = &request.resource_names_subscribe;
         // Before `*` existed, all was asked for by naming nothing; Envoy still does for these.
-        let all = matches!(kind, ResourceType::Cluster | ResourceType::Listener | ResourceType::Scope);
+        let all = matches!(
+            kind,
+            ResourceType::Cluster | ResourceType::Listener | ResourceType::Scope
+        );
         let legacy = listed.is_empty() && all;
         let mut subscription = Subscription {
             kind,
@@ -146,7 +152,11 @@ impl Subscription {
         Ok(verdict)
     }
 
-    fn update(&mut self, request: &DeltaDiscoveryRequest, contents: &Contents) -> Result<(), TooManyNames> {
+    fn update(
+        &mut self,
+        request: &DeltaDiscoveryRequest,
+        contents: &Contents,
+    ) -> Result<(), TooManyNames> {
         for name in &request.resource_names_subscribe {
             if name == WILDCARD {
                 self.want_all(contents);
@@ -171,7 +181,11 @@ impl Subscription {
             self.forget_unwanted();
         }
         // What is dirty counts, too: a client that answers nothing must not be able to pile it up.
-        if self.names.len().max(self.dirty.len()) > MOST_NAMES { Err(TooManyNames) } else { Ok(()) }
+        if self.names.len().max(self.dirty.len()) > MOST_NAMES {
+            Err(TooManyNames)
+        } else {
+            Ok(())
+        }
     }
 
     fn want_all(&mut self, contents: &Contents) {
@@ -204,14 +218,20 @@ impl Subscription {
         let Some(in_flight) = self.in_flight.take_if(|in_flight| in_flight.nonce == nonce) else {
             return Verdict::None;
         };
-        if refused { self.was_refused(in_flight) } else { self.was_accepted(in_flight) }
+        if refused {
+            self.was_refused(in_flight)
+        } else {
+            self.was_accepted(in_flight)
+        }
     }
 
     fn was_accepted(&mut self, in_flight: InFlight) -> Verdict {
         for (name, version) in &in_flight.sent {
             self.refused.remove(name);
             match version {
-                Some(version) if self.wants(name) => drop(self.known.insert(name.clone(), Some(*version))),
+                Some(version) if self.wants(name) => {
+                    drop(self.known.insert(name.clone(), Some(*version)))
+                }
                 _ => drop(self.known.remove(name)),
             }
         }
@@ -228,7 +248,8 @@ impl Subscription {
         } else {
             let (first, second) = in_flight.sent.split_at(in_flight.sent.len() / 2);
             for half in [second, first] {
-                self.suspects.push(half.iter().map(|(name, _)| name.clone()).collect());
+                self.suspects
+                    .push(half.iter().map(|(name, _)| name.clone()).collect());
             }
         }
         Verdict::Refused(in_flight.sent)
@@ -254,9 +275,13 @@ impl Subscription {
     /// ACK or NACK of the current version of a resource; `None`: no answer yet.
     pub(super) fn verdict_on(&self, name: &str, contents: &Contents) -> Option<Probed> {
         let version = contents.find(self.kind, name)?.version;
-        let is = |versions: &BTreeMap<Name, Option<Version>>| versions.get(name) == Some(&Some(version));
+        let is =
+            |versions: &BTreeMap<Name, Option<Version>>| versions.get(name) == Some(&Some(version));
         let is_accepted = !is(&self.refused);
-        (is(&self.refused) || is(&self.known)).then_some(Probed { version, is_accepted })
+        (is(&self.refused) || is(&self.known)).then_some(Probed {
+            version,
+            is_accepted,
+        })
     }
 
     /// True if a response is in flight.
@@ -270,14 +295,21 @@ impl Subscription {
             return true;
         }
         let names = self.suspects.iter().flatten().chain(&self.dirty);
-        self.greeting || names.into_iter().any(|name| fits(&self.need(name, contents), part))
+        self.greeting
+            || names
+                .into_iter()
+                .any(|name| fits(&self.need(name, contents), part))
     }
 
     /// Everything up to here was answered, in one way or the other.
     pub(super) fn answered(&self, contents: &Contents) -> Generation {
         let idle = self.in_flight.is_none() && !self.is_pending(Part::Both, contents);
         let silent = !contents.is_complete(self.kind);
-        if idle || silent { contents.generation() } else { self.answered }
+        if idle || silent {
+            contents.generation()
+        } else {
+            self.answered
+        }
     }
 
     /// The next response, if there is one to send. `contents` must not be newer than what [`Self::changed`] was told.
@@ -290,8 +322,10 @@ impl Subscription {
         if self.in_flight.is_some() || !contents.is_complete(self.kind) {
             return None;
         }
-        let mut response =
-            DeltaDiscoveryResponse { type_url: self.kind.type_url(), ..DeltaDiscoveryResponse::default() };
+        let mut response = DeltaDiscoveryResponse {
+            type_url: self.kind.type_url(),
+            ..DeltaDiscoveryResponse::default()
+        };
         let mut sent = Sent::new();
         while sent.is_empty()
             && let Some(suspects) = self.suspects.pop()
@@ -311,9 +345,14 @@ impl Subscription {
         }
         self.greeting = false;
         response.nonce = nonce();
-        let covers = (self.dirty.is_empty() && self.suspects.is_empty()).then(|| contents.generation());
+        let covers =
+            (self.dirty.is_empty() && self.suspects.is_empty()).then(|| contents.generation());
         mark(self.kind, &mut response);
-        self.in_flight = Some(InFlight { nonce: response.nonce.clone(), sent, covers });
+        self.in_flight = Some(InFlight {
+            nonce: response.nonce.clone(),
+            sent,
+            covers,
+        });
         Some(response)
     }
 
@@ -368,7 +407,11 @@ impl Subscription {
 /// Scopes go together: Envoy opens a listener as soon as it has some of them, and takes the hosts of those that it does not
 /// have yet for nobody's.
 fn room(kind: ResourceType) -> usize {
-    if kind == ResourceType::Scope { usize::MAX } else { RESPONSE_BYTES }
+    if kind == ResourceType::Scope {
+        usize::MAX
+    } else {
+        RESPONSE_BYTES
+    }
 }
 
 fn fits(need: &Need<'_>, part: Part) -> bool {
@@ -383,7 +426,10 @@ fn resource(kind: ResourceType, name: &Name, stored: &Stored) -> Resource {
     Resource {
         name: name.to_string(),
         version: stored.version.to_string(),
-        resource: Some(Any { type_url: kind.type_url(), value: stored.bytes.clone() }),
+        resource: Some(Any {
+            type_url: kind.type_url(),
+            value: stored.bytes.clone(),
+        }),
         ..Resource::default()
     }
 }

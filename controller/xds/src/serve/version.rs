@@ -11,13 +11,20 @@ pub(super) struct Version(u64);
 impl Version {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let hash = Sha256::digest(bytes);
-        Version(hash.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        Version(
+            hash.iter()
+                .take(8)
+                .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+        )
     }
 
     /// `None` for what no `Version` prints, such as a version from another control plane.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        u64::from_str_radix(text, 16).ok().filter(|_| hex).map(Version)
+        u64::from_str_radix(text, 16)
+            .ok()
+            .filter(|_| hex)
+            .map(Version)
     }
 }
 

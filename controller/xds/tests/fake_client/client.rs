@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use envoy_types::pb::envoy::config::core::v3::Node;
 use envoy_types::pb::envoy::service::discovery::v3::aggregated_discovery_service_client::AggregatedDiscoveryServiceClient;
-use envoy_types::pb::envoy::service::discovery::v3::{DeltaDiscoveryRequest, DeltaDiscoveryResponse};
+use envoy_types::pb::envoy::service::discovery::v3::{
+    DeltaDiscoveryRequest, DeltaDiscoveryResponse,
+};
 use envoy_types::pb::google::rpc::Status as Reason;
 use sluice_xds::{ResourceType, Store, Update};
 use tokio::net::TcpListener;
@@ -23,7 +25,11 @@ pub(crate) async fn connect(store: &Store) -> Channel {
     let routes = sluice_xds::routes(store, |session| drop(tokio::spawn(session)));
     let server = tonic::transport::Server::builder().add_routes(routes);
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
-    Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap()
+    Endpoint::from_shared(format!("http://{address}"))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap()
 }
 
 pub(crate) struct FakeClient {
@@ -35,9 +41,15 @@ impl FakeClient {
     pub(crate) async fn open(channel: &Channel) -> FakeClient {
         let (requests, stream) = mpsc::channel(16);
         let mut client = AggregatedDiscoveryServiceClient::new(channel.clone());
-        let responses =
-            client.delta_aggregated_resources(ReceiverStream::new(stream)).await.unwrap().into_inner();
-        FakeClient { requests, responses }
+        let responses = client
+            .delta_aggregated_resources(ReceiverStream::new(stream))
+            .await
+            .unwrap()
+            .into_inner();
+        FakeClient {
+            requests,
+            responses,
+        }
     }
 
     pub(crate) async fn send(&self, request: DeltaDiscoveryRequest) {
@@ -50,26 +62,43 @@ impl FakeClient {
 
     pub(crate) async fn unsubscribe(&self, kind: ResourceType, names: &[&str]) {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        self.send(DeltaDiscoveryRequest { resource_names_unsubscribe: names, ..subscription(kind, &[]) })
-            .await;
+        self.send(DeltaDiscoveryRequest {
+            resource_names_unsubscribe: names,
+            ..subscription(kind, &[])
+        })
+        .await;
     }
 
     /// Comes back with what it had.
-    pub(crate) async fn resume(&self, kind: ResourceType, names: &[&str], had: &HashMap<String, String>) {
+    pub(crate) async fn resume(
+        &self,
+        kind: ResourceType,
+        names: &[&str],
+        had: &HashMap<String, String>,
+    ) {
         let had = had.clone();
-        self.send(DeltaDiscoveryRequest { initial_resource_versions: had, ..subscription(kind, names) })
-            .await;
+        self.send(DeltaDiscoveryRequest {
+            initial_resource_versions: had,
+            ..subscription(kind, names)
+        })
+        .await;
     }
 
     pub(crate) async fn receive(&mut self) -> DeltaDiscoveryResponse {
         let response = tokio::time::timeout(Duration::from_secs(5), self.responses.message()).await;
-        response.expect("a response").unwrap().expect("an open stream")
+        response
+            .expect("a response")
+            .unwrap()
+            .expect("an open stream")
     }
 
     /// Nothing comes.
     pub(crate) async fn silent(&mut self) {
         if let Ok(response) = tokio::time::timeout(SILENCE, self.responses.message()).await {
-            panic!("expected nothing, got {:?}", summary(&response.unwrap().unwrap()));
+            panic!(
+                "expected nothing, got {:?}",
+                summary(&response.unwrap().unwrap())
+            );
         }
     }
 
@@ -78,8 +107,15 @@ impl FakeClient {
     }
 
     pub(crate) async fn nack(&self, response: &DeltaDiscoveryResponse, reason: &str) {
-        let reason = Reason { message: reason.to_owned(), ..Reason::default() };
-        self.send(DeltaDiscoveryRequest { error_detail: Some(reason), ..answer(response) }).await;
+        let reason = Reason {
+            message: reason.to_owned(),
+            ..Reason::default()
+        };
+        self.send(DeltaDiscoveryRequest {
+            error_detail: Some(reason),
+            ..answer(response)
+        })
+        .await;
     }
 
     /// Receives, accepts and summarises.
@@ -92,7 +128,10 @@ impl FakeClient {
 
 fn subscription(kind: ResourceType, names: &[&str]) -> DeltaDiscoveryRequest {
     DeltaDiscoveryRequest {
-        node: Some(Node { id: "fake".to_owned(), ..Node::default() }),
+        node: Some(Node {
+            id: "fake".to_owned(),
+            ..Node::default()
+        }),
         type_url: kind.type_url(),
         resource_names_subscribe: names.iter().map(|name| (*name).to_owned()).collect(),
         ..DeltaDiscoveryRequest::default()
@@ -111,19 +150,31 @@ fn answer(response: &DeltaDiscoveryResponse) -> DeltaDiscoveryRequest {
 pub(crate) fn summary(response: &DeltaDiscoveryResponse) -> String {
     let kind = ResourceType::from_type_url(&response.type_url);
     let kind = kind.map_or_else(|| response.type_url.clone(), |kind| kind.to_string());
-    let set = response.resources.iter().map(|resource| format!(" +{}", resource.name));
-    let removed = response.removed_resources.iter().map(|name| format!(" -{name}"));
+    let set = response
+        .resources
+        .iter()
+        .map(|resource| format!(" +{}", resource.name));
+    let removed = response
+        .removed_resources
+        .iter()
+        .map(|name| format!(" -{name}"));
     kind + &set.chain(removed).collect::<String>()
 }
 
 pub(crate) fn versions(response: &DeltaDiscoveryResponse) -> HashMap<String, String> {
-    response.resources.iter().map(|resource| (resource.name.clone(), resource.version.clone())).collect()
+    response
+        .resources
+        .iter()
+        .map(|resource| (resource.name.clone(), resource.version.clone()))
+        .collect()
 }
 
 /// Sets resources of one type to a content.
 pub(crate) fn set(kind: ResourceType, content: &str, names: &[&str]) -> Update {
     let mut update = Update::default();
-    names.iter().for_each(|name| update.set(kind, name, content.as_bytes().to_vec()));
+    names
+        .iter()
+        .for_each(|name| update.set(kind, name, content.as_bytes().to_vec()));
     update
 }
 

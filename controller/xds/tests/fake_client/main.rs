@@ -11,8 +11,10 @@ use sluice_xds::{FilterCode, ResourceType, Settings, Store, Update};
 /// A store that is complete and empty, but for `http` routes and the filter `sluice`.
 fn store() -> Store {
     let store = Store::new();
-    let (none, settings) =
-        (Config::default(), Settings::new(FilterCode::File("/filter.wasm".into()), Vec::new()));
+    let (none, settings) = (
+        Config::default(),
+        Settings::new(FilterCode::File("/filter.wasm".into()), Vec::new()),
+    );
     store.apply(Update::additions(&none, &none));
     store.apply(Update::routing(&none, &settings));
     store.apply(client::remove(ResourceType::Route, &["http"]));

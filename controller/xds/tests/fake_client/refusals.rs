@@ -17,10 +17,19 @@ async fn a_refused_response_is_sent_again_in_halves_until_the_bad_one_is_alone()
     while accepted.len() < 4 || store.refusals().is_empty() {
         let response = client.receive().await;
         responses += 1;
-        if response.resources.iter().any(|resource| resource.name == "bad") {
+        if response
+            .resources
+            .iter()
+            .any(|resource| resource.name == "bad")
+        {
             client.nack(&response, "I do not like it").await;
         } else {
-            accepted.extend(response.resources.iter().map(|resource| resource.name.clone()));
+            accepted.extend(
+                response
+                    .resources
+                    .iter()
+                    .map(|resource| resource.name.clone()),
+            );
             client.ack(&response).await;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -29,11 +38,18 @@ async fn a_refused_response_is_sent_again_in_halves_until_the_bad_one_is_alone()
     assert!(responses <= 7, "{responses}");
     accepted.sort();
     assert_eq!(accepted, ["a", "b", "c", "d"]);
-    assert!(store.answered(generation, Duration::ZERO).await, "a refusal is an answer");
+    assert!(
+        store.answered(generation, Duration::ZERO).await,
+        "a refusal is an answer"
+    );
     let refusals = store.refusals();
     let refusal = &refusals[0];
     assert_eq!(
-        (&*refusal.name, refusal.node.as_str(), refusal.message.as_str()),
+        (
+            &*refusal.name,
+            refusal.node.as_str(),
+            refusal.message.as_str()
+        ),
         ("bad", "fake", "I do not like it")
     );
 }

@@ -14,7 +14,9 @@ use crate::store;
 #[tokio::test]
 async fn state_of_the_world_is_refused_with_advice() {
     let mut client = AggregatedDiscoveryServiceClient::new(connect(&store()).await);
-    let error = client.stream_aggregated_resources(tokio_stream::iter([DiscoveryRequest::default()])).await;
+    let error = client
+        .stream_aggregated_resources(tokio_stream::iter([DiscoveryRequest::default()]))
+        .await;
     let error = error.unwrap_err();
     assert_eq!(error.code(), tonic::Code::Unimplemented);
     assert!(error.message().contains("DELTA_GRPC"), "{error}");
@@ -69,7 +71,11 @@ async fn a_type_that_is_not_served_has_no_resources() {
     let type_url = "type.googleapis.com/envoy.service.runtime.v3.Runtime".to_owned();
     let names = vec!["a".to_owned()];
     client
-        .send(DeltaDiscoveryRequest { type_url, resource_names_subscribe: names, ..Default::default() })
+        .send(DeltaDiscoveryRequest {
+            type_url,
+            resource_names_subscribe: names,
+            ..Default::default()
+        })
         .await;
     assert_eq!(client.receive().await.removed_resources, ["a"]);
 }
@@ -194,9 +200,19 @@ async fn strange_answers_are_ignored() {
     let store = store();
     store.apply(set(Cluster, "1", &["a"]));
     let mut client = FakeClient::open(&connect(&store).await).await;
-    for (kind, nonce) in [(Cluster.type_url(), "7"), (String::new(), "x"), (Route.type_url(), "")] {
+    for (kind, nonce) in [
+        (Cluster.type_url(), "7"),
+        (String::new(), "x"),
+        (Route.type_url(), ""),
+    ] {
         let response_nonce = nonce.to_owned();
-        client.send(DeltaDiscoveryRequest { type_url: kind, response_nonce, ..Default::default() }).await;
+        client
+            .send(DeltaDiscoveryRequest {
+                type_url: kind,
+                response_nonce,
+                ..Default::default()
+            })
+            .await;
     }
     assert_eq!(client.accept().await, "cluster +a");
     client.unsubscribe(Cluster, &["never", "*", "*"]).await;
@@ -208,10 +224,15 @@ async fn several_clients_are_served_and_waited_for() {
     let store = store();
     let channel = connect(&store).await;
     assert!(
-        store.answered(store.apply(set(Cluster, "1", &["a"])), Duration::ZERO).await,
+        store
+            .answered(store.apply(set(Cluster, "1", &["a"])), Duration::ZERO)
+            .await,
         "nobody to wait for"
     );
-    let mut clients = [FakeClient::open(&channel).await, FakeClient::open(&channel).await];
+    let mut clients = [
+        FakeClient::open(&channel).await,
+        FakeClient::open(&channel).await,
+    ];
     for client in &mut clients {
         client.subscribe(Cluster, &[]).await;
         assert_eq!(client.accept().await, "cluster +a");
@@ -227,6 +248,9 @@ async fn several_clients_are_served_and_waited_for() {
     let generation = store.apply(set(Cluster, "3", &["a"]));
     first.accept().await;
     drop(clients);
-    assert!(store.answered(generation, Duration::from_secs(5)).await, "nobody waits for who is gone");
+    assert!(
+        store.answered(generation, Duration::from_secs(5)).await,
+        "nobody waits for who is gone"
+    );
     assert_eq!(store.stats().streams, 0);
 }

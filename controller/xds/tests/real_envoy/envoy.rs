@@ -31,16 +31,32 @@ impl Envoy {
         std::fs::write(&config, bootstrap(&settings).to_string()).unwrap();
         let command = || {
             let mut command = Command::new(binary);
-            command.arg("--config-path").arg(&config).args(["--disable-hot-restart", "--concurrency", "1"]);
+            command.arg("--config-path").arg(&config).args([
+                "--disable-hot-restart",
+                "--concurrency",
+                "1",
+            ]);
             command
         };
         let valid = command().args(["--mode", "validate"]).output().unwrap();
-        assert!(valid.status.success(), "{}", String::from_utf8_lossy(&valid.stderr));
+        assert!(
+            valid.status.success(),
+            "{}",
+            String::from_utf8_lossy(&valid.stderr)
+        );
         let log = std::fs::File::create(log_file(&folder)).unwrap();
         let level = std::env::var("ENVOY_LOG_LEVEL").unwrap_or_else(|_| "warning".to_owned());
-        let child =
-            command().args(["--log-level", &level]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        Envoy { child, http, folder }
+        let child = command()
+            .args(["--log-level", &level])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Envoy {
+            child,
+            http,
+            folder,
+        }
     }
 
     pub(crate) async fn get(&self, host: &str, path: &str) -> Answer {

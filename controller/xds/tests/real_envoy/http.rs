@@ -16,7 +16,8 @@ pub(crate) async fn exchange(
     path: &str,
     headers: &str,
 ) -> Answer {
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
     if stream.write_all(request.as_bytes()).await.is_err() {
         return Answer::default();
     }
@@ -40,9 +41,15 @@ fn whole(text: &str) -> Option<Answer> {
     let body = match lower.split_once("content-length: ") {
         Some((_, length)) => body.get(..length.lines().next()?.parse().ok()?)?,
         // Where the chunks begin is left in the text: no test looks there.
-        None if lower.contains("chunked") => body.split_once("\r\n")?.1.strip_suffix("\r\n0\r\n\r\n")?,
+        None if lower.contains("chunked") => {
+            body.split_once("\r\n")?.1.strip_suffix("\r\n0\r\n\r\n")?
+        }
         None => body,
     };
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some(Answer { status, head: head.to_owned(), body: body.to_owned() })
+    Some(Answer {
+        status,
+        head: head.to_owned(),
+        body: body.to_owned(),
+    })
 }

@@ -15,9 +15,16 @@ pub(crate) async fn exchange(
     headers: &[(&str, &str)],
     done: &str,
 ) -> String {
-    let block: Vec<u8> = headers.iter().flat_map(|(name, value)| literal(name, value)).collect();
-    let request =
-        [PREFACE, &frame(SETTINGS, 0, 0, &[]), &frame(HEADERS, END_STREAM_AND_HEADERS, 1, &block)].concat();
+    let block: Vec<u8> = headers
+        .iter()
+        .flat_map(|(name, value)| literal(name, value))
+        .collect();
+    let request = [
+        PREFACE,
+        &frame(SETTINGS, 0, 0, &[]),
+        &frame(HEADERS, END_STREAM_AND_HEADERS, 1, &block),
+    ]
+    .concat();
     let mut bytes = Vec::new();
     if stream.write_all(&request).await.is_ok() {
         let read = async {
@@ -43,6 +50,8 @@ fn literal(name: &str, value: &str) -> Vec<u8> {
 }
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).expect("a small frame").to_be_bytes();
+    let length = u32::try_from(payload.len())
+        .expect("a small frame")
+        .to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }

@@ -16,7 +16,8 @@ use pod::Pod;
 use prost::Message;
 use server::{Server, settings};
 use sluice_ir::{
-    Action, Backend, BackendId, Config, Endpoint, Location, PathMatch, Redirect, RedirectTo, ServerName,
+    Action, Backend, BackendId, Config, Endpoint, Location, PathMatch, Redirect, RedirectTo,
+    ServerName,
 };
 use sluice_xds::{ResourceType, Settings, Update, render};
 
@@ -27,34 +28,72 @@ fn id(service: &str) -> BackendId {
 fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {
     let endpoints = pods.iter().map(|pod| Endpoint::at(pod.address)).collect();
     let attempts = std::num::NonZeroU8::new(3).unwrap();
-    config.backends.insert(id(service), Backend { attempts, endpoints, ..Backend::default() }.into());
+    config.backends.insert(
+        id(service),
+        Backend {
+            attempts,
+            endpoints,
+            ..Backend::default()
+        }
+        .into(),
+    );
 }
 
 fn location(config: &mut Config, host: &str, path: PathMatch, action: Action) {
     let server = ServerName::parse(host).unwrap();
 
     let location = Location::new(&server, path, action, Arc::default());
-    Arc::make_mut(config.servers.entry(server).or_default()).locations.push(location);
+    Arc::make_mut(config.servers.entry(server).or_default())
+        .locations
+        .push(location);
 }
 
 fn all_to(config: &mut Config, host: &str, service: &str) {
-    location(config, host, PathMatch::Prefix("/".into()), Action::Forward(id(service)));
+    location(
+        config,
+        host,
+        PathMatch::Prefix("/".into()),
+        Action::Forward(id(service)),
+    );
 }
 
 fn site(pods: &[&Pod]) -> Config {
     let mut config = Config::default();
     config.servers.insert(ServerName::CatchAll, Arc::default());
     backend(&mut config, "shop", pods);
-    location(&mut config, "shop.test", PathMatch::Exact("/closed".into()), Action::Denied);
-    let moved = Action::Redirect(Redirect { status: 301, to: RedirectTo::Path("/new/".into()) });
-    location(&mut config, "shop.test", PathMatch::Exact("/old".into()), moved);
-    location(&mut config, "shop.test", PathMatch::Prefix("/api".into()), Action::Forward(id("shop")));
+    location(
+        &mut config,
+        "shop.test",
+        PathMatch::Exact("/closed".into()),
+        Action::Denied,
+    );
+    let moved = Action::Redirect(Redirect {
+        status: 301,
+        to: RedirectTo::Path("/new/".into()),
+    });
+    location(
+        &mut config,
+        "shop.test",
+        PathMatch::Exact("/old".into()),
+        moved,
+    );
+    location(
+        &mut config,
+        "shop.test",
+        PathMatch::Prefix("/api".into()),
+        Action::Forward(id("shop")),
+    );
     all_to(&mut config, "*.wild.test", "shop");
     config
 }
 
 /// As the publisher does, but all at once.
-fn publish(server: &Server, before: &Config, now: &Config, settings: &Settings) -> sluice_xds::Generation {
+fn publish(
+    server: &Server,
+    before: &Config,
+    now: &Config,
+    settings: &Settings,
+) -> sluice_xds::Generation {
     server.store.apply(Update::additions(before, now));
     server.store.apply(Update::routing(now, settings));
     server.store.apply(Update::removals(before, now))
@@ -64,7 +103,10 @@ fn publish(server: &Server, before: &Config, now: &Config, settings: &Settings) 
 fn change_every_cluster(update: &mut Update, now: &Config) {
     for (id, backend) in &now.backends {
         let mut cluster = render::cluster(id, backend);
-        cluster.connect_timeout = Some(Span { seconds: 7, nanos: 0 });
+        cluster.connect_timeout = Some(Span {
+            seconds: 7,
+            nanos: 0,
+        });
         update.set(ResourceType::Cluster, id.as_str(), cluster.encode_to_vec());
     }
 }
@@ -85,8 +127,8 @@ async fn lists(envoy: &Envoy, text: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_envoy_follows() {
-    let binary =
-        std::env::var_os("ENVOY_BINARY").expect("ENVOY_BINARY names an Envoy: run `cargo xtask test`");
+    let binary = std::env::var_os("ENVOY_BINARY")
+        .expect("ENVOY_BINARY names an Envoy: run `cargo xtask test`");
     let pods = [Pod::start("one").await, Pod::start("two").await];
     let server = Server::start();
     let settings = settings();
@@ -94,7 +136,10 @@ async fn the_real_envoy_follows() {
     let now = site(&[&pods[0]]);
     publish(&server, &before, &now, &settings);
     let envoy = Envoy::start(binary.as_ref(), &server.socket(), settings.http[0]);
-    until("the first answer", async || envoy.get("shop.test", "/api").await.status == 200).await;
+    until("the first answer", async || {
+        envoy.get("shop.test", "/api").await.status == 200
+    })
+    .await;
 
     routes_hosts_and_paths(&envoy).await;
     a_client_cannot_steer(&envoy, &pods[1]).await;
@@ -124,8 +169,19 @@ async fn routes_hosts_and_paths(envoy: &Envoy) {
     }
     let moved = envoy.get("shop.test", "/old?a=b").await;
     assert_eq!(moved.status, 301);
-    assert!(moved.head.to_lowercase().contains("location: http://shop.test/new/?a=b"), "{}", moved.head);
-    assert!(!moved.head.to_lowercase().contains("envoy"), "{}", moved.head);
+    assert!(
+        moved
+            .head
+            .to_lowercase()
+            .contains("location: http://shop.test/new/?a=b"),
+        "{}",
+        moved.head
+    );
+    assert!(
+        !moved.head.to_lowercase().contains("envoy"),
+        "{}",
+        moved.head
+    );
 }
 
 async fn a_client_cannot_steer(envoy: &Envoy, other: &Pod) {
@@ -134,18 +190,31 @@ async fn a_client_cannot_steer(envoy: &Envoy, other: &Pod) {
     let Answer { status, body, .. } = envoy.send("shop.test", "/api", &(ordinary + envoys)).await;
     assert_eq!(status, 200);
     assert!(body.starts_with("one"), "{body}");
-    for header in [":sluice", "x-envoy-max-retries", "x-envoy-upstream", "x-envoy-internal"] {
+    for header in [
+        ":sluice",
+        "x-envoy-max-retries",
+        "x-envoy-upstream",
+        "x-envoy-internal",
+    ] {
         assert!(!body.contains(header), "{header}: {body}");
     }
     // Envoy reads the choice from this one, and no parser lets a client say it.
     for spelling in [":sluice-endpoint", ": sluice-endpoint", " :sluice-endpoint"] {
         let steering = format!("{spelling}: {}\r\n", other.address);
         let Answer { status, body, .. } = envoy.send("shop.test", "/api", &steering).await;
-        assert!(status == 400 || body.starts_with("one"), "{spelling}: {status} {body}");
+        assert!(
+            status == 400 || body.starts_with("one"),
+            "{spelling}: {status} {body}"
+        );
         assert!(!body.starts_with("two"), "{spelling}: {body}");
     }
     let address = other.address.to_string();
-    let request = [(":method", "GET"), (":scheme", "http"), (":authority", "shop.test"), (":path", "/api")];
+    let request = [
+        (":method", "GET"),
+        (":scheme", "http"),
+        (":authority", "shop.test"),
+        (":path", "/api"),
+    ];
     let steering = [&request[..], &[(":sluice-endpoint", address.as_str())]].concat();
     let answer = envoy.send_http2(&request, "\nGET ").await;
     assert!(answer.contains("one\nGET "), "{answer}");
@@ -159,10 +228,18 @@ async fn endpoints_change(server: &Server, envoy: &Envoy, pods: &[Pod; 2], now: 
     let mut update = Update::default();
     update.endpoints(&id("shop"), &changed.backends[&id("shop")]);
     let generation = server.store.apply(update);
-    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
+    assert!(
+        server
+            .store
+            .answered(generation, Duration::from_secs(5))
+            .await
+    );
     assert!(lists(envoy, &format!("default/shop/80::{}::", pods[1].address)).await);
     assert!(!lists(envoy, &format!("default/shop/80::{}::", pods[0].address)).await);
-    until("the other pod", async || envoy.get("shop.test", "/api").await.body.starts_with("two")).await;
+    until("the other pod", async || {
+        envoy.get("shop.test", "/api").await.body.starts_with("two")
+    })
+    .await;
 }
 
 /// All come in one response, and Envoy refuses a timeout below zero.
@@ -173,20 +250,40 @@ async fn a_bad_resource_keeps_no_other_back(server: &Server, envoy: &Envoy) {
     }
     let mut update = Update::additions(&Config::default(), &config);
     let mut bad = render::cluster(&id("bad"), &config.backends[&id("good")]);
-    bad.connect_timeout = Some(Span { seconds: -1, nanos: 0 });
+    bad.connect_timeout = Some(Span {
+        seconds: -1,
+        nanos: 0,
+    });
     update.set(ResourceType::Cluster, "default/bad/80", bad.encode_to_vec());
     let generation = server.store.apply(update);
-    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
-    let refused: Vec<_> =
-        server.store.refusals().into_iter().map(|refusal| refusal.name.to_string()).collect();
+    assert!(
+        server
+            .store
+            .answered(generation, Duration::from_secs(5))
+            .await
+    );
+    let refused: Vec<_> = server
+        .store
+        .refusals()
+        .into_iter()
+        .map(|refusal| refusal.name.to_string())
+        .collect();
     assert_eq!(refused, ["default/bad/80"]);
     for service in ["good", "fine"] {
-        assert!(lists(envoy, &format!("default/{service}/80::")).await, "{service}");
+        assert!(
+            lists(envoy, &format!("default/{service}/80::")).await,
+            "{service}"
+        );
     }
     let mut removals = Update::removals(&config, &Config::default());
     removals.remove(ResourceType::Cluster, "default/bad/80");
     let generation = server.store.apply(removals);
-    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
+    assert!(
+        server
+            .store
+            .answered(generation, Duration::from_secs(5))
+            .await
+    );
     assert!(server.store.refusals().is_empty());
     assert!(!lists(envoy, "default/good/80::").await);
 }
@@ -221,22 +318,45 @@ async fn a_changed_cluster_gets_its_endpoints_again(server: &Server, envoy: &Env
     let mut update = Update::additions(&Config::default(), now);
     change_every_cluster(&mut update, now);
     let generation = server.store.apply(update);
-    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
+    assert!(
+        server
+            .store
+            .answered(generation, Duration::from_secs(5))
+            .await
+    );
     until("warm clusters", async || {
-        envoy.admin("/stats?filter=cluster_manager.warming_clusters").await.body.ends_with(": 0\n")
+        envoy
+            .admin("/stats?filter=cluster_manager.warming_clusters")
+            .await
+            .body
+            .ends_with(": 0\n")
     })
     .await;
-    let modified = envoy.admin("/stats?filter=cluster_manager.cluster_modified").await.body;
+    let modified = envoy
+        .admin("/stats?filter=cluster_manager.cluster_modified")
+        .await
+        .body;
     assert_ne!(modified.trim(), "cluster_manager.cluster_modified: 0");
     assert_eq!(envoy.get("late-3.test", "/").await.status, 200);
 }
 
-async fn a_cluster_leaves(server: &Server, envoy: &Envoy, before: &Config, settings: &Settings) -> Config {
+async fn a_cluster_leaves(
+    server: &Server,
+    envoy: &Envoy,
+    before: &Config,
+    settings: &Settings,
+) -> Config {
     let mut now = before.clone();
     now.backends.remove(&id("late-0"));
-    now.servers.remove(&ServerName::parse("late-0.test").unwrap());
+    now.servers
+        .remove(&ServerName::parse("late-0.test").unwrap());
     let generation = publish(server, before, &now, settings);
-    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
+    assert!(
+        server
+            .store
+            .answered(generation, Duration::from_secs(5))
+            .await
+    );
     assert!(!lists(envoy, "default/late-0/80::").await);
     assert_eq!(envoy.get("late-0.test", "/").await.status, 404);
     now
@@ -259,16 +379,35 @@ async fn the_server_restarts(
     // The same again, but for one backend that went and one whose endpoints changed meanwhile.
     let mut later = now.clone();
     later.backends.remove(&id("late-1"));
-    later.servers.remove(&ServerName::parse("late-1.test").unwrap());
+    later
+        .servers
+        .remove(&ServerName::parse("late-1.test").unwrap());
     backend(&mut later, "late-3", &[&pods[1]]);
     let mut update = Update::additions(&Config::default(), &later);
     change_every_cluster(&mut update, &later);
     server.store.apply(update);
     server.store.apply(Update::routing(&later, settings));
-    let generation = server.store.apply(Update::removals(&Config::default(), &later));
-    assert!(server.store.answered(generation, Duration::from_secs(5)).await);
-    until("the other pod", async || envoy.get("late-3.test", "/").await.body.starts_with("two")).await;
-    until("the removal", async || !lists(envoy, "default/late-1/80::").await).await;
-    assert!(server.store.stats().pushes <= 6, "{:?}", server.store.stats());
+    let generation = server
+        .store
+        .apply(Update::removals(&Config::default(), &later));
+    assert!(
+        server
+            .store
+            .answered(generation, Duration::from_secs(5))
+            .await
+    );
+    until("the other pod", async || {
+        envoy.get("late-3.test", "/").await.body.starts_with("two")
+    })
+    .await;
+    until("the removal", async || {
+        !lists(envoy, "default/late-1/80::").await
+    })
+    .await;
+    assert!(
+        server.store.stats().pushes <= 6,
+        "{:?}",
+        server.store.stats()
+    );
     assert_eq!(server.store.stats().nacks, 0);
 }

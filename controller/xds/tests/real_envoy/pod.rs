@@ -32,7 +32,9 @@ async fn answer(mut stream: TcpStream, name: &str) {
         }
     }
     let body = format!("{name}\n{head}");
-    let answer =
-        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
     stream.write_all(answer.as_bytes()).await.ok();
 }

@@ -33,7 +33,11 @@ impl Server {
                 .await
                 .unwrap();
         });
-        Server { store, runtime: Some(runtime), folder }
+        Server {
+            store,
+            runtime: Some(runtime),
+            folder,
+        }
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -62,8 +66,9 @@ impl Drop for Server {
 
 /// A filter that does nothing, so that Envoy's own round robin is what is seen.
 fn no_op_wasm() -> Vec<u8> {
-    let export =
-        |name: &str, kind: u8, index: u8| [&[name.len() as u8], name.as_bytes(), &[kind, index]].concat();
+    let export = |name: &str, kind: u8, index: u8| {
+        [&[name.len() as u8], name.as_bytes(), &[kind, index]].concat()
+    };
     let exports = [
         vec![3],
         export("memory", 2, 0),
@@ -87,6 +92,14 @@ fn no_op_wasm() -> Vec<u8> {
 
 pub(crate) fn settings() -> Settings {
     static PORT: std::sync::OnceLock<std::net::SocketAddr> = std::sync::OnceLock::new();
-    let address = PORT.get_or_init(|| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
-    Settings { http: vec![*address], ..Settings::new(FilterCode::Inline(no_op_wasm()), b"{}".to_vec()) }
+    let address = PORT.get_or_init(|| {
+        TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+    });
+    Settings {
+        http: vec![*address],
+        ..Settings::new(FilterCode::Inline(no_op_wasm()), b"{}".to_vec())
+    }
 }

@@ -44,7 +44,11 @@ impl Sessions for Balanced {
 }
 
 fn owner(field: &Field<'_>, key: &[u8], fits: impl Fn(Point) -> bool) -> Option<EndpointIdx> {
-    field.ring.walk(hash(key)).find(|&point| fits(point)).map(Point::node)
+    field
+        .ring
+        .walk(hash(key))
+        .find(|&point| fits(point))
+        .map(Point::node)
 }
 
 /// Sessions move to a new endpoint one after the other, as it grows to its share.

@@ -5,7 +5,10 @@ pub fn pairs(header: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     header.split(|&b| b == b';').filter_map(|pair| {
         let equals = pair.iter().position(|&b| b == b'=')?;
         let (name, value) = pair.split_at(equals);
-        Some((name.trim_ascii(), value.get(1..).unwrap_or_default().trim_ascii()))
+        Some((
+            name.trim_ascii(),
+            value.get(1..).unwrap_or_default().trim_ascii(),
+        ))
     })
 }
 
@@ -23,7 +26,10 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn parse(value: &'a [u8]) -> Session<'a> {
         let mut parts = value.split(|&b| b == b'|');
-        Session { upstream_key: parts.next().unwrap_or_default(), backend_key: parts.next() }
+        Session {
+            upstream_key: parts.next().unwrap_or_default(),
+            backend_key: parts.next(),
+        }
     }
 
     /// The session of a request with this cookie header: of several cookies with the name (a browser sends one for each
@@ -62,13 +68,22 @@ mod tests {
 
     #[test]
     fn an_old_cookie_without_a_backend_is_a_session_of_no_backend() {
-        assert_eq!(session("route=10.184.7.40:8080", "b"), Some(("10.184.7.40:8080", None)));
+        assert_eq!(
+            session("route=10.184.7.40:8080", "b"),
+            Some(("10.184.7.40:8080", None))
+        );
         assert_eq!(session("route=", "b"), None);
     }
 
     #[test]
     fn of_two_cookies_the_one_of_this_backend_counts_and_else_the_last() {
-        assert_eq!(session("route=k1|b; route=k2|c", "b"), Some(("k1", Some("b"))));
-        assert_eq!(session("route=k1|c; route=k2|d", "b"), Some(("k2", Some("d"))));
+        assert_eq!(
+            session("route=k1|b; route=k2|c", "b"),
+            Some(("k1", Some("b")))
+        );
+        assert_eq!(
+            session("route=k1|c; route=k2|d", "b"),
+            Some(("k2", Some("d")))
+        );
     }
 }

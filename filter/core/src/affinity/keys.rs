@@ -30,7 +30,11 @@ fn md5_hex(parts: &[&[u8]]) -> Hex {
     let mut hex = [0; 32];
     for (pair, byte) in hex.chunks_exact_mut(2).zip(hasher.finalize()) {
         for (digit, nibble) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
-            *digit = if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+            *digit = if nibble < 10 {
+                b'0' + nibble
+            } else {
+                b'a' + nibble - 10
+            };
         }
     }
     hex
@@ -71,7 +75,10 @@ impl SessionKey {
 
     /// The `n`th attempt at a key now.
     pub fn draw(n: u64, now: Timestamp, rng: &mut impl Rng) -> Self {
-        let mut key = SessionKey { text: [0; SessionKey::LONGEST], len: 0 };
+        let mut key = SessionKey {
+            text: [0; SessionKey::LONGEST],
+            len: 0,
+        };
         let (seconds, millis) = (now.seconds().saturating_add(n), now.millis() % 1000);
         let (worker, random) = (rng.below(65_536), 1 + rng.below(999_999));
         // Longer than it can get; a cut key is still a key.
@@ -106,14 +113,25 @@ mod tests {
     fn keys_are_those_of_ingress_nginx() {
         for (name, key) in [
             ("sticky", "eb5be2514b33fc1a00a889984a179ae6"),
-            ("access-router-production-web-80", "3ec0ac2d8dd2cda20a93dee13e737231"),
+            (
+                "access-router-production-web-80",
+                "3ec0ac2d8dd2cda20a93dee13e737231",
+            ),
             ("default-svc-80", "a75711c92d8ca18f3796e2a62a2574d3"),
         ] {
             assert_eq!(backend_key(name), key.as_bytes());
         }
         for (backend, address, key) in [
-            ("access-router-production-web-80", "10.184.7.40:8080", "ce8f959dcbe10d546cb8a4cc705e10f0"),
-            ("default-svc-80", "[fd00::1]:8080", "0eed6d1ea9bb26e105bed616294be4e4"),
+            (
+                "access-router-production-web-80",
+                "10.184.7.40:8080",
+                "ce8f959dcbe10d546cb8a4cc705e10f0",
+            ),
+            (
+                "default-svc-80",
+                "[fd00::1]:8080",
+                "0eed6d1ea9bb26e105bed616294be4e4",
+            ),
             ("", "[fd00::1]:8080", "f60e382f11eb7f37ef1e63a6a9a3e0d3"),
         ] {
             assert_eq!(endpoint_key(backend, address), key.as_bytes());
@@ -122,7 +140,11 @@ mod tests {
 
     #[test]
     fn a_session_key_fits_at_the_end_of_time_and_looks_like_the_originals() {
-        let key = SessionKey::draw(1, Timestamp::from_nanos(1_795_220_784_932_000_000), &mut Counting(0));
+        let key = SessionKey::draw(
+            1,
+            Timestamp::from_nanos(1_795_220_784_932_000_000),
+            &mut Counting(0),
+        );
         let text = std::str::from_utf8(key.as_bytes()).unwrap();
         assert!(text.starts_with("1795220785.932."), "{text}");
         assert_eq!(text.split('.').count(), 4);

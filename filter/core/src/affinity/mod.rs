@@ -109,16 +109,20 @@ pub fn place(
         Some((idx, _)) if field.pool.is_alive(idx) && change_on_failure => {
             place_new(sessions, Some(idx), field, rng)
         }
-        Some((idx, _)) if field.pool.is_alive(idx) => {
-            Placement { candidates: stay(idx, field), beginning: None }
-        }
+        Some((idx, _)) if field.pool.is_alive(idx) => Placement {
+            candidates: stay(idx, field),
+            beginning: None,
+        },
         Some((_, key)) if !change_on_failure => {
             let mut candidates = Candidates::default();
             if let Some(idx) = sessions.stand_in(field, key) {
                 candidates.push(idx);
             }
             candidates.complete(field);
-            Placement { candidates, beginning: None }
+            Placement {
+                candidates,
+                beginning: None,
+            }
         }
         _ => place_new(sessions, None, field, rng),
     }
@@ -127,7 +131,11 @@ pub fn place(
 /// Every attempt on the session's endpoint, as `session-cookie-change-on-failure: "false"` asks for.
 fn stay(idx: EndpointIdx, field: &Field<'_>) -> Candidates {
     let mut candidates = Candidates::default();
-    for _ in 0..if field.endpoints.len() == 1 { 1 } else { field.attempts.max(1) } {
+    for _ in 0..if field.endpoints.len() == 1 {
+        1
+    } else {
+        field.attempts.max(1)
+    } {
         candidates.push(idx);
     }
     candidates
@@ -144,7 +152,10 @@ fn place_new(
     if let Some(idx) = stays {
         candidates.push(idx);
     }
-    let wanted = field.attempts.min(field.pool.ready().len()).clamp(1, Candidates::MAX);
+    let wanted = field
+        .attempts
+        .min(field.pool.ready().len())
+        .clamp(1, Candidates::MAX);
     while candidates.len() < wanted
         && let Some((idx, key)) = sessions.begin(field, &candidates, rng)
     {
@@ -152,5 +163,8 @@ fn place_new(
         keys.extend(key.map(|key| (idx, key)));
     }
     candidates.complete(field);
-    Placement { candidates, beginning: Some(Beginning { stays, keys }) }
+    Placement {
+        candidates,
+        beginning: Some(Beginning { stays, keys }),
+    }
 }

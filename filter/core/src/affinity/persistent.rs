@@ -25,13 +25,18 @@ impl Persistent {
 
 impl Sessions for Persistent {
     fn locate(&self, _field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx> {
-        let found = self.by_key.binary_search_by(|(known, _)| known.as_slice().cmp(key)).ok()?;
+        let found = self
+            .by_key
+            .binary_search_by(|(known, _)| known.as_slice().cmp(key))
+            .ok()?;
         self.by_key.get(found).map(|(_, idx)| *idx)
     }
 
     fn stand_in(&self, field: &Field<'_>, key: &[u8]) -> Option<EndpointIdx> {
         let ready = field.pool.ready();
-        ready.get((hash(key) as usize).checked_rem(ready.len())?).copied()
+        ready
+            .get((hash(key) as usize).checked_rem(ready.len())?)
+            .copied()
     }
 
     /// The key of an endpoint is known without drawing it.

@@ -3,10 +3,15 @@
 /// Whether `SameSite=None` means to this client what it says. No `User-Agent` counts as yes.
 #[must_use]
 pub fn none_is_understood(user_agent: &[u8]) -> bool {
-    let has = |word: &str| user_agent.windows(word.len()).any(|window| window == word.as_bytes());
+    let has = |word: &str| {
+        user_agent
+            .windows(word.len())
+            .any(|window| window == word.as_bytes())
+    };
     let old_chrome = ["Chrome/4", "Chrome/5", "Chrome/6"].into_iter().any(has);
     let old_ios = has("CPU iPhone OS 12") || has("iPad; CPU OS 12");
-    let mojave_safari = has("Macintosh") && has("Intel Mac OS X 10_14") && has("Safari") && !has("Chrome");
+    let mojave_safari =
+        has("Macintosh") && has("Intel Mac OS X 10_14") && has("Safari") && !has("Chrome");
     !(old_chrome || old_ios || mojave_safari)
 }
 

@@ -47,7 +47,10 @@ impl CookieTemplate {
     /// HttpOnly, SameSite.
     #[must_use]
     pub fn render(&self, of: &CookieOf<'_>) -> String {
-        let keys = (String::from_utf8_lossy(of.upstream_key), String::from_utf8_lossy(of.backend_key));
+        let keys = (
+            String::from_utf8_lossy(of.upstream_key),
+            String::from_utf8_lossy(of.backend_key),
+        );
         let mut cookie = format!("{}={}|{}", self.name, keys.0, keys.1);
         let mut attribute = |name: &str, value: &str| {
             cookie.push_str("; ");
@@ -83,17 +86,23 @@ impl CookieTemplate {
 #[must_use]
 pub fn cookie_time(now: u64, plus: i64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
     // The last second of the year 9999: a longer life has no four digits.
     let time = now.saturating_add_signed(plus).min(253_402_300_799);
     let (days, seconds) = (time / 86_400, time % 86_400);
     let (year, month, day) = civil(days);
-    let name = |of: &[&'static str], n: u64| usize::try_from(n).ok().and_then(|n| of.get(n).copied());
+    let name =
+        |of: &[&'static str], n: u64| usize::try_from(n).ok().and_then(|n| of.get(n).copied());
     let weekday = name(&DAYS, days % 7).unwrap_or_default();
     let month = name(&MONTHS, month - 1).unwrap_or_default();
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    let year = if year > 2037 { year.to_string() } else { format!("{:02}", year % 100) };
+    let year = if year > 2037 {
+        year.to_string()
+    } else {
+        format!("{:02}", year % 100)
+    };
     format!("{weekday}, {day:02}-{month}-{year} {hour:02}:{minute:02}:{second:02} GMT")
 }
 
@@ -101,11 +110,16 @@ pub fn cookie_time(now: u64, plus: i64) -> String {
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
@@ -125,7 +139,10 @@ mod tests {
     }
 
     fn named() -> CookieTemplate {
-        CookieTemplate { name: "route".into(), ..CookieTemplate::default() }
+        CookieTemplate {
+            name: "route".into(),
+            ..CookieTemplate::default()
+        }
     }
 
     #[test]
@@ -148,19 +165,44 @@ mod tests {
 
     #[test]
     fn the_path_is_the_locations_and_secure_is_the_connections_unless_said() {
-        assert_eq!(named().render(&of(false, true)), "route=k|b; Path=/shop; HttpOnly");
-        assert_eq!(named().render(&of(true, true)), "route=k|b; Path=/shop; Secure; HttpOnly");
-        let never = CookieTemplate { secure: Some(false), ..named() };
-        assert_eq!(never.render(&of(true, true)), "route=k|b; Path=/shop; HttpOnly");
+        assert_eq!(
+            named().render(&of(false, true)),
+            "route=k|b; Path=/shop; HttpOnly"
+        );
+        assert_eq!(
+            named().render(&of(true, true)),
+            "route=k|b; Path=/shop; Secure; HttpOnly"
+        );
+        let never = CookieTemplate {
+            secure: Some(false),
+            ..named()
+        };
+        assert_eq!(
+            never.render(&of(true, true)),
+            "route=k|b; Path=/shop; HttpOnly"
+        );
     }
 
     #[test]
     fn same_site_none_depends_on_the_client_only_when_told_to() {
-        let none = CookieTemplate { same_site: Some(SameSite::None), ..named() };
-        let conditional = CookieTemplate { conditional_same_site_none: true, ..none.clone() };
-        let lax = CookieTemplate { same_site: Some(SameSite::Lax), ..conditional.clone() };
+        let none = CookieTemplate {
+            same_site: Some(SameSite::None),
+            ..named()
+        };
+        let conditional = CookieTemplate {
+            conditional_same_site_none: true,
+            ..none.clone()
+        };
+        let lax = CookieTemplate {
+            same_site: Some(SameSite::Lax),
+            ..conditional.clone()
+        };
         assert!(none.render(&of(false, false)).ends_with("SameSite=None"));
-        assert!(conditional.render(&of(false, true)).ends_with("SameSite=None"));
+        assert!(
+            conditional
+                .render(&of(false, true))
+                .ends_with("SameSite=None")
+        );
         assert!(conditional.render(&of(false, false)).ends_with("HttpOnly"));
         assert!(lax.render(&of(false, false)).ends_with("SameSite=Lax"));
     }

@@ -18,7 +18,9 @@ impl BoundedChash {
     /// From percent of the mean.
     #[must_use]
     pub fn new(percent: u16) -> Self {
-        BoundedChash { load_factor: f64::from(percent) / 100.0 }
+        BoundedChash {
+            load_factor: f64::from(percent) / 100.0,
+        }
     }
 }
 
@@ -26,9 +28,12 @@ impl Balancer for BoundedChash {
     fn candidates(&mut self, field: &Field<'_>, _rng: &mut impl Rng) -> Candidates {
         let load = f64::from(field.in_flight_of_all) + 1.0;
         let tickets = field.pool.tickets() as f64;
-        let capacity =
-            |idx| (self.load_factor * load * f64::from(field.endpoints.weight(idx)) / tickets).ceil();
-        along_the_ring(field, |point| f64::from(field.in_flight(point.node())) < capacity(point.node()))
+        let capacity = |idx| {
+            (self.load_factor * load * f64::from(field.endpoints.weight(idx)) / tickets).ceil()
+        };
+        along_the_ring(field, |point| {
+            f64::from(field.in_flight(point.node())) < capacity(point.node())
+        })
     }
 }
 
@@ -47,22 +52,34 @@ mod tests {
     fn without_load_it_is_the_plain_ring() {
         let ground = Ground::new(&[1; 10]);
         let keys = || (0..200).map(|n| format!("key {n}"));
-        assert_eq!(ground.picks(BOUNDED, keys()), ground.picks(LoadBalance::Chash, keys()));
+        assert_eq!(
+            ground.picks(BOUNDED, keys()),
+            ground.picks(LoadBalance::Chash, keys())
+        );
     }
 
     #[test]
     fn a_hot_key_spills_over_along_the_ring_and_nobody_is_above_the_bound() {
         let mut ground = Ground::new(&[1; 10]);
-        let along =
-            Ground { attempts: 10, ..Ground::new(&[1; 10]) }.picks(LoadBalance::Chash, ["hot".to_owned()]);
+        let along = Ground {
+            attempts: 10,
+            ..Ground::new(&[1; 10])
+        }
+        .picks(LoadBalance::Chash, ["hot".to_owned()]);
         for load in 1..=1_000u32 {
             let idx = pick(&ground, "hot")[0];
             ground.vitals[idx].in_flight += 1;
             let bound = (1.25 * f64::from(load) / 10.0).ceil() as u32;
             assert!(ground.vitals[idx].in_flight <= bound, "request {load}");
         }
-        let loads: Vec<_> = along[0].iter().map(|&idx| ground.vitals[idx].in_flight).collect();
-        assert!(loads.is_sorted_by(|a, b| a >= b), "in the order of the ring: {loads:?}");
+        let loads: Vec<_> = along[0]
+            .iter()
+            .map(|&idx| ground.vitals[idx].in_flight)
+            .collect();
+        assert!(
+            loads.is_sorted_by(|a, b| a >= b),
+            "in the order of the ring: {loads:?}"
+        );
     }
 
     #[test]

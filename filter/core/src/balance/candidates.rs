@@ -50,7 +50,10 @@ impl Candidates {
     pub fn complete(&mut self, field: &Field<'_>) {
         let attempts = field.attempts.min(Candidates::MAX);
         let first = self.iter().next().unwrap_or_default();
-        let start = field.pool.position(first).map_or(first, |position| position + 1);
+        let start = field
+            .pool
+            .position(first)
+            .map_or(first, |position| position + 1);
         for set in [field.pool.ready(), field.pool.spare()] {
             self.take_round(set, start, attempts);
         }

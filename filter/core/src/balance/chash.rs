@@ -21,9 +21,15 @@ impl Balancer for Chash {
 /// The owners of the points from the key's on, each once, of those that are ready and `fit`.
 pub(super) fn along_the_ring(field: &Field<'_>, mut fits: impl FnMut(Point) -> bool) -> Candidates {
     let mut candidates = Candidates::default();
-    let wanted = field.attempts.min(field.pool.ready().len()).clamp(1, Candidates::MAX);
+    let wanted = field
+        .attempts
+        .min(field.pool.ready().len())
+        .clamp(1, Candidates::MAX);
     for point in field.ring.walk(hash(field.key)) {
-        if !field.pool.is_ready(point.node()) || candidates.has(point.node()) || !is_warm(field, point) {
+        if !field.pool.is_ready(point.node())
+            || candidates.has(point.node())
+            || !is_warm(field, point)
+        {
             continue;
         }
         if !candidates.is_empty() || fits(point) {
@@ -55,28 +61,46 @@ mod tests {
     }
 
     fn firsts(ground: &Ground, count: usize) -> Vec<usize> {
-        ground.picks(LoadBalance::Chash, keys(count)).into_iter().map(|picks| picks[0]).collect()
+        ground
+            .picks(LoadBalance::Chash, keys(count))
+            .into_iter()
+            .map(|picks| picks[0])
+            .collect()
     }
 
     #[test]
     fn a_key_has_one_endpoint() {
-        let picks = Ground::new(&[1; 10]).picks(LoadBalance::Chash, (0..50).map(|_| "user-1".to_owned()));
+        let picks =
+            Ground::new(&[1; 10]).picks(LoadBalance::Chash, (0..50).map(|_| "user-1".to_owned()));
         assert!(picks.iter().all(|pick| *pick == picks[0]));
     }
 
     #[test]
     fn a_retry_of_a_hash_goes_to_another_endpoint_and_always_to_the_same_other() {
-        let ground = Ground { attempts: 3, ..Ground::new(&[1; 5]) };
+        let ground = Ground {
+            attempts: 3,
+            ..Ground::new(&[1; 5])
+        };
         let again = ground.picks(LoadBalance::Chash, keys(100));
-        for (n, picks) in ground.picks(LoadBalance::Chash, keys(100)).into_iter().enumerate() {
+        for (n, picks) in ground
+            .picks(LoadBalance::Chash, keys(100))
+            .into_iter()
+            .enumerate()
+        {
             assert_eq!(picks, again[n]);
-            assert!(picks[0] != picks[1] && picks[1] != picks[2] && picks[0] != picks[2], "{picks:?}");
+            assert!(
+                picks[0] != picks[1] && picks[1] != picks[2] && picks[0] != picks[2],
+                "{picks:?}"
+            );
         }
     }
 
     #[test]
     fn an_ejected_endpoint_gives_its_keys_to_the_next_on_the_ring_and_no_other_key_moves() {
-        let ground = Ground { attempts: 2, ..Ground::new(&[1; 5]) };
+        let ground = Ground {
+            attempts: 2,
+            ..Ground::new(&[1; 5])
+        };
         let before = ground.picks(LoadBalance::Chash, keys(1_000));
         let after = firsts(&ground.without(&[2]), 1_000);
         for (picks, after) in before.iter().zip(after) {
@@ -94,7 +118,12 @@ mod tests {
         for _ in 0..10 {
             ground.now = ground.now.after(Duration::from_secs(10));
             let now = firsts(&ground, 2_000);
-            assert!(before.iter().zip(&now).all(|(before, now)| before == now || *now == 0));
+            assert!(
+                before
+                    .iter()
+                    .zip(&now)
+                    .all(|(before, now)| before == now || *now == 0)
+            );
             share.push(now.iter().filter(|&&idx| idx == 0).count());
             before = now;
         }

@@ -24,7 +24,11 @@ impl ChashSubset {
     #[must_use]
     pub fn new(endpoints: &Endpoints, size: usize) -> Self {
         let size = size.clamp(1, LARGEST_SUBSET.into());
-        let lasting = |idx: &EndpointIdx| endpoints.traits(*idx).is_some_and(|traits| !traits.draining);
+        let lasting = |idx: &EndpointIdx| {
+            endpoints
+                .traits(*idx)
+                .is_some_and(|traits| !traits.draining)
+        };
         let mut all: Vec<EndpointIdx> = (0..endpoints.len()).filter(lasting).collect();
         if all.is_empty() {
             all = (0..endpoints.len()).collect();
@@ -33,10 +37,19 @@ impl ChashSubset {
         let members: Vec<EndpointIdx> = all.iter().cycle().take(groups * size).copied().collect();
         let names: Vec<String> = (1..=groups).map(|n| format!("set{n}")).collect();
         // Groups of equal size weigh what their members do; without weights that is the same for all.
-        let weight = |group: &[EndpointIdx]| group.iter().map(|&idx| u32::from(endpoints.weight(idx))).sum();
+        let weight = |group: &[EndpointIdx]| {
+            group
+                .iter()
+                .map(|&idx| u32::from(endpoints.weight(idx)))
+                .sum()
+        };
         let weights = members.chunks(size).map(weight);
         let ring = Ring::new(names.iter().map(String::as_str).zip(weights));
-        ChashSubset { members, size, ring }
+        ChashSubset {
+            members,
+            size,
+            ring,
+        }
     }
 
     /// The groups, `set1` first.
@@ -57,7 +70,13 @@ impl ChashSubset {
         tried: &Candidates,
         rng: &mut impl Rng,
     ) -> Option<EndpointIdx> {
-        let share = |idx| if field.pool.is_ready(idx) && !tried.has(idx) { field.share(idx) } else { 0.0 };
+        let share = |idx| {
+            if field.pool.is_ready(idx) && !tried.has(idx) {
+                field.share(idx)
+            } else {
+                0.0
+            }
+        };
         let total: f64 = group.iter().map(|&idx| share(idx)).sum();
         let mut point = rng.fraction() * total;
         let mut drawn = None;
@@ -75,13 +94,20 @@ impl ChashSubset {
 impl Balancer for ChashSubset {
     fn candidates(&mut self, field: &Field<'_>, rng: &mut impl Rng) -> Candidates {
         let mut candidates = Candidates::default();
-        let wanted = field.attempts.min(field.pool.ready().len()).clamp(1, Candidates::MAX);
+        let wanted = field
+            .attempts
+            .min(field.pool.ready().len())
+            .clamp(1, Candidates::MAX);
         let mut last = None;
         for point in self.ring.walk(hash(field.key)) {
             if last.replace(point.node()) == Some(point.node()) {
                 continue;
             }
-            let group = self.members.chunks(self.size).nth(point.node()).unwrap_or_default();
+            let group = self
+                .members
+                .chunks(self.size)
+                .nth(point.node())
+                .unwrap_or_default();
             while candidates.len() < wanted
                 && let Some(idx) = Self::draw(group, field, &candidates, rng)
             {
@@ -118,28 +144,44 @@ mod tests {
     #[test]
     fn keys_fall_on_the_groups_where_ingress_nginx_puts_them() {
         let subset = ChashSubset::new(&Ground::new(&[1; 7]).endpoints, 3);
-        for (key, group) in
-            [("/index.html", 1), ("/alma/armud", 0), ("user-1", 2), ("10.1.2.3", 1), ("été", 0)]
-        {
+        for (key, group) in [
+            ("/index.html", 1),
+            ("/alma/armud", 0),
+            ("user-1", 2),
+            ("10.1.2.3", 1),
+            ("été", 0),
+        ] {
             assert_eq!(subset.group(key.as_bytes()), Some(group), "{key}");
         }
     }
 
     #[test]
     fn all_picks_of_a_key_are_members_of_its_group_and_every_member_is_picked() {
-        let picks = Ground::new(&[1; 9])
-            .picks(LoadBalance::ChashSubset(3), (0..300).map(|_| "/alma/armud".to_owned()));
+        let picks = Ground::new(&[1; 9]).picks(
+            LoadBalance::ChashSubset(3),
+            (0..300).map(|_| "/alma/armud".to_owned()),
+        );
         let mut hits = [0; 9];
         picks.iter().for_each(|picks| hits[picks[0]] += 1);
-        let used: Vec<_> =
-            hits.iter().enumerate().filter(|(_, hits)| **hits > 50).map(|(idx, _)| idx / 3).collect();
+        let used: Vec<_> = hits
+            .iter()
+            .enumerate()
+            .filter(|(_, hits)| **hits > 50)
+            .map(|(idx, _)| idx / 3)
+            .collect();
         assert!(used.len() == 3 && used[0] == used[2], "{hits:?}");
     }
 
     #[test]
     fn a_retry_does_not_draw_the_failed_member_again() {
-        let ground = Ground { attempts: 4, ..Ground::new(&[1; 9]) };
-        for picks in ground.picks(LoadBalance::ChashSubset(3), (0..200).map(|n| format!("{n}"))) {
+        let ground = Ground {
+            attempts: 4,
+            ..Ground::new(&[1; 9])
+        };
+        for picks in ground.picks(
+            LoadBalance::ChashSubset(3),
+            (0..200).map(|n| format!("{n}")),
+        ) {
             let mut group: Vec<_> = picks[..3].iter().map(|idx| idx / 3).collect();
             group.dedup();
             assert_eq!(group.len(), 1, "the group first: {picks:?}");
@@ -149,7 +191,9 @@ mod tests {
 
     #[test]
     fn a_group_of_ejected_endpoints_leaves_its_keys_to_the_next() {
-        let hits = Ground::new(&[1; 9]).without(&[3, 4, 5]).hits(LoadBalance::ChashSubset(3), 3_000);
+        let hits = Ground::new(&[1; 9])
+            .without(&[3, 4, 5])
+            .hits(LoadBalance::ChashSubset(3), 3_000);
         assert_eq!(hits[3] + hits[4] + hits[5], 0);
         assert_eq!(hits.iter().sum::<usize>(), 3_000);
     }
@@ -157,7 +201,13 @@ mod tests {
     #[test]
     fn groups_get_keys_by_the_weight_of_their_members() {
         let hits = Ground::new(&[3, 3, 3, 1, 1, 1]).hits(LoadBalance::ChashSubset(3), 10_000);
-        assert!(hits[..3].iter().all(|hits| (2_000..3_000).contains(hits)), "{hits:?}");
-        assert!(hits[3..].iter().all(|hits| (500..1_100).contains(hits)), "{hits:?}");
+        assert!(
+            hits[..3].iter().all(|hits| (2_000..3_000).contains(hits)),
+            "{hits:?}"
+        );
+        assert!(
+            hits[3..].iter().all(|hits| (500..1_100).contains(hits)),
+            "{hits:?}"
+        );
     }
 }

@@ -23,7 +23,11 @@ pub fn draw(
         if attempt == QUICK && field.pool.ready().len() <= FEW {
             return draw_of_few(field, open, rng);
         }
-        let Some(idx) = field.pool.drawn(rng.below(field.pool.tickets())).filter(|&idx| open(idx)) else {
+        let Some(idx) = field
+            .pool
+            .drawn(rng.below(field.pool.tickets()))
+            .filter(|&idx| open(idx))
+        else {
             continue;
         };
         let ramp = field.ramp(idx);
@@ -50,5 +54,7 @@ fn draw_of_few(
     }
     let point = rng.fraction() * total;
     let drawn = sums.iter().take(len).find(|(_, sum)| point < *sum);
-    drawn.or_else(|| sums.get(len.checked_sub(1)?)).map(|(idx, _)| *idx)
+    drawn
+        .or_else(|| sums.get(len.checked_sub(1)?))
+        .map(|(idx, _)| *idx)
 }

@@ -20,7 +20,10 @@ pub struct Ewma;
 impl Balancer for Ewma {
     fn candidates(&mut self, field: &Field<'_>, rng: &mut impl Rng) -> Candidates {
         better_of_two(field, rng, |idx| {
-            let score = field.vitals.get(idx).map_or(0.0, |vitals| score(vitals.latency, field.now));
+            let score = field
+                .vitals
+                .get(idx)
+                .map_or(0.0, |vitals| score(vitals.latency, field.now));
             score / field.share(idx)
         })
     }
@@ -30,7 +33,10 @@ impl Ewma {
     /// Takes a response time, in seconds.
     pub fn observe(latency: &mut Option<Latency>, response_time: f64, now: Timestamp) {
         let average = latency.map_or(response_time, |known| decay(known, response_time, now));
-        *latency = Some(Latency { average, touched: now });
+        *latency = Some(Latency {
+            average,
+            touched: now,
+        });
     }
 
     /// Gives those that join now the mean of what the others have.
@@ -41,8 +47,14 @@ impl Ewma {
             return;
         }
         let mean = known().map(|latency| latency.average).sum::<f64>() / count as f64;
-        for vitals in vitals.iter_mut().filter(|vitals| vitals.latency.is_none() && vitals.joined == now) {
-            vitals.latency = Some(Latency { average: mean, touched: now });
+        for vitals in vitals
+            .iter_mut()
+            .filter(|vitals| vitals.latency.is_none() && vitals.joined == now)
+        {
+            vitals.latency = Some(Latency {
+                average: mean,
+                touched: now,
+            });
         }
     }
 }
@@ -71,9 +83,20 @@ mod tests {
     }
 
     fn reference() -> Ground {
-        let mut ground = Ground { attempts: 3, ..Ground::new(&[1; 3]) };
-        for (vitals, (average, ago)) in ground.vitals.iter_mut().zip([(0.2, 1), (0.3, 5), (1.2, 20)]) {
-            vitals.latency = Some(Latency { average, touched: at(ago) });
+        let mut ground = Ground {
+            attempts: 3,
+            ..Ground::new(&[1; 3])
+        };
+        for (vitals, (average, ago)) in
+            ground
+                .vitals
+                .iter_mut()
+                .zip([(0.2, 1), (0.3, 5), (1.2, 20)])
+        {
+            vitals.latency = Some(Latency {
+                average,
+                touched: at(ago),
+            });
         }
         ground
     }
@@ -113,14 +136,21 @@ mod tests {
 
     #[test]
     fn the_worst_of_three_is_never_the_first_choice() {
-        assert!(picks(&reference()).iter().all(|picks| picks[0] != 1 && picks.len() == 3));
+        assert!(
+            picks(&reference())
+                .iter()
+                .all(|picks| picks[0] != 1 && picks.len() == 3)
+        );
     }
 
     #[test]
     fn those_that_join_begin_at_the_mean_of_the_stored_averages() {
         let mut ground = Ground::new(&[1; 5]);
         for (idx, average) in [(0, 0.2), (2, 1.2)] {
-            ground.vitals[idx].latency = Some(Latency { average, touched: at(9) });
+            ground.vitals[idx].latency = Some(Latency {
+                average,
+                touched: at(9),
+            });
         }
         for idx in [1, 3] {
             ground.vitals[idx].joined = at(0);

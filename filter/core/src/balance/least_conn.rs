@@ -13,7 +13,9 @@ pub struct LeastConn;
 
 impl Balancer for LeastConn {
     fn candidates(&mut self, field: &Field<'_>, rng: &mut impl Rng) -> Candidates {
-        better_of_two(field, rng, |idx| f64::from(field.in_flight(idx)) / field.share(idx))
+        better_of_two(field, rng, |idx| {
+            f64::from(field.in_flight(idx)) / field.share(idx)
+        })
     }
 }
 
@@ -24,11 +26,17 @@ mod tests {
 
     #[test]
     fn of_two_the_one_with_less_in_flight_is_taken() {
-        let mut ground = Ground { attempts: 2, ..Ground::new(&[1; 2]) };
+        let mut ground = Ground {
+            attempts: 2,
+            ..Ground::new(&[1; 2])
+        };
         ground.vitals[0].in_flight = 5;
         ground.vitals[1].in_flight = 4;
         assert!(
-            ground.picks(LoadBalance::LeastConn, (0..50).map(|_| String::new())).iter().all(|p| *p == [1, 0])
+            ground
+                .picks(LoadBalance::LeastConn, (0..50).map(|_| String::new()))
+                .iter()
+                .all(|p| *p == [1, 0])
         );
     }
 
@@ -39,8 +47,15 @@ mod tests {
             let idx = ground.picks_from(n, LoadBalance::LeastConn);
             ground.vitals[idx].in_flight += 1;
         }
-        let load: Vec<_> = ground.vitals.iter().map(|vitals| vitals.in_flight).collect();
-        assert!(load[0].abs_diff(1_000) < 20 && load[1].abs_diff(2_000) < 40, "{load:?}");
+        let load: Vec<_> = ground
+            .vitals
+            .iter()
+            .map(|vitals| vitals.in_flight)
+            .collect();
+        assert!(
+            load[0].abs_diff(1_000) < 20 && load[1].abs_diff(2_000) < 40,
+            "{load:?}"
+        );
     }
 
     #[test]

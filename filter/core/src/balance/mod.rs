@@ -60,7 +60,9 @@ impl Field<'_> {
     /// The part of its share that an endpoint has, from 0 to 1.
     #[must_use]
     pub fn ramp(&self, idx: EndpointIdx) -> f64 {
-        self.vitals.get(idx).map_or(1.0, |vitals| self.slow_start.ramp(vitals.joined, self.now))
+        self.vitals
+            .get(idx)
+            .map_or(1.0, |vitals| self.slow_start.ramp(vitals.joined, self.now))
     }
 
     /// The share that an endpoint has now, relative to the others.
@@ -106,7 +108,9 @@ impl From<&wire::LoadBalance> for LoadBalance {
         match policy {
             wire::LoadBalance::RoundRobin => LoadBalance::RoundRobin,
             wire::LoadBalance::Chash { .. } => LoadBalance::Chash,
-            wire::LoadBalance::ChashSubset { size, .. } => LoadBalance::ChashSubset(size.get().into()),
+            wire::LoadBalance::ChashSubset { size, .. } => {
+                LoadBalance::ChashSubset(size.get().into())
+            }
             wire::LoadBalance::BoundedChash { load_factor, .. } => {
                 LoadBalance::BoundedChash(load_factor.percent())
             }
@@ -141,7 +145,10 @@ impl LoadBalance {
     /// Whether it must know which requests are in flight.
     #[must_use]
     pub fn counts_in_flight(self) -> bool {
-        matches!(self, LoadBalance::BoundedChash(_) | LoadBalance::LeastConn | LoadBalance::PeakEwma)
+        matches!(
+            self,
+            LoadBalance::BoundedChash(_) | LoadBalance::LeastConn | LoadBalance::PeakEwma
+        )
     }
 
     /// Whether it must know how long requests took.
@@ -183,8 +190,12 @@ impl Balance {
                 Balance::RoundRobin(RoundRobin::starting_anywhere(endpoints, slow_start, rng))
             }
             LoadBalance::Chash => Balance::Chash(Chash),
-            LoadBalance::ChashSubset(size) => Balance::ChashSubset(ChashSubset::new(endpoints, size)),
-            LoadBalance::BoundedChash(load_factor) => Balance::BoundedChash(BoundedChash::new(load_factor)),
+            LoadBalance::ChashSubset(size) => {
+                Balance::ChashSubset(ChashSubset::new(endpoints, size))
+            }
+            LoadBalance::BoundedChash(load_factor) => {
+                Balance::BoundedChash(BoundedChash::new(load_factor))
+            }
             LoadBalance::Ewma => Balance::Ewma(Ewma),
             LoadBalance::LeastConn => Balance::LeastConn(LeastConn),
             LoadBalance::PeakEwma => Balance::PeakEwma(PeakEwma),
@@ -193,7 +204,10 @@ impl Balance {
 
     /// As [`Balancer::candidates`], completed.
     pub fn candidates(&mut self, field: &Field<'_>, rng: &mut impl Rng) -> Candidates {
-        debug_assert!(!field.pool.ready().is_empty(), "a backend without endpoints is answered before");
+        debug_assert!(
+            !field.pool.ready().is_empty(),
+            "a backend without endpoints is answered before"
+        );
         let mut candidates = match self {
             Balance::RoundRobin(balancer) => balancer.candidates(field, rng),
             Balance::Chash(balancer) => balancer.candidates(field, rng),

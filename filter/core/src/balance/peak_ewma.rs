@@ -33,7 +33,12 @@ impl Balancer for PeakEwma {
 
 impl PeakEwma {
     /// Takes a response time, in seconds. A failure is never good news, however fast it was.
-    pub fn observe(latency: &mut Option<Latency>, response_time: f64, failed: bool, now: Timestamp) {
+    pub fn observe(
+        latency: &mut Option<Latency>,
+        response_time: f64,
+        failed: bool,
+        now: Timestamp,
+    ) {
         let average = match *latency {
             Some(known) if response_time >= score(Some(known), now) => response_time,
             Some(known) if failed => known.average,
@@ -41,7 +46,10 @@ impl PeakEwma {
             None if failed => UNKNOWN_SECONDS,
             None => response_time,
         };
-        *latency = Some(Latency { average, touched: now });
+        *latency = Some(Latency {
+            average,
+            touched: now,
+        });
     }
 }
 
@@ -80,9 +88,15 @@ mod tests {
 
     #[test]
     fn what_is_in_flight_multiplies_the_cost() {
-        let mut ground = Ground { attempts: 2, ..Ground::new(&[1; 2]) };
+        let mut ground = Ground {
+            attempts: 2,
+            ..Ground::new(&[1; 2])
+        };
         for (vitals, average) in ground.vitals.iter_mut().zip([0.1, 0.3]) {
-            vitals.latency = Some(Latency { average, touched: ground.now });
+            vitals.latency = Some(Latency {
+                average,
+                touched: ground.now,
+            });
         }
         let firsts = |ground: &Ground| {
             let picks = ground.picks(LoadBalance::PeakEwma, (0..20).map(|_| String::new()));
@@ -95,8 +109,14 @@ mod tests {
 
     #[test]
     fn an_unknown_endpoint_gets_one_request_to_find_out() {
-        let mut ground = Ground { attempts: 1, ..Ground::new(&[1; 2]) };
-        ground.vitals[0].latency = Some(Latency { average: 0.1, touched: ground.now });
+        let mut ground = Ground {
+            attempts: 1,
+            ..Ground::new(&[1; 2])
+        };
+        ground.vitals[0].latency = Some(Latency {
+            average: 0.1,
+            touched: ground.now,
+        });
         assert_eq!(ground.picks_from(0, LoadBalance::PeakEwma), 1);
         ground.vitals[1].in_flight = 1;
         assert_eq!(ground.picks_from(0, LoadBalance::PeakEwma), 0);

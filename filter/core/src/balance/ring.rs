@@ -48,16 +48,26 @@ impl Point {
 impl Ring {
     /// A ring of nodes by name, in the order of their numbers, with their weights.
     pub fn new<'a>(nodes: impl Iterator<Item = (&'a str, u32)> + Clone) -> Self {
-        let unit = nodes.clone().fold(0, |unit, (_, weight)| divisor(unit, weight)).max(1);
+        let unit = nodes
+            .clone()
+            .fold(0, |unit, (_, weight)| divisor(unit, weight))
+            .max(1);
         let units = || nodes.clone().map(|(_, weight)| u64::from(weight / unit));
         let (count, total) = (units().count() as u64, units().sum::<u64>().max(1));
-        let scale = |points: u64| (points.saturating_mul(MEAN * count) / (total * u64::from(POINTS))).max(1);
+        let scale = |points: u64| {
+            (points.saturating_mul(MEAN * count) / (total * u64::from(POINTS))).max(1)
+        };
         let fits = total * u64::from(POINTS) <= MEAN * count;
         let mut ring: Vec<(u32, Point)> = Vec::new();
         for (node, ((name, _), units)) in (0..).zip(nodes.clone().zip(units())) {
             let points = units * u64::from(POINTS);
             let points = if fits { points } else { scale(points) };
-            add(&mut ring, node, name, u32::try_from(points).unwrap_or(u32::MAX));
+            add(
+                &mut ring,
+                node,
+                name,
+                u32::try_from(points).unwrap_or(u32::MAX),
+            );
         }
         ring.sort_unstable();
         Ring {
@@ -108,8 +118,13 @@ fn add(ring: &mut Vec<(u32, Point)>, node: u32, name: &str, points: u32) {
 mod tests {
     use super::*;
 
-    const FIVE: [&str; 5] =
-        ["10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.3:8080", "10.0.0.4:8080", "10.0.0.5:8080"];
+    const FIVE: [&str; 5] = [
+        "10.0.0.1:8080",
+        "10.0.0.2:8080",
+        "10.0.0.3:8080",
+        "10.0.0.4:8080",
+        "10.0.0.5:8080",
+    ];
 
     fn ring(nodes: &[&str]) -> Ring {
         Ring::new(nodes.iter().map(|node| (*node, 1)))
@@ -169,7 +184,11 @@ mod tests {
 
     #[test]
     fn half_of_a_node_is_half_of_its_points() {
-        let within = ring(&FIVE).points.iter().filter(|point| point.is_within(0.5)).count();
+        let within = ring(&FIVE)
+            .points
+            .iter()
+            .filter(|point| point.is_within(0.5))
+            .count();
         assert_eq!(within, 5 * 80);
     }
 }

@@ -24,7 +24,9 @@ struct Entry {
 
 impl Ord for Entry {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.deadline.total_cmp(&other.deadline).then(self.idx.cmp(&other.idx))
+        self.deadline
+            .total_cmp(&other.deadline)
+            .then(self.idx.cmp(&other.idx))
     }
 }
 
@@ -44,9 +46,19 @@ impl Eq for Entry {}
 
 impl Schedule {
     /// All endpoints, somewhere in their first turn.
-    pub(super) fn starting_anywhere(weights: impl Iterator<Item = u16>, rng: &mut impl Rng) -> Self {
-        let entry = |(idx, weight)| Reverse(Entry { deadline: rng.fraction() / f64::from(weight), idx });
-        Schedule { queue: weights.enumerate().map(entry).collect() }
+    pub(super) fn starting_anywhere(
+        weights: impl Iterator<Item = u16>,
+        rng: &mut impl Rng,
+    ) -> Self {
+        let entry = |(idx, weight)| {
+            Reverse(Entry {
+                deadline: rng.fraction() / f64::from(weight),
+                idx,
+            })
+        };
+        Schedule {
+            queue: weights.enumerate().map(entry).collect(),
+        }
     }
 
     /// Whose turn it is. Those that are not ready pass.

@@ -15,11 +15,18 @@ pub(super) fn better_of_two(
     cost: impl Fn(EndpointIdx) -> f64,
 ) -> Candidates {
     let mut candidates = Candidates::default();
-    let wanted = field.attempts.min(field.pool.ready().len()).clamp(1, Candidates::MAX);
+    let wanted = field
+        .attempts
+        .min(field.pool.ready().len())
+        .clamp(1, Candidates::MAX);
     while candidates.len() < wanted {
-        let Some(first) = draw(field, &candidates, None, rng) else { break };
+        let Some(first) = draw(field, &candidates, None, rng) else {
+            break;
+        };
         let second = draw(field, &candidates, Some(first), rng);
-        let better = second.filter(|&second| cost(second) < cost(first)).unwrap_or(first);
+        let better = second
+            .filter(|&second| cost(second) < cost(first))
+            .unwrap_or(first);
         candidates.push(better);
     }
     candidates

@@ -35,7 +35,10 @@ impl Canary {
     /// Those of one location: they share what matching may take.
     #[must_use]
     pub fn of_location(canaries: &[wire::Canary]) -> Vec<Canary> {
-        let patterns = canaries.iter().filter(|canary| Rules::has_pattern(canary)).count();
+        let patterns = canaries
+            .iter()
+            .filter(|canary| Rules::has_pattern(canary))
+            .count();
         let matching = MOST_MATCHING / patterns.max(1);
         let read = |canary: &wire::Canary| Canary {
             backend: canary.backend.as_str().into(),
@@ -69,8 +72,17 @@ pub fn choose(
     by_weight(canaries, |n| there(n) && !out.has(n), rng)
 }
 
-fn by_weight(canaries: &[Canary], in_draw: impl Fn(usize) -> bool, rng: &mut impl Rng) -> Option<usize> {
-    let shares = || canaries.iter().enumerate().map(|(n, canary)| (n, canary.rules.share()));
+fn by_weight(
+    canaries: &[Canary],
+    in_draw: impl Fn(usize) -> bool,
+    rng: &mut impl Rng,
+) -> Option<usize> {
+    let shares = || {
+        canaries
+            .iter()
+            .enumerate()
+            .map(|(n, canary)| (n, canary.rules.share()))
+    };
     if shares().all(|(_, share)| share == 0.0) {
         return None;
     }
@@ -98,7 +110,10 @@ impl Out {
     }
 
     fn bit(n: usize) -> u64 {
-        u32::try_from(n).ok().and_then(|n| 1u64.checked_shl(n)).unwrap_or(0)
+        u32::try_from(n)
+            .ok()
+            .and_then(|n| 1u64.checked_shl(n))
+            .unwrap_or(0)
     }
 }
 

@@ -64,7 +64,9 @@ impl Rules {
             values: values(&rule.values),
         };
         // In ingress-nginx a total below 100 is none.
-        let share = |share: wire::Share| (f64::from(share.weight) / f64::from(share.total.max(100))).min(1.0);
+        let share = |share: wire::Share| {
+            (f64::from(share.weight) / f64::from(share.total.max(100))).min(1.0)
+        };
         Rules {
             header: canary.header.as_ref().map(rule),
             cookie: canary.cookie.clone(),
@@ -74,12 +76,17 @@ impl Rules {
 
     /// Whether a header is held against a regular expression.
     pub(super) fn has_pattern(canary: &wire::Canary) -> bool {
-        canary.header.as_ref().is_some_and(|header| matches!(header.values, HeaderMatch::Pattern(_)))
+        canary
+            .header
+            .as_ref()
+            .is_some_and(|header| matches!(header.values, HeaderMatch::Pattern(_)))
     }
 
     /// The header rule.
     pub fn by_header(&self, request: &impl Request) -> Answer {
-        let Some(rule) = &self.header else { return Answer::NextRule };
+        let Some(rule) = &self.header else {
+            return Answer::NextRule;
+        };
         match request.header(&rule.name) {
             Some(value) => rule.values.ask(&value),
             None => Answer::NextRule,
@@ -88,9 +95,13 @@ impl Rules {
 
     /// The cookie rule.
     pub fn by_cookie(&self, request: &impl Request) -> Answer {
-        let Some(name) = &self.cookie else { return Answer::NextRule };
+        let Some(name) = &self.cookie else {
+            return Answer::NextRule;
+        };
         let cookies = request.header("cookie");
-        let value = cookies.as_deref().and_then(|header| variables::cookie(header, name));
+        let value = cookies
+            .as_deref()
+            .and_then(|header| variables::cookie(header, name));
         value.map_or(Answer::NextRule, switch)
     }
 
@@ -118,7 +129,11 @@ impl Values {
                     && std::str::from_utf8(value).is_ok_and(|value| pattern.is_match(value))
             }
         };
-        if matches { Answer::Yes } else { Answer::NextRule }
+        if matches {
+            Answer::Yes
+        } else {
+            Answer::NextRule
+        }
     }
 }
 

@@ -4,7 +4,10 @@ use super::*;
 use crate::testing::{Ask, Counting};
 
 fn canary() -> wire::Canary {
-    wire::Canary { backend: "n/canary/80".into(), ..wire::Canary::default() }
+    wire::Canary {
+        backend: "n/canary/80".into(),
+        ..wire::Canary::default()
+    }
 }
 
 fn weight(weight: u32, total: u32) -> Option<Share> {
@@ -12,7 +15,10 @@ fn weight(weight: u32, total: u32) -> Option<Share> {
 }
 
 fn header(values: HeaderMatch) -> Option<HeaderRule> {
-    Some(HeaderRule { name: "X-Canary".into(), values })
+    Some(HeaderRule {
+        name: "X-Canary".into(),
+        values,
+    })
 }
 
 fn chosen(canaries: &[wire::Canary], request: &Ask) -> Option<usize> {
@@ -54,18 +60,39 @@ fn the_header_decides_before_the_cookie_and_the_cookie_before_the_weight() {
         ..canary()
     };
     assert!(!takes(all(), &ask("never").with("cookie", "c=always")));
-    assert!(takes(wire::Canary { weight: None, ..all() }, &ask("always").with("cookie", "c=never")));
+    assert!(takes(
+        wire::Canary {
+            weight: None,
+            ..all()
+        },
+        &ask("always").with("cookie", "c=never")
+    ));
     assert!(!takes(all(), &ask("other").with("cookie", "c=never")));
     assert!(takes(all(), &ask("other").with("cookie", "c=other")));
-    assert!(takes(wire::Canary { weight: None, ..all() }, &Ask::default().with("cookie", "a=b; c=always")));
+    assert!(takes(
+        wire::Canary {
+            weight: None,
+            ..all()
+        },
+        &Ask::default().with("cookie", "a=b; c=always")
+    ));
 }
 
 #[test]
 fn a_header_value_makes_always_and_never_ordinary() {
-    let exact = || wire::Canary { header: header(HeaderMatch::Exact("foo".into())), ..canary() };
+    let exact = || wire::Canary {
+        header: header(HeaderMatch::Exact("foo".into())),
+        ..canary()
+    };
     assert!(takes(exact(), &ask("foo")));
     assert!(!takes(exact(), &ask("always")));
-    assert!(takes(wire::Canary { weight: weight(100, 100), ..exact() }, &ask("never")));
+    assert!(takes(
+        wire::Canary {
+            weight: weight(100, 100),
+            ..exact()
+        },
+        &ask("never")
+    ));
 }
 
 #[test]
@@ -78,59 +105,112 @@ fn a_pattern_is_searched_and_a_broken_one_keeps_the_primary() {
     assert!(takes(pattern("^(eu|us)-.*$"), &ask("eu-west")));
     assert!(takes(pattern("u-w"), &ask("eu-west")), "unanchored");
     assert!(!takes(pattern("EU"), &ask("eu-west")), "case-sensitive");
-    let broken = || wire::Canary { weight: weight(100, 100), ..pattern("(") };
+    let broken = || wire::Canary {
+        weight: weight(100, 100),
+        ..pattern("(")
+    };
     assert!(!takes(broken(), &ask("eu")), "the weight is not asked");
     assert!(takes(broken(), &Ask::default()), "without the header it is");
 }
 
 #[test]
 fn header_names_know_neither_case_nor_hyphens() {
-    let rule = HeaderRule { name: "X_CaNary".into(), values: HeaderMatch::Switch };
-    assert!(takes(wire::Canary { header: Some(rule), ..canary() }, &ask("always")));
+    let rule = HeaderRule {
+        name: "X_CaNary".into(),
+        values: HeaderMatch::Switch,
+    };
+    assert!(takes(
+        wire::Canary {
+            header: Some(rule),
+            ..canary()
+        },
+        &ask("always")
+    ));
 }
 
 #[test]
 fn weights_are_shares_of_their_total_and_small_totals_are_a_hundred() {
-    let by = |w, total| part(&[wire::Canary { weight: weight(w, total), ..canary() }], 10_000)[0];
-    assert_eq!([by(0, 100), by(100, 100), by(1000, 1000), by(250, 100)], [0, 10_000, 10_000, 10_000]);
+    let by = |w, total| {
+        part(
+            &[wire::Canary {
+                weight: weight(w, total),
+                ..canary()
+            }],
+            10_000,
+        )[0]
+    };
+    assert_eq!(
+        [by(0, 100), by(100, 100), by(1000, 1000), by(250, 100)],
+        [0, 10_000, 10_000, 10_000]
+    );
     assert!((2_700..3_300).contains(&by(30, 100)));
     assert!((30..70).contains(&by(5, 1000)));
-    assert!((900..1_100).contains(&by(10, 50)), "a total of 50 counts as 100");
+    assert!(
+        (900..1_100).contains(&by(10, 50)),
+        "a total of 50 counts as 100"
+    );
 }
 
 #[test]
 fn several_canaries_have_their_own_shares() {
-    let with = |w| wire::Canary { weight: weight(w, 100), ..canary() };
+    let with = |w| wire::Canary {
+        weight: weight(w, 100),
+        ..canary()
+    };
     let hits = part(&[with(20), with(30)], 10_000);
-    assert!((1_850..2_150).contains(&hits[0]) && (2_800..3_200).contains(&hits[1]), "{hits:?}");
+    assert!(
+        (1_850..2_150).contains(&hits[0]) && (2_800..3_200).contains(&hits[1]),
+        "{hits:?}"
+    );
 }
 
 #[test]
 fn a_rule_of_a_later_canary_decides_before_the_weight_of_an_earlier_one() {
-    let first = wire::Canary { weight: weight(100, 100), ..canary() };
-    let second = wire::Canary { header: header(HeaderMatch::Switch), ..canary() };
-    assert_eq!(chosen(&[first.clone(), second.clone()], &ask("always")), Some(1));
+    let first = wire::Canary {
+        weight: weight(100, 100),
+        ..canary()
+    };
+    let second = wire::Canary {
+        header: header(HeaderMatch::Switch),
+        ..canary()
+    };
+    assert_eq!(
+        chosen(&[first.clone(), second.clone()], &ask("always")),
+        Some(1)
+    );
     assert_eq!(
         chosen(&[first.clone(), second], &ask("never")),
         Some(0),
         "never takes out only its own canary"
     );
-    let same = wire::Canary { header: header(HeaderMatch::Switch), ..first };
+    let same = wire::Canary {
+        header: header(HeaderMatch::Switch),
+        ..first
+    };
     assert_eq!(chosen(&[same.clone(), same], &ask("never")), None);
 }
 
 #[test]
 fn a_canary_that_is_not_there_leaves_its_share_to_the_primary() {
-    let with = |w| wire::Canary { weight: weight(w, 100), ..canary() };
+    let with = |w| wire::Canary {
+        weight: weight(w, 100),
+        ..canary()
+    };
     let canaries = Canary::of_location(&[with(100), with(0)]);
-    assert_eq!(choose(&canaries, |n| n != 0, &Ask::default(), &mut Counting(1)), None);
+    assert_eq!(
+        choose(&canaries, |n| n != 0, &Ask::default(), &mut Counting(1)),
+        None
+    );
 }
 
 #[test]
 fn a_value_that_is_too_long_for_its_pattern_is_no_match() {
     /// For the smallest programs.
     const LONGEST: usize = wire::MOST_MATCHING / (wire::LARGEST_PATTERN / 16);
-    let pattern = |text: &str| wire::Canary { header: header(HeaderMatch::Pattern(text.into())), ..canary() };
+    let pattern = |text: &str| wire::Canary {
+        header: header(HeaderMatch::Pattern(text.into())),
+        ..canary()
+    };
     let small = pattern("^a+$");
     assert!(takes(small.clone(), &ask(&"a".repeat(LONGEST))));
     assert!(!takes(small.clone(), &ask(&"a".repeat(LONGEST + 1))));
@@ -139,6 +219,9 @@ fn a_value_that_is_too_long_for_its_pattern_is_no_match() {
     assert_eq!(chosen(&two, &ask(&"a".repeat(LONGEST / 2))), Some(1));
     assert_eq!(chosen(&two, &ask(&"a".repeat(LONGEST / 2 + 1))), None);
     // One that is too large is none that can be compiled.
-    let large = wire::Canary { weight: weight(100, 100), ..pattern("(a{50}){50}") };
+    let large = wire::Canary {
+        weight: weight(100, 100),
+        ..pattern("(a{50}){50}")
+    };
     assert!(!takes(large, &ask("a")));
 }

@@ -19,14 +19,18 @@ impl ConnectionLimit {
     /// What a client gets that asks for more.
     #[must_use]
     pub fn refusal(&self) -> Reply {
-        Reply { status: self.status, body: "too many requests of this client are in process\n" }
+        Reply {
+            status: self.status,
+            body: "too many requests of this client are in process\n",
+        }
     }
 
     /// Whether a client address is not counted.
     pub(super) fn exempts(&self, address: &[u8]) -> bool {
         let parse = || std::str::from_utf8(address).ok()?.parse::<IpAddr>().ok();
         !self.exempt.is_empty()
-            && parse().is_some_and(|address| self.exempt.iter().any(|network| network.contains(address)))
+            && parse()
+                .is_some_and(|address| self.exempt.iter().any(|network| network.contains(address)))
     }
 }
 
@@ -44,6 +48,11 @@ impl From<wire::Connections> for ConnectionLimit {
 /// The address alone of a host's `ip:port`. What is no such thing, the path of a socket, is one client.
 #[must_use]
 pub fn address(peer: &[u8]) -> Vec<u8> {
-    let parsed = std::str::from_utf8(peer).ok().and_then(|text| text.parse::<SocketAddr>().ok());
-    parsed.map_or_else(|| peer.to_vec(), |peer| peer.ip().to_canonical().to_string().into_bytes())
+    let parsed = std::str::from_utf8(peer)
+        .ok()
+        .and_then(|text| text.parse::<SocketAddr>().ok());
+    parsed.map_or_else(
+        || peer.to_vec(),
+        |peer| peer.ip().to_canonical().to_string().into_bytes(),
+    )
 }

@@ -48,7 +48,12 @@ pub trait Shared {
     fn read(&self, key: &str) -> Result<Option<(Vec<u8>, u32)>, Unavailable>;
 
     /// Replaces the value of this version; without a version, only where there is none yet.
-    fn exchange(&self, key: &str, value: &[u8], version: Option<u32>) -> Result<Exchange, Unavailable>;
+    fn exchange(
+        &self,
+        key: &str,
+        value: &[u8],
+        version: Option<u32>,
+    ) -> Result<Exchange, Unavailable>;
 }
 
 /// What became of an exchange.
@@ -97,7 +102,14 @@ impl Connections {
     pub fn new(rng: &mut impl Rng) -> Self {
         let worker = u32::try_from(rng.next_u64() >> 32).unwrap_or_default();
         let (draw, open) = (rng.next_u64(), ById::default());
-        Connections { worker, draw, seed: None, beaten: None, is_failure_told: false, open }
+        Connections {
+            worker,
+            draw,
+            seed: None,
+            beaten: None,
+            is_failure_told: false,
+            open,
+        }
     }
 
     /// A request of this client address begins, unless that is too much.
@@ -120,7 +132,12 @@ impl Connections {
         change(&slot_of(client), shared, |bytes| {
             let mut slot = Slot::read(bytes);
             if slot.is_anybody_elses(worker) {
-                let workers = Workers::read(&shared.read(&workers_key())?.map(|it| it.0).unwrap_or_default());
+                let workers = Workers::read(
+                    &shared
+                        .read(&workers_key())?
+                        .map(|it| it.0)
+                        .unwrap_or_default(),
+                );
                 slot.retain(|other| other == worker || workers.lives(other, now));
             }
             entered = slot.set(client.0, worker, mine)
@@ -177,7 +194,8 @@ impl Connections {
 
     /// A clock that was set back counts as a long time.
     fn is_beat_due(&self, now: Timestamp) -> bool {
-        self.beaten.is_none_or(|beaten| now < beaten || now.since(beaten) >= BEAT)
+        self.beaten
+            .is_none_or(|beaten| now < beaten || now.since(beaten) >= BEAT)
     }
 
     fn beat(&mut self, now: Timestamp, shared: &impl Shared) -> Result<(), Unavailable> {
@@ -230,8 +248,12 @@ fn change(
     mut new: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, Unavailable>,
 ) -> Result<bool, Unavailable> {
     for _ in 0..EXCHANGES {
-        let (bytes, version) = shared.read(key)?.map_or((Vec::new(), None), |(b, v)| (b, Some(v)));
-        let Some(changed) = new(&bytes)? else { return Ok(true) };
+        let (bytes, version) = shared
+            .read(key)?
+            .map_or((Vec::new(), None), |(b, v)| (b, Some(v)));
+        let Some(changed) = new(&bytes)? else {
+            return Ok(true);
+        };
         if shared.exchange(key, &changed, version)? == Exchange::Done {
             return Ok(true);
         }

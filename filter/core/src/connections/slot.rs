@@ -18,7 +18,12 @@ impl Slot {
     const WIDTH: usize = 16;
 
     pub(super) fn read(bytes: &[u8]) -> Self {
-        Slot(bytes.chunks_exact(Self::WIDTH).filter_map(Count::read).collect())
+        Slot(
+            bytes
+                .chunks_exact(Self::WIDTH)
+                .filter_map(Count::read)
+                .collect(),
+        )
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
@@ -42,13 +47,18 @@ impl Slot {
 
     /// A worker has so many requests of a client in process; `false` when there is no room to say so.
     pub(super) fn set(&mut self, client: u64, worker: u32, requests: u32) -> bool {
-        self.0.retain(|count| (count.client, count.worker) != (client, worker));
+        self.0
+            .retain(|count| (count.client, count.worker) != (client, worker));
         if requests == 0 {
             return true;
         }
         let is_room = self.0.len() < Self::MOST;
         if is_room {
-            self.0.push(Count { client, worker, requests });
+            self.0.push(Count {
+                client,
+                worker,
+                requests,
+            });
         }
         is_room
     }
@@ -67,7 +77,11 @@ impl Count {
     }
 
     fn write(&self) -> impl Iterator<Item = u8> {
-        let numbers = self.worker.to_le_bytes().into_iter().chain(self.requests.to_le_bytes());
+        let numbers = self
+            .worker
+            .to_le_bytes()
+            .into_iter()
+            .chain(self.requests.to_le_bytes());
         self.client.to_le_bytes().into_iter().chain(numbers)
     }
 }

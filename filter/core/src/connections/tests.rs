@@ -24,15 +24,24 @@ impl Shared for Memory {
         Ok(self.values.borrow().get(key).cloned())
     }
 
-    fn exchange(&self, key: &str, value: &[u8], version: Option<u32>) -> Result<Exchange, Unavailable> {
+    fn exchange(
+        &self,
+        key: &str,
+        value: &[u8],
+        version: Option<u32>,
+    ) -> Result<Exchange, Unavailable> {
         self.calls.set(self.calls.get() + 1);
         let mut values = self.values.borrow_mut();
-        let is_lost = self.lose.get() > 0 || values.get(key).map(|(_, version)| *version) != version;
+        let is_lost =
+            self.lose.get() > 0 || values.get(key).map(|(_, version)| *version) != version;
         if is_lost {
             self.lose.set(self.lose.get().saturating_sub(1));
             return Ok(Exchange::Lost);
         }
-        values.insert(key.to_owned(), (value.to_vec(), version.unwrap_or_default() + 1));
+        values.insert(
+            key.to_owned(),
+            (value.to_vec(), version.unwrap_or_default() + 1),
+        );
         Ok(Exchange::Done)
     }
 }
@@ -56,14 +65,25 @@ fn limit(most: u32) -> ConnectionLimit {
 fn of_zone(zone: &str, most: u32) -> ConnectionLimit {
     let most = most.try_into().unwrap();
     let exempt = vec!["10.0.0.0/8".parse().unwrap()];
-    wire::Connections { zone: zone.to_owned(), most, status: 429, exempt }.into()
+    wire::Connections {
+        zone: zone.to_owned(),
+        most,
+        status: 429,
+        exempt,
+    }
+    .into()
 }
 
 fn worker(seed: u64) -> Connections {
     Connections::new(&mut Counting(seed))
 }
 
-fn enters(worker: &mut Connections, address: &[u8], now: Timestamp, memory: &Memory) -> Option<Client> {
+fn enters(
+    worker: &mut Connections,
+    address: &[u8],
+    now: Timestamp,
+    memory: &Memory,
+) -> Option<Client> {
     match worker.enter(&limit(3), address, now, memory).unwrap() {
         Entry::Counted(client) => Some(client),
         Entry::Refused => None,
@@ -74,11 +94,16 @@ fn enters(worker: &mut Connections, address: &[u8], now: Timestamp, memory: &Mem
 #[test]
 fn a_client_has_so_many_in_process_over_all_workers_and_then_no_more() {
     let (memory, mut workers) = (Memory::default(), [worker(1), worker(2), worker(3)]);
-    let entered: Vec<Client> =
-        workers.iter_mut().map(|worker| enters(worker, ALICE, NOW, &memory).unwrap()).collect();
+    let entered: Vec<Client> = workers
+        .iter_mut()
+        .map(|worker| enters(worker, ALICE, NOW, &memory).unwrap())
+        .collect();
     for worker in &mut workers {
         assert_eq!(enters(worker, ALICE, NOW, &memory), None);
-        assert!(enters(worker, BOB, NOW, &memory).is_some(), "another client is counted by itself");
+        assert!(
+            enters(worker, BOB, NOW, &memory).is_some(),
+            "another client is counted by itself"
+        );
     }
     workers[1].leave(entered[1], &memory);
     assert!(enters(&mut workers[0], ALICE, NOW, &memory).is_some());
@@ -90,10 +115,15 @@ fn zones_are_counted_by_themselves() {
     let (memory, mut worker) = (Memory::default(), worker(1));
     for zone in ["shop/web", "shop/api"] {
         for _ in 0..3 {
-            let entry = worker.enter(&of_zone(zone, 3), ALICE, NOW, &memory).unwrap();
+            let entry = worker
+                .enter(&of_zone(zone, 3), ALICE, NOW, &memory)
+                .unwrap();
             assert!(matches!(entry, Entry::Counted(_)));
         }
-        assert_eq!(worker.enter(&of_zone(zone, 3), ALICE, NOW, &memory), Ok(Entry::Refused));
+        assert_eq!(
+            worker.enter(&of_zone(zone, 3), ALICE, NOW, &memory),
+            Ok(Entry::Refused)
+        );
     }
 }
 
@@ -101,7 +131,10 @@ fn zones_are_counted_by_themselves() {
 fn who_is_exempt_costs_nothing_and_is_never_refused() {
     let (memory, mut worker) = (Memory::default(), worker(1));
     for address in [&b"10.1.2.3"[..], b"::ffff:10.1.2.3"].repeat(5) {
-        assert_eq!(worker.enter(&limit(1), address, NOW, &memory), Ok(Entry::Exempt));
+        assert_eq!(
+            worker.enter(&limit(1), address, NOW, &memory),
+            Ok(Entry::Exempt)
+        );
     }
     assert_eq!(memory.calls.get(), 0);
 }
@@ -131,7 +164,9 @@ fn whoever_always_loses_is_refused_and_nothing_is_counted() {
 #[test]
 fn a_count_whose_end_got_lost_comes_right_with_the_next_request() {
     let (memory, mut worker) = (Memory::default(), worker(1));
-    let clients: Vec<Client> = (0..3).map(|_| enters(&mut worker, ALICE, NOW, &memory).unwrap()).collect();
+    let clients: Vec<Client> = (0..3)
+        .map(|_| enters(&mut worker, ALICE, NOW, &memory).unwrap())
+        .collect();
     memory.lose.set(EXCHANGES);
     worker.leave(clients[0], &memory);
     assert!(enters(&mut worker, ALICE, NOW, &memory).is_some());
@@ -149,9 +184,20 @@ fn the_counts_of_a_worker_that_is_gone_lapse_and_those_of_a_living_one_stay() {
     for seconds in 1..10 {
         lives.tick(|| NOW.after(Duration::from_secs(seconds)), &memory);
     }
-    assert_eq!(enters(&mut asks, ALICE, NOW.after(LAPSE - BEAT), &memory), None, "not yet");
-    assert!(enters(&mut asks, ALICE, later, &memory).is_some(), "one has lapsed");
-    assert_eq!(enters(&mut asks, ALICE, later, &memory), None, "the others have not");
+    assert_eq!(
+        enters(&mut asks, ALICE, NOW.after(LAPSE - BEAT), &memory),
+        None,
+        "not yet"
+    );
+    assert!(
+        enters(&mut asks, ALICE, later, &memory).is_some(),
+        "one has lapsed"
+    );
+    assert_eq!(
+        enters(&mut asks, ALICE, later, &memory),
+        None,
+        "the others have not"
+    );
 }
 
 #[test]
@@ -207,10 +253,22 @@ fn the_memory_is_bounded_and_whoever_has_no_room_is_refused() {
         one_slot(&client)
     });
     let crowd: BTreeSet<Vec<u8>> = clients.take(Slot::MOST + 1).collect();
-    let entries: Vec<bool> =
-        crowd.iter().map(|address| enters(&mut worker, address, NOW, &memory).is_some()).collect();
-    assert_eq!(entries.iter().filter(|entered| **entered).count(), Slot::MOST, "seed {seed}");
-    assert!(memory.values.borrow().values().all(|(value, _)| value.len() <= 1024));
+    let entries: Vec<bool> = crowd
+        .iter()
+        .map(|address| enters(&mut worker, address, NOW, &memory).is_some())
+        .collect();
+    assert_eq!(
+        entries.iter().filter(|entered| **entered).count(),
+        Slot::MOST,
+        "seed {seed}"
+    );
+    assert!(
+        memory
+            .values
+            .borrow()
+            .values()
+            .all(|(value, _)| value.len() <= 1024)
+    );
 }
 
 #[test]
@@ -223,7 +281,10 @@ fn all_workers_hash_alike_and_data_planes_do_not() {
 
 #[test]
 fn a_host_that_shares_nothing_says_so() {
-    assert_eq!(worker(1).enter(&limit(3), ALICE, NOW, &Nothing), Err(Unavailable));
+    assert_eq!(
+        worker(1).enter(&limit(3), ALICE, NOW, &Nothing),
+        Err(Unavailable)
+    );
 }
 
 #[test]
@@ -231,7 +292,10 @@ fn what_others_left_in_the_memory_cannot_harm() {
     let (memory, mut worker) = (Memory::default(), worker(1));
     let client = worker.client(&limit(3), ALICE, &memory).unwrap();
     for junk in [vec![0xff; 15], vec![0xff; 17], vec![0; 4096]] {
-        memory.values.borrow_mut().insert(slot_of(client), (junk.clone(), 1));
+        memory
+            .values
+            .borrow_mut()
+            .insert(slot_of(client), (junk.clone(), 1));
         memory.values.borrow_mut().insert(workers_key(), (junk, 1));
         let counted = enters(&mut worker, ALICE, NOW, &memory).unwrap();
         worker.leave(counted, &memory);

@@ -17,7 +17,12 @@ impl Workers {
     const WIDTH: usize = 12;
 
     pub(super) fn read(bytes: &[u8]) -> Self {
-        Workers(bytes.chunks_exact(Self::WIDTH).filter_map(Heard::read).collect())
+        Workers(
+            bytes
+                .chunks_exact(Self::WIDTH)
+                .filter_map(Heard::read)
+                .collect(),
+        )
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
@@ -26,12 +31,15 @@ impl Workers {
 
     /// A worker says that it lives. Those that are gone are forgotten.
     pub(super) fn beat(&mut self, worker: u32, now: Timestamp) {
-        self.0.retain(|heard| heard.worker != worker && heard.lives(now));
+        self.0
+            .retain(|heard| heard.worker != worker && heard.lives(now));
         self.0.push(Heard { worker, at: now });
     }
 
     pub(super) fn lives(&self, worker: u32, now: Timestamp) -> bool {
-        self.0.iter().any(|heard| heard.worker == worker && heard.lives(now))
+        self.0
+            .iter()
+            .any(|heard| heard.worker == worker && heard.lives(now))
     }
 }
 
@@ -45,10 +53,16 @@ impl Heard {
         let (worker, rest) = bytes.split_first_chunk()?;
         let (nanos, _) = rest.split_first_chunk()?;
         let at = Timestamp::from_nanos(u64::from_le_bytes(*nanos));
-        Some(Heard { worker: u32::from_le_bytes(*worker), at })
+        Some(Heard {
+            worker: u32::from_le_bytes(*worker),
+            at,
+        })
     }
 
     fn write(&self) -> impl Iterator<Item = u8> {
-        self.worker.to_le_bytes().into_iter().chain(self.at.nanos().to_le_bytes())
+        self.worker
+            .to_le_bytes()
+            .into_iter()
+            .chain(self.at.nanos().to_le_bytes())
     }
 }

@@ -19,11 +19,18 @@ pub fn append<R: Request + ?Sized>(request: &R, variable: &Variable, out: &mut V
         Variable::Header(name) => header(request, name, out),
         Variable::Cookie(name) => {
             let cookies = request.header("cookie");
-            extend(out, cookies.as_deref().and_then(|header| cookie(header, name)));
+            extend(
+                out,
+                cookies.as_deref().and_then(|header| cookie(header, name)),
+            );
         }
         Variable::Arg(name) => {
             let path = request.header(":path");
-            extend(out, path.as_deref().and_then(|path| argument(split_path(path).1?, name)));
+            extend(
+                out,
+                path.as_deref()
+                    .and_then(|path| argument(split_path(path).1?, name)),
+            );
         }
         Variable::Plain(plain) => append_plain(request, *plain, out),
     }
@@ -37,14 +44,28 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
             extend(out, raw(":path").as_deref().and_then(|p| split_path(p).1));
         }
         Plain::BinaryRemoteAddr => {
-            extend(out, fact(Fact::ClientAddress).as_deref().and_then(octets).as_deref());
+            extend(
+                out,
+                fact(Fact::ClientAddress)
+                    .as_deref()
+                    .and_then(octets)
+                    .as_deref(),
+            );
         }
         Plain::ContentLength => extend(out, raw("content-length").as_deref()),
         Plain::ContentType => extend(out, raw("content-type").as_deref()),
         Plain::Uri | Plain::DocumentUri => {
-            extend(out, raw(":path").map(|path| uri(split_path(&path).0)).as_deref());
+            extend(
+                out,
+                raw(":path").map(|path| uri(split_path(&path).0)).as_deref(),
+            );
         }
-        Plain::Host => extend(out, raw(":authority").map(|authority| host(&authority)).as_deref()),
+        Plain::Host => extend(
+            out,
+            raw(":authority")
+                .map(|authority| host(&authority))
+                .as_deref(),
+        ),
         Plain::Https => extend(out, fact(Fact::Tls).map(|_| b"on".as_slice())),
         Plain::IsArgs => {
             let has_query =
@@ -52,10 +73,20 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
             extend(out, has_query.then_some(b"?".as_slice()));
         }
         Plain::RemoteAddr => {
-            extend(out, fact(Fact::ClientAddress).as_deref().and_then(|a| endpoint(a).map(|e| e.0)));
+            extend(
+                out,
+                fact(Fact::ClientAddress)
+                    .as_deref()
+                    .and_then(|a| endpoint(a).map(|e| e.0)),
+            );
         }
         Plain::RemotePort => {
-            extend(out, fact(Fact::ClientAddress).as_deref().and_then(|a| endpoint(a).map(|e| e.1)));
+            extend(
+                out,
+                fact(Fact::ClientAddress)
+                    .as_deref()
+                    .and_then(|a| endpoint(a).map(|e| e.1)),
+            );
         }
         Plain::Request => {
             for part in [Plain::RequestMethod, Plain::RequestUri] {
@@ -66,13 +97,30 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
         }
         Plain::RequestMethod => extend(out, raw(":method").as_deref()),
         Plain::RequestUri => extend(out, request.sent_target().as_deref()),
-        Plain::Scheme => extend(out, Some(if fact(Fact::Tls).is_some() { b"https" } else { b"http" })),
+        Plain::Scheme => extend(
+            out,
+            Some(if fact(Fact::Tls).is_some() {
+                b"https"
+            } else {
+                b"http"
+            }),
+        ),
         Plain::ServerAddr => {
-            extend(out, fact(Fact::ServerAddress).as_deref().and_then(|a| endpoint(a).map(|e| e.0)));
+            extend(
+                out,
+                fact(Fact::ServerAddress)
+                    .as_deref()
+                    .and_then(|a| endpoint(a).map(|e| e.0)),
+            );
         }
         Plain::ServerName => extend(out, fact(Fact::ServerName).as_deref()),
         Plain::ServerPort => {
-            extend(out, fact(Fact::ServerAddress).as_deref().and_then(|a| endpoint(a).map(|e| e.1)));
+            extend(
+                out,
+                fact(Fact::ServerAddress)
+                    .as_deref()
+                    .and_then(|a| endpoint(a).map(|e| e.1)),
+            );
         }
         Plain::ServerProtocol => extend(out, fact(Fact::Protocol).as_deref().map(protocol)),
         Plain::SslServerName => extend(out, fact(Fact::ServerNameIndication).as_deref()),
@@ -89,7 +137,9 @@ fn header<R: Request + ?Sized>(request: &R, name: &str, out: &mut Vec<u8>) {
         "host" => Cow::Borrowed(":authority"),
         name => Cow::Owned(name.replace('_', "-")),
     };
-    let value = request.header(&dashed).or_else(|| request.header(name).filter(|_| dashed != name));
+    let value = request
+        .header(&dashed)
+        .or_else(|| request.header(name).filter(|_| dashed != name));
     extend(out, value.as_deref());
 }
 
@@ -97,7 +147,9 @@ fn header<R: Request + ?Sized>(request: &R, name: &str, out: &mut Vec<u8>) {
 fn endpoint(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = text.iter().rposition(|&b| b == b':')?;
     let (address, port) = text.split_at(colon);
-    let bare = address.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]"));
+    let bare = address
+        .strip_prefix(b"[")
+        .and_then(|inner| inner.strip_suffix(b"]"));
     Some((bare.unwrap_or(address), port.get(1..)?))
 }
 
@@ -176,15 +228,28 @@ mod tests {
                 "shop.example|Shop.Example:8080|*.example|shop.example",
             ),
             ("$http_x_user:$http_none$cookie_sid", "bob:s1"),
-            ("$remote_addr $remote_port $server_addr $server_port", "2001:db8::1 40000 10.0.0.1 443"),
+            (
+                "$remote_addr $remote_port $server_addr $server_port",
+                "2001:db8::1 40000 10.0.0.1 443",
+            ),
             ("$scheme $https", "https on"),
-            ("$request_method $server_protocol $content_type $content_length", "GET HTTP/2.0 text/plain 0"),
-            ("$request", "GET /a%20b/zz?x=1&User=Bob%21&user=eve HTTP/2.0"),
+            (
+                "$request_method $server_protocol $content_type $content_length",
+                "GET HTTP/2.0 text/plain 0",
+            ),
+            (
+                "$request",
+                "GET /a%20b/zz?x=1&User=Bob%21&user=eve HTTP/2.0",
+            ),
         ] {
             assert_eq!(value(expression), expected, "{expression}");
         }
         let mut binary = Vec::new();
-        append(&Sample, &Variable::Plain(Plain::BinaryRemoteAddr), &mut binary);
+        append(
+            &Sample,
+            &Variable::Plain(Plain::BinaryRemoteAddr),
+            &mut binary,
+        );
         assert_eq!(binary.len(), 16);
     }
 

@@ -1,16 +1,28 @@
 use sluice_filter_config::{
-    AffinityMode, Canary, CanaryAffinity, Endpoint, HeaderMatch, HeaderRule, Share, Tables as Update,
+    AffinityMode, Canary, CanaryAffinity, Endpoint, HeaderMatch, HeaderRule, Share,
+    Tables as Update,
 };
 
 use crate::site::{CANARY, Client, Headers, SHOP, Site, affinity};
 
 fn by_header() -> Canary {
-    let header = HeaderRule { name: "X-Canary".into(), values: HeaderMatch::Switch };
-    Canary { backend: CANARY.into(), header: Some(header), ..Canary::default() }
+    let header = HeaderRule {
+        name: "X-Canary".into(),
+        values: HeaderMatch::Switch,
+    };
+    Canary {
+        backend: CANARY.into(),
+        header: Some(header),
+        ..Canary::default()
+    }
 }
 
 fn by_weight(weight: u32) -> Canary {
-    Canary { backend: CANARY.into(), weight: Some(Share { weight, total: 100 }), ..Canary::default() }
+    Canary {
+        backend: CANARY.into(),
+        weight: Some(Share { weight, total: 100 }),
+        ..Canary::default()
+    }
 }
 
 fn with(canary: Canary) -> Site {
@@ -25,7 +37,9 @@ fn always() -> Headers {
 }
 
 fn backend(site: &mut Site, request: &Headers) -> String {
-    site.send(request).backend.expect("a location with canaries names the backend")
+    site.send(request)
+        .backend
+        .expect("a location with canaries names the backend")
 }
 
 #[test]
@@ -46,8 +60,11 @@ fn a_canary_without_endpoints_is_not_there_and_a_primary_without_endpoints_is_50
     site.canary.endpoints.push(Endpoint::at("10.9.0.1:80"));
     site.shop.endpoints.clear();
     site.publish();
-    let decision =
-        format!("{:?}", site.tables.decide(crate::site::LOCATION, &always(), site.now, &mut site.rng));
+    let decision = format!(
+        "{:?}",
+        site.tables
+            .decide(crate::site::LOCATION, &always(), site.now, &mut site.rng)
+    );
     assert!(decision.contains("503"), "{decision}");
 }
 
@@ -58,25 +75,44 @@ fn the_canary_has_the_primarys_sessions_and_a_session_stays_on_its_side() {
         site.shop.affinity = affinity(mode);
         site.publish();
         let mut on_canary = Client::default();
-        assert_eq!(on_canary.visit(&mut site), ("10.9.0.1:80".to_owned(), true), "{mode:?}");
+        assert_eq!(
+            on_canary.visit(&mut site),
+            ("10.9.0.1:80".to_owned(), true),
+            "{mode:?}"
+        );
         site.location.canaries = vec![by_weight(0)];
         site.publish();
         let mut on_primary = Client::default();
         let (home, _) = on_primary.visit(&mut site);
         site.location.canaries = vec![by_weight(100)];
         site.publish();
-        assert_eq!(on_primary.visit(&mut site), (home, false), "{mode:?}: the weight is not asked");
+        assert_eq!(
+            on_primary.visit(&mut site),
+            (home, false),
+            "{mode:?}: the weight is not asked"
+        );
         site.location.canaries = vec![by_weight(0)];
         site.publish();
-        assert_eq!(on_canary.visit(&mut site), ("10.9.0.1:80".to_owned(), false), "{mode:?}");
+        assert_eq!(
+            on_canary.visit(&mut site),
+            ("10.9.0.1:80".to_owned(), false),
+            "{mode:?}"
+        );
         let never = on_canary.headers().with("x-canary", "never");
-        assert_eq!(backend(&mut site, &never), CANARY, "{mode:?}: a session comes before the rules");
+        assert_eq!(
+            backend(&mut site, &never),
+            CANARY,
+            "{mode:?}: a session comes before the rules"
+        );
     }
 }
 
 #[test]
 fn a_legacy_canary_knows_no_sessions_of_the_primary() {
-    let mut site = with(Canary { affinity: CanaryAffinity::Legacy, ..by_weight(100) });
+    let mut site = with(Canary {
+        affinity: CanaryAffinity::Legacy,
+        ..by_weight(100)
+    });
     site.shop.affinity = affinity(AffinityMode::Persistent);
     site.publish();
     assert_eq!(
@@ -97,8 +133,14 @@ fn a_service_that_is_canary_here_is_primary_there() {
             sluice_filter_config::Version::new(1, 99),
         )
     };
-    site.tables.apply(Update::Delta(delta), site.now, &mut site.rng).unwrap();
-    let there = format!("{:?}", site.tables.decide("other.example/", &always(), site.now, &mut site.rng));
+    site.tables
+        .apply(Update::Delta(delta), site.now, &mut site.rng)
+        .unwrap();
+    let there = format!(
+        "{:?}",
+        site.tables
+            .decide("other.example/", &always(), site.now, &mut site.rng)
+    );
     assert!(there.contains("10.9.0.1:80"), "{there}");
     assert_eq!(backend(&mut site, &Headers::default()), CANARY);
 }
@@ -106,7 +148,10 @@ fn a_service_that_is_canary_here_is_primary_there() {
 #[test]
 fn several_canaries_divide_the_requests() {
     let mut site = with(by_weight(30));
-    let second = Canary { backend: "ns/second/80".into(), ..by_weight(50) };
+    let second = Canary {
+        backend: "ns/second/80".into(),
+        ..by_weight(50)
+    };
     site.location.canaries.push(second);
     site.publish();
     let mut hits = [0, 0];

@@ -8,29 +8,42 @@ use sluice_filter_core::Outcome;
 use crate::site::{CANARY, Client, Headers, SHOP, Site, address, affinity, hash_by};
 
 fn user(name: &str) -> Headers {
-    Headers::default().with("x-user", name).with("x-tenant", "one")
+    Headers::default()
+        .with("x-user", name)
+        .with("x-tenant", "one")
 }
 
 fn homes(site: &mut Site) -> Vec<String> {
-    (0..60).map(|n| site.send(&user(&n.to_string())).first().to_owned()).collect()
+    (0..60)
+        .map(|n| site.send(&user(&n.to_string())).first().to_owned())
+        .collect()
 }
 
 #[test]
 fn a_change_of_the_hash_expression_is_picked_up() {
-    let mut site =
-        Site::like(5, |shop| shop.load_balance = LoadBalance::Chash { key: hash_by("$http_x_tenant") });
+    let mut site = Site::like(5, |shop| {
+        shop.load_balance = LoadBalance::Chash {
+            key: hash_by("$http_x_tenant"),
+        }
+    });
     assert!(homes(&mut site).windows(2).all(|pair| pair[0] == pair[1]));
-    site.shop.load_balance = LoadBalance::Chash { key: hash_by("$http_x_user") };
+    site.shop.load_balance = LoadBalance::Chash {
+        key: hash_by("$http_x_user"),
+    };
     site.publish_shop();
     assert!(homes(&mut site).windows(2).any(|pair| pair[0] != pair[1]));
 }
 
 #[test]
 fn a_change_of_the_subset_size_or_expression_is_picked_up_without_a_change_of_endpoints() {
-    let subset =
-        |key: &str, size: u16| LoadBalance::ChashSubset { key: hash_by(key), size: size.try_into().unwrap() };
+    let subset = |key: &str, size: u16| LoadBalance::ChashSubset {
+        key: hash_by(key),
+        size: size.try_into().unwrap(),
+    };
     let used = |site: &mut Site| {
-        let mut used: Vec<_> = (0..300).map(|_| site.send(&user("bob")).first().to_owned()).collect();
+        let mut used: Vec<_> = (0..300)
+            .map(|_| site.send(&user("bob")).first().to_owned())
+            .collect();
         used.sort();
         used.dedup();
         used.len()
@@ -45,15 +58,23 @@ fn a_change_of_the_subset_size_or_expression_is_picked_up_without_a_change_of_en
 #[test]
 fn a_canary_policy_is_picked_up_whatever_the_algorithm_of_its_backends() {
     for load_balance in [
-        LoadBalance::Chash { key: hash_by("$http_x_user") },
-        LoadBalance::ChashSubset { key: hash_by("$http_x_user"), size: 3.try_into().unwrap() },
+        LoadBalance::Chash {
+            key: hash_by("$http_x_user"),
+        },
+        LoadBalance::ChashSubset {
+            key: hash_by("$http_x_user"),
+            size: 3.try_into().unwrap(),
+        },
     ] {
         let mut site = Site::like(5, |shop| shop.load_balance = load_balance.clone());
         site.canary.load_balance = load_balance;
         for (weight, expected) in [(0, SHOP), (100, CANARY), (0, SHOP)] {
             let share = Some(Share { weight, total: 100 });
-            site.location.canaries =
-                vec![Canary { backend: CANARY.into(), weight: share, ..Canary::default() }];
+            site.location.canaries = vec![Canary {
+                backend: CANARY.into(),
+                weight: share,
+                ..Canary::default()
+            }];
             site.publish();
             assert_eq!(site.send(&user("bob")).backend.as_deref(), Some(expected));
         }
@@ -72,8 +93,11 @@ fn two_changes_within_a_second_are_both_seen() {
 
 #[test]
 fn a_retry_of_a_hash_does_not_go_to_the_dead_peer_again() {
-    let mut site =
-        Site::like(3, |shop| shop.load_balance = LoadBalance::Chash { key: hash_by("$http_x_user") });
+    let mut site = Site::like(3, |shop| {
+        shop.load_balance = LoadBalance::Chash {
+            key: hash_by("$http_x_user"),
+        }
+    });
     for n in 0..50 {
         let mut candidates = site.send(&user(&n.to_string())).candidates;
         candidates.sort();
@@ -87,8 +111,15 @@ fn two_services_with_one_endpoint_do_not_mix_their_response_times() {
     let mut site = Site::like(2, |shop| shop.load_balance = LoadBalance::Ewma);
     site.canary.load_balance = LoadBalance::Ewma;
     site.canary.endpoints = site.shop.endpoints.clone();
-    let share = Some(Share { weight: 50, total: 100 });
-    site.location.canaries = vec![Canary { backend: CANARY.into(), weight: share, ..Canary::default() }];
+    let share = Some(Share {
+        weight: 50,
+        total: 100,
+    });
+    site.location.canaries = vec![Canary {
+        backend: CANARY.into(),
+        weight: share,
+        ..Canary::default()
+    }];
     site.publish();
     // The first endpoint is slow as the shop's, the second as the canary's.
     for _ in 0..200 {
@@ -96,12 +127,22 @@ fn two_services_with_one_endpoint_do_not_mix_their_response_times() {
         let first = sent.first().to_owned();
         let slow = (sent.backend.as_deref() == Some(SHOP)) == (first == address(1));
         let response_time = Some(Duration::from_millis(if slow { 900 } else { 1 }));
-        let outcome = Outcome { endpoint: Some(&first), status: Some(200), response_time, attempts: 1 };
-        site.tables.ended(sent.ticket.unwrap(), Some(&outcome), site.now);
+        let outcome = Outcome {
+            endpoint: Some(&first),
+            status: Some(200),
+            response_time,
+            attempts: 1,
+        };
+        site.tables
+            .ended(sent.ticket.unwrap(), Some(&outcome), site.now);
     }
     for _ in 0..50 {
         let sent = site.send(&Headers::default());
-        let expected = address(if sent.backend.as_deref() == Some(SHOP) { 2 } else { 1 });
+        let expected = address(if sent.backend.as_deref() == Some(SHOP) {
+            2
+        } else {
+            1
+        });
         assert_eq!(sent.first(), expected);
         site.tables.ended(sent.ticket.unwrap(), None, site.now);
     }
@@ -143,5 +184,9 @@ fn the_same_endpoints_in_another_order_are_no_change() {
     site.publish_shop();
     let mut round: Vec<_> = vec![before, site.serve(200), site.serve(200)];
     round.sort();
-    assert_eq!(round, [address(1), address(2), address(3)], "the cycle goes on");
+    assert_eq!(
+        round,
+        [address(1), address(2), address(3)],
+        "the cycle goes on"
+    );
 }

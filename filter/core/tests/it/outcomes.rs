@@ -23,7 +23,10 @@ fn requests_in_flight_are_counted_down_however_they_end() {
     }
     site.tables.ended(busy.ticket.unwrap(), None, site.now);
     let hits = site.hits(1_000);
-    assert!(hits.iter().all(|hits| *hits > 400), "nothing is left in flight: {hits:?}");
+    assert!(
+        hits.iter().all(|hits| *hits > 400),
+        "nothing is left in flight: {hits:?}"
+    );
 }
 
 #[test]
@@ -34,13 +37,22 @@ fn what_is_in_flight_moves_with_its_endpoint_when_the_tables_change() {
     site.shop.endpoints.push(Endpoint::at(address(4)));
     site.publish_shop();
     let next: Vec<_> = (0..50).map(|_| site.send(&Headers::default())).collect();
-    assert!(next.iter().filter(|sent| sent.first() == address(4)).count() > 25, "the new one is empty");
+    assert!(
+        next.iter()
+            .filter(|sent| sent.first() == address(4))
+            .count()
+            > 25,
+        "the new one is empty"
+    );
     for sent in held.into_iter().chain(next) {
         let first = sent.first().to_owned();
         site.end(sent, &first, 200, 1);
     }
     let hits = site.hits(3_000);
-    assert!(hits.iter().all(|hits| (800..1_200).contains(hits)), "{hits:?}");
+    assert!(
+        hits.iter().all(|hits| (800..1_200).contains(hits)),
+        "{hits:?}"
+    );
 }
 
 #[test]
@@ -68,7 +80,12 @@ fn attempts_that_the_data_plane_retried_count_against_their_endpoints() {
     let (first, second) = (sent.candidates[0].clone(), sent.candidates[1].clone());
     site.end(sent, &second, 200, 2);
     let hits = site.hits(300);
-    let ejected = site.shop.endpoints.iter().position(|endpoint| endpoint.address == first).unwrap();
+    let ejected = site
+        .shop
+        .endpoints
+        .iter()
+        .position(|endpoint| endpoint.address == first)
+        .unwrap();
     assert_eq!(hits[ejected], 0, "{hits:?}");
     assert_eq!(hits.iter().filter(|hits| **hits == 100).count(), 3);
 }
@@ -79,8 +96,12 @@ fn a_client_that_goes_away_is_no_failure_of_the_endpoint() {
     for _ in 0..10 {
         let sent = site.send(&Headers::default());
         let first = sent.first().to_owned();
-        let outcome = Outcome { endpoint: Some(&first), ..Outcome::default() };
-        site.tables.ended(sent.ticket.unwrap(), Some(&outcome), site.now);
+        let outcome = Outcome {
+            endpoint: Some(&first),
+            ..Outcome::default()
+        };
+        site.tables
+            .ended(sent.ticket.unwrap(), Some(&outcome), site.now);
     }
     assert_eq!(site.hits(100), [50, 50]);
 }
@@ -102,7 +123,11 @@ fn panic_brings_all_back() {
     site.serve(500);
     assert_eq!(site.hits(300).iter().filter(|hits| **hits == 0).count(), 1);
     site.serve(500);
-    assert_eq!(site.hits(400), [100; 4], "two of four are less than 60 percent");
+    assert_eq!(
+        site.hits(400),
+        [100; 4],
+        "two of four are less than 60 percent"
+    );
 }
 
 #[test]
@@ -112,7 +137,12 @@ fn an_ejected_endpoint_that_comes_back_starts_slowly() {
         shop.slow_start = Some(100.try_into().unwrap());
     });
     let gone = site.serve(500);
-    let gone = site.shop.endpoints.iter().position(|endpoint| endpoint.address == gone).unwrap();
+    let gone = site
+        .shop
+        .endpoints
+        .iter()
+        .position(|endpoint| endpoint.address == gone)
+        .unwrap();
     site.pass(31);
     let early = site.hits(1_000)[gone];
     site.pass(100);
@@ -131,7 +161,10 @@ fn slow_start_is_for_those_that_join() {
         curve.push(site.hits(1_000)[3]);
         site.pass(3);
     }
-    assert!(curve.is_sorted() && curve[0] < 50 && curve[4] == 250, "{curve:?}");
+    assert!(
+        curve.is_sorted() && curve[0] < 50 && curve[4] == 250,
+        "{curve:?}"
+    );
 }
 
 #[test]
@@ -148,7 +181,8 @@ fn response_times_decide_and_belong_to_the_endpoint_that_answered() {
                 response_time: Some(Duration::from_millis(millis)),
                 attempts: 1,
             };
-            site.tables.ended(sent.ticket.unwrap(), Some(&outcome), site.now);
+            site.tables
+                .ended(sent.ticket.unwrap(), Some(&outcome), site.now);
         }
         for _ in 0..20 {
             let sent = site.send(&Headers::default());
@@ -185,7 +219,10 @@ fn draining_endpoints_get_nothing_new_unless_all_drain() {
     site.shop.endpoints[0].draining = true;
     site.publish_shop();
     assert_eq!(site.hits(100), [0, 50, 50]);
-    site.shop.endpoints.iter_mut().for_each(|endpoint| endpoint.draining = true);
+    site.shop
+        .endpoints
+        .iter_mut()
+        .for_each(|endpoint| endpoint.draining = true);
     site.publish_shop();
     assert_eq!(site.hits(300), [100; 3]);
 }

@@ -10,8 +10,14 @@ fn policy() -> impl Strategy<Value = LoadBalance> {
     prop_oneof![
         Just(LoadBalance::RoundRobin),
         Just(LoadBalance::Chash { key: key() }),
-        Just(LoadBalance::ChashSubset { key: key(), size: 3.try_into().unwrap() }),
-        Just(LoadBalance::BoundedChash { key: key(), load_factor: 125.try_into().unwrap() }),
+        Just(LoadBalance::ChashSubset {
+            key: key(),
+            size: 3.try_into().unwrap()
+        }),
+        Just(LoadBalance::BoundedChash {
+            key: key(),
+            load_factor: 125.try_into().unwrap()
+        }),
         Just(LoadBalance::Ewma),
         Just(LoadBalance::LeastConn),
         Just(LoadBalance::PeakEwma),
@@ -20,14 +26,19 @@ fn policy() -> impl Strategy<Value = LoadBalance> {
 
 /// Weight, zone and draining of each endpoint.
 fn endpoints() -> impl Strategy<Value = Vec<Endpoint>> {
-    let one = (1u16..5, prop_oneof![Just(None), Just(Some("a")), Just(Some("b"))], prop::bool::weighted(0.2));
+    let one = (
+        1u16..5,
+        prop_oneof![Just(None), Just(Some("a")), Just(Some("b"))],
+        prop::bool::weighted(0.2),
+    );
     prop::collection::vec(one, 1..40).prop_map(|all| {
-        let describe = |(n, (weight, zone, draining)): (usize, (u16, Option<&str>, bool))| Endpoint {
-            weight: weight.try_into().unwrap(),
-            zones: zone.map(str::to_owned).into_iter().collect(),
-            draining,
-            ..Endpoint::at(address(n + 1))
-        };
+        let describe =
+            |(n, (weight, zone, draining)): (usize, (u16, Option<&str>, bool))| Endpoint {
+                weight: weight.try_into().unwrap(),
+                zones: zone.map(str::to_owned).into_iter().collect(),
+                draining,
+                ..Endpoint::at(address(n + 1))
+            };
         all.into_iter().enumerate().map(describe).collect()
     })
 }

@@ -43,19 +43,32 @@ fn sessions_are_spread() {
 #[test]
 fn a_cookie_of_ingress_nginx_is_valid() {
     let backend_key =
-        String::from_utf8_lossy(&sluice_filter_core::affinity::backend_key("ns-shop-80")).into_owned();
+        String::from_utf8_lossy(&sluice_filter_core::affinity::backend_key("ns-shop-80"))
+            .into_owned();
     for n in 1..=5 {
         let endpoint_key = sluice_filter_core::affinity::endpoint_key("ns-shop-80", &address(n));
-        let cookie = format!("route={}|{backend_key}", String::from_utf8_lossy(&endpoint_key));
+        let cookie = format!(
+            "route={}|{backend_key}",
+            String::from_utf8_lossy(&endpoint_key)
+        );
         let mut site = sticky(5, AffinityMode::Persistent);
-        assert_eq!(Client::with_cookie(&cookie).visit(&mut site), (address(n), false));
+        assert_eq!(
+            Client::with_cookie(&cookie).visit(&mut site),
+            (address(n), false)
+        );
     }
     let mut site = Site::like(2, |shop| {
         shop.affinity = affinity(AffinityMode::Balanced);
-        shop.endpoints = ["10.184.7.40:8080", "10.184.7.41:8080"].map(Endpoint::at).into();
+        shop.endpoints = ["10.184.7.40:8080", "10.184.7.41:8080"]
+            .map(Endpoint::at)
+            .into();
     });
     let pick = Client::with_cookie("route=user-1").visit(&mut site);
-    assert_eq!(pick, ("10.184.7.41:8080".to_owned(), false), "any text is a key");
+    assert_eq!(
+        pick,
+        ("10.184.7.41:8080".to_owned(), false),
+        "any text is a key"
+    );
 }
 
 #[test]
@@ -77,7 +90,10 @@ fn scaling_up_moves_no_persistent_session_and_few_balanced_ones() {
         let mut moved = 0;
         for (mut client, home) in clients {
             let (now, is_new) = client.visit(&mut site);
-            assert!(!is_new && (now == home || now == address(10)), "{mode:?}: only to the new one");
+            assert!(
+                !is_new && (now == home || now == address(10)),
+                "{mode:?}: only to the new one"
+            );
             moved += usize::from(now != home);
         }
         assert!(moved <= most, "{mode:?}: {moved} moved");
@@ -114,13 +130,24 @@ fn retries_stay_with_the_session_unless_it_changes_on_failure() {
     for mode in MODES {
         let mut site = sticky(3, mode);
         let (mut client, home) = clients(&mut site, 1).remove(0);
-        assert_eq!(site.send(&client.headers()).candidates, [&*home; 3], "{mode:?}");
+        assert_eq!(
+            site.send(&client.headers()).candidates,
+            [&*home; 3],
+            "{mode:?}"
+        );
         site.shop.affinity.as_mut().unwrap().change_on_failure = true;
         site.publish_shop();
         let sent = site.send(&client.headers());
         assert_eq!(sent.first(), home);
-        assert!(sent.candidates[1] != home && sent.candidates[2] != home, "{sent:?}");
-        assert_eq!(site.respond(&sent, &home), None, "{mode:?}: it answered, so nothing begins");
+        assert!(
+            sent.candidates[1] != home && sent.candidates[2] != home,
+            "{sent:?}"
+        );
+        assert_eq!(
+            site.respond(&sent, &home),
+            None,
+            "{mode:?}: it answered, so nothing begins"
+        );
         let second = sent.candidates[1].clone();
         let cookie = site.respond(&sent, &second).expect("a renewed cookie");
         client = Client::with_cookie(cookie.split(';').next().unwrap());
@@ -137,7 +164,11 @@ fn a_new_session_belongs_to_the_endpoint_that_answered() {
         let cookie = site.respond(&sent, &third).unwrap();
         let mut client = Client::with_cookie(cookie.split(';').next().unwrap());
         assert_eq!(client.visit(&mut site), (third, false), "{mode:?}");
-        assert_eq!(site.respond(&sent, "10.66.6.6:80"), None, "{mode:?}: nobody we know");
+        assert_eq!(
+            site.respond(&sent, "10.66.6.6:80"),
+            None,
+            "{mode:?}: nobody we know"
+        );
     }
 }
 
@@ -148,7 +179,12 @@ fn a_draining_endpoint_keeps_its_sessions_and_gets_no_new_ones() {
         let old = clients(&mut site, 60);
         site.shop.endpoints[1].draining = true;
         site.publish_shop();
-        assert!(clients(&mut site, 200).iter().all(|(_, home)| *home != address(2)), "{mode:?}");
+        assert!(
+            clients(&mut site, 200)
+                .iter()
+                .all(|(_, home)| *home != address(2)),
+            "{mode:?}"
+        );
         for (mut client, home) in old {
             assert_eq!(client.visit(&mut site), (home, false), "{mode:?}");
         }
@@ -189,7 +225,12 @@ fn zones_are_for_new_sessions_and_old_ones_stay_where_they_are() {
         for (mut client, home) in old {
             assert_eq!(client.visit(&mut site), (home, false), "{mode:?}");
         }
-        assert!(clients(&mut site, 100).iter().all(|(_, home)| *home < address(3)), "{mode:?}");
+        assert!(
+            clients(&mut site, 100)
+                .iter()
+                .all(|(_, home)| *home < address(3)),
+            "{mode:?}"
+        );
     }
 }
 
@@ -202,15 +243,22 @@ fn new_sessions_come_slowly_to_a_new_endpoint_and_stay() {
         });
         site.shop.endpoints.push(Endpoint::at(address(4)));
         site.publish_shop();
-        let on_the_new =
-            |clients: &[(Client, String)]| clients.iter().filter(|(_, home)| *home == address(4)).count();
+        let on_the_new = |clients: &[(Client, String)]| {
+            clients
+                .iter()
+                .filter(|(_, home)| *home == address(4))
+                .count()
+        };
         let early = clients(&mut site, 1_000);
         site.pass(50);
         let later = clients(&mut site, 1_000);
         site.pass(60);
         let full = clients(&mut site, 1_000);
         let counts = [on_the_new(&early), on_the_new(&later), on_the_new(&full)];
-        assert!(counts.is_sorted() && counts[0] < 70 && counts[2] > 180, "{mode:?}: {counts:?}");
+        assert!(
+            counts.is_sorted() && counts[0] < 70 && counts[2] > 180,
+            "{mode:?}: {counts:?}"
+        );
         for (mut client, home) in early.into_iter().chain(later) {
             assert_eq!(client.visit(&mut site), (home, false), "{mode:?}");
         }

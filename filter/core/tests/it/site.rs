@@ -5,7 +5,9 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Version};
-use sluice_filter_core::{Decision, Exchange, Fact, Outcome, Request, Rng, Tables, Ticket, Timestamp};
+use sluice_filter_core::{
+    Decision, Exchange, Fact, Outcome, Request, Rng, Tables, Ticket, Timestamp,
+};
 
 pub const LOCATION: &str = "shop.example/";
 pub const SHOP: &str = "ns/shop/80";
@@ -37,7 +39,10 @@ impl Headers {
 
 impl Request for Headers {
     fn header(&self, name: &str) -> Option<Cow<'_, [u8]>> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| Cow::Borrowed(value.as_bytes()))
+        self.0
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| Cow::Borrowed(value.as_bytes()))
     }
 
     fn fact(&self, _fact: Fact) -> Option<Cow<'_, [u8]>> {
@@ -74,12 +79,17 @@ pub struct Site {
 impl Site {
     /// A location that begins sessions, its backend with three attempts, and a canary backend that nobody is sent to.
     pub fn new(endpoints: usize) -> Self {
-        let endpoints = (1..=endpoints).map(|n| wire::Endpoint::at(address(n))).collect();
+        let endpoints = (1..=endpoints)
+            .map(|n| wire::Endpoint::at(address(n)))
+            .collect();
         let backend = |name: &str, endpoints| wire::Backend {
             attempts: NonZeroU8::new(3).unwrap(),
             ..wire::Backend::round_robin(name, endpoints)
         };
-        let location = wire::Location { session_path: Some("/".into()), ..wire::Location::to(SHOP) };
+        let location = wire::Location {
+            session_path: Some("/".into()),
+            ..wire::Location::to(SHOP)
+        };
         let mut site = Site {
             tables: Tables::default(),
             now: Timestamp::from_nanos(1_700_000_000_000_000_000),
@@ -107,10 +117,16 @@ impl Site {
         let snapshot = wire::Snapshot {
             version: Version::new(1, self.version),
             locations: [(LOCATION.to_owned(), self.location.clone())].into(),
-            backends: [(SHOP.to_owned(), self.shop.clone()), (CANARY.to_owned(), self.canary.clone())].into(),
+            backends: [
+                (SHOP.to_owned(), self.shop.clone()),
+                (CANARY.to_owned(), self.canary.clone()),
+            ]
+            .into(),
             hosts: [].into(),
         };
-        self.tables.apply(wire::Tables::Snapshot(snapshot), self.now, &mut self.rng).unwrap();
+        self.tables
+            .apply(wire::Tables::Snapshot(snapshot), self.now, &mut self.rng)
+            .unwrap();
     }
 
     /// The same as a change of the backend alone.
@@ -121,7 +137,9 @@ impl Site {
             backends: [(SHOP.to_owned(), self.shop.clone())].into(),
             ..wire::Delta::between(base, Version::new(1, self.version))
         };
-        self.tables.apply(wire::Tables::Delta(delta), self.now, &mut self.rng).unwrap();
+        self.tables
+            .apply(wire::Tables::Delta(delta), self.now, &mut self.rng)
+            .unwrap();
     }
 
     pub fn pass(&mut self, seconds: u64) {
@@ -129,7 +147,10 @@ impl Site {
     }
 
     pub fn send(&mut self, request: &Headers) -> Sent {
-        match self.tables.decide(LOCATION, request, self.now, &mut self.rng) {
+        match self
+            .tables
+            .decide(LOCATION, request, self.now, &mut self.rng)
+        {
             Decision::Forward(forward) => Sent {
                 candidates: forward.candidates.split(',').map(str::to_owned).collect(),
                 backend: forward.backend.map(str::to_owned),
@@ -141,7 +162,8 @@ impl Site {
 
     /// The cookie that the response sets when this endpoint gives it.
     pub fn respond(&mut self, sent: &Sent, endpoint: &str) -> Option<String> {
-        self.tables.session_cookie(sent.ticket.as_ref()?, endpoint, false, self.now)
+        self.tables
+            .session_cookie(sent.ticket.as_ref()?, endpoint, false, self.now)
     }
 
     /// The whole of a request: the first candidate answers it with a status.
@@ -154,7 +176,12 @@ impl Site {
 
     pub fn end(&mut self, sent: Sent, endpoint: &str, status: u16, attempts: u32) {
         let response_time = Some(Duration::from_millis(10));
-        let outcome = Outcome { endpoint: Some(endpoint), status: Some(status), response_time, attempts };
+        let outcome = Outcome {
+            endpoint: Some(endpoint),
+            status: Some(status),
+            response_time,
+            attempts,
+        };
         if let Some(ticket) = sent.ticket {
             self.tables.ended(ticket, Some(&outcome), self.now);
         }
@@ -165,7 +192,12 @@ impl Site {
         let mut hits = vec![0; self.shop.endpoints.len()];
         for _ in 0..requests {
             let first = self.serve(200);
-            hits[self.shop.endpoints.iter().position(|endpoint| endpoint.address == first).unwrap()] += 1;
+            hits[self
+                .shop
+                .endpoints
+                .iter()
+                .position(|endpoint| endpoint.address == first)
+                .unwrap()] += 1;
         }
         hits
     }
@@ -179,12 +211,16 @@ pub struct Client {
 
 impl Client {
     pub fn with_cookie(cookie: &str) -> Self {
-        Client { cookie: Some(cookie.to_owned()) }
+        Client {
+            cookie: Some(cookie.to_owned()),
+        }
     }
 
     pub fn headers(&self) -> Headers {
         let headers = Headers::default();
-        self.cookie.iter().fold(headers, |headers, cookie| headers.with("cookie", cookie))
+        self.cookie
+            .iter()
+            .fold(headers, |headers, cookie| headers.with("cookie", cookie))
     }
 
     /// One request that its first candidate answers; says who that was and whether a cookie was set.
@@ -206,8 +242,15 @@ pub fn address(n: usize) -> String {
 }
 
 pub fn affinity(mode: wire::AffinityMode) -> Option<wire::Affinity> {
-    let cookie = wire::Cookie { name: "route".into(), ..wire::Cookie::default() };
-    Some(wire::Affinity { mode, cookie, change_on_failure: false })
+    let cookie = wire::Cookie {
+        name: "route".into(),
+        ..wire::Cookie::default()
+    };
+    Some(wire::Affinity {
+        mode,
+        cookie,
+        change_on_failure: false,
+    })
 }
 
 pub fn outlier(consecutive: u16, max_ejected: u16, panic_threshold: u16) -> Option<wire::Outlier> {

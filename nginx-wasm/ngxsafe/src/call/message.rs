@@ -43,7 +43,14 @@ impl Message<'_> {
     /// The request as it is sent. The caller's headers must not hold line ends (`is_sendable`).
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256 + self.body.len());
-        for part in [self.method, b" ", self.target, b" HTTP/1.0\r\nHost: ", self.authority, b"\r\n"] {
+        for part in [
+            self.method,
+            b" ",
+            self.target,
+            b" HTTP/1.0\r\nHost: ",
+            self.authority,
+            b"\r\n",
+        ] {
             bytes.extend_from_slice(part);
         }
         for (name, value) in self.headers {
@@ -66,7 +73,9 @@ pub(super) fn read(bytes: &[u8], closed: bool) -> Progress {
     let mut head = httparse::Response::new(&mut headers);
     let length = match head.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) if closed => return Progress::Invalid("the connection closed"),
+        Ok(httparse::Status::Partial) if closed => {
+            return Progress::Invalid("the connection closed");
+        }
         Ok(httparse::Status::Partial) if bytes.len() > MAX_HEAD => {
             return Progress::Invalid("too long a head");
         }
@@ -86,21 +95,35 @@ pub(super) fn read(bytes: &[u8], closed: bool) -> Progress {
         Ok(None) => return Progress::Incomplete,
     };
     let pair = |header: &httparse::Header<'_>| {
-        (header.name.to_ascii_lowercase().into_bytes(), header.value.to_vec())
+        (
+            header.name.to_ascii_lowercase().into_bytes(),
+            header.value.to_vec(),
+        )
     };
     let headers = head.headers.iter().map(pair).collect();
-    Progress::Complete(Answer { status: head.code.unwrap_or(0), headers, body: body.to_vec() })
+    Progress::Complete(Answer {
+        status: head.code.unwrap_or(0),
+        headers,
+        body: body.to_vec(),
+    })
 }
 
 fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<usize>, &'static str> {
-    if headers.iter().any(|header| header.name.eq_ignore_ascii_case("transfer-encoding")) {
+    if headers
+        .iter()
+        .any(|header| header.name.eq_ignore_ascii_case("transfer-encoding"))
+    {
         return Err("an answer to HTTP/1.0 has a transfer encoding");
     }
-    let Some(header) = headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"))
+    let Some(header) = headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case("content-length"))
     else {
         return Ok(None);
     };
-    let length = std::str::from_utf8(header.value).ok().and_then(|text| text.parse().ok());
+    let length = std::str::from_utf8(header.value)
+        .ok()
+        .and_then(|text| text.parse().ok());
     match length {
         Some(length) if length <= MAX_BODY => Ok(Some(length)),
         Some(_) => Err("too long a body"),
@@ -115,8 +138,13 @@ mod tests {
     #[test]
     fn a_request_is_one_http_1_0_message() {
         let headers = [(&b"accept"[..], &b"*/*"[..])];
-        let message =
-            Message { method: b"POST", target: b"/a?b", authority: b"c", headers: &headers, body: b"hello" };
+        let message = Message {
+            method: b"POST",
+            target: b"/a?b",
+            authority: b"c",
+            headers: &headers,
+            body: b"hello",
+        };
         let expected = "POST /a?b HTTP/1.0\r\nHost: c\r\naccept: */*\r\nContent-Length: 5\r\n\
                         Connection: close\r\n\r\nhello";
         assert_eq!(String::from_utf8(message.to_bytes()).unwrap(), expected);
@@ -127,9 +155,14 @@ mod tests {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-A: 1\r\n\r\nabc";
         for end in 0..bytes.len() {
             assert_eq!(read(&bytes[..end], false), Progress::Incomplete, "{end}");
-            assert!(matches!(read(&bytes[..end], true), Progress::Invalid(_)), "{end}");
+            assert!(
+                matches!(read(&bytes[..end], true), Progress::Invalid(_)),
+                "{end}"
+            );
         }
-        let Progress::Complete(answer) = read(bytes, false) else { panic!("incomplete") };
+        let Progress::Complete(answer) = read(bytes, false) else {
+            panic!("incomplete")
+        };
         assert_eq!((answer.status, &answer.body[..]), (200, &b"abc"[..]));
         assert_eq!(answer.headers[1], (b"x-a".to_vec(), b"1".to_vec()));
     }
@@ -138,7 +171,13 @@ mod tests {
     fn without_a_length_the_end_of_the_connection_ends_the_body() {
         let bytes = b"HTTP/1.0 204 No Content\r\n\r\n";
         assert_eq!(read(bytes, false), Progress::Incomplete);
-        assert_eq!(read(bytes, true), Progress::Complete(Answer { status: 204, ..Answer::default() }));
+        assert_eq!(
+            read(bytes, true),
+            Progress::Complete(Answer {
+                status: 204,
+                ..Answer::default()
+            })
+        );
     }
 
     #[test]
@@ -150,7 +189,11 @@ mod tests {
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         ];
         for answer in answers {
-            assert!(matches!(read(answer, false), Progress::Invalid(_)), "{}", answer.escape_ascii());
+            assert!(
+                matches!(read(answer, false), Progress::Invalid(_)),
+                "{}",
+                answer.escape_ascii()
+            );
         }
     }
 }

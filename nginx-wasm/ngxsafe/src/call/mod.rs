@@ -8,10 +8,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use nginx_sys::{
-    NGX_AGAIN, NGX_OK, ngx_add_timer, ngx_close_connection, ngx_connection_log_error_e_NGX_ERROR_ERR,
-    ngx_connection_t, ngx_create_pool, ngx_destroy_pool, ngx_event_connect_peer, ngx_event_get_peer,
-    ngx_event_t, ngx_handle_read_event, ngx_handle_write_event, ngx_int_t, ngx_msec_t, ngx_parse_url,
-    ngx_peer_connection_t, ngx_pool_t, ngx_post_event, ngx_posted_events, ngx_url_t,
+    NGX_AGAIN, NGX_OK, ngx_add_timer, ngx_close_connection,
+    ngx_connection_log_error_e_NGX_ERROR_ERR, ngx_connection_t, ngx_create_pool, ngx_destroy_pool,
+    ngx_event_connect_peer, ngx_event_get_peer, ngx_event_t, ngx_handle_read_event,
+    ngx_handle_write_event, ngx_int_t, ngx_msec_t, ngx_parse_url, ngx_peer_connection_t,
+    ngx_pool_t, ngx_post_event, ngx_posted_events, ngx_url_t,
 };
 
 use crate::log;
@@ -127,7 +128,8 @@ impl Inner {
             (*(*connection).read).handler = Some(readable);
             // The one for the whole call; a worker that ends does not wait for it.
             (*(*connection).read).set_cancelable(1);
-            let milliseconds = ngx_msec_t::try_from(timeout.as_millis()).unwrap_or(ngx_msec_t::MAX / 2);
+            let milliseconds =
+                ngx_msec_t::try_from(timeout.as_millis()).unwrap_or(ngx_msec_t::MAX / 2);
             ngx_add_timer((*connection).read, milliseconds);
             if code == NGX_OK as ngx_int_t {
                 ngx_post_event((*connection).write, &raw mut ngx_posted_events);
@@ -142,12 +144,17 @@ impl Inner {
         // SAFETY: the connection is open, its events call this; the bytes are ours, and only read.
         unsafe {
             while let Some(rest @ [_, ..]) = self.request.get(self.sent.get()..) {
-                let Some(send) = (*connection).send else { return Err("cannot send") };
+                let Some(send) = (*connection).send else {
+                    return Err("cannot send");
+                };
                 let sent = send(connection, rest.as_ptr().cast_mut(), rest.len());
                 if sent == NGX_AGAIN as isize {
                     break;
                 }
-                let sent = usize::try_from(sent).ok().filter(|sent| *sent > 0).ok_or("cannot send")?;
+                let sent = usize::try_from(sent)
+                    .ok()
+                    .filter(|sent| *sent > 0)
+                    .ok_or("cannot send")?;
                 self.sent.set(self.sent.get() + sent);
             }
             match ngx_handle_write_event((*connection).write, 0) == NGX_OK as ngx_int_t {
@@ -166,14 +173,21 @@ impl Inner {
             received.resize(start + CHUNK, 0);
             // SAFETY: the connection is open; `CHUNK` bytes after `start` are ours to be written.
             let n = unsafe {
-                let Some(receive) = (*connection).recv else { return Some(Err("cannot receive")) };
+                let Some(receive) = (*connection).recv else {
+                    return Some(Err("cannot receive"));
+                };
                 receive(connection, received.as_mut_ptr().add(start), CHUNK)
             };
             received.truncate(start + usize::try_from(n).unwrap_or(0));
             if n == NGX_AGAIN as isize {
                 // SAFETY: the connection is open.
-                let waits = unsafe { ngx_handle_read_event((*connection).read, 0) } == NGX_OK as ngx_int_t;
-                return if waits { None } else { Some(Err("cannot wait to receive")) };
+                let waits =
+                    unsafe { ngx_handle_read_event((*connection).read, 0) } == NGX_OK as ngx_int_t;
+                return if waits {
+                    None
+                } else {
+                    Some(Err("cannot wait to receive"))
+                };
             }
             if n < 0 {
                 return Some(Err("the connection broke"));

@@ -1,6 +1,8 @@
 //! Known request headers before 1.23: one pointer each, but for two that are arrays of pointers.
 
-use nginx_sys::{ngx_array_create, ngx_array_push, ngx_array_t, ngx_http_request_t, ngx_table_elt_t};
+use nginx_sys::{
+    ngx_array_create, ngx_array_push, ngx_array_t, ngx_http_request_t, ngx_table_elt_t,
+};
 
 use crate::pool::OutOfMemory;
 
@@ -35,7 +37,9 @@ pub(crate) unsafe fn add(
             Field::Many(array) => {
                 if (*array).nalloc == 0 {
                     let size = size_of::<*mut ngx_table_elt_t>();
-                    let made = ngx_array_create((*r).pool, 1, size).as_ref().ok_or(OutOfMemory)?;
+                    let made = ngx_array_create((*r).pool, 1, size)
+                        .as_ref()
+                        .ok_or(OutOfMemory)?;
                     array.write(*made);
                 }
                 let slot: *mut *mut ngx_table_elt_t = ngx_array_push(array).cast();

@@ -36,7 +36,11 @@ impl From<OutOfMemory> for Refused {
 /// A name must be a token, and a value must not end its line.
 fn editable(name: &[u8], value: &[u8], not_editable: &[&[u8]]) -> Result<(), Refused> {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-    if name.first() == Some(&b':') || not_editable.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+    if name.first() == Some(&b':')
+        || not_editable
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+    {
         Err(Refused::NotEditable)
     } else if name.is_empty()
         || !name.iter().all(is_token)

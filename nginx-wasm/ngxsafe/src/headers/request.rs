@@ -1,7 +1,8 @@
 //! The headers of a request.
 
 use nginx_sys::{
-    NGX_HTTP_HEAD, ngx_hash_find, ngx_http_header_t, ngx_http_request_t, ngx_list_t, ngx_table_elt_t,
+    NGX_HTTP_HEAD, ngx_hash_find, ngx_http_header_t, ngx_http_request_t, ngx_list_t,
+    ngx_table_elt_t,
 };
 
 use super::{Refused, editable, known, pair, push};
@@ -36,7 +37,10 @@ impl View<'_> {
     /// Number of headers of the request.
     pub fn request_header_count(&self) -> u32 {
         // SAFETY: as in `each_request_header`.
-        unsafe { Elements::of(self.request_list()) }.count().try_into().unwrap_or(u32::MAX)
+        unsafe { Elements::of(self.request_list()) }
+            .count()
+            .try_into()
+            .unwrap_or(u32::MAX)
     }
 
     /// True if a body follows.
@@ -69,7 +73,11 @@ impl View<'_> {
         unsafe {
             let is_tls = !(*(*r).connection).ssl.is_null();
             let scheme: &[u8] = if is_tls { b"https" } else { b"http" };
-            [pool::bytes((*r).method_name), scheme, pool::bytes((*r).unparsed_uri)]
+            [
+                pool::bytes((*r).method_name),
+                scheme,
+                pool::bytes((*r).unparsed_uri),
+            ]
         }
     }
 
@@ -102,7 +110,8 @@ impl View<'_> {
         // SAFETY: the request is live. A removed element stays in memory, and nothing points to it any more. The search
         // starts again after each removal, which changes the list.
         unsafe {
-            let find = || Elements::of(list).find(|element| pair(*element).0.eq_ignore_ascii_case(name));
+            let find =
+                || Elements::of(list).find(|element| pair(*element).0.eq_ignore_ascii_case(name));
             while let Some(element) = find() {
                 if let Some(field) = request_field(r, element) {
                     known::remove(field, element);
@@ -124,7 +133,10 @@ impl View<'_> {
 /// # Safety
 ///
 /// The request is live, and the element one of its headers, with its hash and its name in lower case.
-unsafe fn request_field(r: *mut ngx_http_request_t, element: *mut ngx_table_elt_t) -> Option<known::Field> {
+unsafe fn request_field(
+    r: *mut ngx_http_request_t,
+    element: *mut ngx_table_elt_t,
+) -> Option<known::Field> {
     // SAFETY: by contract; the core module's hash gives a header's description, whose offset is one of `headers_in`.
     unsafe {
         let core = config::core_main((*r).main_conf);
@@ -134,6 +146,7 @@ unsafe fn request_field(r: *mut ngx_http_request_t, element: *mut ngx_table_elt_
         let offset = header.as_ref()?.offset;
         let address = (&raw mut (*r).headers_in).byte_add(offset);
         // The list itself is the first field, so 0 stands for none.
-        (offset != 0).then(|| known::Field::at(address.cast(), std::slice::from_raw_parts(name, length)))
+        (offset != 0)
+            .then(|| known::Field::at(address.cast(), std::slice::from_raw_parts(name, length)))
     }
 }

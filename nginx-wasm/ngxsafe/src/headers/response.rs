@@ -9,15 +9,23 @@ use crate::list::Elements;
 use crate::pool;
 use crate::view::View;
 
-const NOT_EDITABLE: &[&[u8]] =
-    &[b"connection", b"content-length", b"keep-alive", b"trailer", b"transfer-encoding", b"upgrade"];
+const NOT_EDITABLE: &[&[u8]] = &[
+    b"connection",
+    b"content-length",
+    b"keep-alive",
+    b"trailer",
+    b"transfer-encoding",
+    b"upgrade",
+];
 const CONTENT_TYPE: &[u8] = b"content-type";
 
 impl View<'_> {
     /// The response's status.
     pub fn response_status(&self) -> u16 {
         // SAFETY: the request is live.
-        unsafe { (*self.raw()).headers_out.status }.try_into().unwrap_or(0)
+        unsafe { (*self.raw()).headers_out.status }
+            .try_into()
+            .unwrap_or(0)
     }
 
     /// Number of headers that the response has by now.
@@ -46,9 +54,13 @@ impl View<'_> {
             return self.content_type();
         }
         // SAFETY: as in `request_header`.
-        unsafe { Elements::of(self.response_list()).filter(|e| (**e).hash != 0).map(|element| pair(element)) }
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
+        unsafe {
+            Elements::of(self.response_list())
+                .filter(|e| (**e).hash != 0)
+                .map(|element| pair(element))
+        }
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
     }
 
     /// Adds a header to the response, beside others of this name.
@@ -107,7 +119,10 @@ impl View<'_> {
         unsafe {
             let out = &raw mut (*r).headers_out;
             (*out).content_type = pool::copy((*r).pool, value)?;
-            (*out).content_type_len = value.iter().position(|byte| *byte == b';').unwrap_or(value.len());
+            (*out).content_type_len = value
+                .iter()
+                .position(|byte| *byte == b';')
+                .unwrap_or(value.len());
             (*out).content_type_lowcase = null_mut();
             (*out).charset = ngx_str_t::empty();
         }

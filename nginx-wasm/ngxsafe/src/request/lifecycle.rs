@@ -72,8 +72,12 @@ impl<M: Registered> Request<M> {
             (*event).handler = Some(pause::ended::<M>);
             (*event).log = (*(*r.as_ptr()).connection).log;
             let counted = Rc::into_raw(Rc::clone(&live));
-            if pool::on_destroy((*r.as_ptr()).pool, M::table().end_of_request(), counted.cast_mut().cast())
-                .is_err()
+            if pool::on_destroy(
+                (*r.as_ptr()).pool,
+                M::table().end_of_request(),
+                counted.cast_mut().cast(),
+            )
+            .is_err()
             {
                 drop(Rc::from_raw(counted));
                 return None;

@@ -96,7 +96,11 @@ impl<M: Module> Request<M> {
     ///
     /// The request has ended, or is not paused.
     pub fn restart(&self) -> Result<(), Finished> {
-        if self.0.state.get() == State::Paused { self.record(Outcome::Restart) } else { Err(Finished) }
+        if self.0.state.get() == State::Paused {
+            self.record(Outcome::Restart)
+        } else {
+            Err(Finished)
+        }
     }
 
     /// Answers the request.

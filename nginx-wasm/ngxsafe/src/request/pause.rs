@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use nginx_sys::{
-    NGX_HTTP_GATEWAY_TIME_OUT, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_add_timer, ngx_del_timer,
-    ngx_delete_posted_event, ngx_event_t, ngx_handle_read_event, ngx_http_block_reading,
-    ngx_http_core_run_phases, ngx_http_finalize_request, ngx_http_request_t, ngx_http_run_posted_requests,
-    ngx_http_test_reading, ngx_int_t, ngx_msec_t,
+    NGX_HTTP_GATEWAY_TIME_OUT, NGX_HTTP_INTERNAL_SERVER_ERROR, NGX_OK, ngx_add_timer,
+    ngx_del_timer, ngx_delete_posted_event, ngx_event_t, ngx_handle_read_event,
+    ngx_http_block_reading, ngx_http_core_run_phases, ngx_http_finalize_request,
+    ngx_http_request_t, ngx_http_run_posted_requests, ngx_http_test_reading, ngx_int_t, ngx_msec_t,
 };
 
 use super::{Outcome, Request, State};
@@ -32,7 +32,11 @@ impl<M: Registered> Request<M> {
     /// # Safety
     ///
     /// `r` is the live request of this handle, in a phase handler that returns at once.
-    pub(crate) unsafe fn pause(&self, r: *mut ngx_http_request_t, deadline: Duration) -> PhaseResult {
+    pub(crate) unsafe fn pause(
+        &self,
+        r: *mut ngx_http_request_t,
+        deadline: Duration,
+    ) -> PhaseResult {
         if self.0.outcome.borrow().is_some() {
             // SAFETY: by contract.
             return unsafe { self.settle(r) };
@@ -118,7 +122,10 @@ pub(super) unsafe extern "C" fn ended<M: Registered>(event: *mut ngx_event_t) {
         let connection = (*r).connection;
         (*r).read_event_handler = Some(ngx_http_block_reading);
         if timed_out && request.0.outcome.borrow().is_none() {
-            request.0.outcome.replace(Some(Outcome::Fail(NGX_HTTP_GATEWAY_TIME_OUT as u16)));
+            request
+                .0
+                .outcome
+                .replace(Some(Outcome::Fail(NGX_HTTP_GATEWAY_TIME_OUT as u16)));
         }
         match request.settle(r) {
             // The phase handler is asked again, and sees the state.

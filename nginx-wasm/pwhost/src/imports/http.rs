@@ -17,59 +17,108 @@ pub(super) fn link<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
 }
 
 fn link_headers<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
-    import!(linker, "proxy_get_header_map_value", |guest, map, name, name_len, out, out_len| {
-        let map = known(MapType::from_number(map))?;
-        let Parts { memory, env, reply, .. } = guest.parts()?;
-        reply.extend_from_slice(&env.header(map, memory.bytes(name, name_len)?)?);
-        guest.give_reply(out, out_len)
-    });
-    import!(linker, "proxy_add_header_map_value", |guest, map, name, name_len, value, value_len| {
-        let map = known(MapType::from_number(map))?;
-        let Parts { memory, env, .. } = guest.parts()?;
-        Ok(env.add_header(map, memory.bytes(name, name_len)?, memory.bytes(value, value_len)?)?)
-    });
-    import!(linker, "proxy_replace_header_map_value", |guest, map, name, name_len, value, value_len| {
-        let map = known(MapType::from_number(map))?;
-        let Parts { memory, env, .. } = guest.parts()?;
-        Ok(env.replace_header(map, memory.bytes(name, name_len)?, memory.bytes(value, value_len)?)?)
-    });
-    import!(linker, "proxy_remove_header_map_value", |guest, map, name, name_len| {
-        let map = known(MapType::from_number(map))?;
-        let Parts { memory, env, .. } = guest.parts()?;
-        Ok(env.remove_header(map, memory.bytes(name, name_len)?)?)
-    });
+    import!(
+        linker,
+        "proxy_get_header_map_value",
+        |guest, map, name, name_len, out, out_len| {
+            let map = known(MapType::from_number(map))?;
+            let Parts {
+                memory, env, reply, ..
+            } = guest.parts()?;
+            reply.extend_from_slice(&env.header(map, memory.bytes(name, name_len)?)?);
+            guest.give_reply(out, out_len)
+        }
+    );
+    import!(
+        linker,
+        "proxy_add_header_map_value",
+        |guest, map, name, name_len, value, value_len| {
+            let map = known(MapType::from_number(map))?;
+            let Parts { memory, env, .. } = guest.parts()?;
+            Ok(env.add_header(
+                map,
+                memory.bytes(name, name_len)?,
+                memory.bytes(value, value_len)?,
+            )?)
+        }
+    );
+    import!(
+        linker,
+        "proxy_replace_header_map_value",
+        |guest, map, name, name_len, value, value_len| {
+            let map = known(MapType::from_number(map))?;
+            let Parts { memory, env, .. } = guest.parts()?;
+            Ok(env.replace_header(
+                map,
+                memory.bytes(name, name_len)?,
+                memory.bytes(value, value_len)?,
+            )?)
+        }
+    );
+    import!(
+        linker,
+        "proxy_remove_header_map_value",
+        |guest, map, name, name_len| {
+            let map = known(MapType::from_number(map))?;
+            let Parts { memory, env, .. } = guest.parts()?;
+            Ok(env.remove_header(map, memory.bytes(name, name_len)?)?)
+        }
+    );
     Ok(())
 }
 
 fn link_header_maps<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
-    import!(linker, "proxy_get_header_map_pairs", |guest, map, out, out_len| {
-        let map = known(MapType::from_number(map))?;
-        let Parts { env, reply, pairs, .. } = guest.parts()?;
-        env.headers(map, pairs)?;
-        pairs.serialise(reply);
-        guest.give_reply(out, out_len)
-    });
-    import!(linker, "proxy_set_header_map_pairs", |guest, map, headers, headers_len| {
-        let map = known(MapType::from_number(map))?;
-        let Parts { memory, env, .. } = guest.parts()?;
-        Ok(env.set_headers(map, pairs(&memory, headers, headers_len)?)?)
-    });
+    import!(
+        linker,
+        "proxy_get_header_map_pairs",
+        |guest, map, out, out_len| {
+            let map = known(MapType::from_number(map))?;
+            let Parts {
+                env, reply, pairs, ..
+            } = guest.parts()?;
+            env.headers(map, pairs)?;
+            pairs.serialise(reply);
+            guest.give_reply(out, out_len)
+        }
+    );
+    import!(
+        linker,
+        "proxy_set_header_map_pairs",
+        |guest, map, headers, headers_len| {
+            let map = known(MapType::from_number(map))?;
+            let Parts { memory, env, .. } = guest.parts()?;
+            Ok(env.set_headers(map, pairs(&memory, headers, headers_len)?)?)
+        }
+    );
     Ok(())
 }
 
 fn link_buffers<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
-    import!(linker, "proxy_get_buffer_bytes", |guest, buffer, start, max, out, out_len| {
-        let buffer = known(BufferType::from_number(buffer))?;
-        let Parts { env, reply, .. } = guest.parts()?;
-        reply.extend_from_slice(&env.buffer(buffer, start as usize, max as usize)?);
-        reply.truncate(max as usize);
-        guest.give_reply(out, out_len)
-    });
-    import!(linker, "proxy_set_buffer_bytes", |guest, buffer, start, size, value, value_len| {
-        let buffer = known(BufferType::from_number(buffer))?;
-        let Parts { memory, env, .. } = guest.parts()?;
-        Ok(env.set_buffer(buffer, start as usize, size as usize, memory.bytes(value, value_len)?)?)
-    });
+    import!(
+        linker,
+        "proxy_get_buffer_bytes",
+        |guest, buffer, start, max, out, out_len| {
+            let buffer = known(BufferType::from_number(buffer))?;
+            let Parts { env, reply, .. } = guest.parts()?;
+            reply.extend_from_slice(&env.buffer(buffer, start as usize, max as usize)?);
+            reply.truncate(max as usize);
+            guest.give_reply(out, out_len)
+        }
+    );
+    import!(
+        linker,
+        "proxy_set_buffer_bytes",
+        |guest, buffer, start, size, value, value_len| {
+            let buffer = known(BufferType::from_number(buffer))?;
+            let Parts { memory, env, .. } = guest.parts()?;
+            Ok(env.set_buffer(
+                buffer,
+                start as usize,
+                size as usize,
+                memory.bytes(value, value_len)?,
+            )?)
+        }
+    );
     Ok(())
 }
 
@@ -89,7 +138,15 @@ fn link_calls<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
     import!(
         linker,
         "proxy_send_local_response",
-        |guest, status, details, details_len, body, body_len, headers, headers_len, grpc_status: i32| {
+        |guest,
+         status,
+         details,
+         details_len,
+         body,
+         body_len,
+         headers,
+         headers_len,
+         grpc_status: i32| {
             let Parts { memory, env, .. } = guest.parts()?;
             Ok(env.send_local_response(LocalResponse {
                 status,
@@ -100,29 +157,35 @@ fn link_calls<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
             })?)
         }
     );
-    import!(linker, "proxy_http_call", |guest,
-                                        upstream,
-                                        upstream_len,
-                                        headers,
-                                        headers_len,
-                                        body,
-                                        body_len,
-                                        trailers,
-                                        trailers_len,
-                                        timeout,
-                                        out| {
-        let Parts { mut memory, env, .. } = guest.parts()?;
-        // A call whose token cannot be told must not be made.
-        memory.bytes(out, 4)?;
-        let token = env.http_call(HttpCall {
-            upstream: memory.bytes(upstream, upstream_len)?,
-            headers: pairs(&memory, headers, headers_len)?,
-            body: memory.bytes(body, body_len)?,
-            trailers: pairs(&memory, trailers, trailers_len)?,
-            timeout: Duration::from_millis(u64::from(timeout)),
-        })?;
-        memory.write_u32(out, token)
-    });
+    import!(
+        linker,
+        "proxy_http_call",
+        |guest,
+         upstream,
+         upstream_len,
+         headers,
+         headers_len,
+         body,
+         body_len,
+         trailers,
+         trailers_len,
+         timeout,
+         out| {
+            let Parts {
+                mut memory, env, ..
+            } = guest.parts()?;
+            // A call whose token cannot be told must not be made.
+            memory.bytes(out, 4)?;
+            let token = env.http_call(HttpCall {
+                upstream: memory.bytes(upstream, upstream_len)?,
+                headers: pairs(&memory, headers, headers_len)?,
+                body: memory.bytes(body, body_len)?,
+                trailers: pairs(&memory, trailers, trailers_len)?,
+                timeout: Duration::from_millis(u64::from(timeout)),
+            })?;
+            memory.write_u32(out, token)
+        }
+    );
     Ok(())
 }
 

@@ -43,7 +43,9 @@ pub(crate) fn link<E: Env>(linker: &mut Linker<State<E>>, module: &Module) -> Re
 /// Gives every function of the ABI's two modules an answer; the ones that are known replace it afterwards.
 fn link_unknown<E: Env>(linker: &mut Linker<State<E>>, module: &Module) -> Result<()> {
     for import in module.imports() {
-        let ExternType::Func(ty) = import.ty() else { continue };
+        let ExternType::Func(ty) = import.ty() else {
+            continue;
+        };
         if !answers_a_status(&ty) {
             continue;
         }

@@ -12,12 +12,18 @@ pub(super) fn link<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
     link_log_and_time(linker)?;
     link_properties(linker)?;
     link_contexts(linker)?;
-    import!(linker, "proxy_call_foreign_function", |guest, name, name_len, arg, arg_len, out, out_len| {
-        let Parts { memory, env, reply, .. } = guest.parts()?;
-        let (name, arguments) = (memory.bytes(name, name_len)?, memory.bytes(arg, arg_len)?);
-        reply.extend_from_slice(&env.call_foreign_function(name, arguments)?);
-        guest.give_reply(out, out_len)
-    });
+    import!(
+        linker,
+        "proxy_call_foreign_function",
+        |guest, name, name_len, arg, arg_len, out, out_len| {
+            let Parts {
+                memory, env, reply, ..
+            } = guest.parts()?;
+            let (name, arguments) = (memory.bytes(name, name_len)?, memory.bytes(arg, arg_len)?);
+            reply.extend_from_slice(&env.call_foreign_function(name, arguments)?);
+            guest.give_reply(out, out_len)
+        }
+    );
     Ok(())
 }
 
@@ -29,30 +35,54 @@ fn link_log_and_time<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         Ok(())
     });
     import!(linker, "proxy_get_log_level", |guest, out| {
-        let Parts { mut memory, env, .. } = guest.parts()?;
+        let Parts {
+            mut memory, env, ..
+        } = guest.parts()?;
         memory.write_u32(out, env.log_level()?.number())
     });
-    import!(linker, "proxy_get_current_time_nanoseconds", |guest, out| {
-        let Parts { mut memory, env, .. } = guest.parts()?;
-        memory.write_u64(out, env.now_ns())
-    });
-    import!(linker, "proxy_set_tick_period_milliseconds", |guest, period| {
-        Ok(guest.env().set_tick_period(Duration::from_millis(u64::from(period)))?)
-    });
+    import!(
+        linker,
+        "proxy_get_current_time_nanoseconds",
+        |guest, out| {
+            let Parts {
+                mut memory, env, ..
+            } = guest.parts()?;
+            memory.write_u64(out, env.now_ns())
+        }
+    );
+    import!(
+        linker,
+        "proxy_set_tick_period_milliseconds",
+        |guest, period| {
+            Ok(guest
+                .env()
+                .set_tick_period(Duration::from_millis(u64::from(period)))?)
+        }
+    );
     Ok(())
 }
 
 fn link_properties<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
-    import!(linker, "proxy_get_property", |guest, path, path_len, out, out_len| {
-        let Parts { memory, env, reply, .. } = guest.parts()?;
-        reply.extend_from_slice(&env.property(PropertyPath(memory.bytes(path, path_len)?))?);
-        guest.give_reply(out, out_len)
-    });
-    import!(linker, "proxy_set_property", |guest, path, path_len, value, value_len| {
-        let Parts { memory, env, .. } = guest.parts()?;
-        let path = PropertyPath(memory.bytes(path, path_len)?);
-        Ok(env.set_property(path, memory.bytes(value, value_len)?)?)
-    });
+    import!(
+        linker,
+        "proxy_get_property",
+        |guest, path, path_len, out, out_len| {
+            let Parts {
+                memory, env, reply, ..
+            } = guest.parts()?;
+            reply.extend_from_slice(&env.property(PropertyPath(memory.bytes(path, path_len)?))?);
+            guest.give_reply(out, out_len)
+        }
+    );
+    import!(
+        linker,
+        "proxy_set_property",
+        |guest, path, path_len, value, value_len| {
+            let Parts { memory, env, .. } = guest.parts()?;
+            let path = PropertyPath(memory.bytes(path, path_len)?);
+            Ok(env.set_property(path, memory.bytes(value, value_len)?)?)
+        }
+    );
     Ok(())
 }
 
@@ -66,12 +96,21 @@ fn link_contexts<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         Ok(())
     });
     import!(linker, "proxy_done", |guest| Ok(guest.env().done()?));
-    import!(linker, "proxy_get_status", |guest, out_code, out, out_len| {
-        let Parts { mut memory, env, reply, .. } = guest.parts()?;
-        let (code, message) = env.call_status()?;
-        memory.write_u32(out_code, code)?;
-        reply.extend_from_slice(&message);
-        guest.give_reply(out, out_len)
-    });
+    import!(
+        linker,
+        "proxy_get_status",
+        |guest, out_code, out, out_len| {
+            let Parts {
+                mut memory,
+                env,
+                reply,
+                ..
+            } = guest.parts()?;
+            let (code, message) = env.call_status()?;
+            memory.write_u32(out_code, code)?;
+            reply.extend_from_slice(&message);
+            guest.give_reply(out, out_len)
+        }
+    );
     Ok(())
 }

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use sluice_pwhost::{
-    Answer, Context, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, Options, Pairs, PairsBuf,
-    Plugin, PropertyPath, Status, StreamType, Trap, Vm, compile,
+    Answer, Context, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, Options, Pairs,
+    PairsBuf, Plugin, PropertyPath, Status, StreamType, Trap, Vm, compile,
 };
 
 pub(crate) const NOW: u64 = 1_700_000_000_123_456_789;
@@ -60,7 +60,8 @@ impl Env for Fake {
     }
 
     fn log(&mut self, level: LogLevel, message: &[u8]) {
-        self.log.push((level, String::from_utf8_lossy(message).into_owned()));
+        self.log
+            .push((level, String::from_utf8_lossy(message).into_owned()));
     }
 
     fn now_ns(&mut self) -> u64 {
@@ -78,7 +79,9 @@ impl Env for Fake {
     }
 
     fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
-        let MapType::HttpRequestHeaders = map else { return Err(Status::BadArgument) };
+        let MapType::HttpRequestHeaders = map else {
+            return Err(Status::BadArgument);
+        };
         for (name, value) in &self.request {
             out.push(name, value);
         }
@@ -86,7 +89,9 @@ impl Env for Fake {
     }
 
     fn set_headers(&mut self, map: MapType, headers: Pairs<'_>) -> Answer<()> {
-        let MapType::HttpResponseHeaders = map else { return Err(Status::BadArgument) };
+        let MapType::HttpResponseHeaders = map else {
+            return Err(Status::BadArgument);
+        };
         self.response = owned(headers);
         Ok(())
     }
@@ -125,7 +130,9 @@ impl Env for Fake {
 }
 
 fn owned(pairs: Pairs<'_>) -> Headers {
-    pairs.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
+    pairs
+        .map(|(name, value)| (name.to_vec(), value.to_vec()))
+        .collect()
 }
 
 /// What is the same in all guests: memory, an allocator that hands out 32 KiB on from 32 KiB, and a way to report.
@@ -161,8 +168,10 @@ pub(crate) fn start_with(wat: &str, options: Options) -> (Vm<Fake>, Context) {
 
 /// What a guest reports whose `on_tick` is `body`.
 pub(crate) fn reported_by_tick(imports: &str, body: &str) -> Vec<u128> {
-    let (mut vm, root) =
-        start(&guest(imports, &format!(r#"(func (export "proxy_on_tick") (param i32) {body})"#)));
+    let (mut vm, root) = start(&guest(
+        imports,
+        &format!(r#"(func (export "proxy_on_tick") (param i32) {body})"#),
+    ));
     vm.on_tick(&root).unwrap();
     std::mem::take(&mut vm.env_mut().reported)
 }

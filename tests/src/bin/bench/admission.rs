@@ -30,7 +30,13 @@ impl Admission {
         for object in (0..self.ingresses).flat_map(application) {
             resources.apply(Object::from_value(object).context("an object of the benchmark")?);
         }
-        let (options, rules) = (Options { class_is_implied: true, ..Options::default() }, Rules::default());
+        let (options, rules) = (
+            Options {
+                class_is_implied: true,
+                ..Options::default()
+            },
+            Rules::default(),
+        );
         let mut millis = Vec::new();
         let numbers = (0..self.ingresses).cycle().step_by(31);
         let rounds = usize::try_from(effort.rounds)?;
@@ -38,13 +44,19 @@ impl Admission {
             // One that is there already, as at an update; they have nothing in common but the cache.
             let [.., ingress] = application(number);
             let ingress = Object::from_value(ingress).context("an Ingress of the benchmark")?;
-            let Object::Ingress(ingress) = ingress else { bail!("{} is no Ingress", ingress.reference()) };
+            let Object::Ingress(ingress) = ingress else {
+                bail!("{} is no Ingress", ingress.reference())
+            };
             let start = Instant::now();
             let admission = admit(&ingress, &resources, &options, &rules);
             millis.push(start.elapsed().as_secs_f64() * 1e3);
             ensure!(admission.is_allowed(), "{:?}", admission.errors);
         }
         let p99 = quantile(&millis, 0.99);
-        Ok(self.rows().into_iter().map(|row| row.measured(p99, millis.len())).collect())
+        Ok(self
+            .rows()
+            .into_iter()
+            .map(|row| row.measured(p99, millis.len()))
+            .collect())
     }
 }

@@ -13,11 +13,19 @@ const NAMESPACES: usize = 100;
 pub(crate) fn application(n: usize) -> [Value; 3] {
     let (namespace, name) = (format!("team-{}", n % NAMESPACES), format!("app-{n}"));
     let pods = pods(n);
-    let ingress = Ingress::new(&namespace, &name).host(&format!("{name}.example.com")).path("/", &name, 80);
-    [service(&namespace, &name, 80, &pods), endpoint_slice(&namespace, &name, &pods), ingress.to_json()]
+    let ingress = Ingress::new(&namespace, &name)
+        .host(&format!("{name}.example.com"))
+        .path("/", &name, 80);
+    [
+        service(&namespace, &name, 80, &pods),
+        endpoint_slice(&namespace, &name, &pods),
+        ingress.to_json(),
+    ]
 }
 
 fn pods(n: usize) -> Vec<SocketAddr> {
     let [.., high, low] = n.to_be_bytes();
-    (1..=PODS).map(|pod| SocketAddr::from((Ipv4Addr::new(10, high, low, pod), 8080))).collect()
+    (1..=PODS)
+        .map(|pod| SocketAddr::from((Ipv4Addr::new(10, high, low, pod), 8080)))
+        .collect()
 }

@@ -24,7 +24,11 @@ const LIFE: Duration = Duration::from_secs(31);
 
 impl Comeback {
     pub(crate) fn rows(&self) -> [Row; 1] {
-        [Row::new(format!("comeback_ms/{}_{}", self.data_plane, self.hosts), "ms").target(1000.0)]
+        [Row::new(
+            format!("comeback_ms/{}_{}", self.data_plane, self.hosts),
+            "ms",
+        )
+        .target(1000.0)]
     }
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
@@ -35,7 +39,10 @@ impl Comeback {
             let ingress = Ingress::new("default", &format!("h{n}")).host(&format!("h{n}.test"));
             manifests.ingress(&ingress.path("/", "web", 80))?;
         }
-        let sluice = Options::new(&manifests).data_plane(self.data_plane).start().await?;
+        let sluice = Options::new(&manifests)
+            .data_plane(self.data_plane)
+            .start()
+            .await?;
         let host = format!("h{}.test", self.hosts - 1);
         sluice.wait_for_status(&host, "/", 200).await?;
         let mut times = Vec::new();
@@ -46,8 +53,12 @@ impl Comeback {
             let killed = Instant::now();
             let after = async || sluice.data_plane_pid().filter(|pid| *pid != before);
             wait::until("another data plane", after).await?;
-            let answers =
-                async || http::get(sluice.http(), &host, "/").await.ok().filter(|page| page.status == 200);
+            let answers = async || {
+                http::get(sluice.http(), &host, "/")
+                    .await
+                    .ok()
+                    .filter(|page| page.status == 200)
+            };
             wait::until("the next answer", answers).await?;
             times.push(killed.elapsed().as_secs_f64() * 1e3);
         }

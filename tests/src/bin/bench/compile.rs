@@ -32,21 +32,34 @@ impl Compile {
             Ok(took.as_secs_f64() * 1e3)
         });
         let millis = millis.collect::<Result<Vec<f64>>>()?;
-        Ok(self.rows().into_iter().map(|row| row.measured(median(&millis), millis.len())).collect())
+        Ok(self
+            .rows()
+            .into_iter()
+            .map(|row| row.measured(median(&millis), millis.len()))
+            .collect())
     }
 
     fn document(&self) -> Vec<u8> {
         let backends = 0..self.endpoints / ENDPOINTS_OF_A_BACKEND;
         let id = |n: usize| format!("default/app-{n}/80");
-        let endpoint = |n: usize| Endpoint::at(format!("10.{}.{}.{}:8080", n >> 16, n >> 8 & 255, n & 255));
+        let endpoint =
+            |n: usize| Endpoint::at(format!("10.{}.{}.{}:8080", n >> 16, n >> 8 & 255, n & 255));
         let backend = |n: usize| {
             let first = n * ENDPOINTS_OF_A_BACKEND;
-            let endpoints = (first..first + ENDPOINTS_OF_A_BACKEND).map(endpoint).collect();
-            (id(n), Backend::round_robin(format!("default-app-{n}-80"), endpoints))
+            let endpoints = (first..first + ENDPOINTS_OF_A_BACKEND)
+                .map(endpoint)
+                .collect();
+            (
+                id(n),
+                Backend::round_robin(format!("default-app-{n}-80"), endpoints),
+            )
         };
         let tables = Tables::Snapshot(Snapshot {
             version: Version::new(1, 1),
-            locations: backends.clone().map(|n| (format!("app-{n}.example/"), Location::to(id(n)))).collect(),
+            locations: backends
+                .clone()
+                .map(|n| (format!("app-{n}.example/"), Location::to(id(n))))
+                .collect(),
             backends: backends.map(backend).collect(),
             hosts: [].into(),
         });

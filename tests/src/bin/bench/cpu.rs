@@ -84,7 +84,12 @@ impl Cpu {
     }
 
     /// Both are there, and each has one worker: in turn, for as many rounds as wanted.
-    pub(crate) async fn compare(&self, ours: &Side, native: &Side, effort: Effort) -> Result<Vec<Measured>> {
+    pub(crate) async fn compare(
+        &self,
+        ours: &Side,
+        native: &Side,
+        effort: Effort,
+    ) -> Result<Vec<Measured>> {
         let requests = self.requests();
         for side in [ours, native] {
             side.warm_up(&requests).await?;
@@ -106,16 +111,27 @@ impl Cpu {
     /// The same to both sides. Any text is the key of a session, whoever wrote it.
     fn requests(&self) -> Vec<Request> {
         let request = Request::get(self.policy.asked, "/");
-        let of_client =
-            |n| request.clone().header("cookie", &format!("INGRESSCOOKIE=1700000000.{n:03}.7.{n}"));
-        if self.policy.sessions { (0..CLIENTS).map(of_client).collect() } else { vec![request] }
+        let of_client = |n| {
+            request
+                .clone()
+                .header("cookie", &format!("INGRESSCOOKIE=1700000000.{n:03}.7.{n}"))
+        };
+        if self.policy.sessions {
+            (0..CLIENTS).map(of_client).collect()
+        } else {
+            vec![request]
+        }
     }
 
     fn measured(&self, ours: f64, native: f64, rounds: usize) -> Vec<Measured> {
         let ratio = ours / native;
         let values = [ratio, ours, native].into_iter();
-        let mut rows: Vec<Measured> =
-            self.rows().into_iter().zip(values).map(|(row, value)| row.measured(value, rounds)).collect();
+        let mut rows: Vec<Measured> = self
+            .rows()
+            .into_iter()
+            .zip(values)
+            .map(|(row, value)| row.measured(value, rounds))
+            .collect();
         for compared in rows.iter_mut().take(2) {
             *compared = compared.clone().compared(native, ratio);
         }
@@ -136,18 +152,30 @@ impl Site {
         let pods = network.pods(PODS);
         let echoes = Echo::start_all("web", &pods).await?;
         // The pods' own work is not what is measured.
-        let small = Answer { body: Some("ok".to_owned()), ..Answer::default() };
-        echoes.iter().for_each(|echo| echo.script(Script::echo().answer("*", small.clone())));
-        Ok(Site { pods, _echoes: echoes, _network: network })
+        let small = Answer {
+            body: Some("ok".to_owned()),
+            ..Answer::default()
+        };
+        echoes
+            .iter()
+            .for_each(|echo| echo.script(Script::echo().answer("*", small.clone())));
+        Ok(Site {
+            pods,
+            _echoes: echoes,
+            _network: network,
+        })
     }
 
     /// What a controller is given: one Service behind one host.
     pub(crate) fn manifests(&self, annotations: &[(&str, &str)]) -> Result<Manifests> {
         let manifests = Manifests::new()?;
         manifests.service("default", "web", 80, &self.pods)?;
-        let ingress = Ingress::new("default", "web").host(HOST).path("/", "web", 80);
-        let ingress =
-            annotations.iter().fold(ingress, |ingress, (name, value)| ingress.annotation(name, value));
+        let ingress = Ingress::new("default", "web")
+            .host(HOST)
+            .path("/", "web", 80);
+        let ingress = annotations.iter().fold(ingress, |ingress, (name, value)| {
+            ingress.annotation(name, value)
+        });
         manifests.ingress(&ingress)?;
         Ok(manifests)
     }
@@ -163,20 +191,27 @@ impl Side {
     /// The filter has its tables, and connections to all pods are open.
     async fn warm_up(&self, requests: &[Request]) -> Result<()> {
         wait_for_status(self.addr, HOST, "/", 200).await?;
-        self.load(requests, Duration::from_millis(500)).await.map(drop)
+        self.load(requests, Duration::from_millis(500))
+            .await
+            .map(drop)
     }
 
     /// CPU microseconds per request.
     async fn round(&self, requests: &[Request], effort: Effort) -> Result<f64> {
         let before = self.cpu_time()?;
-        let count = self.load(requests, Duration::from_secs(effort.seconds.into())).await?;
+        let count = self
+            .load(requests, Duration::from_secs(effort.seconds.into()))
+            .await?;
         let used = self.cpu_time()? - before;
         Ok(used.as_secs_f64() * 1e6 / count as f64)
     }
 
     /// Fails when one of them is not there any more: the rest would have worked for nothing.
     fn cpu_time(&self) -> Result<Duration> {
-        self.processes.iter().map(|process| proc::cpu_time(*process)).sum()
+        self.processes
+            .iter()
+            .map(|process| proc::cpu_time(*process))
+            .sum()
     }
 
     async fn load(&self, requests: &[Request], time: Duration) -> Result<u64> {

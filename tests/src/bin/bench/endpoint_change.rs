@@ -54,19 +54,29 @@ impl EndpointChange {
         let pods = Echo::start_all("web", &network.pods(effort.samples + 2)).await?;
         let manifests = Arc::new(Manifests::new()?);
         manifests.service("default", "web", 80, &pair(&pods, 0))?;
-        manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
+        manifests.ingress(
+            &Ingress::new("default", "web")
+                .host(HOST)
+                .path("/", "web", 80),
+        )?;
         let others = Network::reserve()?;
         for n in 0..OTHERS {
             let name = other(n);
             manifests.service("default", &name, 80, &others.pods(3))?;
             let host = format!("{name}.test");
-            manifests.ingress(&Ingress::new("default", &name).host(&host).path("/", &name, 80))?;
+            manifests.ingress(
+                &Ingress::new("default", &name)
+                    .host(&host)
+                    .path("/", &name, 80),
+            )?;
         }
         let sluice = Sluice::start(&manifests).await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
         let churn = match self {
             EndpointChange::Idle => None,
-            EndpointChange::Churn(rate) => Some(Churn::start(*rate, Arc::clone(&manifests), others)),
+            EndpointChange::Churn(rate) => {
+                Some(Churn::start(*rate, Arc::clone(&manifests), others))
+            }
         };
         let millis = changes(&sluice, &manifests, &pods).await?;
         if let Some(churn) = churn {
@@ -88,21 +98,30 @@ fn other(n: u16) -> String {
 
 /// How long each change took, in milliseconds.
 async fn changes(sluice: &Sluice, manifests: &Manifests, pods: &[Echo]) -> Result<Vec<f64>> {
-    let load =
-        Load::new(sluice.http(), Request::get(HOST, "/")).connections(4).pause(Duration::from_millis(1));
+    let load = Load::new(sluice.http(), Request::get(HOST, "/"))
+        .connections(4)
+        .pause(Duration::from_millis(1));
     let load = load.start();
     let mut changed = Vec::new();
     for n in 1..pods.len() - 1 {
         changed.push(Instant::now());
         manifests.endpoints("default", "web", &pair(pods, n))?;
         let new = pods[n + 1].name();
-        load.until(&format!("traffic on {new}"), |tally| tally.pod(new) > 0).await?;
+        load.until(&format!("traffic on {new}"), |tally| tally.pod(new) > 0)
+            .await?;
         tokio::time::sleep(REST).await;
     }
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");
-    let arrivals = pods.iter().skip(2).map(|pod| tally.by_pod[pod.name()].first);
-    Ok(changed.into_iter().zip(arrivals).map(|(from, to)| (to - from).as_secs_f64() * 1e3).collect())
+    let arrivals = pods
+        .iter()
+        .skip(2)
+        .map(|pod| tally.by_pod[pod.name()].first);
+    Ok(changed
+        .into_iter()
+        .zip(arrivals)
+        .map(|(from, to)| (to - from).as_secs_f64() * 1e3)
+        .collect())
 }
 
 /// Changes of the others' endpoints in the background.
@@ -117,7 +136,12 @@ impl Churn {
     fn start(rate: u16, manifests: Arc<Manifests>, network: Network) -> Churn {
         let stop = Arc::new(tokio::sync::Notify::new());
         let task = tokio::spawn(churn(rate, manifests, network, Arc::clone(&stop)));
-        Churn { rate, started: Instant::now(), stop, task }
+        Churn {
+            rate,
+            started: Instant::now(),
+            stop,
+            task,
+        }
     }
 
     /// Fails when there were not as many changes as the row promises.
@@ -126,7 +150,11 @@ impl Churn {
         self.stop.notify_one();
         let changes = self.task.await.context("the churn")??;
         let rate = changes as f64 / elapsed.as_secs_f64();
-        ensure!(rate > 0.9 * f64::from(self.rate), "expected {} changes a second, got {rate:.0}", self.rate);
+        ensure!(
+            rate > 0.9 * f64::from(self.rate),
+            "expected {} changes a second, got {rate:.0}",
+            self.rate
+        );
         Ok(())
     }
 }
@@ -140,7 +168,10 @@ async fn churn(
 ) -> Result<u64> {
     let mut ticks = interval(Duration::from_secs(1) / u32::from(rate));
     let mut changes = 0;
-    for (round, n) in (0..1000_u16).cycle().flat_map(|round| (0..OTHERS).map(move |n| (round, n))) {
+    for (round, n) in (0..1000_u16)
+        .cycle()
+        .flat_map(|round| (0..OTHERS).map(move |n| (round, n)))
+    {
         tokio::select! {
             _ = ticks.tick() => {}
             () = stop.notified() => break,

@@ -18,13 +18,26 @@ pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
     let native_envoy = envoy(&native::bootstrap(&plain, native_port.addr()).await?).await?;
 
     let port = Port::reserve()?;
-    let flags = cpu.policy.flags.iter().map(|flag| (*flag).to_owned()).collect();
-    let options = Options::new(&manifests).without_data_plane().http(port.addr());
+    let flags = cpu
+        .policy
+        .flags
+        .iter()
+        .map(|flag| (*flag).to_owned())
+        .collect();
+    let options = Options::new(&manifests)
+        .without_data_plane()
+        .http(port.addr());
     let controller = options.arguments(flags).start().await?;
     let our_envoy = envoy(&sluice::bootstrap(controller.xds(), "bench")?).await?;
 
-    let ours = Side { addr: port.addr(), processes: vec![our_envoy.pid()] };
-    let native = Side { addr: native_port.addr(), processes: vec![native_envoy.pid()] };
+    let ours = Side {
+        addr: port.addr(),
+        processes: vec![our_envoy.pid()],
+    };
+    let native = Side {
+        addr: native_port.addr(),
+        processes: vec![native_envoy.pid()],
+    };
     cpu.compare(&ours, &native, effort).await
 }
 

@@ -30,8 +30,13 @@ pub(crate) struct ExternalAuth {
 
 impl ExternalAuth {
     pub(crate) fn rows(&self) -> [Row; 3] {
-        let row = |name: &str| Row::new(format!("external_auth_{name}_ms/{}", self.ingresses), "ms");
-        [row("p99"), row("p99_while_translating"), row("longest_while_translating")]
+        let row =
+            |name: &str| Row::new(format!("external_auth_{name}_ms/{}", self.ingresses), "ms");
+        [
+            row("p99"),
+            row("p99_while_translating"),
+            row("longest_while_translating"),
+        ]
     }
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
@@ -45,10 +50,15 @@ impl ExternalAuth {
         let _service = Echo::start(network.pod(1), EchoIdentity::of("auth", "auth-0")).await?;
         manifests.service("default", "web", 80, &[network.pod(0)])?;
         manifests.service("default", "auth", 80, &[network.pod(1)])?;
-        let guarded = Ingress::new("default", "guarded").host(HOST).path("/", "web", 80);
+        let guarded = Ingress::new("default", "guarded")
+            .host(HOST)
+            .path("/", "web", 80);
         manifests.ingress(&guarded.annotation("auth-url", "http://auth.default.svc/verify"))?;
         let flags = ["--configmap", "default/sluice"].map(str::to_owned);
-        let sluice = Options::new(&manifests).arguments(flags.into()).start().await?;
+        let sluice = Options::new(&manifests)
+            .arguments(flags.into())
+            .start()
+            .await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
 
         let load = || {

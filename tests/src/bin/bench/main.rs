@@ -84,7 +84,10 @@ async fn run(args: &Args) -> Result<()> {
     report(&machine.to_string())?;
     let mut measured = Vec::new();
     for bench in benches {
-        let rows = bench.run(args.effort).await.with_context(|| bench.to_string())?;
+        let rows = bench
+            .run(args.effort)
+            .await
+            .with_context(|| bench.to_string())?;
         // Kept at once: what comes later may fail, or be interrupted.
         Results::merge_into_file(&rows)?;
         for row in &rows {

@@ -23,15 +23,22 @@ const OVERRIDE_HOST: &str = "envoy.load_balancing_policies.override_host";
 
 /// The bootstrap of an Envoy that serves these manifests here by itself.
 pub(crate) async fn bootstrap(manifests: &Manifests, listen: SocketAddr) -> Result<String> {
-    let controller = Options::new(manifests).without_data_plane().http(listen).start().await?;
-    let mut bootstrap: Value = serde_json::from_str(&sluice::bootstrap(controller.xds(), "native")?)?;
+    let controller = Options::new(manifests)
+        .without_data_plane()
+        .http(listen)
+        .start()
+        .await?;
+    let mut bootstrap: Value =
+        serde_json::from_str(&sluice::bootstrap(controller.xds(), "native")?)?;
     let mut envoy = Envoy::start(&bootstrap.to_string()).await?;
     envoy.ready().await?;
     let dump = Dump::parse(&envoy.admin("/config_dump?include_eds").await?)?;
     envoy.stop()?;
     controller.stop()?;
     let fields = fields(&mut bootstrap)?;
-    fields.remove("dynamic_resources").context("the bootstrap has no dynamic_resources")?;
+    fields
+        .remove("dynamic_resources")
+        .context("the bootstrap has no dynamic_resources")?;
     fields.insert("static_resources".to_owned(), static_resources(&dump)?);
     Ok(bootstrap.to_string())
 }
@@ -48,15 +55,24 @@ impl Dump {
 
     /// The resources of a kind that Sluice has sent: what is at `pointer` in each entry of a list.
     fn resources(&self, list: &str, pointer: &str) -> Result<Vec<Value>> {
-        let found = self.0.iter().find_map(|section| section.get(list)?.as_array());
+        let found = self
+            .0
+            .iter()
+            .find_map(|section| section.get(list)?.as_array());
         let entries = found.with_context(|| format!("/config_dump has no {list}"))?;
-        entries.iter().map(|entry| resource(entry, pointer).with_context(|| list.to_owned())).collect()
+        entries
+            .iter()
+            .map(|entry| resource(entry, pointer).with_context(|| list.to_owned()))
+            .collect()
     }
 }
 
 /// Without its type, which a place in the bootstrap has already.
 fn resource(entry: &Value, pointer: &str) -> Result<Value> {
-    let mut resource = entry.pointer(pointer).with_context(|| format!("there is no {pointer}"))?.clone();
+    let mut resource = entry
+        .pointer(pointer)
+        .with_context(|| format!("there is no {pointer}"))?
+        .clone();
     fields(&mut resource)?.remove("@type");
     Ok(resource)
 }
@@ -74,7 +90,9 @@ fn static_resources(dump: &Dump) -> Result<Value> {
     let routes = dump.resources("dynamic_route_configs", "/route_config")?;
     serve_by_itself(manager, routes)?;
     let endpoints = dump.resources("dynamic_endpoint_configs", "/endpoint_config")?;
-    let clusters = dump.resources("dynamic_active_clusters", "/cluster")?.into_iter();
+    let clusters = dump
+        .resources("dynamic_active_clusters", "/cluster")?
+        .into_iter();
     let clusters = clusters.map(|cluster| balanced_by_itself(cluster, &endpoints));
     Ok(json!({ "listeners": [listener], "clusters": clusters.collect::<Result<Vec<_>>>()? }))
 }
@@ -87,23 +105,41 @@ fn named(key: &str, name: &str, resources: Vec<Value>) -> Result<Value> {
 /// Takes the filter out and the routes in.
 fn serve_by_itself(manager: &mut Value, routes: Vec<Value>) -> Result<()> {
     let manager = fields(manager)?;
-    let rds = manager.remove("rds").context("the connection manager has no rds")?;
+    let rds = manager
+        .remove("rds")
+        .context("the connection manager has no rds")?;
     let name = rds["route_config_name"].as_str().unwrap_or_default();
     manager.insert("route_config".to_owned(), named("name", name, routes)?);
-    without_filter(manager.get_mut("http_filters").context("the connection manager has no filters")?)?;
+    without_filter(
+        manager
+            .get_mut("http_filters")
+            .context("the connection manager has no filters")?,
+    )?;
     // Requests for an upgrade have a chain of their own.
-    let upgrades = manager.get_mut("upgrade_configs").and_then(Value::as_array_mut);
+    let upgrades = manager
+        .get_mut("upgrade_configs")
+        .and_then(Value::as_array_mut);
     for upgrade in upgrades.into_iter().flatten() {
-        without_filter(upgrade.get_mut("filters").context("an upgrade has no filters")?)?;
+        without_filter(
+            upgrade
+                .get_mut("filters")
+                .context("an upgrade has no filters")?,
+        )?;
     }
     Ok(())
 }
 
 fn without_filter(chain: &mut Value) -> Result<()> {
-    let filters = chain.as_array_mut().context("expected a chain of filters")?;
+    let filters = chain
+        .as_array_mut()
+        .context("expected a chain of filters")?;
     let before = filters.len();
     filters.retain(|filter| filter["name"] != FILTER);
-    ensure!(filters.len() + 1 == before, "expected one filter {FILTER}, got {}", before - filters.len());
+    ensure!(
+        filters.len() + 1 == before,
+        "expected one filter {FILTER}, got {}",
+        before - filters.len()
+    );
     Ok(())
 }
 
@@ -112,15 +148,20 @@ fn balanced_by_itself(mut cluster: Value, endpoints: &[Value]) -> Result<Value> 
     let name = cluster["name"].as_str().unwrap_or_default().to_owned();
     let policy = cluster.pointer("/load_balancing_policy/policies/0/typed_extension_config");
     let policy = policy.filter(|policy| policy["name"] == OVERRIDE_HOST);
-    let fallback = policy.and_then(|policy| policy.pointer("/typed_config/fallback_policy")).cloned();
-    let fallback = fallback.with_context(|| format!("{name}: expected {OVERRIDE_HOST} with a fallback"))?;
+    let fallback = policy
+        .and_then(|policy| policy.pointer("/typed_config/fallback_policy"))
+        .cloned();
+    let fallback =
+        fallback.with_context(|| format!("{name}: expected {OVERRIDE_HOST} with a fallback"))?;
     let mut assignment = named("cluster_name", &name, endpoints.to_vec())?;
     for locality in assignment["endpoints"].as_array_mut().into_iter().flatten() {
         // The dump says 0 for "no weight", which is not a weight.
         self::fields(locality)?.retain(|key, value| key != "load_balancing_weight" || *value != 0);
     }
     let fields = fields(&mut cluster)?;
-    fields.remove("eds_cluster_config").with_context(|| format!("{name} has no EDS"))?;
+    fields
+        .remove("eds_cluster_config")
+        .with_context(|| format!("{name} has no EDS"))?;
     fields.insert("type".to_owned(), "STATIC".into());
     fields.insert("load_assignment".to_owned(), assignment);
     fields.insert("load_balancing_policy".to_owned(), fallback);
@@ -145,7 +186,8 @@ mod tests {
 
     #[test]
     fn a_cluster_keeps_all_but_the_choice_and_the_discovery() {
-        let endpoints = [json!({ "cluster_name": "web", "endpoints": [{ "load_balancing_weight": 0 }] })];
+        let endpoints =
+            [json!({ "cluster_name": "web", "endpoints": [{ "load_balancing_weight": 0 }] })];
         let expected = json!({
             "name": "web",
             "type": "STATIC",
@@ -153,7 +195,10 @@ mod tests {
             "load_balancing_policy": { "policies": ["fallback"] },
             "load_assignment": { "cluster_name": "web", "endpoints": [{}] },
         });
-        assert_eq!(balanced_by_itself(cluster(OVERRIDE_HOST), &endpoints).unwrap(), expected);
+        assert_eq!(
+            balanced_by_itself(cluster(OVERRIDE_HOST), &endpoints).unwrap(),
+            expected
+        );
         let error = balanced_by_itself(cluster("another"), &endpoints).unwrap_err();
         assert!(error.to_string().contains(OVERRIDE_HOST), "{error}");
     }
@@ -161,7 +206,8 @@ mod tests {
     #[test]
     fn a_connection_manager_keeps_all_but_the_filter_and_the_discovery() {
         let rds = json!({ "route_config_name": "http" });
-        let upgrades = |filters: &Value| json!([{ "upgrade_type": "websocket", "filters": filters }]);
+        let upgrades =
+            |filters: &Value| json!([{ "upgrade_type": "websocket", "filters": filters }]);
         let with = |filters: Value| {
             let upgrades = upgrades(&filters);
             json!({ "merge_slashes": true, "rds": rds, "http_filters": filters, "upgrade_configs": upgrades })
@@ -170,11 +216,14 @@ mod tests {
         let mut manager = with(json!([{ "name": FILTER }, { "name": "router" }]));
         serve_by_itself(&mut manager, routes()).unwrap();
         let kept = json!([{ "name": "router" }]);
-        let mut expected =
-            json!({ "merge_slashes": true, "http_filters": kept, "upgrade_configs": upgrades(&kept) });
+        let mut expected = json!({ "merge_slashes": true, "http_filters": kept, "upgrade_configs": upgrades(&kept) });
         expected["route_config"] = routes()[0].clone();
         assert_eq!(manager, expected);
-        let error = serve_by_itself(&mut with(json!([{ "name": "router" }])), routes()).unwrap_err();
-        assert!(error.to_string().contains("expected one filter sluice"), "{error}");
+        let error =
+            serve_by_itself(&mut with(json!([{ "name": "router" }])), routes()).unwrap_err();
+        assert!(
+            error.to_string().contains("expected one filter sluice"),
+            "{error}"
+        );
     }
 }

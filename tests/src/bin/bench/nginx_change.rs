@@ -38,7 +38,10 @@ pub(crate) struct NginxChange {
 impl NginxChange {
     pub(crate) fn rows(&self) -> Vec<Row> {
         let row = Row::new(format!("nginx_change_ms/{}", self.endpoints), "ms");
-        vec![Row { target: self.target, ..row }]
+        vec![Row {
+            target: self.target,
+            ..row
+        }]
     }
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
@@ -51,8 +54,16 @@ impl NginxChange {
             manifests.write(&format!("app-{n}.yaml"), &objects.join("\n---\n"))?;
         }
         manifests.service("default", "web", 80, &[pods[0].addr()])?;
-        manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
-        let sluice = Options::new(&manifests).data_plane("nginx").workers(WORKERS).start().await?;
+        manifests.ingress(
+            &Ingress::new("default", "web")
+                .host(HOST)
+                .path("/", "web", 80),
+        )?;
+        let sluice = Options::new(&manifests)
+            .data_plane("nginx")
+            .workers(WORKERS)
+            .start()
+            .await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
         let workers = workers(&sluice)?;
         let mut connections = of_each(sluice.http(), &workers).await?;
@@ -61,16 +72,25 @@ impl NginxChange {
             tokio::time::sleep(REST).await;
             let start = Instant::now();
             manifests.endpoints("default", "web", &[pod.addr()])?;
-            all_reach(&mut connections, pod.name()).await.with_context(|| sluice.log().tail())?;
+            all_reach(&mut connections, pod.name())
+                .await
+                .with_context(|| sluice.log().tail())?;
             millis.push(start.elapsed().as_secs_f64() * 1e3);
         }
         unchanged(&sluice, &workers)?;
-        Ok(self.rows().into_iter().map(|row| row.measured(quantile(&millis, 0.99), millis.len())).collect())
+        Ok(self
+            .rows()
+            .into_iter()
+            .map(|row| row.measured(quantile(&millis, 0.99), millis.len()))
+            .collect())
     }
 }
 
 fn unchanged(sluice: &Sluice, before: &[u32]) -> Result<()> {
-    ensure!(workers(sluice)? == before, "nginx has other workers than before");
+    ensure!(
+        workers(sluice)? == before,
+        "nginx has other workers than before"
+    );
     Ok(())
 }
 

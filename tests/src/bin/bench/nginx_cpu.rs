@@ -26,8 +26,14 @@ pub(crate) async fn run(cpu: &Cpu, effort: Effort) -> Result<Vec<Measured>> {
     let port = Port::reserve()?;
     let nginx = Nginx::start(native(&sluice, port.addr(), &site.pods)?).await?;
 
-    let ours = Side { addr: sluice.http(), processes: workers(&sluice)? };
-    let native = Side { addr: port.addr(), processes: nginx.workers() };
+    let ours = Side {
+        addr: sluice.http(),
+        processes: workers(&sluice)?,
+    };
+    let native = Side {
+        addr: port.addr(),
+        processes: nginx.workers(),
+    };
     cpu.compare(&ours, &native, effort).await
 }
 
@@ -42,13 +48,18 @@ pub(crate) fn workers(sluice: &Sluice) -> Result<Vec<u32>> {
 /// The configuration of the controller's nginx, for one that serves here by itself.
 fn native(sluice: &Sluice, listen: SocketAddr, pods: &[SocketAddr]) -> Result<Conf> {
     let folder = sluice.run_dir().join("nginx");
-    let text = fs::read_to_string(folder.join("nginx.conf")).context("the controller's nginx.conf")?;
+    let text =
+        fs::read_to_string(folder.join("nginx.conf")).context("the controller's nginx.conf")?;
     Conf::whole(|own| {
         let text = without_filter(&text, pods)?;
         let text = replaced(&text, &sluice.http().to_string(), &listen.to_string())?;
         // Nobody asks for https.
         let text = replaced(&text, &sluice.https().to_string(), "unix:https.sock")?;
-        replaced(&text, &folder.display().to_string(), &own.display().to_string())
+        replaced(
+            &text,
+            &folder.display().to_string(),
+            &own.display().to_string(),
+        )
     })
 }
 
@@ -57,17 +68,33 @@ fn without_filter(text: &str, pods: &[SocketAddr]) -> Result<String> {
     for directive in ["load_module ", "  sluice_wasm ", "  sluice_filter "] {
         let before = lines.len();
         lines.retain(|line| !line.starts_with(directive));
-        ensure!(lines.len() + 1 == before, "expected one line {directive:?}, got {}", before - lines.len());
+        ensure!(
+            lines.len() + 1 == before,
+            "expected one line {directive:?}, got {}",
+            before - lines.len()
+        );
     }
     let text = replaced(&lines.join("\n"), "    sluice_filter off;\n", "")?;
-    let servers: String = pods.iter().map(|pod| format!("    server {pod};\n")).collect();
-    let (before, rest) = text.split_once("  upstream sluice_pods {\n").context("there is no upstream")?;
-    let (_, after) = rest.split_once("    sluice_peer;\n").context("the upstream has no sluice_peer")?;
-    Ok(format!("{before}  upstream sluice_pods {{\n{servers}{after}"))
+    let servers: String = pods
+        .iter()
+        .map(|pod| format!("    server {pod};\n"))
+        .collect();
+    let (before, rest) = text
+        .split_once("  upstream sluice_pods {\n")
+        .context("there is no upstream")?;
+    let (_, after) = rest
+        .split_once("    sluice_peer;\n")
+        .context("the upstream has no sluice_peer")?;
+    Ok(format!(
+        "{before}  upstream sluice_pods {{\n{servers}{after}"
+    ))
 }
 
 fn replaced(text: &str, what: &str, by: &str) -> Result<String> {
-    ensure!(text.contains(what), "there is no {what:?} in the configuration");
+    ensure!(
+        text.contains(what),
+        "there is no {what:?} in the configuration"
+    );
     Ok(text.replace(what, by))
 }
 

@@ -52,14 +52,28 @@ impl NginxWorkerStart {
         nginx.stop()?;
         let millis: Vec<f64> = starts.iter().map(|micros| micros / 1e3).collect();
         let rows = self.rows().into_iter();
-        Ok(rows.map(|row| row.measured(median(&millis), millis.len())).collect())
+        Ok(rows
+            .map(|row| row.measured(median(&millis), millis.len()))
+            .collect())
     }
 }
 
 /// In microseconds.
 fn starts(nginx: &Nginx) -> Vec<f64> {
-    let said = |line: &str| line.split_once(SAID)?.1.split_whitespace().next()?.parse().ok();
-    nginx.log().lines().iter().filter_map(|line| said(line)).collect()
+    let said = |line: &str| {
+        line.split_once(SAID)?
+            .1
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+    };
+    nginx
+        .log()
+        .lines()
+        .iter()
+        .filter_map(|line| said(line))
+        .collect()
 }
 
 /// The longest that a request takes while nginx reloads for a new host, with the load on connections of their own.
@@ -67,7 +81,10 @@ pub(crate) struct NginxReloadStall;
 
 impl NginxReloadStall {
     pub(crate) fn rows(&self) -> Vec<Row> {
-        vec![Row::new("nginx_reload_stall_ms", "ms"), Row::new("nginx_reload_stall_ms/without_reload", "ms")]
+        vec![
+            Row::new("nginx_reload_stall_ms", "ms"),
+            Row::new("nginx_reload_stall_ms/without_reload", "ms"),
+        ]
     }
 
     pub(crate) async fn run(&self, effort: Effort) -> Result<Vec<Measured>> {
@@ -76,7 +93,11 @@ impl NginxReloadStall {
         let _pods = Echo::start_all("web", &addrs).await?;
         let manifests = Manifests::new()?;
         manifests.service("default", "web", 80, &addrs)?;
-        manifests.ingress(&Ingress::new("default", "web").host(HOST).path("/", "web", 80))?;
+        manifests.ingress(
+            &Ingress::new("default", "web")
+                .host(HOST)
+                .path("/", "web", 80),
+        )?;
         let sluice = Options::new(&manifests).data_plane("nginx").start().await?;
         sluice.wait_for_status(HOST, "/", 200).await?;
         let (mut quiet, mut stalled) = (Vec::new(), Vec::new());
@@ -88,7 +109,9 @@ impl NginxReloadStall {
             quiet.push(longest(&sluice, time).await?);
             let change = async {
                 let host = format!("more-{round}.test");
-                let more = Ingress::new("default", "more").host(&host).path("/", "web", 80);
+                let more = Ingress::new("default", "more")
+                    .host(&host)
+                    .path("/", "web", 80);
                 manifests.ingress(&more)?;
                 sluice.wait_for_status(&host, "/", 200).await?;
                 // Some of what the old workers still do.
@@ -99,14 +122,19 @@ impl NginxReloadStall {
         }
         let values = [&stalled, &quiet].map(|values| quantile(values, 1.0));
         let rows = self.rows().into_iter().zip(values);
-        Ok(rows.map(|(row, value)| row.measured(value, stalled.len())).collect())
+        Ok(rows
+            .map(|(row, value)| row.measured(value, stalled.len()))
+            .collect())
     }
 }
 
 /// The longest latency meanwhile, in milliseconds; no request may fail.
 async fn longest(sluice: &Sluice, work: impl Future<Output = Result<()>>) -> Result<f64> {
     let request = Request::get(HOST, "/").header("connection", "close");
-    let load = Load::new(sluice.http(), request).connections(4).pause(Duration::from_millis(1)).start();
+    let load = Load::new(sluice.http(), request)
+        .connections(4)
+        .pause(Duration::from_millis(1))
+        .start();
     work.await.with_context(|| sluice.log().tail())?;
     let tally = load.stop().await?;
     ensure!(tally.failed() == 0, "{tally}");

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use sluice_filter_config::{
-    Affinity, AffinityMode, Backend, Cookie, Endpoint, HashKey, LoadBalance, Location, PluginConfig,
-    Snapshot, Tables, Version,
+    Affinity, AffinityMode, Backend, Cookie, Endpoint, HashKey, LoadBalance, Location,
+    PluginConfig, Snapshot, Tables, Version,
 };
 use sluice_filter_core::affinity::{backend_key, endpoint_key};
 use sluice_pwhost::{
-    Action, Answer, BufferType, Context, ContextId, Env, LogLevel, MapType, MetricType, Options, Plugin,
-    PropertyPath, Status, Vm, compile,
+    Action, Answer, BufferType, Context, ContextId, Env, LogLevel, MapType, MetricType, Options,
+    Plugin, PropertyPath, Status, Vm, compile,
 };
 use sluice_tests::artifacts;
 
@@ -95,8 +95,14 @@ impl Algorithm {
         let key = HashKey::parse("$request_uri").0;
         Ok(match self {
             Algorithm::Chash => LoadBalance::Chash { key },
-            Algorithm::ChashSubset => LoadBalance::ChashSubset { key, size: 3.try_into()? },
-            Algorithm::BoundedChash => LoadBalance::BoundedChash { key, load_factor: 125.try_into()? },
+            Algorithm::ChashSubset => LoadBalance::ChashSubset {
+                key,
+                size: 3.try_into()?,
+            },
+            Algorithm::BoundedChash => LoadBalance::BoundedChash {
+                key,
+                load_factor: 125.try_into()?,
+            },
             Algorithm::Ewma => LoadBalance::Ewma,
             Algorithm::LeastConn => LoadBalance::LeastConn,
             Algorithm::PeakEwma => LoadBalance::PeakEwma,
@@ -110,8 +116,15 @@ impl Algorithm {
             Algorithm::StickyPersistent => AffinityMode::Persistent,
             _ => return None,
         };
-        let cookie = Cookie { name: "route".to_owned(), ..Cookie::default() };
-        Some(Affinity { mode, cookie, change_on_failure: false })
+        let cookie = Cookie {
+            name: "route".to_owned(),
+            ..Cookie::default()
+        };
+        Some(Affinity {
+            mode,
+            cookie,
+            change_on_failure: false,
+        })
     }
 
     fn weight(self, n: usize) -> u16 {
@@ -139,7 +152,11 @@ fn address(n: usize) -> String {
 impl Pick {
     pub(crate) fn rows(&self) -> Vec<Row> {
         vec![
-            Row::new(format!("pick_ns/{}/{}", self.algorithm.name(), self.endpoints), "ns").target(TARGET_NS),
+            Row::new(
+                format!("pick_ns/{}/{}", self.algorithm.name(), self.endpoints),
+                "ns",
+            )
+            .target(TARGET_NS),
         ]
     }
 
@@ -149,16 +166,29 @@ impl Pick {
             filter.batch()?;
         }
         let batches = usize::from(effort.samples) * BATCHES_PER_SAMPLE;
-        let nanos = (0..batches).map(|_| filter.batch()).collect::<Result<Vec<f64>>>()?;
+        let nanos = (0..batches)
+            .map(|_| filter.batch())
+            .collect::<Result<Vec<f64>>>()?;
         let requests = (WARM_UP + batches) * BATCH;
         let chosen = filter.vm.env().chosen;
-        ensure!(chosen == requests, "expected a choice for each of {requests} requests, got {chosen}");
-        Ok(self.rows().into_iter().map(|row| row.measured(median(&nanos), batches)).collect())
+        ensure!(
+            chosen == requests,
+            "expected a choice for each of {requests} requests, got {chosen}"
+        );
+        Ok(self
+            .rows()
+            .into_iter()
+            .map(|row| row.measured(median(&nanos), batches))
+            .collect())
     }
 
     fn configuration(&self) -> Result<Vec<u8>> {
-        let endpoint =
-            |n| Ok(Endpoint { weight: self.algorithm.weight(n).try_into()?, ..Endpoint::at(address(n)) });
+        let endpoint = |n| {
+            Ok(Endpoint {
+                weight: self.algorithm.weight(n).try_into()?,
+                ..Endpoint::at(address(n))
+            })
+        };
         let endpoints = (1..=self.endpoints).map(endpoint).collect::<Result<_>>()?;
         let backend = Backend {
             load_balance: self.algorithm.load_balance()?,
@@ -172,7 +202,11 @@ impl Pick {
             backends: [(BACKEND.to_owned(), backend)].into(),
             hosts: [].into(),
         });
-        Ok(PluginConfig { tables: Some(tables), ..PluginConfig::empty() }.to_json())
+        Ok(PluginConfig {
+            tables: Some(tables),
+            ..PluginConfig::empty()
+        }
+        .to_json())
     }
 }
 
@@ -189,16 +223,26 @@ impl Filter {
 
     /// The same, and how long it took to read its configuration.
     pub(crate) fn timed(configuration: &[u8], cookie: String) -> Result<(Filter, Duration)> {
-        let module = compile(&fs::read(artifacts::filter()?)?).map_err(|error| anyhow!("{error:#}"))?;
-        let plugin = Plugin::new(&module, Options::default()).map_err(|error| anyhow!("{error:#}"))?;
-        let host = Bare { configuration: configuration.to_vec(), cookie, ..Bare::default() };
+        let module =
+            compile(&fs::read(artifacts::filter()?)?).map_err(|error| anyhow!("{error:#}"))?;
+        let plugin =
+            Plugin::new(&module, Options::default()).map_err(|error| anyhow!("{error:#}"))?;
+        let host = Bare {
+            configuration: configuration.to_vec(),
+            cookie,
+            ..Bare::default()
+        };
         let mut vm = Vm::new(&plugin, host).context("start the filter")?;
         let root = vm.create_root()?;
         ensure!(vm.on_vm_start(&root, 0)?, "the filter does not start");
         let begin = Instant::now();
         let accepted = vm.on_configure(&root, u32::try_from(configuration.len())?)?;
         let took = begin.elapsed();
-        ensure!(accepted, "the filter refuses its configuration: {}", vm.env().log.join("; "));
+        ensure!(
+            accepted,
+            "the filter refuses its configuration: {}",
+            vm.env().log.join("; ")
+        );
         Ok((Filter { vm, root }, took))
     }
 
@@ -211,10 +255,15 @@ impl Filter {
         let start = Instant::now();
         let mut forwarded = 0;
         for context in &contexts {
-            forwarded += usize::from(self.vm.on_request_headers(context, 1, true)? == Action::Continue);
+            forwarded +=
+                usize::from(self.vm.on_request_headers(context, 1, true)? == Action::Continue);
         }
         let elapsed = start.elapsed();
-        ensure!(forwarded == BATCH, "{} of {BATCH} requests were stopped", BATCH - forwarded);
+        ensure!(
+            forwarded == BATCH,
+            "{} of {BATCH} requests were stopped",
+            BATCH - forwarded
+        );
         for context in contexts {
             self.vm.on_done(&context)?;
             self.vm.on_log(&context)?;
@@ -243,7 +292,9 @@ impl Env for Bare {
     }
 
     fn now_ns(&mut self) -> u64 {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
     }
 

@@ -21,21 +21,47 @@ use crate::row::{Measured, Row};
 use crate::scale::{Scale, SourceKind};
 use crate::translate::Translate;
 
-const ROUND_ROBIN: Policy =
-    Policy { name: "round_robin", annotations: &[], sessions: false, flags: &[], asked: "web.test" };
-const STICKY: Policy =
-    Policy { name: "sticky", annotations: &[("affinity", "cookie")], sessions: true, ..ROUND_ROBIN };
-const EWMA: Policy = Policy { name: "ewma", annotations: &[("load-balance", "ewma")], ..ROUND_ROBIN };
+const ROUND_ROBIN: Policy = Policy {
+    name: "round_robin",
+    annotations: &[],
+    sessions: false,
+    flags: &[],
+    asked: "web.test",
+};
+const STICKY: Policy = Policy {
+    name: "sticky",
+    annotations: &[("affinity", "cookie")],
+    sessions: true,
+    ..ROUND_ROBIN
+};
+const EWMA: Policy = Policy {
+    name: "ewma",
+    annotations: &[("load-balance", "ewma")],
+    ..ROUND_ROBIN
+};
 /// Where hosts have scopes.
-const SCOPED: Policy = Policy { name: "in_scopes", flags: &["--scopes-from", "0"], ..ROUND_ROBIN };
+const SCOPED: Policy = Policy {
+    name: "in_scopes",
+    flags: &["--scopes-from", "0"],
+    ..ROUND_ROBIN
+};
 /// The same for a host that Envoy does not find by itself.
-const SECOND_LOOK: Policy = Policy { name: "in_scopes_by_second_look", asked: "WEB.test", ..SCOPED };
+const SECOND_LOOK: Policy = Policy {
+    name: "in_scopes_by_second_look",
+    asked: "WEB.test",
+    ..SCOPED
+};
 
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
-    let picks = [10, 1000, 10_000]
-        .into_iter()
-        .flat_map(|endpoints| Algorithm::ALL.map(|algorithm| Bench::Pick(Pick { algorithm, endpoints })));
+    let picks = [10, 1000, 10_000].into_iter().flat_map(|endpoints| {
+        Algorithm::ALL.map(|algorithm| {
+            Bench::Pick(Pick {
+                algorithm,
+                endpoints,
+            })
+        })
+    });
     let mut all = vec![
         cpu(DataPlane::Envoy, ROUND_ROBIN, Some(1.2)),
         cpu(DataPlane::Envoy, STICKY, Some(1.3)),
@@ -45,9 +71,18 @@ fn all() -> Vec<Bench> {
         cpu(DataPlane::Nginx, ROUND_ROBIN, Some(1.15)),
         cpu(DataPlane::Nginx, STICKY, Some(1.22)),
         cpu(DataPlane::Nginx, EWMA, Some(1.25)),
-        Bench::NginxChange(NginxChange { endpoints: 1000, target: None }),
-        Bench::NginxChange(NginxChange { endpoints: 10_000, target: Some(20.0) }),
-        Bench::NginxChange(NginxChange { endpoints: 50_000, target: None }),
+        Bench::NginxChange(NginxChange {
+            endpoints: 1000,
+            target: None,
+        }),
+        Bench::NginxChange(NginxChange {
+            endpoints: 10_000,
+            target: Some(20.0),
+        }),
+        Bench::NginxChange(NginxChange {
+            endpoints: 50_000,
+            target: None,
+        }),
         Bench::NginxWorkerStart(NginxWorkerStart),
         Bench::NginxReloadStall(NginxReloadStall),
         Bench::EndpointChange(EndpointChange::Idle),
@@ -59,18 +94,34 @@ fn all() -> Vec<Bench> {
         Bench::Translate(Translate { ingresses: 5000 }),
         Bench::Translate(Translate { ingresses: 10_000 }),
         Bench::Admission(Admission { ingresses: 10_000 }),
-        Bench::Scale(Scale { source: SourceKind::Folder, ingresses: 10_000 }),
-        Bench::Scale(Scale { source: SourceKind::Cluster, ingresses: 10_000 }),
+        Bench::Scale(Scale {
+            source: SourceKind::Folder,
+            ingresses: 10_000,
+        }),
+        Bench::Scale(Scale {
+            source: SourceKind::Cluster,
+            ingresses: 10_000,
+        }),
         Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
-        Bench::Comeback(Comeback { data_plane: "envoy", hosts: 100 }),
-        Bench::Comeback(Comeback { data_plane: "nginx", hosts: 100 }),
+        Bench::Comeback(Comeback {
+            data_plane: "envoy",
+            hosts: 100,
+        }),
+        Bench::Comeback(Comeback {
+            data_plane: "nginx",
+            hosts: 100,
+        }),
     ];
     all.extend(picks);
     all
 }
 
 fn cpu(data_plane: DataPlane, policy: Policy, target: Option<f64>) -> Bench {
-    Bench::Cpu(Cpu { data_plane, policy, target })
+    Bench::Cpu(Cpu {
+        data_plane,
+        policy,
+        target,
+    })
 }
 
 /// What is measured in one go; it may give several rows.
@@ -129,13 +180,24 @@ impl Bench {
 
 impl fmt::Display for Bench {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.rows().iter().map(|row| row.name.as_str()).collect::<Vec<_>>().join(", "))
+        f.write_str(
+            &self
+                .rows()
+                .iter()
+                .map(|row| row.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     }
 }
 
 /// The names of all rows, in the order of the table.
 pub(crate) fn names() -> Vec<String> {
-    all().iter().flat_map(Bench::rows).map(|row| row.name).collect()
+    all()
+        .iter()
+        .flat_map(Bench::rows)
+        .map(|row| row.name)
+        .collect()
 }
 
 /// What measures the rows with one of these names: exactly, or else at the start of theirs. No names are all.
@@ -147,12 +209,23 @@ pub(crate) fn chosen(wanted: &[String]) -> Result<Vec<Bench>> {
         let before = chosen.len();
         chosen.extend(exact);
         if chosen.len() == before {
-            chosen.extend(names.iter().filter(|name| name.starts_with(wanted.as_str())));
+            chosen.extend(
+                names
+                    .iter()
+                    .filter(|name| name.starts_with(wanted.as_str())),
+            );
         }
-        ensure!(chosen.len() > before, "there is no row {wanted:?}; there are\n  {}", names.join("\n  "));
+        ensure!(
+            chosen.len() > before,
+            "there is no row {wanted:?}; there are\n  {}",
+            names.join("\n  ")
+        );
     }
     let is_chosen = |bench: &Bench| bench.rows().iter().any(|row| chosen.contains(&&row.name));
-    Ok(all().into_iter().filter(|bench| wanted.is_empty() || is_chosen(bench)).collect())
+    Ok(all()
+        .into_iter()
+        .filter(|bench| wanted.is_empty() || is_chosen(bench))
+        .collect())
 }
 
 #[cfg(test)]
@@ -176,13 +249,23 @@ mod tests {
     #[test]
     fn a_prefix_chooses_all_that_begin_with_it_and_nothing_chooses_all() {
         assert_eq!(chosen_names(&["endpoint_change"]).unwrap().len(), 2);
-        assert_eq!(chosen_names(&["endpoint_change_p99_ms/idle"]).unwrap().len(), 1);
+        assert_eq!(
+            chosen_names(&["endpoint_change_p99_ms/idle"])
+                .unwrap()
+                .len(),
+            1
+        );
         assert_eq!(chosen_names(&[]).unwrap().len(), all().len());
     }
 
     #[test]
     fn a_name_that_there_is_not_is_an_error_with_those_that_there_are() {
-        let error = chosen_names(&["endpoint_change", "nonsense"]).unwrap_err().to_string();
-        assert!(error.contains("\"nonsense\"") && error.contains("envoy_cpu_ratio/round_robin"), "{error}");
+        let error = chosen_names(&["endpoint_change", "nonsense"])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("\"nonsense\"") && error.contains("envoy_cpu_ratio/round_robin"),
+            "{error}"
+        );
     }
 }

@@ -42,15 +42,20 @@ impl Results {
 
     /// A row that `names` do not know is of another version of this program and goes.
     fn merge(&mut self, rows: &[Measured], names: &[String]) {
-        self.0.retain(|known| rows.iter().all(|row| row.name != known.name));
+        self.0
+            .retain(|known| rows.iter().all(|row| row.name != known.name));
         self.0.extend(rows.iter().cloned());
         self.0.retain(|row| names.contains(&row.name));
-        self.0.sort_by_key(|row| names.iter().position(|name| *name == row.name));
+        self.0
+            .sort_by_key(|row| names.iter().position(|name| *name == row.name));
     }
 
     fn parse(text: &str) -> Result<Results> {
         let rows: Vec<Value> = serde_json::from_str(text)?;
-        rows.iter().map(Measured::from_json).collect::<Result<_>>().map(Results)
+        rows.iter()
+            .map(Measured::from_json)
+            .collect::<Result<_>>()
+            .map(Results)
     }
 
     fn to_json(&self) -> Result<String> {
@@ -77,7 +82,13 @@ mod tests {
         let names = ["a", "b", "c"].map(str::to_owned);
         let mut results = Results(vec![row("gone", 0.0), row("a", 1.0), row("c", 3.0)]);
         results.merge(&[row("b", 2.0), row("a", 9.0)], &names);
-        assert_eq!(results.rows(), [row("a", 9.0), row("b", 2.0), row("c", 3.0)]);
-        assert_eq!(Results::parse(&results.to_json().unwrap()).unwrap(), results);
+        assert_eq!(
+            results.rows(),
+            [row("a", 9.0), row("b", 2.0), row("c", 3.0)]
+        );
+        assert_eq!(
+            Results::parse(&results.to_json().unwrap()).unwrap(),
+            results
+        );
     }
 }

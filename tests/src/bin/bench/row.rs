@@ -17,11 +17,18 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(name: impl Into<String>, unit: &'static str) -> Row {
-        Row { name: name.into(), unit, target: None }
+        Row {
+            name: name.into(),
+            unit,
+            target: None,
+        }
     }
 
     pub(crate) fn target(self, target: f64) -> Row {
-        Row { target: Some(target), ..self }
+        Row {
+            target: Some(target),
+            ..self
+        }
     }
 
     /// The row with its value, which so many samples stand behind.
@@ -55,7 +62,11 @@ pub(crate) struct Measured {
 impl Measured {
     /// The row in comparison with something else.
     pub(crate) fn compared(self, baseline: f64, ratio: f64) -> Measured {
-        Measured { baseline: Some(baseline), ratio: Some(ratio), ..self }
+        Measured {
+            baseline: Some(baseline),
+            ratio: Some(ratio),
+            ..self
+        }
     }
 
     /// Whether the target is met; `None` when there is none.
@@ -114,7 +125,10 @@ mod tests {
     #[test]
     fn a_row_is_read_as_it_was_written() {
         let plain = Row::new("a_ns/b", "ns").measured(1.5, 3);
-        let compared = Row::new("a_ratio/b", "ratio").target(1.2).measured(1.25, 9).compared(29.0, 1.25);
+        let compared = Row::new("a_ratio/b", "ratio")
+            .target(1.2)
+            .measured(1.25, 9)
+            .compared(29.0, 1.25);
         assert_eq!(plain.to_json()["target"], Value::Null);
         for row in [plain, compared] {
             assert_eq!(Measured::from_json(&row.to_json()).unwrap(), row);

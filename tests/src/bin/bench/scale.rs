@@ -69,7 +69,9 @@ impl Source {
                 manifests.write(&format!("{name}.yaml"), &documents.join("\n---\n"))
             }
             Source::Cluster(cluster) => {
-                let fake = cluster.as_fake().context("the bench runs against the fake")?;
+                let fake = cluster
+                    .as_fake()
+                    .context("the bench runs against the fake")?;
                 for object in objects {
                     let name = &object["metadata"]["namespace"];
                     fake.put(
@@ -120,14 +122,20 @@ impl Scale {
             source.write(&format!("app-{n}"), &application(n))?;
         }
         let pods = network.pods(2);
-        let web = [service("default", "web", 80, &pods), endpoint_slice("default", "web", &pods)];
+        let web = [
+            service("default", "web", 80, &pods),
+            endpoint_slice("default", "web", &pods),
+        ];
         source.write("service-web", &web)?;
         source.write("ingress-web", &[with_host(0).to_json()])?;
         let sluice = source.start().await?;
         sluice.wait_for_status(STAYS, "/", 200).await?;
         let lists = source.lists();
 
-        let load = Load::new(sluice.http(), Request::get(STAYS, "/")).connections(1).pause(PERIOD).start();
+        let load = Load::new(sluice.http(), Request::get(STAYS, "/"))
+            .connections(1)
+            .pause(PERIOD)
+            .start();
         let mut millis = Vec::new();
         for n in 1..=usize::from(effort.samples) {
             tokio::time::sleep(REST).await;
@@ -142,7 +150,11 @@ impl Scale {
         let megabytes = proc::resident_memory(sluice.pid())? as f64 / 1e6;
         let [p99, p50, memory] = self.rows();
         let measured = |row: Row, share| row.measured(quantile(&millis, share), millis.len());
-        Ok(vec![measured(p99, 0.99), measured(p50, 0.5), memory.measured(megabytes, 1)])
+        Ok(vec![
+            measured(p99, 0.99),
+            measured(p50, 0.5),
+            memory.measured(megabytes, 1),
+        ])
     }
 }
 
@@ -151,7 +163,11 @@ fn host(n: usize) -> String {
 }
 
 fn with_host(n: usize) -> Ingress {
-    Ingress::new("default", "web").host(STAYS).path("/", "web", 80).host(&host(n)).path("/", "web", 80)
+    Ingress::new("default", "web")
+        .host(STAYS)
+        .path("/", "web", 80)
+        .host(&host(n))
+        .path("/", "web", 80)
 }
 
 /// Waits until the host is served.
@@ -163,7 +179,12 @@ async fn served(addr: SocketAddr, host: &str) -> Result<()> {
         if !connection.is_reusable() {
             connection = Connection::open(addr).await?;
         }
-        match connection.send(&request).await.context(host.to_owned())?.status {
+        match connection
+            .send(&request)
+            .await
+            .context(host.to_owned())?
+            .status
+        {
             200 => return Ok(()),
             404 => tokio::time::sleep(PERIOD).await,
             status => bail!("{host}: expected 404 and then 200, got {status}"),

@@ -6,9 +6,16 @@ const HEAD: [&str; 6] = ["name", "value", "unit", "samples", "target", "met"];
 
 /// Aligned columns, a header first.
 pub(crate) fn text(rows: &[Measured]) -> String {
-    let lines: Vec<[String; 6]> =
-        std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+    let lines: Vec<[String; 6]> = std::iter::once(HEAD.map(str::to_owned))
+        .chain(rows.iter().map(cells))
+        .collect();
+    let width = |column: usize| {
+        lines
+            .iter()
+            .map(|line| line[column].len())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: [usize; 6] = std::array::from_fn(width);
     let line = |cells: &[String; 6]| {
         let [name, value, unit, samples, target, met] = cells;

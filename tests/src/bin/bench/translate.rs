@@ -27,15 +27,26 @@ impl Translate {
             resources.apply(Object::from_value(object).context("an object of the benchmark")?);
         }
         // The folder's class comes with the controller, as in `sluice run`.
-        let options = Options { class_is_implied: true, ..Options::default() };
+        let options = Options {
+            class_is_implied: true,
+            ..Options::default()
+        };
         let mut millis = Vec::new();
         for _ in 0..effort.rounds {
             let start = Instant::now();
             let translation = translate(&resources, &options);
             millis.push(start.elapsed().as_secs_f64() * 1e3);
             let backends = translation.config().backends.len();
-            ensure!(backends == self.ingresses, "expected {} backends, got {backends}", self.ingresses);
+            ensure!(
+                backends == self.ingresses,
+                "expected {} backends, got {backends}",
+                self.ingresses
+            );
         }
-        Ok(self.rows().into_iter().map(|row| row.measured(median(&millis), millis.len())).collect())
+        Ok(self
+            .rows()
+            .into_iter()
+            .map(|row| row.measured(median(&millis), millis.len()))
+            .collect())
     }
 }

@@ -44,12 +44,20 @@ async fn main() -> ExitCode {
 async fn run() -> Result<()> {
     let args = parse(std::env::args().skip(1))?;
     // A check must not fail because somebody uses port 8080; a person wants a port to remember.
-    let reserved = if args.check { Some(Port::reserve()?) } else { None };
+    let reserved = if args.check {
+        Some(Port::reserve()?)
+    } else {
+        None
+    };
     let default = reserved.as_ref().map_or(DEFAULT_PORT, Port::number);
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
-    let stage = if args.in_cluster { Stage::cluster().await? } else { Stage::folder()? };
+    let stage = if args.in_cluster {
+        Stage::cluster().await?
+    } else {
+        Stage::folder()?
+    };
     let performed = tokio::select! {
         result = perform(&stage, args.http_port.unwrap_or(default), &args) => result,
         _ = interrupt.recv() => Ok(()),
@@ -62,7 +70,11 @@ async fn run() -> Result<()> {
 
 /// Everything that was started ends when this future is dropped.
 async fn perform(stage: &Stage, port: u16, args: &Args) -> Result<()> {
-    let data_plane = if args.nginx { DataPlane::Nginx } else { DataPlane::Envoy };
+    let data_plane = if args.nginx {
+        DataPlane::Nginx
+    } else {
+        DataPlane::Envoy
+    };
     let scene = Scene::start(stage, port, data_plane).await?;
     let mut story = Story::new(&scene);
     story.even_traffic(args.check).await?;
@@ -95,8 +107,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args> {
             }
             "--http-port" => {
                 let port = words.next().context("--http-port: expected a number")?;
-                let port =
-                    port.parse().with_context(|| format!("--http-port: expected a number, got {port:?}"))?;
+                let port = port
+                    .parse()
+                    .with_context(|| format!("--http-port: expected a number, got {port:?}"))?;
                 args.http_port = Some(port);
             }
             other => {

@@ -42,19 +42,37 @@ pub(crate) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// Starts it all.
-    pub(crate) async fn start(stage: &'a Stage, http_port: u16, data_plane: DataPlane) -> Result<Self> {
+    pub(crate) async fn start(
+        stage: &'a Stage,
+        http_port: u16,
+        data_plane: DataPlane,
+    ) -> Result<Self> {
         let http = SocketAddr::from((Ipv4Addr::LOCALHOST, http_port));
         let advice = "choose another one: cargo xtask demo --http-port 8081";
         ensure!(ports::is_free(http), "port {http_port} is taken; {advice}");
         let pods = stage.pods().await?;
-        stage.set(&pods.iter().take(JOINS).map(Echo::addr).collect::<Vec<_>>()).await?;
-        let sluice = stage.options().http(http).data_plane(&data_plane.name().to_lowercase()).start().await?;
-        Ok(Scene { sluice, pods, stage, data_plane })
+        stage
+            .set(&pods.iter().take(JOINS).map(Echo::addr).collect::<Vec<_>>())
+            .await?;
+        let sluice = stage
+            .options()
+            .http(http)
+            .data_plane(&data_plane.name().to_lowercase())
+            .start()
+            .await?;
+        Ok(Scene {
+            sluice,
+            pods,
+            stage,
+            data_plane,
+        })
     }
 
     /// Replaces one pod by another, as a rolling update does.
     pub(crate) async fn change_endpoints(&self) -> Result<()> {
         let stay = self.pods.iter().enumerate().filter(|(n, _)| *n != LEAVES);
-        self.stage.endpoints(&stay.map(|(_, pod)| pod.addr()).collect::<Vec<_>>()).await
+        self.stage
+            .endpoints(&stay.map(|(_, pod)| pod.addr()).collect::<Vec<_>>())
+            .await
     }
 }

@@ -31,12 +31,16 @@ pub(crate) enum Stage {
 impl Stage {
     pub(crate) fn folder() -> Result<Stage> {
         let manifests = Manifests::copy_of(&artifacts::repository().join(EXAMPLE))?;
-        Ok(Stage::Folder { manifests, spare: Network::reserve()? })
+        Ok(Stage::Folder {
+            manifests,
+            spare: Network::reserve()?,
+        })
     }
 
     pub(crate) async fn cluster() -> Result<Stage> {
         let cluster = Cluster::real("sluice-demo").await?;
-        let cluster = cluster.context("--source kube: KUBECONFIG must name the cluster to play in")?;
+        let cluster =
+            cluster.context("--source kube: KUBECONFIG must name the cluster to play in")?;
         Ok(Stage::Cluster(Box::new(cluster)))
     }
 
@@ -53,7 +57,9 @@ impl Stage {
 
     /// Puts the example there. In the folder it is already, but for the addresses of pods.
     pub(crate) async fn set(&self, pods: &[SocketAddr]) -> Result<()> {
-        let Stage::Cluster(cluster) = self else { return self.endpoints(pods).await };
+        let Stage::Cluster(cluster) = self else {
+            return self.endpoints(pods).await;
+        };
         for mut object in example()? {
             object["metadata"]["namespace"] = cluster.namespace().into();
             match object["kind"].as_str() {
@@ -93,7 +99,10 @@ impl Stage {
             Stage::Folder { manifests, .. } => {
                 format!("edit  {}/endpointslice.yaml", manifests.dir().display())
             }
-            Stage::Cluster(cluster) => format!("edit  kubectl -n {} edit ingress hello", cluster.namespace()),
+            Stage::Cluster(cluster) => format!(
+                "edit  kubectl -n {} edit ingress hello",
+                cluster.namespace()
+            ),
         }
     }
 
@@ -101,7 +110,9 @@ impl Stage {
     pub(crate) fn endpoints_name(&self) -> String {
         match self {
             Stage::Folder { .. } => "endpointslice.yaml".to_owned(),
-            Stage::Cluster(cluster) => format!("EndpointSlices of {}/{SERVICE}", cluster.namespace()),
+            Stage::Cluster(cluster) => {
+                format!("EndpointSlices of {}/{SERVICE}", cluster.namespace())
+            }
         }
     }
 

@@ -26,7 +26,10 @@ impl<'a> Story<'a> {
     pub(crate) fn new(scene: &'a Scene<'a>) -> Story<'a> {
         let addr = scene.sluice.http();
         let pause = Duration::from_millis(10);
-        let load = Load::new(addr, Request::get(HOST, "/")).connections(4).pause(pause).start();
+        let load = Load::new(addr, Request::get(HOST, "/"))
+            .connections(4)
+            .pause(pause)
+            .start();
         let mut screen = Screen::new(&format!(
             "http://{HOST}:{}/  →  {}  →  {} pods of hello",
             addr.port(),
@@ -36,26 +39,45 @@ impl<'a> Story<'a> {
         for pod in &scene.pods {
             screen.pod(pod.name(), pod.addr());
         }
-        Story { scene, load, screen }
+        Story {
+            scene,
+            load,
+            screen,
+        }
     }
 
     /// Shows the traffic for a while.
     pub(crate) async fn even_traffic(&mut self, briefly: bool) -> Result<()> {
-        self.play(Duration::from_millis(if briefly { 800 } else { 4000 })).await;
+        self.play(Duration::from_millis(if briefly { 800 } else { 4000 }))
+            .await;
         let tally = self.load.tally();
-        let absent = self.scene.pods.iter().take(JOINS).find(|pod| tally.pod(pod.name()) == 0);
-        ensure!(absent.is_none(), "a pod got no request: {tally}\n{}", self.scene.sluice.log().tail());
-        self.screen.event(&format!("even traffic: {} requests", number(tally.total())));
+        let absent = self
+            .scene
+            .pods
+            .iter()
+            .take(JOINS)
+            .find(|pod| tally.pod(pod.name()) == 0);
+        ensure!(
+            absent.is_none(),
+            "a pod got no request: {tally}\n{}",
+            self.scene.sluice.log().tail()
+        );
+        self.screen
+            .event(&format!("even traffic: {} requests", number(tally.total())));
         Ok(())
     }
 
     /// Changes the manifest and waits until the traffic has followed.
     pub(crate) async fn change_endpoints(&mut self) -> Result<()> {
-        let (joins, leaves) = (self.scene.pods[JOINS].name(), self.scene.pods[LEAVES].name());
+        let (joins, leaves) = (
+            self.scene.pods[JOINS].name(),
+            self.scene.pods[LEAVES].name(),
+        );
         let changed = Instant::now();
         self.scene.change_endpoints().await?;
         let name = self.scene.stage.endpoints_name();
-        self.screen.event(&format!("{name} changed: + {joins}, − {leaves}"));
+        self.screen
+            .event(&format!("{name} changed: + {joins}, − {leaves}"));
         let tally = loop {
             self.play(FRAME).await;
             let tally = self.load.tally();
@@ -84,12 +106,16 @@ impl<'a> Story<'a> {
         ensure!(tally.failed() == 0, "requests failed: {tally}");
         let log = self.scene.sluice.log();
         ensure!(
-            !log.lines().iter().any(|line| line.contains("reloading nginx")),
+            !log.lines()
+                .iter()
+                .any(|line| line.contains("reloading nginx")),
             "nginx reloaded: {}",
             log.tail()
         );
-        self.screen
-            .event(&format!("no restart, no reload, and 0 of {} requests failed", number(tally.total())));
+        self.screen.event(&format!(
+            "no restart, no reload, and 0 of {} requests failed",
+            number(tally.total())
+        ));
         Ok(())
     }
 
@@ -125,6 +151,9 @@ impl<'a> Story<'a> {
 }
 
 fn followed(tally: &Tally, joins: &str, leaves: &str) -> bool {
-    let silent = tally.by_pod.get(leaves).is_none_or(|pod| pod.last.elapsed() > SILENCE);
+    let silent = tally
+        .by_pod
+        .get(leaves)
+        .is_none_or(|pod| pod.last.elapsed() > SILENCE);
     silent && tally.pod(joins) > 0
 }

@@ -54,7 +54,10 @@ impl Screen {
     /// Adds a line to what has happened.
     pub(crate) fn event(&mut self, text: &str) {
         let tick = self.paint(32, "✓");
-        self.events.push(format!("{tick} {:>5.1} s  {text}", self.started.elapsed().as_secs_f64()));
+        self.events.push(format!(
+            "{tick} {:>5.1} s  {text}",
+            self.started.elapsed().as_secs_f64()
+        ));
     }
 
     /// Sets the lines at the bottom.
@@ -65,15 +68,26 @@ impl Screen {
     /// Draws the picture; `last`: also when it is not time for a plain line.
     pub(crate) fn draw(&mut self, tally: &Tally, last: bool) {
         self.remember(tally);
-        let text = if self.terminal { self.picture(tally) } else { self.plain(tally, last) };
+        let text = if self.terminal {
+            self.picture(tally)
+        } else {
+            self.plain(tally, last)
+        };
         let mut stdout = io::stdout();
         // There is nobody to show it to when stdout is gone.
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let _ = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
     }
 
     fn remember(&mut self, tally: &Tally) {
         let now = Instant::now();
-        while self.history.len() > 1 && self.history.get(1).is_some_and(|(then, _)| now - *then >= WINDOW) {
+        while self.history.len() > 1
+            && self
+                .history
+                .get(1)
+                .is_some_and(|(then, _)| now - *then >= WINDOW)
+        {
             self.history.pop_front();
         }
         self.history.push_back((now, tally.clone()));
@@ -81,31 +95,58 @@ impl Screen {
 
     /// Requests per second of a pod in the window.
     fn rate(&self, pod: &str, tally: &Tally) -> f64 {
-        let Some((then, before)) = self.history.front() else { return 0.0 };
+        let Some((then, before)) = self.history.front() else {
+            return 0.0;
+        };
         let seconds = then.elapsed().as_secs_f64();
         let answered = tally.pod(pod) - before.pod(pod);
-        if seconds < 0.05 { 0.0 } else { answered as f64 / seconds }
+        if seconds < 0.05 {
+            0.0
+        } else {
+            answered as f64 / seconds
+        }
     }
 
     fn picture(&mut self, tally: &Tally) -> String {
-        let mut lines =
-            vec![String::new(), format!("  {}  {}", self.paint(1, "Sluice"), self.title), String::new()];
-        let rates: Vec<f64> = self.pods.iter().map(|(name, _)| self.rate(name, tally)).collect();
+        let mut lines = vec![
+            String::new(),
+            format!("  {}  {}", self.paint(1, "Sluice"), self.title),
+            String::new(),
+        ];
+        let rates: Vec<f64> = self
+            .pods
+            .iter()
+            .map(|(name, _)| self.rate(name, tally))
+            .collect();
         let top = rates.iter().copied().fold(1.0, f64::max);
         for (n, ((name, addr), rate)) in self.pods.iter().zip(&rates).enumerate() {
             let bar = self.paint(COLOURS[n % COLOURS.len()], &bar(rate / top));
             let count = number(tally.pod(name));
-            lines.push(format!("  {name:<9} {:<16} {bar} {rate:>4.0}/s {count:>9}", addr.to_string()));
+            lines.push(format!(
+                "  {name:<9} {:<16} {bar} {rate:>4.0}/s {count:>9}",
+                addr.to_string()
+            ));
         }
-        lines.extend([String::new(), format!("  {}", self.totals(tally)), String::new()]);
+        lines.extend([
+            String::new(),
+            format!("  {}", self.totals(tally)),
+            String::new(),
+        ]);
         lines.extend(self.events.iter().map(|event| format!("  {event}")));
         if !self.note.is_empty() {
             lines.push(String::new());
             lines.extend(self.note.iter().map(|line| format!("  {line}")));
         }
-        let up = if self.height > 0 { format!("\x1b[{}A", self.height) } else { String::new() };
+        let up = if self.height > 0 {
+            format!("\x1b[{}A", self.height)
+        } else {
+            String::new()
+        };
         self.height = lines.len();
-        let lines: String = lines.iter().map(|line| format!("\r\x1b[2K{line}\n")).collect();
+        let lines: String = lines
+            .iter()
+            .map(|line| format!("\r\x1b[2K{line}\n"))
+            .collect();
         // Without wrapping, or the picture would be higher than its lines in a narrow terminal.
         format!("\x1b[?7l{up}{lines}\x1b[?7h")
     }
@@ -122,8 +163,15 @@ impl Screen {
             text.push_str(&format!("{event}\n"));
         }
         if due || last {
-            let counts = self.pods.iter().map(|(name, _)| format!("{name} {}", tally.pod(name)));
-            text.push_str(&format!("{}   {}\n", counts.collect::<Vec<_>>().join("  "), self.totals(tally)));
+            let counts = self
+                .pods
+                .iter()
+                .map(|(name, _)| format!("{name} {}", tally.pod(name)));
+            text.push_str(&format!(
+                "{}   {}\n",
+                counts.collect::<Vec<_>>().join("  "),
+                self.totals(tally)
+            ));
             self.plain.0 = Some(Instant::now());
         }
         self.plain.1 = self.events.len();
@@ -144,7 +192,11 @@ impl Screen {
     }
 
     fn paint(&self, colour: u8, text: &str) -> String {
-        if self.colour { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour {
+            format!("\x1b[{colour}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -174,7 +226,14 @@ mod tests {
 
     #[test]
     fn bars_have_one_width_and_numbers_have_commas() {
-        assert!([0.0, 0.01, 0.5, 0.999, 1.0, 7.0].iter().all(|share| bar(*share).chars().count() == BAR));
-        assert_eq!([7, 999, 1000, 1_234_567].map(number), ["7", "999", "1,000", "1,234,567"]);
+        assert!(
+            [0.0, 0.01, 0.5, 0.999, 1.0, 7.0]
+                .iter()
+                .all(|share| bar(*share).chars().count() == BAR)
+        );
+        assert_eq!(
+            [7, 999, 1000, 1_234_567].map(number),
+            ["7", "999", "1,000", "1,234,567"]
+        );
     }
 }

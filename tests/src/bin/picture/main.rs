@@ -30,7 +30,10 @@ async fn draw() -> Result<()> {
     for (name, picture) in [
         ("spread.svg", chart::spread(&runs::spread().await?)?),
         ("scale-up.svg", chart::scale_up(&runs::scale_up().await?)?),
-        ("slow-start.svg", chart::slow_start(&runs::slow_start().await?)?),
+        (
+            "slow-start.svg",
+            chart::slow_start(&runs::slow_start().await?)?,
+        ),
     ] {
         let path = folder.join(name);
         fs::write(&path, picture)?;

@@ -21,17 +21,42 @@ pub(crate) struct Spread {
 /// Six pods, of which the last is slow, and twelve clients at a time who ask for 600 paths.
 pub(crate) async fn spread() -> Result<Vec<Spread>> {
     const ALGORITHMS: [Algorithm; 8] = [
-        Algorithm { title: "round_robin", annotations: &[] },
-        Algorithm { title: "least_conn", annotations: &[("load-balance", "least_conn")] },
-        Algorithm { title: "ewma", annotations: &[("load-balance", "ewma")] },
-        Algorithm { title: "peak_ewma", annotations: &[("load-balance", "peak_ewma")] },
-        Algorithm { title: "hash", annotations: &[HASH] },
-        Algorithm { title: "bounded hash", annotations: &[HASH, ("sluice.dev/hash-load-factor", "125")] },
+        Algorithm {
+            title: "round_robin",
+            annotations: &[],
+        },
+        Algorithm {
+            title: "least_conn",
+            annotations: &[("load-balance", "least_conn")],
+        },
+        Algorithm {
+            title: "ewma",
+            annotations: &[("load-balance", "ewma")],
+        },
+        Algorithm {
+            title: "peak_ewma",
+            annotations: &[("load-balance", "peak_ewma")],
+        },
+        Algorithm {
+            title: "hash",
+            annotations: &[HASH],
+        },
+        Algorithm {
+            title: "bounded hash",
+            annotations: &[HASH, ("sluice.dev/hash-load-factor", "125")],
+        },
         Algorithm {
             title: "hash to subsets",
-            annotations: &[HASH, ("upstream-hash-by-subset", "true"), ("upstream-hash-by-subset-size", "2")],
+            annotations: &[
+                HASH,
+                ("upstream-hash-by-subset", "true"),
+                ("upstream-hash-by-subset-size", "2"),
+            ],
         },
-        Algorithm { title: "new sessions", annotations: &[("affinity", "cookie")] },
+        Algorithm {
+            title: "new sessions",
+            annotations: &[("affinity", "cookie")],
+        },
     ];
     const REQUESTS: u64 = 3000;
     let site = Site::start(6, 6, &ALGORITHMS).await?;
@@ -41,12 +66,23 @@ pub(crate) async fn spread() -> Result<Vec<Spread>> {
     }
     let mut spreads = Vec::new();
     for algorithm in ALGORITHMS {
-        let requests = (0..600).map(|n| Request::get(&algorithm.host(), &format!("/{n}"))).collect();
-        let load = Load::of(site.sluice.http(), requests).connections(12).max_requests(REQUESTS);
+        let requests = (0..600)
+            .map(|n| Request::get(&algorithm.host(), &format!("/{n}")))
+            .collect();
+        let load = Load::of(site.sluice.http(), requests)
+            .connections(12)
+            .max_requests(REQUESTS);
         let tally = load.run_for(Duration::from_secs(60)).await?;
-        ensure!(tally.failed() == 0 && tally.total() == REQUESTS, "{}: {tally}", algorithm.title);
+        ensure!(
+            tally.failed() == 0 && tally.total() == REQUESTS,
+            "{}: {tally}",
+            algorithm.title
+        );
         let pods = (0..6).map(|pod| tally.pod(&format!("web-{pod}"))).collect();
-        spreads.push(Spread { title: algorithm.title, pods });
+        spreads.push(Spread {
+            title: algorithm.title,
+            pods,
+        });
     }
     site.sluice.stop()?;
     Ok(spreads)
@@ -67,13 +103,22 @@ pub(crate) const CLIENTS: usize = 600;
 /// Five pods become six, and all clients come again.
 pub(crate) async fn scale_up() -> Result<Vec<ScaleUp>> {
     const ALGORITHMS: [Algorithm; 4] = [
-        Algorithm { title: "hash", annotations: &[HASH] },
-        Algorithm { title: "balanced sessions", annotations: &[("affinity", "cookie")] },
+        Algorithm {
+            title: "hash",
+            annotations: &[HASH],
+        },
+        Algorithm {
+            title: "balanced sessions",
+            annotations: &[("affinity", "cookie")],
+        },
         Algorithm {
             title: "persistent sessions",
             annotations: &[("affinity", "cookie"), ("affinity-mode", "persistent")],
         },
-        Algorithm { title: "round_robin", annotations: &[] },
+        Algorithm {
+            title: "round_robin",
+            annotations: &[],
+        },
     ];
     let site = Site::start(6, 5, &ALGORITHMS).await?;
     let addr = site.sluice.http();
@@ -97,9 +142,18 @@ pub(crate) async fn scale_up() -> Result<Vec<ScaleUp>> {
     let mut runs = Vec::new();
     for ((clients, algorithm), before) in clients.iter_mut().zip(ALGORITHMS).zip(before) {
         let after = visits(&site, clients, algorithm).await?;
-        let moved = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+        let moved = before
+            .iter()
+            .zip(&after)
+            .filter(|(before, after)| before != after)
+            .count();
         let (before, after) = (count(&before), count(&after));
-        runs.push(ScaleUp { title: algorithm.title, before, after, moved });
+        runs.push(ScaleUp {
+            title: algorithm.title,
+            before,
+            after,
+            moved,
+        });
     }
     site.sluice.stop()?;
     Ok(runs)
@@ -114,7 +168,9 @@ async fn visits(site: &Site, clients: &mut [Client], algorithm: Algorithm) -> Re
 }
 
 fn count(visits: &[usize]) -> Vec<u64> {
-    (0..6).map(|pod| visits.iter().filter(|visited| **visited == pod).count() as u64).collect()
+    (0..6)
+        .map(|pod| visits.iter().filter(|visited| **visited == pod).count() as u64)
+        .collect()
 }
 
 /// The share of a new pod, by seconds since it came.
@@ -131,20 +187,40 @@ pub(crate) const SECONDS: u32 = 14;
 pub(crate) async fn slow_start() -> Result<Vec<SlowStart>> {
     const SLOW: (&str, &str) = ("sluice.dev/slow-start", "10");
     const ALGORITHMS: [Algorithm; 3] = [
-        Algorithm { title: "round_robin", annotations: &[] },
-        Algorithm { title: "round_robin, slow start", annotations: &[SLOW] },
-        Algorithm { title: "hash, slow start", annotations: &[HASH, SLOW] },
+        Algorithm {
+            title: "round_robin",
+            annotations: &[],
+        },
+        Algorithm {
+            title: "round_robin, slow start",
+            annotations: &[SLOW],
+        },
+        Algorithm {
+            title: "hash, slow start",
+            annotations: &[HASH, SLOW],
+        },
     ];
     const NEW: &str = "web-3";
     let site = Site::start(4, 3, &ALGORITHMS).await?;
-    let loads: Vec<Running> = ALGORITHMS.iter().map(|algorithm| paced(&site, *algorithm)).collect();
+    let loads: Vec<Running> = ALGORITHMS
+        .iter()
+        .map(|algorithm| paced(&site, *algorithm))
+        .collect();
     loads[0].until("traffic", |tally| tally.total() > 0).await?;
     let begin = Instant::now();
     site.scale_up(&ALGORITHMS)?;
-    let counts = || loads.iter().map(|load| load.tally()).map(|tally| (tally.pod(NEW), tally.total()));
+    let counts = || {
+        loads
+            .iter()
+            .map(|load| load.tally())
+            .map(|tally| (tally.pod(NEW), tally.total()))
+    };
     let mut runs: Vec<SlowStart> = ALGORITHMS
         .iter()
-        .map(|algorithm| SlowStart { title: algorithm.title, shares: vec![(0.0, 0.0)] })
+        .map(|algorithm| SlowStart {
+            title: algorithm.title,
+            shares: vec![(0.0, 0.0)],
+        })
         .collect();
     let mut before: Vec<(u64, u64)> = counts().collect();
     while begin.elapsed() < Duration::from_secs(SECONDS.into()) {
@@ -153,7 +229,10 @@ pub(crate) async fn slow_start() -> Result<Vec<SlowStart>> {
         // What a share was in the middle of its time.
         let at = begin.elapsed().as_secs_f64() - 0.35;
         for ((run, before), now) in runs.iter_mut().zip(&before).zip(&now) {
-            run.shares.push((at, (now.0 - before.0) as f64 / (now.1 - before.1).max(1) as f64));
+            run.shares.push((
+                at,
+                (now.0 - before.0) as f64 / (now.1 - before.1).max(1) as f64,
+            ));
         }
         before = now;
     }
@@ -166,6 +245,11 @@ pub(crate) async fn slow_start() -> Result<Vec<SlowStart>> {
 }
 
 fn paced(site: &Site, algorithm: Algorithm) -> Running {
-    let requests = (0..2000).map(|n| Request::get(&algorithm.host(), &format!("/{n}"))).collect();
-    Load::of(site.sluice.http(), requests).connections(2).pause(Duration::from_millis(2)).start()
+    let requests = (0..2000)
+        .map(|n| Request::get(&algorithm.host(), &format!("/{n}")))
+        .collect();
+    Load::of(site.sluice.http(), requests)
+        .connections(2)
+        .pause(Duration::from_millis(2))
+        .start()
 }

@@ -22,7 +22,10 @@ pub(crate) struct Algorithm {
 impl Algorithm {
     /// The name of its Service.
     fn service(self) -> String {
-        self.title.split(|c: char| !c.is_alphanumeric()).collect::<Vec<_>>().join("")
+        self.title
+            .split(|c: char| !c.is_alphanumeric())
+            .collect::<Vec<_>>()
+            .join("")
     }
 
     pub(crate) fn host(self) -> String {
@@ -47,20 +50,29 @@ impl Site {
         for algorithm in algorithms {
             let service = algorithm.service();
             manifests.service("default", &service, 80, &addrs)?;
-            let ingress = Ingress::new("default", &service).host(&algorithm.host()).path("/", &service, 80);
-            let with = |ingress: Ingress, (name, value): &(&str, &str)| ingress.annotation(name, value);
+            let ingress = Ingress::new("default", &service)
+                .host(&algorithm.host())
+                .path("/", &service, 80);
+            let with =
+                |ingress: Ingress, (name, value): &(&str, &str)| ingress.annotation(name, value);
             manifests.ingress(&algorithm.annotations.iter().fold(ingress, with))?;
         }
         let sluice = Sluice::start(&manifests).await?;
-        Ok(Site { pods, sluice, manifests, _network: network })
+        Ok(Site {
+            pods,
+            sluice,
+            manifests,
+            _network: network,
+        })
     }
 
     /// All pods are endpoints now.
     pub(crate) fn scale_up(&self, algorithms: &[Algorithm]) -> Result<()> {
         let addrs: Vec<SocketAddr> = self.pods.iter().map(Echo::addr).collect();
-        algorithms
-            .iter()
-            .try_for_each(|algorithm| self.manifests.endpoints("default", &algorithm.service(), &addrs))
+        algorithms.iter().try_for_each(|algorithm| {
+            self.manifests
+                .endpoints("default", &algorithm.service(), &addrs)
+        })
     }
 }
 
@@ -73,19 +85,35 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn all(count: usize) -> Vec<Client> {
-        (0..count).map(|number| Client { number, cookie: None }).collect()
+        (0..count)
+            .map(|number| Client {
+                number,
+                cookie: None,
+            })
+            .collect()
     }
 
     /// The pod that answers.
     pub(crate) async fn visit(&mut self, addr: SocketAddr, algorithm: Algorithm) -> Result<usize> {
         let request = Request::get(&algorithm.host(), &format!("/{}", self.number));
-        let request = self.cookie.iter().fold(request, |request, cookie| request.header("cookie", cookie));
+        let request = self
+            .cookie
+            .iter()
+            .fold(request, |request, cookie| request.header("cookie", cookie));
         let response = http::send(addr, &request).await?;
-        ensure!(response.status == 200, "{}: {}", algorithm.title, response.text());
+        ensure!(
+            response.status == 200,
+            "{}: {}",
+            algorithm.title,
+            response.text()
+        );
         if let Some(cookie) = response.header("set-cookie") {
             self.cookie = cookie.split(';').next().map(str::to_owned);
         }
-        let pod = response.pod().and_then(|pod| pod.strip_prefix("web-")).context("a pod answers")?;
+        let pod = response
+            .pod()
+            .and_then(|pod| pod.strip_prefix("web-"))
+            .context("a pod answers")?;
         Ok(pod.parse()?)
     }
 }

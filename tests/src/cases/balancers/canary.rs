@@ -71,9 +71,18 @@ pub(super) fn play(case: &Case) -> Play {
     in_both(|personality| {
         let mut site = given.site(personality);
         let headers = given.headers();
-        let headers: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        let Expected { requests, share, bounds } = &expected;
-        Ok(share_of(&mut site, &headers, *requests, *share, *bounds).into_iter().collect())
+        let headers: Vec<(&str, &str)> = headers
+            .iter()
+            .map(|(n, v)| (n.as_str(), v.as_str()))
+            .collect();
+        let Expected {
+            requests,
+            share,
+            bounds,
+        } = &expected;
+        Ok(share_of(&mut site, &headers, *requests, *share, *bounds)
+            .into_iter()
+            .collect())
     })
 }
 
@@ -88,7 +97,11 @@ struct Expected {
 impl Expected {
     fn parse(expected: &Value) -> Result<Expected, Cannot> {
         // A rule that is certain is certain every time.
-        let always = |share: f64| Expected { requests: 200, share, bounds: None };
+        let always = |share: f64| Expected {
+            requests: 200,
+            share,
+            bounds: None,
+        };
         let text = match expected {
             Value::Bool(all) => return Ok(always(f64::from(u8::from(*all)))),
             Value::String(text) => text,
@@ -104,10 +117,17 @@ impl Expected {
             ))
         };
         let pattern = r"^about ([\d.]+)% of (\d+) requests(?: \(([\d.]+)%\.\.([\d.]+)%\))?$";
-        let found = Regex::new(pattern).expect("a constant").captures(text).ok_or_else(cannot)?;
+        let found = Regex::new(pattern)
+            .expect("a constant")
+            .captures(text)
+            .ok_or_else(cannot)?;
         let part = |n: usize| Some(found.get(n)?.as_str().parse::<f64>().ok()? / 100.0);
         let requests = found[2].parse().map_err(|_| cannot())?;
-        Ok(Expected { requests, share: part(1).ok_or_else(cannot)?, bounds: part(3).zip(part(4)) })
+        Ok(Expected {
+            requests,
+            share: part(1).ok_or_else(cannot)?,
+            bounds: part(3).zip(part(4)),
+        })
     }
 }
 
@@ -116,29 +136,52 @@ impl Given {
         let mut location = Location::to(PRIMARY);
         let primary = backend(PRIMARY_NAME, &["10.0.0.1:80".to_owned()]);
         let mut backends: BTreeMap<String, wire::Backend> = [(PRIMARY.to_owned(), primary)].into();
-        let policy = self.alternative.as_ref().and_then(|alternative| alternative.policy.as_ref());
+        let policy = self
+            .alternative
+            .as_ref()
+            .and_then(|alternative| alternative.policy.as_ref());
         for name in &self.primary.alternative_backends {
-            let is_it = self.alternative.as_ref().is_some_and(|alternative| alternative.name == *name);
-            let canary = policy.filter(|_| is_it).map(|policy| policy.on_the_wire(name));
-            location.canaries.push(
-                canary.unwrap_or_else(|| wire::Canary { backend: name.clone(), ..wire::Canary::default() }),
-            );
+            let is_it = self
+                .alternative
+                .as_ref()
+                .is_some_and(|alternative| alternative.name == *name);
+            let canary = policy
+                .filter(|_| is_it)
+                .map(|policy| policy.on_the_wire(name));
+            location
+                .canaries
+                .push(canary.unwrap_or_else(|| wire::Canary {
+                    backend: name.clone(),
+                    ..wire::Canary::default()
+                }));
         }
         if let Some(alternative) = &self.alternative {
             let canary = backend(&alternative.name, &addresses(&alternative.endpoints));
             backends.insert(alternative.name.clone(), canary);
         }
         if self.session().is_some() {
-            let cookie = Cookie { name: SESSION.into(), ..Cookie::default() };
-            let affinity = Affinity { mode: AffinityMode::Balanced, cookie, change_on_failure: false };
-            backends.values_mut().for_each(|backend| backend.affinity = Some(affinity.clone()));
+            let cookie = Cookie {
+                name: SESSION.into(),
+                ..Cookie::default()
+            };
+            let affinity = Affinity {
+                mode: AffinityMode::Balanced,
+                cookie,
+                change_on_failure: false,
+            };
+            backends
+                .values_mut()
+                .for_each(|backend| backend.affinity = Some(affinity.clone()));
         }
         Site::with(personality, location, backends)
     }
 
     /// The name of the backend that the request has a session on.
     fn session(&self) -> Option<&str> {
-        let alternative = self.alternative.as_ref().filter(|alternative| alternative.affinitized);
+        let alternative = self
+            .alternative
+            .as_ref()
+            .filter(|alternative| alternative.affinitized);
         match self.primary.affinitized {
             true => Some(PRIMARY_NAME),
             false => alternative.map(|alternative| alternative.name.as_str()),
@@ -147,14 +190,20 @@ impl Given {
 
     fn headers(&self) -> Vec<(String, String)> {
         let Asked { headers, cookies } = &self.request;
-        let mut sent: Vec<(String, String)> =
-            headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
-        let mut cookies: Vec<String> =
-            cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        cookies.extend(
-            self.session()
-                .map(|name| format!("{SESSION}=any-key|{}", String::from_utf8_lossy(&backend_key(name)))),
-        );
+        let mut sent: Vec<(String, String)> = headers
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
+            .collect();
+        let mut cookies: Vec<String> = cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        cookies.extend(self.session().map(|name| {
+            format!(
+                "{SESSION}=any-key|{}",
+                String::from_utf8_lossy(&backend_key(name))
+            )
+        }));
         if !cookies.is_empty() {
             sent.push(("cookie".into(), cookies.join("; ")));
         }
@@ -169,9 +218,16 @@ pub(super) fn site(
     name: &str,
     policy: &TrafficShaping,
 ) -> Site {
-    let location = Location { canaries: vec![policy.on_the_wire(name)], ..Location::to(PRIMARY) };
+    let location = Location {
+        canaries: vec![policy.on_the_wire(name)],
+        ..Location::to(PRIMARY)
+    };
     let canary = backend(name, &["10.9.0.1:80".to_owned()]);
-    Site::with(personality, location, [(PRIMARY.to_owned(), primary), (name.to_owned(), canary)].into())
+    Site::with(
+        personality,
+        location,
+        [(PRIMARY.to_owned(), primary), (name.to_owned(), canary)].into(),
+    )
 }
 
 /// A finding when the canary does not get its share of requests with these headers: within these bounds, or within five
@@ -186,7 +242,11 @@ pub(super) fn share_of(
     let mut taken = 0;
     for _ in 0..requests {
         let sent = site.send(headers);
-        taken += usize::from(sent.backend.as_deref().is_some_and(|backend| backend != PRIMARY));
+        taken += usize::from(
+            sent.backend
+                .as_deref()
+                .is_some_and(|backend| backend != PRIMARY),
+        );
         site.end(&sent);
     }
     let part = taken as f64 / requests as f64;

@@ -54,7 +54,10 @@ impl Case {
 
     /// For an action that nobody knows.
     pub(super) fn unknown_action(&self) -> Cannot {
-        Cannot(format!("when: unknown action {:?} for area {}", self.when, self.area))
+        Cannot(format!(
+            "when: unknown action {:?} for area {}",
+            self.when, self.area
+        ))
     }
 }
 
@@ -84,7 +87,11 @@ pub(super) fn in_both(play: impl Fn(Personality) -> Play) -> Play {
     let mut findings = Findings::new();
     for personality in Personality::BOTH {
         let name = personality.name();
-        findings.extend(play(personality)?.into_iter().map(|finding| format!("{name}: {finding}")));
+        findings.extend(
+            play(personality)?
+                .into_iter()
+                .map(|finding| format!("{name}: {finding}")),
+        );
     }
     Ok(findings)
 }

@@ -48,16 +48,32 @@ pub(super) fn play(case: &Case) -> Play {
         ("looked up", Given { key: Some(key), .. }) => in_both(|personality| {
             let mut site = hashing(personality, &addresses(&given.endpoints));
             let pick = look_up(&mut site, key);
-            Ok(then.pick.iter().filter_map(|expected| differs("pick", expected, &pick)).collect())
+            Ok(then
+                .pick
+                .iter()
+                .filter_map(|expected| differs("pick", expected, &pick))
+                .collect())
         }),
-        ("looked up", Given { keys: Some(keys), .. }) => {
+        (
+            "looked up",
+            Given {
+                keys: Some(keys), ..
+            },
+        ) => {
             let keys = range(keys)?;
-            let expected = then.counts.ok_or_else(|| Cannot("then: expected `counts`".into()))?;
+            let expected = then
+                .counts
+                .ok_or_else(|| Cannot("then: expected `counts`".into()))?;
             in_both(|personality| Ok(count(personality, &given, &keys, &expected)))
         }
-        ("balanced", Given { backend: Some(backend), request: Some(request), .. }) => {
-            in_both(|personality| balanced(personality, backend, request, &then))
-        }
+        (
+            "balanced",
+            Given {
+                backend: Some(backend),
+                request: Some(request),
+                ..
+            },
+        ) => in_both(|personality| balanced(personality, backend, request, &then)),
         _ => Err(case.unknown_action()),
     }
 }
@@ -95,16 +111,28 @@ fn balanced(personality: Personality, original: &Backend, request: &Asked, then:
     let sent = site.send_request(Some(LOCATION), variables.request(personality));
     site.end(&sent);
     let mut findings = Findings::new();
-    findings.extend(then.pick.as_ref().and_then(|expected| differs("pick", expected, &sent.pick())));
+    findings.extend(
+        then.pick
+            .as_ref()
+            .and_then(|expected| differs("pick", expected, &sent.pick())),
+    );
     if let Some(expected) = &then.hash_key {
-        findings.extend(differs("hash_key", expected, &evaluate(&original.hash_key(), &variables)));
+        findings.extend(differs(
+            "hash_key",
+            expected,
+            &evaluate(&original.hash_key(), &variables),
+        ));
     }
     Ok(findings)
 }
 
 /// `k1 .. k10000`
 fn range(text: &str) -> Result<Vec<String>, Cannot> {
-    let cannot = || Cannot(format!("given.keys: expected a range like \"k1 .. k10000\", got {text:?}"));
+    let cannot = || {
+        Cannot(format!(
+            "given.keys: expected a range like \"k1 .. k10000\", got {text:?}"
+        ))
+    };
     let (first, last) = text.split_once(" .. ").ok_or_else(cannot)?;
     let word = first.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = |end: &str| end.strip_prefix(word)?.parse::<u32>().ok();

@@ -21,7 +21,8 @@ const IN_ORDER: &str = "10.184.7.1:8080 .. 10.184.7.N:8080 in order";
 const DRAWS: usize = 600;
 const ANY_MEMBER: &str = "uniformly random member of that subset";
 const SAME_SUBSET: &str = "all picks come from the subset that contains the first pick";
-const KEEPS_CANARIES: &str = "traffic shaping policy and alternative backends are kept on the balancer";
+const KEEPS_CANARIES: &str =
+    "traffic shaping policy and alternative backends are kept on the balancer";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,32 +54,60 @@ struct Then {
 pub(super) fn play(case: &Case) -> Play {
     let (given, then): (Given, Then) = (case.given()?, case.then()?);
     if let Some(other) = given.endpoints.as_deref().filter(|text| *text != IN_ORDER) {
-        return Err(Cannot(format!("given.endpoints: expected {IN_ORDER:?}, got {other:?}")));
+        return Err(Cannot(format!(
+            "given.endpoints: expected {IN_ORDER:?}, got {other:?}"
+        )));
     }
-    let size = given.subset_size.or(NonZeroU16::new(3)).unwrap_or(NonZeroU16::MIN);
+    let size = given
+        .subset_size
+        .or(NonZeroU16::new(3))
+        .unwrap_or(NonZeroU16::MIN);
     let groups = Groups::new(given.endpoint_count, size);
     let property = then.property.as_deref();
     match (case.when.as_str(), &given, property) {
         ("subsets are built", _, None) => {
-            let expected = then.subsets.ok_or_else(|| Cannot("then: expected `subsets`".into()))?;
-            Ok(differs("subsets", &expected, &groups.named()?).into_iter().collect())
+            let expected = then
+                .subsets
+                .ok_or_else(|| Cannot("then: expected `subsets`".into()))?;
+            Ok(differs("subsets", &expected, &groups.named()?)
+                .into_iter()
+                .collect())
         }
         ("looked up", Given { key: Some(key), .. }, None) => {
-            let subset = then.subset.ok_or_else(|| Cannot("then: expected `subset`".into()))?;
+            let subset = then
+                .subset
+                .ok_or_else(|| Cannot("then: expected `subset`".into()))?;
             if let Some(pick) = then.pick.filter(|pick| pick != ANY_MEMBER) {
-                return Err(Cannot(format!("then.pick: expected {ANY_MEMBER:?}, got {pick:?}")));
+                return Err(Cannot(format!(
+                    "then.pick: expected {ANY_MEMBER:?}, got {pick:?}"
+                )));
             }
             in_both(|personality| look_up(personality, &groups, key, &subset))
         }
-        (when, Given { request: Some(request), .. }, Some(SAME_SUBSET)) => {
-            let times =
-                when.strip_prefix("balanced ").and_then(|rest| rest.strip_suffix(" times with the same key"));
-            let times = times.and_then(|n| n.parse().ok()).ok_or_else(|| case.unknown_action())?;
+        (
+            when,
+            Given {
+                request: Some(request),
+                ..
+            },
+            Some(SAME_SUBSET),
+        ) => {
+            let times = when
+                .strip_prefix("balanced ")
+                .and_then(|rest| rest.strip_suffix(" times with the same key"));
+            let times = times
+                .and_then(|n| n.parse().ok())
+                .ok_or_else(|| case.unknown_action())?;
             in_both(|personality| same_subset(personality, &groups, &request.uri, times))
         }
-        ("created", Given { backend: Some(backend), .. }, Some(KEEPS_CANARIES)) => {
-            in_both(|personality| keeps_canaries(personality, backend, &groups))
-        }
+        (
+            "created",
+            Given {
+                backend: Some(backend),
+                ..
+            },
+            Some(KEEPS_CANARIES),
+        ) => in_both(|personality| keeps_canaries(personality, backend, &groups)),
         (_, _, Some(other)) if ![SAME_SUBSET, KEEPS_CANARIES].contains(&other) => {
             Err(Cannot(format!("then.property: unknown sentence {other:?}")))
         }
@@ -94,7 +123,10 @@ struct Groups {
 
 impl Groups {
     fn new(count: usize, size: NonZeroU16) -> Groups {
-        Groups { addresses: (1..=count).map(|n| format!("10.184.7.{n}:8080")).collect(), size }
+        Groups {
+            addresses: (1..=count).map(|n| format!("10.184.7.{n}:8080")).collect(),
+            size,
+        }
     }
 
     /// `set1` and so on, with their members.
@@ -103,9 +135,16 @@ impl Groups {
             .map_err(|error| Cannot(format!("given: {error:?}")))?;
         let subset = ChashSubset::new(&endpoints, self.size.get().into());
         let members = |group: &[usize]| {
-            group.iter().filter_map(|idx| endpoints.address(*idx)).map(str::to_owned).collect()
+            group
+                .iter()
+                .filter_map(|idx| endpoints.address(*idx))
+                .map(str::to_owned)
+                .collect()
         };
-        Ok((1..).map(|n| format!("set{n}")).zip(subset.groups().map(members)).collect())
+        Ok((1..)
+            .map(|n| format!("set{n}"))
+            .zip(subset.groups().map(members))
+            .collect())
     }
 
     fn site(&self, personality: Personality) -> Site {
@@ -114,16 +153,25 @@ impl Groups {
 
     fn backend(&self) -> wire::Backend {
         let (key, _) = HashKey::parse("$http_x_key");
-        let load_balance = LoadBalance::ChashSubset { key, size: self.size };
-        wire::Backend { load_balance, ..backend("my-dummy-backend", &self.addresses) }
+        let load_balance = LoadBalance::ChashSubset {
+            key,
+            size: self.size,
+        };
+        wire::Backend {
+            load_balance,
+            ..backend("my-dummy-backend", &self.addresses)
+        }
     }
 }
 
 fn look_up(personality: Personality, groups: &Groups, key: &str, subset: &str) -> Play {
     let named = groups.named()?;
-    let members = named.get(subset).ok_or_else(|| Cannot(format!("then.subset: there is no {subset}")))?;
+    let members = named
+        .get(subset)
+        .ok_or_else(|| Cannot(format!("then.subset: there is no {subset}")))?;
     let mut site = groups.site(personality);
-    let mut hits: BTreeMap<String, usize> = members.iter().map(|member| (member.clone(), 0)).collect();
+    let mut hits: BTreeMap<String, usize> =
+        members.iter().map(|member| (member.clone(), 0)).collect();
     for _ in 0..DRAWS {
         *hits.entry(site.pick(&[("x-key", key)])).or_insert(0) += 1;
     }
@@ -145,10 +193,16 @@ fn same_subset(personality: Personality, groups: &Groups, key: &str, times: usiz
     let mut site = groups.site(personality);
     let picks: Vec<String> = (0..times).map(|_| site.pick(&[("x-key", key)])).collect();
     let named = groups.named()?;
-    let first = picks.first().ok_or_else(|| Cannot("when: no pick".into()))?;
-    let home = |set: &&Vec<String>| set.contains(first) && picks.iter().all(|pick| set.contains(pick));
+    let first = picks
+        .first()
+        .ok_or_else(|| Cannot("when: no pick".into()))?;
+    let home =
+        |set: &&Vec<String>| set.contains(first) && picks.iter().all(|pick| set.contains(pick));
     let all = named.values().any(|set| home(&set));
-    Ok((!all).then(|| format!("expected picks of one of {named:?}, got {picks:?}")).into_iter().collect())
+    Ok((!all)
+        .then(|| format!("expected picks of one of {named:?}, got {picks:?}"))
+        .into_iter()
+        .collect())
 }
 
 /// The policy decides as it would with any other algorithm.
@@ -158,9 +212,13 @@ fn keeps_canaries(personality: Personality, original: &Backend, groups: &Groups)
         .clone()
         .ok_or_else(|| Cannot("given.backend: expected a trafficShapingPolicy".into()))?;
     let names = original.alternatives.clone().unwrap_or_default();
-    let name = names.first().ok_or_else(|| Cannot("given.backend: expected alternativeBackends".into()))?;
-    let primary =
-        wire::Backend { endpoints: on_the_wire(&["10.184.7.1:8080".to_owned()]), ..groups.backend() };
+    let name = names
+        .first()
+        .ok_or_else(|| Cannot("given.backend: expected alternativeBackends".into()))?;
+    let primary = wire::Backend {
+        endpoints: on_the_wire(&["10.184.7.1:8080".to_owned()]),
+        ..groups.backend()
+    };
     let mut findings = Findings::new();
     for policy in [policy.with_weight(100), policy] {
         let mut site = canary::site(personality, primary.clone(), name, &policy);

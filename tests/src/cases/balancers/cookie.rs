@@ -27,7 +27,11 @@ impl Parsed {
             (name.to_ascii_lowercase(), value.to_owned())
         });
         let attributes = attributes.collect();
-        Some(Parsed { name: name.to_owned(), value: value.to_owned(), attributes })
+        Some(Parsed {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            attributes,
+        })
     }
 
     /// What a client sends back.
@@ -42,13 +46,22 @@ impl Parsed {
 
     /// What an attribute of this name is, in the words of a case.
     fn word(&self, word: &str) -> Option<Value> {
-        let text = |name: &str| self.attributes.get(name).cloned().map_or(Value::Null, Value::String);
+        let text = |name: &str| {
+            self.attributes
+                .get(name)
+                .cloned()
+                .map_or(Value::Null, Value::String)
+        };
         let flag = |name: &str| Value::Bool(self.attributes.contains_key(name));
         Some(match word {
             "key" | "name" => Value::String(self.name.clone()),
             "path" | "domain" | "samesite" | "expires" => text(word),
             "httponly" | "secure" => flag(word),
-            "max_age" => match self.attributes.get("max-age").map(|seconds| seconds.parse::<i64>()) {
+            "max_age" => match self
+                .attributes
+                .get("max-age")
+                .map(|seconds| seconds.parse::<i64>())
+            {
                 Some(Ok(seconds)) => seconds.into(),
                 _ => text("max-age"),
             },
@@ -58,12 +71,20 @@ impl Parsed {
 }
 
 /// Compares a `Set-Cookie` with what is expected of it: `null` for none, or some of its attributes. `now` in seconds.
-pub(super) fn compare(expected: &Value, cookies: &[String], now: u64) -> Result<Vec<String>, Cannot> {
+pub(super) fn compare(
+    expected: &Value,
+    cookies: &[String],
+    now: u64,
+) -> Result<Vec<String>, Cannot> {
     let words = match expected {
         Value::Null if cookies.is_empty() => return Ok(Vec::new()),
         Value::Null => return Ok(vec![format!("set_cookie: expected none, got {cookies:?}")]),
         Value::Object(words) => words,
-        other => return Err(Cannot(format!("then.set_cookie: expected null or attributes, got {other}"))),
+        other => {
+            return Err(Cannot(format!(
+                "then.set_cookie: expected null or attributes, got {other}"
+            )));
+        }
     };
     let Some(cookie) = Parsed::of(cookies) else {
         return Ok(vec![format!("set_cookie: expected one, got {cookies:?}")]);
@@ -83,11 +104,22 @@ pub(super) fn compare(expected: &Value, cookies: &[String], now: u64) -> Result<
 
 /// `HTTP date of T+172800 s`, with the T of the host; anything else is as it is.
 fn date(expected: &Value, now: u64) -> Result<Value, Cannot> {
-    let Some(plus) = expected.as_str().and_then(|text| text.strip_prefix("HTTP date of T")) else {
+    let Some(plus) = expected
+        .as_str()
+        .and_then(|text| text.strip_prefix("HTTP date of T"))
+    else {
         return Ok(expected.clone());
     };
-    let seconds = plus.trim_start_matches('+').trim_end_matches('s').trim().parse().ok();
-    let seconds =
-        seconds.ok_or_else(|| Cannot(format!("expected \"HTTP date of T+<seconds> s\", got {expected}")))?;
+    let seconds = plus
+        .trim_start_matches('+')
+        .trim_end_matches('s')
+        .trim()
+        .parse()
+        .ok();
+    let seconds = seconds.ok_or_else(|| {
+        Cannot(format!(
+            "expected \"HTTP date of T+<seconds> s\", got {expected}"
+        ))
+    })?;
     Ok(Value::String(cookie_time(now, seconds)))
 }

@@ -43,14 +43,22 @@ fn observe(personality: Personality, given: &Given, then: &Then) -> Findings {
     let added = after.difference(&before).cloned().collect();
     let removed = before.difference(&after).cloned().collect();
     let compare = |what, expected: &Option<BTreeSet<String>>, got: &BTreeSet<String>| {
-        expected.as_ref().and_then(|expected| differs(what, expected, got))
+        expected
+            .as_ref()
+            .and_then(|expected| differs(what, expected, got))
     };
-    [compare("added", &then.added, &added), compare("removed", &then.removed, &removed)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        compare("added", &then.added, &added),
+        compare("removed", &then.removed, &removed),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn reached(site: &mut Site, endpoints: usize) -> BTreeSet<String> {
-    site.picks(endpoints).into_iter().filter(|pick| !pick.is_empty()).collect()
+    site.picks(endpoints)
+        .into_iter()
+        .filter(|pick| !pick.is_empty())
+        .collect()
 }

@@ -20,7 +20,8 @@ const REASONS: [(&str, &str); 3] = [
 
 pub(super) fn play(case: &Case) -> Play {
     let reason = REASONS.iter().find(|(area, _)| *area == case.area);
-    Err(Cannot(
-        reason.map_or_else(|| format!("unknown area {:?}", case.area), |(_, reason)| (*reason).to_owned()),
-    ))
+    Err(Cannot(reason.map_or_else(
+        || format!("unknown area {:?}", case.area),
+        |(_, reason)| (*reason).to_owned(),
+    )))
 }

@@ -48,12 +48,17 @@ pub(super) fn addresses(endpoints: &[Endpoint]) -> Vec<String> {
 
 /// As the filter is told of them.
 pub(super) fn on_the_wire(addresses: &[String]) -> Vec<wire::Endpoint> {
-    addresses.iter().map(|address| wire::Endpoint::at(address.as_str())).collect()
+    addresses
+        .iter()
+        .map(|address| wire::Endpoint::at(address.as_str()))
+        .collect()
 }
 
 /// An address of the test network for a name, the same every time.
 fn symbolic(name: &str) -> String {
-    let bytes = name.bytes().fold(0u16, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let bytes = name.bytes().fold(0u16, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(byte.into())
+    });
     let [high, low] = bytes.to_be_bytes();
     format!("198.18.{high}.{low}")
 }

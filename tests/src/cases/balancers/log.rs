@@ -17,7 +17,11 @@ pub(super) struct Line {
 
 impl Line {
     /// A finding when none of these lines (`Level text`) is it.
-    pub(super) fn missing(&self, lines: &[String], given: &Value) -> Result<Option<String>, Cannot> {
+    pub(super) fn missing(
+        &self,
+        lines: &[String],
+        given: &Value,
+    ) -> Result<Option<String>, Cannot> {
         let level = match self.level.as_str() {
             "warn" => "Warn",
             "info" => "Info",
@@ -26,12 +30,15 @@ impl Line {
         };
         let names = self.names(given);
         let fits = |line: &&String| {
-            let is_level = line.strip_prefix(level).is_some_and(|rest| rest.starts_with(' '));
+            let is_level = line
+                .strip_prefix(level)
+                .is_some_and(|rest| rest.starts_with(' '));
             is_level && names.iter().all(|name| line.contains(name))
         };
         let found = lines.iter().any(|line| fits(&line));
-        Ok((!found)
-            .then(|| format!("log: expected a line of level {level} that names {names:?}, got {lines:?}")))
+        Ok((!found).then(|| {
+            format!("log: expected a line of level {level} that names {names:?}, got {lines:?}")
+        }))
     }
 
     /// The words of the line that are values of the case.
@@ -59,9 +66,12 @@ mod tests {
 
     #[test]
     fn a_line_of_the_level_must_name_what_the_case_names() {
-        let given = json!({ "sequence": [{ "load-balance": "round_robin" }, { "load-balance": "ewma" }] });
-        let line: Line =
-            serde_json::from_value(json!({ "level": "info", "equals": "from round_robin to ewma" })).unwrap();
+        let given =
+            json!({ "sequence": [{ "load-balance": "round_robin" }, { "load-balance": "ewma" }] });
+        let line: Line = serde_json::from_value(
+            json!({ "level": "info", "equals": "from round_robin to ewma" }),
+        )
+        .unwrap();
         let missing = |text: &str| line.missing(&[text.to_owned()], &given).unwrap().is_some();
         assert!(!missing("Info round_robin is now ewma"));
         assert!(missing("Warn round_robin is now ewma") && missing("Info it is now ewma"));

@@ -49,7 +49,10 @@ pub fn play(case: &Value) -> Outcome {
     match catch_unwind(AssertUnwindSafe(|| player(&case))) {
         Ok(Ok(findings)) => Outcome::of(findings),
         Ok(Err(Cannot(reason))) => Outcome::NotApplicable(reason),
-        Err(panic) => Outcome::failed(format!("the filter or its host broke off: {}", text(&*panic))),
+        Err(panic) => Outcome::failed(format!(
+            "the filter or its host broke off: {}",
+            text(&*panic)
+        )),
     }
 }
 
@@ -74,5 +77,6 @@ fn player(area: &str) -> fn(&Case) -> Play {
 
 fn text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word")
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without a word")
 }

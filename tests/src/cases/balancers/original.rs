@@ -97,14 +97,32 @@ impl Backend {
     fn load_balance(&self) -> Result<wire::LoadBalance, Cannot> {
         let key = || self.hash_key();
         match (&self.hash_by, self.load_balance.as_deref()) {
-            (HashBy { expression: Some(_), subset: true, size }, _) => {
-                let size = size.and_then(NonZeroU16::new).or(NonZeroU16::new(3)).unwrap_or(NonZeroU16::MIN);
+            (
+                HashBy {
+                    expression: Some(_),
+                    subset: true,
+                    size,
+                },
+                _,
+            ) => {
+                let size = size
+                    .and_then(NonZeroU16::new)
+                    .or(NonZeroU16::new(3))
+                    .unwrap_or(NonZeroU16::MIN);
                 Ok(wire::LoadBalance::ChashSubset { key: key(), size })
             }
-            (HashBy { expression: Some(_), .. }, _) => Ok(wire::LoadBalance::Chash { key: key() }),
+            (
+                HashBy {
+                    expression: Some(_),
+                    ..
+                },
+                _,
+            ) => Ok(wire::LoadBalance::Chash { key: key() }),
             (_, None | Some("" | "round_robin")) => Ok(wire::LoadBalance::RoundRobin),
             (_, Some("ewma")) => Ok(wire::LoadBalance::Ewma),
-            (_, Some(other)) => Err(Cannot(format!("load-balance: no filter is told of {other:?}"))),
+            (_, Some(other)) => Err(Cannot(format!(
+                "load-balance: no filter is told of {other:?}"
+            ))),
         }
     }
 }
@@ -120,7 +138,11 @@ impl SessionAffinity {
             _ => wire::AffinityMode::Balanced,
         };
         let cookie = self.cookie.on_the_wire()?;
-        Ok(Some(wire::Affinity { mode, cookie, change_on_failure: self.cookie.change_on_failure }))
+        Ok(Some(wire::Affinity {
+            mode,
+            cookie,
+            change_on_failure: self.cookie.change_on_failure,
+        }))
     }
 }
 
@@ -129,10 +151,11 @@ impl Cookie {
         let filled = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let seconds = |word: &str, text: &Option<String>| match filled(text) {
             None => Ok(None),
-            Some(text) => text
-                .parse()
-                .map(Some)
-                .map_err(|_| Cannot(format!("cookieSessionAffinity.{word}: expected seconds, got {text:?}"))),
+            Some(text) => text.parse().map(Some).map_err(|_| {
+                Cannot(format!(
+                    "cookieSessionAffinity.{word}: expected seconds, got {text:?}"
+                ))
+            }),
         };
         let same_site = match filled(&self.samesite).as_deref() {
             Some("None") => Some(wire::SameSite::None),
@@ -157,7 +180,10 @@ impl Cookie {
 impl TrafficShaping {
     /// The same with another weight.
     pub(super) fn with_weight(&self, weight: u32) -> TrafficShaping {
-        TrafficShaping { weight, ..self.clone() }
+        TrafficShaping {
+            weight,
+            ..self.clone()
+        }
     }
 
     /// The canary of a location.
@@ -171,7 +197,10 @@ impl TrafficShaping {
         wire::Canary {
             header: filled(&self.header).map(|name| wire::HeaderRule { name, values }),
             cookie: filled(&self.cookie),
-            weight: Some(wire::Share { weight: self.weight, total: self.weight_total }),
+            weight: Some(wire::Share {
+                weight: self.weight,
+                total: self.weight_total,
+            }),
             backend: backend.to_owned(),
             ..wire::Canary::default()
         }

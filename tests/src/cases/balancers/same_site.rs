@@ -27,12 +27,19 @@ pub(super) fn play(case: &Case) -> Play {
     }
     in_both(|personality| {
         let mut site = conditional(personality);
-        let headers: Vec<(&str, &str)> =
-            given.user_agent.iter().map(|agent| ("user-agent", agent.as_str())).collect();
+        let headers: Vec<(&str, &str)> = given
+            .user_agent
+            .iter()
+            .map(|agent| ("user-agent", agent.as_str()))
+            .collect();
         let sent = site.send(&headers);
         let cookies = site.respond(&sent, &sent.pick());
         site.end(&sent);
-        let expected = if then.compatible { serde_json::json!("None") } else { serde_json::Value::Null };
+        let expected = if then.compatible {
+            serde_json::json!("None")
+        } else {
+            serde_json::Value::Null
+        };
         compare(&serde_json::json!({ "samesite": expected }), &cookies, 0)
     })
 }
@@ -45,9 +52,22 @@ fn conditional(personality: Personality) -> Site {
         conditional_same_site_none: true,
         ..Cookie::default()
     };
-    let affinity = Affinity { mode: AffinityMode::Balanced, cookie, change_on_failure: false };
-    let primary =
-        Backend { affinity: Some(affinity), ..backend("ns-primary-80", &["10.0.0.1:80".to_owned()]) };
-    let location = Location { session_path: Some("/".into()), ..Location::to(PRIMARY) };
-    Site::with(personality, location, [(PRIMARY.to_owned(), primary)].into())
+    let affinity = Affinity {
+        mode: AffinityMode::Balanced,
+        cookie,
+        change_on_failure: false,
+    };
+    let primary = Backend {
+        affinity: Some(affinity),
+        ..backend("ns-primary-80", &["10.0.0.1:80".to_owned()])
+    };
+    let location = Location {
+        session_path: Some("/".into()),
+        ..Location::to(PRIMARY)
+    };
+    Site::with(
+        personality,
+        location,
+        [(PRIMARY.to_owned(), primary)].into(),
+    )
 }

@@ -44,13 +44,20 @@ impl Sent {
 /// A backend with these endpoints and three attempts; round robin, unless it is told otherwise.
 pub(super) fn backend(name: &str, addresses: &[String]) -> wire::Backend {
     let attempts = NonZeroU8::new(3).unwrap_or(NonZeroU8::MIN);
-    wire::Backend { attempts, ..wire::Backend::round_robin(name, on_the_wire(addresses)) }
+    wire::Backend {
+        attempts,
+        ..wire::Backend::round_robin(name, on_the_wire(addresses))
+    }
 }
 
 impl Site {
     /// A location that leads to this backend.
     pub(super) fn new(personality: Personality, primary: wire::Backend) -> Site {
-        Site::with(personality, wire::Location::to(PRIMARY), [(PRIMARY.to_owned(), primary)].into())
+        Site::with(
+            personality,
+            wire::Location::to(PRIMARY),
+            [(PRIMARY.to_owned(), primary)].into(),
+        )
     }
 
     /// This location, with everything it needs.
@@ -70,9 +77,18 @@ impl Site {
     ) -> Site {
         let mut filter = Filter::on(host);
         let checkpoint = filter.checkpoint(true);
-        assert!(filter.configure(&checkpoint), "the checkpoint: {:?}", filter.host().log);
+        assert!(
+            filter.configure(&checkpoint),
+            "the checkpoint: {:?}",
+            filter.host().log
+        );
         filter.tick();
-        let mut site = Site { filter, location, backends, published: 0 };
+        let mut site = Site {
+            filter,
+            location,
+            backends,
+            published: 0,
+        };
         site.publish();
         site
     }
@@ -93,7 +109,13 @@ impl Site {
             backends: self.backends.clone(),
             hosts: [].into(),
         }));
-        if let Some(refused) = self.filter.host().log.iter().find(|line| line.contains("refused")) {
+        if let Some(refused) = self
+            .filter
+            .host()
+            .log
+            .iter()
+            .find(|line| line.contains("refused"))
+        {
             panic!("{refused}");
         }
     }
@@ -119,12 +141,18 @@ impl Site {
             Outcome::Replied(status) => (Vec::new(), Some(status)),
             Outcome::LeftAlone | Outcome::Paused => (Vec::new(), None),
         };
-        Sent { id, candidates, backend: self.filter.host().backend(id), replied }
+        Sent {
+            id,
+            candidates,
+            backend: self.filter.host().backend(id),
+            replied,
+        }
     }
 
     /// An endpoint answers; says which cookies that sets. The request stays open.
     pub(super) fn respond(&mut self, sent: &Sent, endpoint: &str) -> Vec<String> {
-        self.filter.answer_client(sent.id, &[(endpoint, 200)], QUICK)
+        self.filter
+            .answer_client(sent.id, &[(endpoint, 200)], QUICK)
     }
 
     /// The request is over, and the host forgets it.
@@ -148,6 +176,11 @@ impl Site {
 
 /// A request with these headers.
 pub(super) fn request(headers: &[(&str, &str)]) -> Request {
-    let headers = headers.iter().map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()));
-    Request { headers: headers.collect(), ..Request::default() }
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()));
+    Request {
+        headers: headers.collect(),
+        ..Request::default()
+    }
 }

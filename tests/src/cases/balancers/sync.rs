@@ -12,7 +12,8 @@ use super::original::Backend;
 use super::site::{PRIMARY, Site, backend, request};
 use crate::fake::{Filter, Outcome, Personality};
 
-const NEW_EWMA: &str = "a new ewma instance is created exactly once; no round_robin instance is created";
+const NEW_EWMA: &str =
+    "a new ewma instance is created exactly once; no round_robin instance is created";
 const IN_PLACE: &str = "existing instance is updated in place, not recreated";
 const AT_ONCE: &str = "available without waiting for a timer";
 const SAME_TWICE: &str = "same backend twice";
@@ -50,30 +51,54 @@ pub(super) fn play(case: &Case) -> Play {
     }
     let then: Then = case.then()?;
     in_both(|personality| match (case.when.as_str(), &given) {
-        ("synced" | "synced (twice)", Given { backend: Some(backend), .. }) => {
+        (
+            "synced" | "synced (twice)",
+            Given {
+                backend: Some(backend),
+                ..
+            },
+        ) => {
             let times = if case.when.ends_with("(twice)") { 2 } else { 1 };
             synced(personality, backend, &then, times)
         }
-        ("synced", Given { previous: Some(names), payload: Some(payload), .. }) => {
-            unreadable(personality, names, payload, &then, &case.given)
-        }
+        (
+            "synced",
+            Given {
+                previous: Some(names),
+                payload: Some(payload),
+                ..
+            },
+        ) => unreadable(personality, names, payload, &then, &case.given),
         ("synced", Given { sequence, .. }) if matches!(sequence.as_slice(), [Value::String(text)] if text == SAME_TWICE) => {
             unchanged(personality, &then)
         }
         ("synced in order", Given { sequence, .. }) if !sequence.is_empty() => {
             switched(personality, sequence, &then, &case.given)
         }
-        ("full lists synced in order", Given { sequence, .. }) => lists(personality, sequence, &then),
-        ("a worker starts", Given { shared_store: Some(store), .. }) => starts(personality, store, &then),
+        ("full lists synced in order", Given { sequence, .. }) => {
+            lists(personality, sequence, &then)
+        }
+        (
+            "a worker starts",
+            Given {
+                shared_store: Some(store),
+                ..
+            },
+        ) => starts(personality, store, &then),
         _ => Err(case.unknown_action()),
     })
 }
 
 /// Names are resolved by the data plane; what the filter is told of are addresses.
 fn check_names(backend: &Backend, dns: Option<&Value>) -> Result<(), Cannot> {
-    let is_external =
-        backend.service.as_ref().is_some_and(|service| service["spec"]["type"] == "ExternalName");
-    let has_name = backend.endpoints.as_ref().is_some_and(|endpoints| !endpoints.is_empty());
+    let is_external = backend
+        .service
+        .as_ref()
+        .is_some_and(|service| service["spec"]["type"] == "ExternalName");
+    let has_name = backend
+        .endpoints
+        .as_ref()
+        .is_some_and(|endpoints| !endpoints.is_empty());
     if dns.is_some() || (is_external && has_name) {
         return Err(Cannot(
             "ExternalName: the data plane resolves the name, and the filter never sees it".into(),
@@ -98,12 +123,17 @@ fn synced(personality: Personality, original: &Backend, then: &Then, times: usiz
         (None, None) => return Ok(findings),
         (None | Some(Value::Null), None | Some("503")) => true,
         (Some(other), _) => return Err(Cannot(format!("then.balancer: unknown sentence {other}"))),
-        (_, Some(other)) => return Err(Cannot(format!("then.request: expected \"503\", got {other:?}"))),
+        (_, Some(other)) => {
+            return Err(Cannot(format!(
+                "then.request: expected \"503\", got {other:?}"
+            )));
+        }
     };
     let sent = site.send(&[]);
     site.end(&sent);
     findings.extend(
-        (none && sent.replied != Some(503)).then(|| format!("expected 503, got {:?}", sent.candidates)),
+        (none && sent.replied != Some(503))
+            .then(|| format!("expected 503, got {:?}", sent.candidates)),
     );
     Ok(findings)
 }
@@ -113,16 +143,26 @@ fn switched(personality: Personality, sequence: &[Value], then: &Then, given: &V
     if !matches!(&then.balancer, None | Some(Value::String(_)))
         || then.balancer.as_ref().is_some_and(|text| text != NEW_EWMA)
     {
-        return Err(Cannot(format!("then.balancer: unknown sentence {:?}", then.balancer)));
+        return Err(Cannot(format!(
+            "then.balancer: unknown sentence {:?}",
+            then.balancer
+        )));
     }
-    let backends: Vec<Backend> =
-        sequence.iter().map(|backend| read("given.sequence", backend)).collect::<Result<_, _>>()?;
+    let backends: Vec<Backend> = sequence
+        .iter()
+        .map(|backend| read("given.sequence", backend))
+        .collect::<Result<_, _>>()?;
     let mut wires = backends.iter().map(Backend::on_the_wire);
-    let first = wires.next().ok_or_else(|| Cannot("given.sequence: empty".into()))??;
+    let first = wires
+        .next()
+        .ok_or_else(|| Cannot("given.sequence: empty".into()))??;
     let mut site = Site::new(personality, backend(&first.name, &two()));
     site.backends.insert(
         PRIMARY.into(),
-        wire::Backend { endpoints: site.backends[PRIMARY].endpoints.clone(), ..first },
+        wire::Backend {
+            endpoints: site.backends[PRIMARY].endpoints.clone(),
+            ..first
+        },
     );
     site.publish();
     let before = site.filter.host().log.len();
@@ -131,7 +171,8 @@ fn switched(personality: Personality, sequence: &[Value], then: &Then, given: &V
         let wire = wire?;
         last = wire.load_balance.clone();
         let endpoints = site.backends[PRIMARY].endpoints.clone();
-        site.backends.insert(PRIMARY.into(), wire::Backend { endpoints, ..wire });
+        site.backends
+            .insert(PRIMARY.into(), wire::Backend { endpoints, ..wire });
         site.publish();
     }
     let mut findings = Findings::new();
@@ -184,21 +225,36 @@ fn unchanged(personality: Personality, then: &Then) -> Play {
 
 /// Whole lists of backends by name, each with a location.
 fn lists(personality: Personality, sequence: &[Value], then: &Then) -> Play {
-    let lists: Vec<Vec<String>> =
-        sequence.iter().map(|list| read("given.sequence", list)).collect::<Result<_, _>>()?;
-    let expected = then.balancers.clone().ok_or_else(|| Cannot("then: expected `balancers`".into()))?;
+    let lists: Vec<Vec<String>> = sequence
+        .iter()
+        .map(|list| read("given.sequence", list))
+        .collect::<Result<_, _>>()?;
+    let expected = then
+        .balancers
+        .clone()
+        .ok_or_else(|| Cannot("then: expected `balancers`".into()))?;
     let mut site = Site::with(personality, Location::to(PRIMARY), BTreeMap::new());
     for names in &lists {
         publish_names(&mut site, names);
     }
     let known: BTreeSet<String> = lists.concat().into_iter().collect();
-    Ok(differs("balancers", &expected, &serving(&mut site, &known)).into_iter().collect())
+    Ok(differs("balancers", &expected, &serving(&mut site, &known))
+        .into_iter()
+        .collect())
 }
 
 fn publish_names(site: &mut Site, names: &[String]) {
     let one = ["10.0.0.1:80".to_owned()];
-    site.backends = names.iter().map(|name| (name.clone(), backend(name, &one))).collect();
-    site.publish_all(names.iter().map(|name| (name.clone(), Location::to(name.as_str()))).collect());
+    site.backends = names
+        .iter()
+        .map(|name| (name.clone(), backend(name, &one)))
+        .collect();
+    site.publish_all(
+        names
+            .iter()
+            .map(|name| (name.clone(), Location::to(name.as_str())))
+            .collect(),
+    );
 }
 
 /// Those whose location is served.
@@ -211,15 +267,25 @@ fn serving(site: &mut Site, names: &BTreeSet<String>) -> Vec<String> {
     names.iter().filter(serves).cloned().collect()
 }
 
-fn unreadable(personality: Personality, names: &[String], payload: &str, then: &Then, given: &Value) -> Play {
-    let expected = then.balancers.clone().ok_or_else(|| Cannot("then: expected `balancers`".into()))?;
+fn unreadable(
+    personality: Personality,
+    names: &[String],
+    payload: &str,
+    then: &Then,
+    given: &Value,
+) -> Play {
+    let expected = then
+        .balancers
+        .clone()
+        .ok_or_else(|| Cannot("then: expected `balancers`".into()))?;
     let mut site = Site::with(personality, Location::to(PRIMARY), BTreeMap::new());
     publish_names(&mut site, names);
     let before = site.filter.host().log.len();
     site.filter.answer(200, payload.as_bytes());
     let known = names.iter().cloned().collect();
-    let mut findings: Findings =
-        differs("balancers", &expected, &serving(&mut site, &known)).into_iter().collect();
+    let mut findings: Findings = differs("balancers", &expected, &serving(&mut site, &known))
+        .into_iter()
+        .collect();
     if let Some(line) = &then.log {
         findings.extend(line.missing(&site.filter.host().log[before..], given)?);
     }
@@ -229,10 +295,15 @@ fn unreadable(personality: Personality, names: &[String], payload: &str, then: &
 /// The tables come with the checkpoint; no tick and no answer before the request.
 fn starts(personality: Personality, store: &Store, then: &Then) -> Play {
     if then.is.as_deref() != Some(AT_ONCE) {
-        return Err(Cannot(format!("then.is: expected {AT_ONCE:?}, got {:?}", then.is)));
+        return Err(Cannot(format!(
+            "then.is: expected {AT_ONCE:?}, got {:?}",
+            then.is
+        )));
     }
-    let expected =
-        then.balancer_for.as_deref().ok_or_else(|| Cannot("then: expected `balancer_for`".into()))?;
+    let expected = then
+        .balancer_for
+        .as_deref()
+        .ok_or_else(|| Cannot("then: expected `balancer_for`".into()))?;
     let (name, count) = store.backend()?;
     let addresses: Vec<String> = (1..=count).map(|n| format!("10.0.0.{n}:80")).collect();
     let tables = wire::Tables::Snapshot(wire::Snapshot {
@@ -244,7 +315,10 @@ fn starts(personality: Personality, store: &Store, then: &Then) -> Play {
     let mut filter = Filter::with(personality, tables);
     let (_, outcome) = filter.request(Some(expected));
     let served = matches!(outcome, Outcome::Forwarded(_));
-    Ok((!served).then(|| format!("expected {expected} to be served, got {outcome:?}")).into_iter().collect())
+    Ok((!served)
+        .then(|| format!("expected {expected} to be served, got {outcome:?}"))
+        .into_iter()
+        .collect())
 }
 
 /// `[NAME with N endpoints]`
@@ -256,11 +330,17 @@ struct Store {
 
 impl Store {
     fn backend(&self) -> Result<(String, u8), Cannot> {
-        let text = self.backends.strip_prefix('[').and_then(|text| text.strip_suffix(" endpoints]"));
+        let text = self
+            .backends
+            .strip_prefix('[')
+            .and_then(|text| text.strip_suffix(" endpoints]"));
         let parts = text.and_then(|text| text.split_once(" with "));
         let parts = parts.and_then(|(name, count)| Some((name.to_owned(), count.parse().ok()?)));
         parts.ok_or_else(|| {
-            Cannot(format!("given.shared_store.backends: unknown sentence {:?}", self.backends))
+            Cannot(format!(
+                "given.shared_store.backends: unknown sentence {:?}",
+                self.backends
+            ))
         })
     }
 }

@@ -35,9 +35,12 @@ pub(super) fn play(case: &Case) -> Play {
         return Err(cannot);
     }
     let (key, _) = HashKey::parse(&given.template);
-    let mut findings: Findings =
-        differs("value", &then.value, &evaluate(&key, &given.vars)).into_iter().collect();
-    findings.extend(in_both(|personality| Ok(leads(personality, &given, &key, &then.value)))?);
+    let mut findings: Findings = differs("value", &then.value, &evaluate(&key, &given.vars))
+        .into_iter()
+        .collect();
+    findings.extend(in_both(|personality| {
+        Ok(leads(personality, &given, &key, &then.value))
+    })?);
     Ok(findings)
 }
 
@@ -45,11 +48,16 @@ pub(super) fn play(case: &Case) -> Play {
 fn leads(personality: Personality, given: &Given, key: &HashKey, value: &str) -> Findings {
     let addresses: Vec<String> = (1..=ENDPOINTS).map(|n| format!("10.0.0.{n}:80")).collect();
     let ring = Ring::new(addresses.iter().map(|address| (address.as_str(), 1)));
-    let expected = ring.node(value.as_bytes()).and_then(|node| addresses.get(node)).cloned();
+    let expected = ring
+        .node(value.as_bytes())
+        .and_then(|node| addresses.get(node))
+        .cloned();
     let mut primary = backend("ns-primary-80", &addresses);
     primary.load_balance = LoadBalance::Chash { key: key.clone() };
     let mut site = Site::new(personality, primary);
     let sent = site.send_request(Some(LOCATION), given.vars.request(personality));
     site.end(&sent);
-    differs("the pick for the value", &expected, &Some(sent.pick())).into_iter().collect()
+    differs("the pick for the value", &expected, &Some(sent.pick()))
+        .into_iter()
+        .collect()
 }

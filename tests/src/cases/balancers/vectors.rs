@@ -33,9 +33,18 @@ pub(super) fn upstream_var(case: &Case) -> Play {
     let raw = given.raw.unwrap_or_default();
     let list: Vec<String> = attempts(&raw).map(str::to_owned).collect();
     let mut findings = Findings::new();
-    findings.extend(then.list.as_ref().and_then(|expected| differs("list", expected, &list)));
-    let ends = [("first", &then.first, list.first()), ("last", &then.last, list.last())];
-    let ends = ends.into_iter().filter_map(|(what, expected, got)| Some((what, expected.as_ref()?, got)));
+    findings.extend(
+        then.list
+            .as_ref()
+            .and_then(|expected| differs("list", expected, &list)),
+    );
+    let ends = [
+        ("first", &then.first, list.first()),
+        ("last", &then.last, list.last()),
+    ];
+    let ends = ends
+        .into_iter()
+        .filter_map(|(what, expected, got)| Some((what, expected.as_ref()?, got)));
     findings.extend(ends.filter_map(|(what, expected, got)| differs(what, &Some(expected), &got)));
     Ok(findings)
 }
@@ -70,7 +79,9 @@ pub(super) fn nodemap(case: &Case) -> Play {
             Ok(differs("key", &expected, &key).into_iter().collect())
         }
         ("random pick except", _, _, key) => {
-            let expected = then.endpoint.ok_or_else(|| Cannot("then: expected `endpoint`".into()))?;
+            let expected = then
+                .endpoint
+                .ok_or_else(|| Cannot("then: expected `endpoint`".into()))?;
             in_both(|personality| pick_except(personality, &given, &expected, key.as_ref()))
         }
         _ => Err(case.unknown_action()),
@@ -78,15 +89,27 @@ pub(super) fn nodemap(case: &Case) -> Play {
 }
 
 /// A new session whose earlier attempts were on these nodes.
-fn pick_except(personality: Personality, given: &Nodes, expected: &Value, key: Option<&Value>) -> Play {
+fn pick_except(
+    personality: Personality,
+    given: &Nodes,
+    expected: &Value,
+    key: Option<&Value>,
+) -> Play {
     let (nodes, except) = (addresses(&given.nodes), addresses(&given.except));
     let mut site = Site::with(
         personality,
-        Location { session_path: Some("/".into()), ..Location::to(PRIMARY) },
+        Location {
+            session_path: Some("/".into()),
+            ..Location::to(PRIMARY)
+        },
         [(PRIMARY.to_owned(), persistent(&nodes))].into(),
     );
     let sent = site.send(&[]);
-    let next = sent.candidates.iter().find(|candidate| !except.contains(candidate)).cloned();
+    let next = sent
+        .candidates
+        .iter()
+        .find(|candidate| !except.contains(candidate))
+        .cloned();
     let mut findings = Findings::new();
     let got = next.clone().map_or(Value::Null, Value::String);
     findings.extend(differs("endpoint", expected, &got));
@@ -94,14 +117,26 @@ fn pick_except(personality: Personality, given: &Nodes, expected: &Value, key: O
     match (key, &issued) {
         (None, _) | (Some(Value::Null), None) => {}
         (Some(Value::String(text)), Some(_)) if text == "not null" => {}
-        (Some(expected), issued) => findings.push(format!("key: expected {expected}, got {issued:?}")),
+        (Some(expected), issued) => {
+            findings.push(format!("key: expected {expected}, got {issued:?}"))
+        }
     }
     site.end(&sent);
     Ok(findings)
 }
 
 fn persistent(nodes: &[String]) -> sluice_filter_config::Backend {
-    let cookie = Cookie { name: "route".into(), ..Cookie::default() };
-    let affinity = Affinity { mode: AffinityMode::Persistent, cookie, change_on_failure: true };
-    sluice_filter_config::Backend { affinity: Some(affinity), ..backend("ns-primary-80", nodes) }
+    let cookie = Cookie {
+        name: "route".into(),
+        ..Cookie::default()
+    };
+    let affinity = Affinity {
+        mode: AffinityMode::Persistent,
+        cookie,
+        change_on_failure: true,
+    };
+    sluice_filter_config::Backend {
+        affinity: Some(affinity),
+        ..backend("ns-primary-80", nodes)
+    }
 }

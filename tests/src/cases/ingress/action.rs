@@ -98,8 +98,18 @@ pub fn created_later(case: &Case) -> BTreeSet<(Kind, String)> {
 
 /// Whether an action changes the controller's ConfigMap, which then must be there from the beginning.
 pub fn changes_settings(case: &Case) -> bool {
-    case.checks.iter().any(|check| check.then.checksum_changed.is_some())
-        || of(case).any(|action| matches!(action, Action::Set { whose: Whose::ConfigMap, .. }))
+    case.checks
+        .iter()
+        .any(|check| check.then.checksum_changed.is_some())
+        || of(case).any(|action| {
+            matches!(
+                action,
+                Action::Set {
+                    whose: Whose::ConfigMap,
+                    ..
+                }
+            )
+        })
 }
 
 fn of(case: &Case) -> impl Iterator<Item = Action> {
@@ -113,11 +123,16 @@ fn of(case: &Case) -> impl Iterator<Item = Action> {
 /// The sentence that is not understood.
 pub fn parse(text: &str) -> Result<Vec<Action>, String> {
     let parts = text.replace(" and then ", ";").replace(" then ", ";");
-    let sentences = parts.split(';').map(str::trim).filter(|sentence| !sentence.is_empty());
+    let sentences = parts
+        .split(';')
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty());
     let mut actions = Vec::new();
     for sentence in sentences {
         actions.extend(
-            Sentence(sentence).read().ok_or_else(|| format!("the action {sentence:?} is not understood"))?,
+            Sentence(sentence)
+                .read()
+                .ok_or_else(|| format!("the action {sentence:?} is not understood"))?,
         );
     }
     Ok(actions)
@@ -144,7 +159,13 @@ impl Sentence<'_> {
     fn groups<const N: usize>(&self, pattern: &str) -> Option<[String; N]> {
         let regex = Regex::new(&format!("^(?i:{pattern})$")).ok()?;
         let found = regex.captures(self.0)?;
-        Some(std::array::from_fn(|n| found.get(n + 1).map_or("", |group| group.as_str()).trim().to_owned()))
+        Some(std::array::from_fn(|n| {
+            found
+                .get(n + 1)
+                .map_or("", |group| group.as_str())
+                .trim()
+                .to_owned()
+        }))
     }
 
     fn scale(&self) -> Option<Vec<Action>> {
@@ -152,20 +173,33 @@ impl Sentence<'_> {
             r"scale (?:service |deployment )?(\S+?)(?: from)?(?: (\d+))? to (\d+)( in steps)?(?: pods?)?",
         )?;
         let to: u16 = to.parse().ok()?;
-        let from: u16 = if from.is_empty() { to } else { from.parse().ok()? };
+        let from: u16 = if from.is_empty() {
+            to
+        } else {
+            from.parse().ok()?
+        };
         let counts: Vec<u16> = match (steps.is_empty(), from <= to) {
             (true, _) => vec![to],
             (false, true) => (from + 1..=to).collect(),
             (false, false) => (to..from).rev().collect(),
         };
-        Some(counts.into_iter().map(|count| Action::Scale(service.clone(), count)).collect())
+        Some(
+            counts
+                .into_iter()
+                .map(|count| Action::Scale(service.clone(), count))
+                .collect(),
+        )
     }
 
     fn set(&self) -> Option<Vec<Action>> {
         let [before, name, value, behind] = self.groups(
             r"\w+ ((?:the )?(?:annotation |configmap |field |flag )?)([\w./-]+)\s*=\s*(.*?)((?: (?:in|on|of) (?:the )?(?:configmap|ingress [\w.-]+|[\w.-]+))?)",
         )?;
-        Some(vec![Action::Set { name, value: Some(value), whose: whose(&before, &behind) }])
+        Some(vec![Action::Set {
+            name,
+            value: Some(value),
+            whose: whose(&before, &behind),
+        }])
     }
 
     fn remove(&self) -> Option<Vec<Action>> {
@@ -175,28 +209,56 @@ impl Sentence<'_> {
         if Kind::parse(&name).is_some() || name.eq_ignore_ascii_case("it") {
             return None;
         }
-        let before = before.replace("configmap key", "configmap").replace("setting", "configmap");
-        Some(vec![Action::Set { name, value: None, whose: whose(&before, &behind) }])
+        let before = before
+            .replace("configmap key", "configmap")
+            .replace("setting", "configmap");
+        Some(vec![Action::Set {
+            name,
+            value: None,
+            whose: whose(&before, &behind),
+        }])
     }
 
     fn replace(&self) -> Option<Vec<Action>> {
-        let pattern =
-            r"\w+ (?:the )?annotation(?: ([\w./-]+))? (?:by|with) (?:the )?(?:field )?([\w./-]+)\s*=\s*(.*)";
+        let pattern = r"\w+ (?:the )?annotation(?: ([\w./-]+))? (?:by|with) (?:the )?(?:field )?([\w./-]+)\s*=\s*(.*)";
         if let Some([old, name, value]) = self.groups(pattern) {
-            let old = if old.is_empty() { "kubernetes.io/ingress.class".to_owned() } else { old };
-            let removed = Action::Set { name: old, value: None, whose: Whose::Unsaid };
-            return Some(vec![removed, Action::Set { name, value: Some(value), whose: Whose::Unsaid }]);
+            let old = if old.is_empty() {
+                "kubernetes.io/ingress.class".to_owned()
+            } else {
+                old
+            };
+            let removed = Action::Set {
+                name: old,
+                value: None,
+                whose: Whose::Unsaid,
+            };
+            return Some(vec![
+                removed,
+                Action::Set {
+                    name,
+                    value: Some(value),
+                    whose: Whose::Unsaid,
+                },
+            ]);
         }
-        let pattern =
-            r"\w+ (?:the )?ingressClassName (?:by|with) (?:the )?annotation(?: [\w./-]+\s*=)?\s*(.*)";
+        let pattern = r"\w+ (?:the )?ingressClassName (?:by|with) (?:the )?annotation(?: [\w./-]+\s*=)?\s*(.*)";
         if let Some([value]) = self.groups(pattern) {
             let name = "kubernetes.io/ingress.class".to_owned();
-            let removed =
-                Action::Set { name: "ingressClassName".to_owned(), value: None, whose: Whose::Unsaid };
-            return Some(vec![removed, Action::Set { name, value: Some(value), whose: Whose::Unsaid }]);
+            let removed = Action::Set {
+                name: "ingressClassName".to_owned(),
+                value: None,
+                whose: Whose::Unsaid,
+            };
+            return Some(vec![
+                removed,
+                Action::Set {
+                    name,
+                    value: Some(value),
+                    whose: Whose::Unsaid,
+                },
+            ]);
         }
-        let pattern =
-            r"\w+ (?:the )?secret(?: ([\w./-]+))? (?:by|with|to) (?:a )?((?:new )?(?:tls for|ca).*)";
+        let pattern = r"\w+ (?:the )?secret(?: ([\w./-]+))? (?:by|with|to) (?:a )?((?:new )?(?:tls for|ca).*)";
         let [name, words] = self.groups(pattern)?;
         Some(vec![Action::Describe(name, Secret::Words(words))])
     }
@@ -205,8 +267,14 @@ impl Sentence<'_> {
         let pattern = r"\w+ (?:the |an? )?(?:ExternalName |TLS |canary )?(\w+) ([\w./-]+)(?: (?:with )?(tls for .*|ca.*))?";
         let [kind, name, words] = self.groups(pattern)?;
         let kind = Kind::parse(&kind)?;
-        let words = (!words.is_empty()).then(|| Action::Describe(name.clone(), Secret::Words(words)));
-        Some(words.into_iter().chain([Action::Create(kind, name)]).collect())
+        let words =
+            (!words.is_empty()).then(|| Action::Describe(name.clone(), Secret::Words(words)));
+        Some(
+            words
+                .into_iter()
+                .chain([Action::Create(kind, name)])
+                .collect(),
+        )
     }
 
     fn delete(&self) -> Option<Vec<Action>> {
@@ -234,10 +302,17 @@ impl Sentence<'_> {
     }
 
     fn wait(&self) -> Option<Vec<Action>> {
-        let [number, unit] = self.groups(r"\w+ (?:for )?([\d.]+) ?(ms|milliseconds|s|seconds?)?")?;
+        let [number, unit] =
+            self.groups(r"\w+ (?:for )?([\d.]+) ?(ms|milliseconds|s|seconds?)?")?;
         let number: f64 = number.parse().ok()?;
-        let seconds = if unit.starts_with('m') { number / 1000.0 } else { number };
-        Some(vec![Action::Wait(Duration::try_from_secs_f64(seconds).ok()?)])
+        let seconds = if unit.starts_with('m') {
+            number / 1000.0
+        } else {
+            number
+        };
+        Some(vec![Action::Wait(
+            Duration::try_from_secs_f64(seconds).ok()?,
+        )])
     }
 }
 
@@ -246,7 +321,10 @@ fn whose(before: &str, behind: &str) -> Whose {
     if is_settings(before) || is_settings(behind) {
         return Whose::ConfigMap;
     }
-    behind.split_whitespace().last().map_or(Whose::Unsaid, |name| Whose::Ingress(name.to_owned()))
+    behind
+        .split_whitespace()
+        .last()
+        .map_or(Whose::Unsaid, |name| Whose::Ingress(name.to_owned()))
 }
 
 #[cfg(test)]
@@ -254,7 +332,11 @@ mod tests {
     use super::*;
 
     fn set(name: &str, value: Option<&str>, whose: Whose) -> Action {
-        Action::Set { name: name.to_owned(), value: value.map(str::to_owned), whose }
+        Action::Set {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+            whose,
+        }
     }
 
     fn delete(kind: Option<Kind>, name: Option<&str>) -> Action {
@@ -268,30 +350,67 @@ mod tests {
         for (text, expected) in [
             ("scale echo to 2", vec![scale(2)]),
             ("scale echo 2 to 4 in steps", vec![scale(3), scale(4)]),
-            ("set canary-weight=50", vec![set("canary-weight", Some("50"), Whose::Unsaid)]),
+            (
+                "set canary-weight=50",
+                vec![set("canary-weight", Some("50"), Whose::Unsaid)],
+            ),
             (
                 "set rewrite-target=/$2 on main",
-                vec![set("rewrite-target", Some("/$2"), Whose::Ingress("main".into()))],
+                vec![set(
+                    "rewrite-target",
+                    Some("/$2"),
+                    Whose::Ingress("main".into()),
+                )],
             ),
-            ("set hsts=false in the ConfigMap", vec![set("hsts", Some("false"), Whose::ConfigMap)]),
-            ("set configmap hsts=false", vec![set("hsts", Some("false"), Whose::ConfigMap)]),
-            ("remove spec.tls", vec![set("spec.tls", None, Whose::Unsaid)]),
-            ("remove annotation canary", vec![set("canary", None, Whose::Unsaid)]),
+            (
+                "set hsts=false in the ConfigMap",
+                vec![set("hsts", Some("false"), Whose::ConfigMap)],
+            ),
+            (
+                "set configmap hsts=false",
+                vec![set("hsts", Some("false"), Whose::ConfigMap)],
+            ),
+            (
+                "remove spec.tls",
+                vec![set("spec.tls", None, Whose::Unsaid)],
+            ),
+            (
+                "remove annotation canary",
+                vec![set("canary", None, Whose::Unsaid)],
+            ),
             (
                 "replace annotation by ingressClassName=nginx",
-                vec![set(class, None, Whose::Unsaid), set("ingressClassName", Some("nginx"), Whose::Unsaid)],
+                vec![
+                    set(class, None, Whose::Unsaid),
+                    set("ingressClassName", Some("nginx"), Whose::Unsaid),
+                ],
             ),
             (
                 "replace secret s by tls for b.example",
-                vec![Action::Describe("s".into(), Secret::Words("tls for b.example".into()))],
+                vec![Action::Describe(
+                    "s".into(),
+                    Secret::Words("tls for b.example".into()),
+                )],
             ),
             ("delete secret", vec![delete(Some(Kind::Secret), None)]),
-            ("delete secret foo.com", vec![delete(Some(Kind::Secret), Some("foo.com"))]),
-            ("delete auth service", vec![delete(Some(Kind::Service), Some("auth"))]),
+            (
+                "delete secret foo.com",
+                vec![delete(Some(Kind::Secret), Some("foo.com"))],
+            ),
+            (
+                "delete auth service",
+                vec![delete(Some(Kind::Service), Some("auth"))],
+            ),
             ("delete main", vec![delete(None, Some("main"))]),
             ("delete it", vec![Action::DeleteIt]),
-            ("create ExternalName service ext", vec![Action::Create(Kind::Service, "ext".into())]),
-            ("scale echo to 0; wait 0.5 s", vec![scale(0), Action::Wait(Duration::from_millis(500))]),
+            (
+                "create ExternalName service ext",
+                vec![Action::Create(Kind::Service, "ext".into())],
+            ),
+            (
+                "scale echo to 0; wait 0.5 s",
+                vec![scale(0), Action::Wait(Duration::from_millis(500))],
+            ),
         ] {
             assert_eq!(parse(text), Ok(expected), "{text}");
         }
@@ -299,8 +418,16 @@ mod tests {
 
     #[test]
     fn another_sentence_is_named() {
-        for text in ["paint echo blue", "scale echo", "delete the big red button", "set canary"] {
-            assert_eq!(parse(text), Err(format!("the action {text:?} is not understood")));
+        for text in [
+            "paint echo blue",
+            "scale echo",
+            "delete the big red button",
+            "set canary",
+        ] {
+            assert_eq!(
+                parse(text),
+                Err(format!("the action {text:?} is not understood"))
+            );
         }
     }
 }

@@ -37,7 +37,12 @@ pub enum Under {
 }
 
 /// Expectations of the data plane and of the log can be had of everything.
-const GENERAL: &[&str] = &["log_contains", "config_contains", "checksum_changed", "reload"];
+const GENERAL: &[&str] = &[
+    "log_contains",
+    "config_contains",
+    "checksum_changed",
+    "reload",
+];
 /// Where `null` says something. Elsewhere it would be taken for nothing at all.
 const NULLABLE: &[&str] = &[
     "location",
@@ -51,8 +56,17 @@ const NULLABLE: &[&str] = &[
 ];
 const VALUE: &[&str] = &["equals", "set_equals", "absent"];
 /// What cannot be expected of a request.
-const NOT_OF_REQUESTS: &[&str] =
-    &["allowed", "equals", "set_equals", "absent", "json", "json_name", "lines", "label_host", "answer"];
+const NOT_OF_REQUESTS: &[&str] = &[
+    "allowed",
+    "equals",
+    "set_equals",
+    "absent",
+    "json",
+    "json_name",
+    "lines",
+    "label_host",
+    "answer",
+];
 
 impl<'a> Asked<'a> {
     /// What a check asks.
@@ -67,7 +81,11 @@ impl<'a> Asked<'a> {
         } else if let Some(name) = &when.metric {
             Asked::Metric(name)
         } else if let Some(signal) = &when.signal {
-            let under = if when.is_request() { Under::Requests } else { Under::Nothing };
+            let under = if when.is_request() {
+                Under::Requests
+            } else {
+                Under::Nothing
+            };
             Asked::Signal(under, signal)
         } else if let Some(question) = &when.dns_over_tcp {
             Asked::Dns(question)
@@ -122,9 +140,13 @@ impl<'a> Asked<'a> {
                 Asked::Requests | Asked::Connection(_) | Asked::Signal(Under::Requests, _) => {
                     !NOT_OF_REQUESTS.contains(&word)
                 }
-                Asked::Admission => {
-                    ["allowed", "http_status", "body_contains", "body_not_contains"].contains(&word)
-                }
+                Asked::Admission => [
+                    "allowed",
+                    "http_status",
+                    "body_contains",
+                    "body_not_contains",
+                ]
+                .contains(&word),
                 Asked::Read(_) | Asked::Signal(Under::Nothing, _) => VALUE.contains(&word),
                 Asked::Exec(_) => ["lines", "json", "json_name", "body_contains"].contains(&word),
                 Asked::Metric(_) => ["absent", "label_host", "equals", "total"].contains(&word),
@@ -156,15 +178,28 @@ mod tests {
         assert!(fits(json!({ "path": "/" }), "status") && !fits(json!({ "path": "/" }), "allowed"));
         assert!(fits(json!({ "admission": "CREATE" }), "allowed"));
         assert!(!fits(json!({ "admission": "CREATE" }), "backend"));
-        assert!(fits(json!({ "metric": "m" }), "absent") && !fits(json!({ "metric": "m" }), "status"));
-        assert!(fits(json!({ "after": "x" }), "reload") && !fits(json!({ "after": "x" }), "status"));
         assert!(
-            fits(json!({ "tcp_connect": 1 }), "status") && !fits(json!({ "dns_over_tcp": "a" }), "status")
+            fits(json!({ "metric": "m" }), "absent") && !fits(json!({ "metric": "m" }), "status")
+        );
+        assert!(
+            fits(json!({ "after": "x" }), "reload") && !fits(json!({ "after": "x" }), "status")
+        );
+        assert!(
+            fits(json!({ "tcp_connect": 1 }), "status")
+                && !fits(json!({ "dns_over_tcp": "a" }), "status")
         );
         assert!(!fits(json!({ "path": "/", "send": "x" }), "status"));
         assert!(!fits(json!({ "tcp_connect": 1, "repeat": 2 }), "status"));
         assert!(Asked::Requests.fits_then(&json!({})).is_err());
-        assert!(Asked::Requests.fits_then(&json!({ "location": null })).is_ok());
-        assert!(Asked::Requests.fits_then(&json!({ "status": null })).is_err());
+        assert!(
+            Asked::Requests
+                .fits_then(&json!({ "location": null }))
+                .is_ok()
+        );
+        assert!(
+            Asked::Requests
+                .fits_then(&json!({ "status": null }))
+                .is_err()
+        );
     }
 }

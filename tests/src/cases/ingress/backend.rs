@@ -45,7 +45,9 @@ struct Response {
 impl<'de> Deserialize<'de> for Backend {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let all = Map::deserialize(deserializer)?;
-        let (paths, words) = all.into_iter().partition(|(word, _)| word == "*" || word.starts_with('/'));
+        let (paths, words) = all
+            .into_iter()
+            .partition(|(word, _)| word == "*" || word.starts_with('/'));
         Backend::of(paths, words).map_err(D::Error::custom)
     }
 }
@@ -69,14 +71,21 @@ impl Backend {
             script = script.fail_first(fail.0, fail.1.unwrap_or(503));
         }
         let Words { scheme, cert, .. } = words;
-        Ok(Backend { scheme, cert, script })
+        Ok(Backend {
+            scheme,
+            cert,
+            script,
+        })
     }
 }
 
 impl Response {
     fn answer(self) -> Result<Answer, String> {
         let headers = self.headers.iter().flat_map(|(name, value)| match value {
-            Value::Array(values) => values.iter().map(|value| (name.clone(), text(value))).collect(),
+            Value::Array(values) => values
+                .iter()
+                .map(|value| (name.clone(), text(value)))
+                .collect(),
             value => vec![(name.clone(), text(value))],
         });
         Ok(Answer {
@@ -97,7 +106,9 @@ fn seconds(seconds: f64) -> Result<Duration, String> {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -111,14 +122,21 @@ mod tests {
         let flat: Backend = serde_json::from_value(answers.clone()).unwrap();
         let nested: Backend = serde_json::from_value(json!({ "responses": answers })).unwrap();
         assert_eq!(flat, nested);
-        assert_eq!(flat.script.answers["/a"].headers, [("X".into(), "1".into()), ("X".into(), "2".into())]);
+        assert_eq!(
+            flat.script.answers["/a"].headers,
+            [("X".into(), "1".into()), ("X".into(), "2".into())]
+        );
         assert_eq!(flat.script.answers["*"].status, 204);
     }
 
     #[test]
     fn failures_are_scripted_and_unknown_words_refused() {
-        let backend: Backend = serde_json::from_value(json!({"fail_first": 2, "scheme": "https"})).unwrap();
-        assert_eq!((backend.script.fail_first, backend.scheme.as_deref()), (Some((2, 503)), Some("https")));
+        let backend: Backend =
+            serde_json::from_value(json!({"fail_first": 2, "scheme": "https"})).unwrap();
+        assert_eq!(
+            (backend.script.fail_first, backend.scheme.as_deref()),
+            (Some((2, 503)), Some("https"))
+        );
         assert!(serde_json::from_value::<Backend>(json!({"speed": 1})).is_err());
         assert!(serde_json::from_value::<Backend>(json!({"*": {"colour": 1}})).is_err());
     }

@@ -22,9 +22,13 @@ pub struct Pair {
 impl Pair {
     /// For a TLS handshake.
     pub fn identity(&self) -> Result<Identity> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(self.certificate.as_bytes()).collect();
+        let chain: Result<Vec<_>, _> =
+            CertificateDer::pem_slice_iter(self.certificate.as_bytes()).collect();
         let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).context("key")?;
-        Ok(Identity { chain: chain.context("certificate")?, key })
+        Ok(Identity {
+            chain: chain.context("certificate")?,
+            key,
+        })
     }
 }
 
@@ -48,44 +52,72 @@ impl Authorities {
         let mut params = CertificateParams::new(hosts.to_vec())?;
         params.distinguished_name = name(hosts.first().map_or("", String::as_str));
         let key = KeyPair::generate()?;
-        Ok(Pair { certificate: params.self_signed(&key)?.pem(), key: key.serialize_pem() })
+        Ok(Pair {
+            certificate: params.self_signed(&key)?.pem(),
+            key: key.serialize_pem(),
+        })
     }
 
     /// A server's certificate in words: `HOST`, `tls for HOST`, `CN=HOST`; behind it may stand who signed it, as
     /// `signed by ca`, `signed by NAME` or `;CA=NAME`.
     pub fn described(&mut self, words: &str) -> Result<Pair> {
-        let (hosts, signer) = match words.split_once(" signed by ").or_else(|| words.split_once(";CA=")) {
+        let (hosts, signer) = match words
+            .split_once(" signed by ")
+            .or_else(|| words.split_once(";CA="))
+        {
             Some((hosts, signer)) => (hosts, Some(signer.trim())),
             None => (words, None),
         };
         let hosts = hosts.trim();
-        let hosts = hosts.strip_prefix("tls for ").or(hosts.strip_prefix("CN=")).unwrap_or(hosts);
+        let hosts = hosts
+            .strip_prefix("tls for ")
+            .or(hosts.strip_prefix("CN="))
+            .unwrap_or(hosts);
         let hosts = hosts.replace(" and ", ",");
-        let hosts = hosts.split([',', ' ']).filter(|host| !host.is_empty()).map(str::to_owned);
+        let hosts = hosts
+            .split([',', ' '])
+            .filter(|host| !host.is_empty())
+            .map(str::to_owned);
         let hosts: Vec<String> = hosts.collect();
-        let Some(signer) = signer else { return Authorities::server(&hosts) };
+        let Some(signer) = signer else {
+            return Authorities::server(&hosts);
+        };
         let signer = signer.strip_prefix("ca ").unwrap_or(signer);
         let mut params = CertificateParams::new(hosts.clone())?;
         params.distinguished_name = name(hosts.first().map_or("", String::as_str));
         let key = KeyPair::generate()?;
-        let certificate = params.signed_by(&key, &self.authority(signer)?.issuer)?.pem();
-        Ok(Pair { certificate, key: key.serialize_pem() })
+        let certificate = params
+            .signed_by(&key, &self.authority(signer)?.issuer)?
+            .pem();
+        Ok(Pair {
+            certificate,
+            key: key.serialize_pem(),
+        })
     }
 
     /// A client's certificate: `CN=x`, signed by the authority `ca`, or `CN=x;CA=other`.
     pub fn client(&mut self, words: &str) -> Result<Pair> {
         let part = |wanted: &str| {
-            let parts = words.split([';', ',']).filter_map(|part| part.trim().split_once('='));
-            parts.filter(|(key, _)| key.eq_ignore_ascii_case(wanted)).map(|(_, value)| value).next()
+            let parts = words
+                .split([';', ','])
+                .filter_map(|part| part.trim().split_once('='));
+            parts
+                .filter(|(key, _)| key.eq_ignore_ascii_case(wanted))
+                .map(|(_, value)| value)
+                .next()
         };
-        let common_name = part("CN").with_context(|| format!("expected CN=NAME[;CA=NAME], got {words:?}"))?;
+        let common_name =
+            part("CN").with_context(|| format!("expected CN=NAME[;CA=NAME], got {words:?}"))?;
         let mut params = CertificateParams::new(Vec::new())?;
         params.distinguished_name = name(common_name);
         params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
         let key = KeyPair::generate()?;
         let authority = self.authority(part("CA").unwrap_or("ca"))?;
         let certificate = params.signed_by(&key, &authority.issuer)?.pem();
-        Ok(Pair { certificate, key: key.serialize_pem() })
+        Ok(Pair {
+            certificate,
+            key: key.serialize_pem(),
+        })
     }
 
     fn authority(&mut self, name: &str) -> Result<&Authority> {
@@ -104,7 +136,10 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = KeyPair::generate()?;
         let certificate = params.self_signed(&key)?.pem();
-        Ok(Authority { certificate, issuer: Issuer::new(params, key) })
+        Ok(Authority {
+            certificate,
+            issuer: Issuer::new(params, key),
+        })
     }
 }
 
@@ -128,13 +163,20 @@ impl Owner {
     pub fn of(certificate: &[u8]) -> Result<Owner> {
         let (_, certificate) = X509Certificate::from_der(certificate).context("certificate")?;
         let common_name = certificate.subject().iter_common_name().next();
-        let names = certificate.subject_alternative_name()?.map(|names| &names.value.general_names);
+        let names = certificate
+            .subject_alternative_name()?
+            .map(|names| &names.value.general_names);
         let dns = names.into_iter().flatten().filter_map(|name| match name {
             GeneralName::DNSName(name) => Some((*name).to_owned()),
             _ => None,
         });
-        let common_name = common_name.and_then(|name| name.as_str().ok()).unwrap_or_default();
-        Ok(Owner { common_name: common_name.to_owned(), dns: dns.collect() })
+        let common_name = common_name
+            .and_then(|name| name.as_str().ok())
+            .unwrap_or_default();
+        Ok(Owner {
+            common_name: common_name.to_owned(),
+            dns: dns.collect(),
+        })
     }
 }
 
@@ -150,10 +192,23 @@ mod tests {
     fn certificates_say_whose_they_are() {
         let hosts = ["a.example".to_owned(), "*.b.example".to_owned()];
         let server = owner(&Authorities::server(&hosts).unwrap());
-        assert_eq!(server, Owner { common_name: "a.example".to_owned(), dns: hosts.to_vec() });
+        assert_eq!(
+            server,
+            Owner {
+                common_name: "a.example".to_owned(),
+                dns: hosts.to_vec()
+            }
+        );
         let mut authorities = Authorities::default();
-        for words in ["tls for a.example, *.b.example", "a.example and *.b.example signed by ca"] {
-            assert_eq!(owner(&authorities.described(words).unwrap()), server, "{words}");
+        for words in [
+            "tls for a.example, *.b.example",
+            "a.example and *.b.example signed by ca",
+        ] {
+            assert_eq!(
+                owner(&authorities.described(words).unwrap()),
+                server,
+                "{words}"
+            );
         }
         let client = authorities.client("CN=alice;CA=other").unwrap();
         assert_eq!(owner(&client).common_name, "alice");

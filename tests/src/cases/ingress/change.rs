@@ -15,10 +15,16 @@ impl Model {
     /// When there is nothing that it could mean.
     pub fn change(&mut self, action: &Action, check: &Check) -> Result<(), String> {
         match action {
-            Action::Scale(service, count) => drop(self.given.endpoints.insert(service.clone(), *count)),
+            Action::Scale(service, count) => {
+                drop(self.given.endpoints.insert(service.clone(), *count))
+            }
             Action::Set { name, value, whose } => self.set(name, value.as_deref(), whose, check)?,
             Action::Describe(name, secret) => {
-                let name = if name.is_empty() { self.only(Kind::Secret)? } else { name.clone() };
+                let name = if name.is_empty() {
+                    self.only(Kind::Secret)?
+                } else {
+                    name.clone()
+                };
                 self.given.secrets.insert(name.clone(), secret.clone());
                 self.missing.remove(&(Kind::Secret, name));
             }
@@ -45,14 +51,26 @@ impl Model {
         if kind == Kind::Secret && !self.given.secrets.contains_key(name) {
             let tls = self.given.ingresses.iter().flat_map(|ingress| &ingress.tls);
             let users = tls.filter(|tls| tls.secret_name.as_deref() == Some(name));
-            let hosts: Vec<&str> = users.flat_map(|tls| tls.hosts.iter().map(String::as_str)).collect();
-            let hosts = if hosts.is_empty() { name.to_owned() } else { hosts.join(", ") };
-            self.given.secrets.insert(name.to_owned(), Secret::Words(format!("tls for {hosts}")));
+            let hosts: Vec<&str> = users
+                .flat_map(|tls| tls.hosts.iter().map(String::as_str))
+                .collect();
+            let hosts = if hosts.is_empty() {
+                name.to_owned()
+            } else {
+                hosts.join(", ")
+            };
+            self.given
+                .secrets
+                .insert(name.to_owned(), Secret::Words(format!("tls for {hosts}")));
         }
     }
 
     /// Which object is meant.
-    fn object_named(&self, kind: Option<Kind>, name: Option<&str>) -> Result<(Kind, String), String> {
+    fn object_named(
+        &self,
+        kind: Option<Kind>,
+        name: Option<&str>,
+    ) -> Result<(Kind, String), String> {
         let kinds = match kind {
             Some(kind) => vec![kind],
             None => vec![Kind::Ingress, Kind::Service, Kind::Secret, Kind::ConfigMap],
@@ -83,20 +101,38 @@ impl Model {
 
     fn names(&self, kind: Kind) -> Vec<String> {
         match kind {
-            Kind::Ingress => self.given.ingresses.iter().map(|ingress| ingress.name.clone()).collect(),
+            Kind::Ingress => self
+                .given
+                .ingresses
+                .iter()
+                .map(|ingress| ingress.name.clone())
+                .collect(),
             Kind::Service => self.services().into_keys().map(|key| key.name).collect(),
             Kind::Secret => self.given.secrets.keys().cloned().collect(),
             Kind::ConfigMap => self.given.configmaps.keys().cloned().collect(),
         }
     }
 
-    fn set(&mut self, name: &str, value: Option<&str>, whose: &Whose, check: &Check) -> Result<(), String> {
-        let is_setting = self.given.configmap.as_ref().is_some_and(|settings| settings.contains_key(name));
-        let is_field = matches!(name, "ingressClassName" | CLASS_ANNOTATION) || name.starts_with("spec.");
+    fn set(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        whose: &Whose,
+        check: &Check,
+    ) -> Result<(), String> {
+        let is_setting = self
+            .given
+            .configmap
+            .as_ref()
+            .is_some_and(|settings| settings.contains_key(name));
+        let is_field =
+            matches!(name, "ingressClassName" | CLASS_ANNOTATION) || name.starts_with("spec.");
         // Only a ConfigMap has a checksum that an operator looks at.
         let by_checksum = check.then.checksum_changed.is_some();
         match whose {
-            Whose::Unsaid if !is_field && (is_setting || by_checksum) => self.set_setting(name, value),
+            Whose::Unsaid if !is_field && (is_setting || by_checksum) => {
+                self.set_setting(name, value)
+            }
             Whose::ConfigMap => self.set_setting(name, value),
             Whose::Unsaid => {
                 let annotation = annotation(name);
@@ -109,7 +145,9 @@ impl Model {
             Whose::Ingress(of) => {
                 let mut all = self.given.ingresses.iter_mut();
                 let ingress = all.find(|ingress| ingress.name == *of);
-                ingress.ok_or_else(|| format!("there is no Ingress {of:?}"))?.set(name, value)?;
+                ingress
+                    .ok_or_else(|| format!("there is no Ingress {of:?}"))?
+                    .set(name, value)?;
             }
         }
         Ok(())
@@ -127,8 +165,13 @@ impl Ingress {
             ("tls", None) => self.tls.clear(),
             ("rules", None) => self.rules.clear(),
             ("defaultBackend", None) => self.default_backend = None,
-            ("host", Some(host)) => self.rules.iter_mut().for_each(|rule| rule.host = Some(host.to_owned())),
-            (field, _) if name.starts_with("spec.") => return Err(format!("spec.{field} cannot be set")),
+            ("host", Some(host)) => self
+                .rules
+                .iter_mut()
+                .for_each(|rule| rule.host = Some(host.to_owned())),
+            (field, _) if name.starts_with("spec.") => {
+                return Err(format!("spec.{field} cannot be set"));
+            }
             _ => put(&mut self.annotations, &annotation(name), value),
         }
         Ok(())
@@ -143,7 +186,11 @@ fn put(map: &mut BTreeMap<String, String>, name: &str, value: Option<&str>) {
 }
 
 fn annotation(name: &str) -> String {
-    if name.contains('/') { name.to_owned() } else { format!("{PREFIX}{name}") }
+    if name.contains('/') {
+        name.to_owned()
+    } else {
+        format!("{PREFIX}{name}")
+    }
 }
 
 #[cfg(test)]
@@ -152,8 +199,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn changed(given: serde_json::Value, after: &str, then: serde_json::Value) -> Result<Model, String> {
-        let mut model = Model { given: serde_json::from_value(given).unwrap(), ..Model::default() };
+    fn changed(
+        given: serde_json::Value,
+        after: &str,
+        then: serde_json::Value,
+    ) -> Result<Model, String> {
+        let mut model = Model {
+            given: serde_json::from_value(given).unwrap(),
+            ..Model::default()
+        };
         let check: Check = serde_json::from_value(json!({ "when": {}, "then": then })).unwrap();
         for action in action::parse(after).unwrap() {
             model.change(&action, &check)?;
@@ -174,23 +228,47 @@ mod tests {
 
     #[test]
     fn a_name_says_where_it_is_set() {
-        let weight = changed(two(), "set canary-weight=5", json!({})).unwrap().given.ingresses;
+        let weight = changed(two(), "set canary-weight=5", json!({}))
+            .unwrap()
+            .given
+            .ingresses;
         assert!(weight[0].annotations.is_empty());
-        assert_eq!(weight[1].annotations[&format!("{PREFIX}canary-weight")], "5");
+        assert_eq!(
+            weight[1].annotations[&format!("{PREFIX}canary-weight")],
+            "5"
+        );
         let setting = changed(two(), "set hsts=false", json!({})).unwrap().given;
         assert_eq!(setting.configmap.unwrap()["hsts"], "false");
-        let checksum = changed(two(), "set x=1", json!({ "checksum_changed": true })).unwrap().given;
+        let checksum = changed(two(), "set x=1", json!({ "checksum_changed": true }))
+            .unwrap()
+            .given;
         assert_eq!(checksum.configmap.unwrap()["x"], "1");
-        let class = changed(two(), "set ingressClassName=n on main", json!({})).unwrap().given.ingresses;
+        let class = changed(two(), "set ingressClassName=n on main", json!({}))
+            .unwrap()
+            .given
+            .ingresses;
         assert_eq!(class[0].ingress_class_name.as_deref(), Some("n"));
-        assert!(changed(two(), "remove spec.tls", json!({})).unwrap().given.ingresses[0].tls.is_empty());
+        assert!(
+            changed(two(), "remove spec.tls", json!({}))
+                .unwrap()
+                .given
+                .ingresses[0]
+                .tls
+                .is_empty()
+        );
     }
 
     #[test]
     fn objects_come_and_go() {
         let gone = |after| changed(two(), after, json!({})).map(|model| model.missing);
         let secret = (Kind::Secret, "s".to_owned());
-        assert_eq!(gone("delete secret").unwrap().into_iter().collect::<Vec<_>>(), [secret]);
+        assert_eq!(
+            gone("delete secret")
+                .unwrap()
+                .into_iter()
+                .collect::<Vec<_>>(),
+            [secret]
+        );
         assert!(gone("delete secret; create secret s").unwrap().is_empty());
         assert_eq!(gone("delete main").unwrap().len(), 1);
         assert!(gone("delete nobody").is_err() && gone("delete it").is_err());

@@ -8,12 +8,17 @@ use serde_json::Value;
 /// # Errors
 /// When the expectation cannot be read.
 pub fn number(expected: &Value, actual: f64, whole: f64) -> Result<bool, String> {
-    let unknown =
-        || format!("expected a number or a range (\"low..high\", \">=n\", \"<=n\"), got {expected}");
+    let unknown = || {
+        format!("expected a number or a range (\"low..high\", \">=n\", \"<=n\"), got {expected}")
+    };
     match expected {
         Value::Number(number) => Ok(number.as_f64().is_some_and(|number| number == actual)),
-        Value::String(text) => Span::parse(text, whole).map(|span| span.holds(actual)).ok_or_else(unknown),
-        Value::Array(any) => any.iter().try_fold(false, |held, one| Ok(held | number(one, actual, whole)?)),
+        Value::String(text) => Span::parse(text, whole)
+            .map(|span| span.holds(actual))
+            .ok_or_else(unknown),
+        Value::Array(any) => any
+            .iter()
+            .try_fold(false, |held, one| Ok(held | number(one, actual, whole)?)),
         _ => Err(unknown()),
     }
 }
@@ -23,9 +28,14 @@ pub fn number(expected: &Value, actual: f64, whole: f64) -> Result<bool, String>
 /// # Errors
 /// When the expectation cannot be read.
 pub fn status(expected: &Value, actual: u16) -> Result<bool, String> {
-    let class = |text: &str| text.strip_suffix("xx").and_then(|class| class.parse::<u16>().ok());
+    let class = |text: &str| {
+        text.strip_suffix("xx")
+            .and_then(|class| class.parse::<u16>().ok())
+    };
     match expected {
-        Value::Array(any) => any.iter().try_fold(false, |held, one| Ok(held | status(one, actual)?)),
+        Value::Array(any) => any
+            .iter()
+            .try_fold(false, |held, one| Ok(held | status(one, actual)?)),
         Value::String(text) if class(text).is_some() => Ok(class(text) == Some(actual / 100)),
         other => number(other, f64::from(actual), f64::from(actual)),
     }
@@ -42,30 +52,69 @@ struct Span {
 impl Span {
     fn parse(text: &str, whole: f64) -> Option<Span> {
         let number = |text: &str| match text.trim().strip_suffix('%') {
-            Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent * whole / 100.0),
+            Some(percent) => percent
+                .trim()
+                .parse::<f64>()
+                .ok()
+                .map(|percent| percent * whole / 100.0),
             None => text.trim().parse::<f64>().ok(),
         };
-        let any = Span { low: f64::MIN, high: f64::MAX, low_included: true, high_included: true };
+        let any = Span {
+            low: f64::MIN,
+            high: f64::MAX,
+            low_included: true,
+            high_included: true,
+        };
         let text = text.trim();
         if let Some(low) = text.strip_prefix(">=") {
-            Some(Span { low: number(low)?, ..any })
+            Some(Span {
+                low: number(low)?,
+                ..any
+            })
         } else if let Some(high) = text.strip_prefix("<=") {
-            Some(Span { high: number(high)?, ..any })
+            Some(Span {
+                high: number(high)?,
+                ..any
+            })
         } else if let Some(low) = text.strip_prefix('>') {
-            Some(Span { low: number(low)?, low_included: false, ..any })
+            Some(Span {
+                low: number(low)?,
+                low_included: false,
+                ..any
+            })
         } else if let Some(high) = text.strip_prefix('<') {
-            Some(Span { high: number(high)?, high_included: false, ..any })
+            Some(Span {
+                high: number(high)?,
+                high_included: false,
+                ..any
+            })
         } else if let Some((low, high)) = text.split_once("..") {
-            Some(Span { low: number(low)?, high: number(high)?, ..any })
+            Some(Span {
+                low: number(low)?,
+                high: number(high)?,
+                ..any
+            })
         } else {
             let exact = number(text)?;
-            Some(Span { low: exact, high: exact, ..any })
+            Some(Span {
+                low: exact,
+                high: exact,
+                ..any
+            })
         }
     }
 
     fn holds(&self, actual: f64) -> bool {
-        let above = if self.low_included { actual >= self.low } else { actual > self.low };
-        let below = if self.high_included { actual <= self.high } else { actual < self.high };
+        let above = if self.low_included {
+            actual >= self.low
+        } else {
+            actual > self.low
+        };
+        let below = if self.high_included {
+            actual <= self.high
+        } else {
+            actual < self.high
+        };
         above && below
     }
 }
@@ -89,7 +138,10 @@ mod tests {
             ("7", 7.0, 8.0),
         ] {
             assert!(holds(expected, inside), "{expected} holds {inside}");
-            assert!(!holds(expected, outside), "{expected} does not hold {outside}");
+            assert!(
+                !holds(expected, outside),
+                "{expected} does not hold {outside}"
+            );
         }
         assert!(number(&json!(3), 3.0, 3.0).unwrap() && !number(&json!(3), 4.0, 3.0).unwrap());
         assert!(number(&json!("many"), 3.0, 3.0).is_err() && number(&json!({}), 3.0, 3.0).is_err());

@@ -64,7 +64,11 @@ fn by_path(received: &Received) -> Option<Answer> {
 }
 
 fn status_of(status: u16) -> Answer {
-    Answer { status, body: Some(format!("status {status}\n")), ..Answer::default() }
+    Answer {
+        status,
+        body: Some(format!("status {status}\n")),
+        ..Answer::default()
+    }
 }
 
 fn basic_auth(received: &Received, user: &str, password: &str) -> Answer {
@@ -72,31 +76,62 @@ fn basic_auth(received: &Received, user: &str, password: &str) -> Answer {
     if received.header("authorization") == Some(expected) {
         return Answer::default();
     }
-    let challenge = ("WWW-Authenticate".to_owned(), "Basic realm=\"fixture\"".to_owned());
-    Answer { headers: vec![challenge], ..status_of(401) }
+    let challenge = (
+        "WWW-Authenticate".to_owned(),
+        "Basic realm=\"fixture\"".to_owned(),
+    );
+    Answer {
+        headers: vec![challenge],
+        ..status_of(401)
+    }
 }
 
 fn slow(received: &Received) -> Option<Answer> {
-    let seconds = ["/sleep/", "/delay/"].iter().find_map(|prefix| received.path.strip_prefix(prefix))?;
+    let seconds = ["/sleep/", "/delay/"]
+        .iter()
+        .find_map(|prefix| received.path.strip_prefix(prefix))?;
     let delay = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
-    Some(Answer { delay, ..Answer::default() })
+    Some(Answer {
+        delay,
+        ..Answer::default()
+    })
 }
 
 fn strict_transport(received: &Received) -> Option<Answer> {
-    let asked = received.query.as_ref()?.split('&').any(|word| word == "hsts=true");
-    let header = ("Strict-Transport-Security".to_owned(), "max-age=3600; preload".to_owned());
-    asked.then(|| Answer { headers: vec![header], ..Answer::default() })
+    let asked = received
+        .query
+        .as_ref()?
+        .split('&')
+        .any(|word| word == "hsts=true");
+    let header = (
+        "Strict-Transport-Security".to_owned(),
+        "max-age=3600; preload".to_owned(),
+    );
+    asked.then(|| Answer {
+        headers: vec![header],
+        ..Answer::default()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer(service: &str, path: &str, query: Option<&str>, authorization: &str) -> Option<Answer> {
-        let mut received =
-            Received { service: service.to_owned(), path: path.to_owned(), ..Received::default() };
+    fn answer(
+        service: &str,
+        path: &str,
+        query: Option<&str>,
+        authorization: &str,
+    ) -> Option<Answer> {
+        let mut received = Received {
+            service: service.to_owned(),
+            path: path.to_owned(),
+            ..Received::default()
+        };
         received.query = query.map(str::to_owned);
-        received.headers.insert("authorization".to_owned(), vec![authorization.to_owned()]);
+        received
+            .headers
+            .insert("authorization".to_owned(), vec![authorization.to_owned()]);
         reflex(&received)
     }
 
@@ -106,8 +141,18 @@ mod tests {
             answer(service, path, None, authorization).map(|answer| answer.status)
         };
         assert_eq!(status("httpbun", "/status/418", ""), Some(418));
-        assert_eq!(status("authsvc", "/basic-auth/user/password", "Basic dXNlcjpwYXNzd29yZA=="), Some(200));
-        assert_eq!(status("authsvc", "/basic-auth/user/password", "Basic dXNlcjpub3Bl"), Some(401));
+        assert_eq!(
+            status(
+                "authsvc",
+                "/basic-auth/user/password",
+                "Basic dXNlcjpwYXNzd29yZA=="
+            ),
+            Some(200)
+        );
+        assert_eq!(
+            status("authsvc", "/basic-auth/user/password", "Basic dXNlcjpub3Bl"),
+            Some(401)
+        );
         assert_eq!(status("status-svc", "/error", ""), Some(503));
         assert_eq!(status("echo", "/status/418", ""), None);
         let rests = answer("slow-echo", "/sleep/10", None, "").map(|answer| answer.delay);

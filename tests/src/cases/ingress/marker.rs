@@ -38,7 +38,12 @@ impl Marker {
         for (n, addr) in network.pods(2).into_iter().enumerate() {
             pods.push(Echo::start(addr, EchoIdentity::of(NAME, &format!("{NAME}-{n}"))).await?);
         }
-        Ok(Marker { pods, network, revision: 0, route: 0 })
+        Ok(Marker {
+            pods,
+            network,
+            revision: 0,
+            route: 0,
+        })
     }
 
     /// The next revision.
@@ -58,7 +63,8 @@ impl Marker {
             annotations[format!("{}{name}", super::model::PREFIX)] = "false".into();
         }
         // Everybody may see it, whoever may see the rest.
-        annotations[format!("{}whitelist-source-range", super::model::PREFIX)] = "0.0.0.0/0,::/0".into();
+        annotations[format!("{}whitelist-source-range", super::model::PREFIX)] =
+            "0.0.0.0/0,::/0".into();
         let port = self.network.pod(0).port();
         let slice = manifests::endpoint_slice(namespace, NAME, &[self.pod().addr()]);
         let metadata = json!({ "name": NAME, "namespace": namespace });
@@ -78,7 +84,11 @@ impl Marker {
 
     /// Waits until this revision is served.
     pub async fn served(&self, addr: SocketAddr, proxy_line: Option<&str>) -> Result<()> {
-        let dial = Dial { addr, proxy_line: proxy_line.map(str::to_owned), tls: None };
+        let dial = Dial {
+            addr,
+            proxy_line: proxy_line.map(str::to_owned),
+            tls: None,
+        };
         let request = Request::get(HOST, &self.path());
         let mut last = String::new();
         let answers = async || {
@@ -87,10 +97,15 @@ impl Marker {
                 Ok(answer) => format!("status {} from {:?}", answer.status, answer.pod()),
                 Err(error) => format!("{error:#}"),
             };
-            answer.ok().filter(|answer| answer.pod() == Some(self.pod().name())).map(drop)
+            answer
+                .ok()
+                .filter(|answer| answer.pod() == Some(self.pod().name()))
+                .map(drop)
         };
         let served = wait::until("the change to be served", answers).await;
-        served.map(drop).with_context(|| format!("the marker's last answer: {last}"))
+        served
+            .map(drop)
+            .with_context(|| format!("the marker's last answer: {last}"))
     }
 
     fn pod(&self) -> &Echo {

@@ -27,7 +27,10 @@ impl Key {
     /// `NAMESPACE/NAME`, or a name in the other namespace.
     pub fn parse(text: &str, namespace: &str) -> Key {
         let (namespace, name) = text.split_once('/').unwrap_or((namespace, text));
-        Key { namespace: namespace.to_owned(), name: name.to_owned() }
+        Key {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
     }
 }
 
@@ -77,13 +80,26 @@ impl Model {
             ports.entry(key).or_default().extend(port);
         }
         let given = &self.given;
-        for name in given.endpoints.keys().chain(given.services.keys()).chain(given.backends.keys()) {
+        for name in given
+            .endpoints
+            .keys()
+            .chain(given.services.keys())
+            .chain(given.backends.keys())
+        {
             if !ports.keys().any(|key| is_named(key, name)) {
-                let namespace = given.services.get(name).and_then(|service| service.namespace.as_deref());
-                ports.entry(Key::parse(name, namespace.unwrap_or(NAMESPACE))).or_default();
+                let namespace = given
+                    .services
+                    .get(name)
+                    .and_then(|service| service.namespace.as_deref());
+                ports
+                    .entry(Key::parse(name, namespace.unwrap_or(NAMESPACE)))
+                    .or_default();
             }
         }
-        ports.into_iter().map(|(key, ports)| (key.clone(), self.named(&key, ports))).collect()
+        ports
+            .into_iter()
+            .map(|(key, ports)| (key.clone(), self.named(&key, ports)))
+            .collect()
     }
 
     /// What the age of a reviewed Ingress is made from: that of the one of its name, or younger than all.
@@ -107,7 +123,12 @@ impl Model {
             ports.insert(Port::Number(80));
         }
         let object = find(&self.given.services, key).cloned().unwrap_or_default();
-        Named { behind: self.behind(key, &object), ports, by_cluster_ip: self.uses_cluster_ip(key), object }
+        Named {
+            behind: self.behind(key, &object),
+            ports,
+            by_cluster_ip: self.uses_cluster_ip(key),
+            object,
+        }
     }
 
     fn behind(&self, key: &Key, object: &Service) -> Behind {
@@ -116,25 +137,39 @@ impl Model {
         }
         if object.kind.as_deref() == Some("ExternalName") {
             let name = object.external_name.as_deref().unwrap_or_default();
-            return Behind::Outside { resolvable: !name.contains("invalid") };
+            return Behind::Outside {
+                resolvable: !name.contains("invalid"),
+            };
         }
-        let listed = find(&self.given.services, key).is_some() || find(&self.given.backends, key).is_some();
+        let listed =
+            find(&self.given.services, key).is_some() || find(&self.given.backends, key).is_some();
         match (find(&self.given.endpoints, key), fixture::of(&key.name)) {
             (Some(count), _) => Behind::Pods(*count),
             (None, Some(Fixture::Missing)) if !listed => Behind::Nothing,
-            (None, Some(Fixture::Outside { resolvable })) if !listed => Behind::Outside { resolvable },
+            (None, Some(Fixture::Outside { resolvable })) if !listed => {
+                Behind::Outside { resolvable }
+            }
             _ => Behind::Pods(1),
         }
     }
 
     fn uses_cluster_ip(&self, key: &Key) -> bool {
         let says = |value: Option<&String>| value.is_some_and(|value| value == "true");
-        let everywhere = self.given.configmap.as_ref().is_some_and(|map| says(map.get("service-upstream")));
+        let everywhere = self
+            .given
+            .configmap
+            .as_ref()
+            .is_some_and(|map| says(map.get("service-upstream")));
         everywhere
             || self.given.ingresses.iter().any(|ingress| {
-                says(ingress.annotations.get(&format!("{PREFIX}service-upstream")))
-                    && ingress.namespace() == key.namespace
-                    && ingress.targets().any(|target| target.service.as_ref() == Some(&key.name))
+                says(
+                    ingress
+                        .annotations
+                        .get(&format!("{PREFIX}service-upstream")),
+                ) && ingress.namespace() == key.namespace
+                    && ingress
+                        .targets()
+                        .any(|target| target.service.as_ref() == Some(&key.name))
             })
     }
 
@@ -144,7 +179,10 @@ impl Model {
             let namespace = ingress.namespace();
             for target in ingress.targets() {
                 all.extend(
-                    target.service.iter().map(|name| (Key::parse(name, namespace), target.port.clone())),
+                    target
+                        .service
+                        .iter()
+                        .map(|name| (Key::parse(name, namespace), target.port.clone())),
                 );
             }
             let fallback = ingress.annotations.get(&format!("{PREFIX}default-backend"));
@@ -153,7 +191,9 @@ impl Model {
         for target in self.given.tcp.values() {
             let mut parts = target.split(':');
             let key = Key::parse(parts.next().unwrap_or_default(), NAMESPACE);
-            let port = parts.next().map(|port| port.parse().map_or(Port::Name(port.into()), Port::Number));
+            let port = parts
+                .next()
+                .map(|port| port.parse().map_or(Port::Name(port.into()), Port::Number));
             all.push((key, port));
         }
         let flags = ["default-backend-service", "publish-service"];
@@ -165,23 +205,48 @@ impl Model {
 
     /// The services that are asked whether a request may pass.
     pub fn auth_services(&self) -> BTreeSet<String> {
-        let annotations = self.given.ingresses.iter().flat_map(|ingress| &ingress.annotations);
+        let annotations = self
+            .given
+            .ingresses
+            .iter()
+            .flat_map(|ingress| &ingress.annotations);
         let settings = self.given.configmap.iter().flatten();
-        let asks = annotations.chain(settings).filter(|(name, _)| name.ends_with("auth-url"));
-        asks.flat_map(|(_, url)| urls(url)).map(|(key, _)| key.name).collect()
+        let asks = annotations
+            .chain(settings)
+            .filter(|(name, _)| name.ends_with("auth-url"));
+        asks.flat_map(|(_, url)| urls(url))
+            .map(|(key, _)| key.name)
+            .collect()
     }
 
     /// The value of a flag.
     pub fn flag(&self, name: &str) -> Option<&str> {
-        let values = self.given.flags.iter().filter_map(|flag| flag.trim_start_matches('-').split_once('='));
-        values.rev().find(|(flag, _)| *flag == name).map(|(_, value)| value)
+        let values = self
+            .given
+            .flags
+            .iter()
+            .filter_map(|flag| flag.trim_start_matches('-').split_once('='));
+        values
+            .rev()
+            .find(|(flag, _)| *flag == name)
+            .map(|(_, value)| value)
     }
 
     /// Every annotation and setting.
     pub fn texts(&self) -> impl Iterator<Item = &String> {
-        let annotations = self.given.ingresses.iter().flat_map(|ingress| ingress.annotations.values());
-        let maps = self.given.configmap.iter().chain(self.given.configmaps.values());
-        annotations.chain(maps.flat_map(BTreeMap::values)).chain(&self.given.flags)
+        let annotations = self
+            .given
+            .ingresses
+            .iter()
+            .flat_map(|ingress| ingress.annotations.values());
+        let maps = self
+            .given
+            .configmap
+            .iter()
+            .chain(self.given.configmaps.values());
+        annotations
+            .chain(maps.flat_map(BTreeMap::values))
+            .chain(&self.given.flags)
     }
 
     /// The namespaces in which a Secret or ConfigMap of this name is looked for: it is in all of them.
@@ -189,11 +254,18 @@ impl Model {
         if let Some((namespace, _)) = name.split_once('/') {
             return BTreeSet::from([namespace.to_owned()]);
         }
-        let mut found: BTreeSet<String> =
-            self.given.ingresses.iter().map(|ingress| ingress.namespace().to_owned()).collect();
+        let mut found: BTreeSet<String> = self
+            .given
+            .ingresses
+            .iter()
+            .map(|ingress| ingress.namespace().to_owned())
+            .collect();
         let suffix = format!("/{name}");
         let value = |text: &str| text.rsplit('=').next().unwrap_or_default().to_owned();
-        found.extend(self.texts().filter_map(|text| value(text).strip_suffix(&suffix).map(str::to_owned)));
+        found.extend(
+            self.texts()
+                .filter_map(|text| value(text).strip_suffix(&suffix).map(str::to_owned)),
+        );
         if found.is_empty() {
             found.insert(NAMESPACE.to_owned());
         }
@@ -210,16 +282,29 @@ fn is_named(key: &Key, name: &str) -> bool {
 
 /// By name, or by namespace and name.
 pub fn find<'a, T>(by_name: &'a BTreeMap<String, T>, key: &Key) -> Option<&'a T> {
-    by_name.get(&key.name).or_else(|| by_name.get(&format!("{}/{}", key.namespace, key.name)))
+    by_name
+        .get(&key.name)
+        .or_else(|| by_name.get(&format!("{}/{}", key.namespace, key.name)))
 }
 
 /// `http://SERVICE.NAMESPACE.svc:PORT/`, anywhere in a text.
 fn urls(text: &str) -> Vec<(Key, Option<Port>)> {
     const URL: &str = r"://([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?(?::([0-9]+))?";
-    let Ok(url) = Regex::new(URL) else { return Vec::new() };
+    let Ok(url) = Regex::new(URL) else {
+        return Vec::new();
+    };
     let found = url.captures_iter(text).map(|found| {
-        let key = Key { namespace: found[2].to_owned(), name: found[1].to_owned() };
-        (key, found.get(3).and_then(|port| port.as_str().parse().ok()).map(Port::Number))
+        let key = Key {
+            namespace: found[2].to_owned(),
+            name: found[1].to_owned(),
+        };
+        (
+            key,
+            found
+                .get(3)
+                .and_then(|port| port.as_str().parse().ok())
+                .map(Port::Number),
+        )
     });
     found.collect()
 }
@@ -230,7 +315,10 @@ mod tests {
     use serde_json::json;
 
     fn model(given: serde_json::Value) -> Model {
-        Model { given: serde_json::from_value(given).unwrap(), ..Model::default() }
+        Model {
+            given: serde_json::from_value(given).unwrap(),
+            ..Model::default()
+        }
     }
 
     #[test]
@@ -260,12 +348,16 @@ mod tests {
             "x/nothing {Number(80)}",
         ];
         assert_eq!(found, expected);
-        assert_eq!(model.services()[&Key::parse("shop/web", "")].behind, Behind::Pods(3));
+        assert_eq!(
+            model.services()[&Key::parse("shop/web", "")].behind,
+            Behind::Pods(3)
+        );
     }
 
     #[test]
     fn a_name_that_stands_for_nothing_may_be_given_a_meaning() {
-        let rules = json!([{ "name": "a", "defaultBackend": { "service": "invalid", "port": 80 } }]);
+        let rules =
+            json!([{ "name": "a", "defaultBackend": { "service": "invalid", "port": 80 } }]);
         let key = Key::parse("invalid", NAMESPACE);
         let bare = model(json!({ "ingresses": rules }));
         assert_eq!(bare.services()[&key].behind, Behind::Nothing);

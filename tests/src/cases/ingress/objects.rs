@@ -49,7 +49,11 @@ pub struct Places {
 /// Every object of a case.
 pub fn objects(model: &Model, secrets: &[(Key, Data)], places: &Places) -> Vec<Value> {
     let given = &model.given;
-    let mut all: Vec<Value> = given.namespaces.iter().map(|(name, labels)| namespace(name, labels)).collect();
+    let mut all: Vec<Value> = given
+        .namespaces
+        .iter()
+        .map(|(name, labels)| namespace(name, labels))
+        .collect();
     all.extend(ingress_classes(model));
     all.extend(secrets.iter().map(|(key, data)| secret(key, data)));
     all.extend(config_maps(model, places));
@@ -68,19 +72,27 @@ fn namespace(name: &str, labels: &BTreeMap<String, String>) -> Value {
 }
 
 fn ingress_classes(model: &Model) -> Vec<Value> {
-    let default = || BTreeMap::from([(CLASS.0.to_owned(), IngressClass::Controller(CLASS.1.to_owned()))]);
+    let default = || {
+        BTreeMap::from([(
+            CLASS.0.to_owned(),
+            IngressClass::Controller(CLASS.1.to_owned()),
+        )])
+    };
     let classes = model.given.ingressclasses.clone().unwrap_or_else(default);
     let object = |(name, class): (String, IngressClass)| {
         let mut object = json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": { "name": name },
         });
         match class {
-            IngressClass::Controller(controller) => object["spec"] = json!({ "controller": controller }),
+            IngressClass::Controller(controller) => {
+                object["spec"] = json!({ "controller": controller })
+            }
             IngressClass::Object(class) => {
                 let default = class.default.to_string();
                 object["metadata"]["annotations"] =
                     json!({ "ingressclass.kubernetes.io/is-default-class": default });
-                object["spec"] = json!({ "controller": class.controller, "parameters": class.parameters });
+                object["spec"] =
+                    json!({ "controller": class.controller, "parameters": class.parameters });
             }
         }
         object
@@ -89,9 +101,15 @@ fn ingress_classes(model: &Model) -> Vec<Value> {
 }
 
 fn secret(key: &Key, data: &Data) -> Value {
-    let kind = if data.contains_key("tls.crt") { "kubernetes.io/tls" } else { "Opaque" };
-    let data: BTreeMap<&String, String> =
-        data.iter().map(|(key, value)| (key, BASE64.encode(value))).collect();
+    let kind = if data.contains_key("tls.crt") {
+        "kubernetes.io/tls"
+    } else {
+        "Opaque"
+    };
+    let data: BTreeMap<&String, String> = data
+        .iter()
+        .map(|(key, value)| (key, BASE64.encode(value)))
+        .collect();
     json!({ "apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": metadata(key), "data": data })
 }
 
@@ -108,8 +126,15 @@ fn config_maps(model: &Model, places: &Places) -> Vec<Value> {
     }
     if !model.given.tcp.is_empty() {
         let reserved = |port: &String| places.tcp.get(port).map_or(port.clone(), u16::to_string);
-        let data = model.given.tcp.iter().map(|(port, target)| (reserved(port), tcp_target(target, places)));
-        maps.push(config_map(&Key::parse(TCP_CONFIGMAP, CONTROLLER_NAMESPACE), &data.collect()));
+        let data = model
+            .given
+            .tcp
+            .iter()
+            .map(|(port, target)| (reserved(port), tcp_target(target, places)));
+        maps.push(config_map(
+            &Key::parse(TCP_CONFIGMAP, CONTROLLER_NAMESPACE),
+            &data.collect(),
+        ));
     }
     maps
 }
@@ -121,7 +146,11 @@ fn config_map(key: &Key, data: &BTreeMap<String, String>) -> Value {
 /// `NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]`.
 fn tcp_target(target: &str, places: &Places) -> String {
     let mut parts: Vec<String> = target.split(':').map(str::to_owned).collect();
-    let place = parts.first().and_then(|key| places.services.get(&Key::parse(key, super::model::NAMESPACE)));
+    let place = parts.first().and_then(|key| {
+        places
+            .services
+            .get(&Key::parse(key, super::model::NAMESPACE))
+    });
     if let (Some(port), Some(place)) = (parts.get_mut(1), place.filter(|place| place.fixed)) {
         *port = place.port.to_string();
     }
@@ -136,25 +165,36 @@ fn service(key: &Key, named: &Named, place: &Place) -> Vec<Value> {
     let mut spec = Map::new();
     if let Behind::Outside { resolvable } = named.behind {
         spec.insert("type".to_owned(), "ExternalName".into());
-        spec.insert("externalName".to_owned(), OUTSIDE[usize::from(!resolvable)].into());
+        spec.insert(
+            "externalName".to_owned(),
+            OUTSIDE[usize::from(!resolvable)].into(),
+        );
         if named.object.ports.is_some() {
             spec.insert("ports".to_owned(), ports.into());
         }
     } else {
-        spec.insert("type".to_owned(), named.object.kind.as_deref().unwrap_or("ClusterIP").into());
+        spec.insert(
+            "type".to_owned(),
+            named.object.kind.as_deref().unwrap_or("ClusterIP").into(),
+        );
         spec.insert("ports".to_owned(), ports.into());
-        spec.insert("externalIPs".to_owned(), named.object.external_ips.clone().into());
+        spec.insert(
+            "externalIPs".to_owned(),
+            named.object.external_ips.clone().into(),
+        );
         let given = named.object.cluster_ip.clone();
         let address = place.cluster_ip.map(|ip| ip.to_string()).or(given);
         spec.extend(address.map(|address| ("clusterIP".to_owned(), address.into())));
     }
     let mut metadata = metadata(key);
     metadata["annotations"] = json!(named.object.annotations);
-    let mut service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec });
+    let mut service =
+        json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec });
     if !named.object.status.is_null() {
         service["status"] = json!({ "loadBalancer": { "ingress": named.object.status } });
     }
-    let slice = matches!(named.behind, Behind::Pods(_)).then(|| endpoint_slice(key, &service, place));
+    let slice =
+        matches!(named.behind, Behind::Pods(_)).then(|| endpoint_slice(key, &service, place));
     std::iter::once(service).chain(slice).collect()
 }
 
@@ -167,7 +207,10 @@ fn service_ports(named: &Named, place: &Place) -> Vec<Value> {
         let written = ports.iter().map(|written| match written {
             ServicePort::Number(number) => port(format!("port-{number}"), *number),
             ServicePort::Object(object) => {
-                let name = object.name.clone().unwrap_or_else(|| format!("port-{}", object.port));
+                let name = object
+                    .name
+                    .clone()
+                    .unwrap_or_else(|| format!("port-{}", object.port));
                 let mut port = port(name, object.port);
                 port["protocol"] = object.protocol.as_deref().unwrap_or("TCP").into();
                 port["appProtocol"] = json!(object.app_protocol);
@@ -209,8 +252,9 @@ fn endpoint_slice(key: &Key, service: &Value, place: &Place) -> Value {
 
 /// An Ingress object; `position` is its age where the case gives none.
 pub fn ingress(ingress: &Ingress, position: usize, places: &Places) -> Value {
-    let age =
-        ingress.creation_order.map_or(position + 1, |order| usize::try_from(order).unwrap_or(usize::MAX));
+    let age = ingress.creation_order.map_or(position + 1, |order| {
+        usize::try_from(order).unwrap_or(usize::MAX)
+    });
     let mut metadata = metadata(&Key::parse(&ingress.name, ingress.namespace()));
     let (minute, second) = (age / 60 % 60, age % 60);
     metadata["creationTimestamp"] = format!("2020-01-01T00:{minute:02}:{second:02}Z").into();
@@ -250,7 +294,9 @@ pub fn ingress(ingress: &Ingress, position: usize, places: &Places) -> Value {
 }
 
 fn backend(target: &Target, namespace: &str, places: &Places) -> Value {
-    let Some(name) = &target.service else { return json!({ "resource": target.resource }) };
+    let Some(name) = &target.service else {
+        return json!({ "resource": target.resource });
+    };
     let place = places.services.get(&Key::parse(name, namespace));
     let port = match (&target.port, place.filter(|place| place.fixed)) {
         (_, Some(place)) => json!({ "number": place.port }),

@@ -28,7 +28,9 @@ pub async fn play(words: &Value, selection: &Selection) -> Outcome {
     let case = match Case::read(words) {
         Ok(case) => case,
         Err(error) => {
-            return Outcome::NotApplicable(format!("a word that this runner does not know: {error}"));
+            return Outcome::NotApplicable(format!(
+                "a word that this runner does not know: {error}"
+            ));
         }
     };
     let mut reasons = Vec::new();
@@ -45,8 +47,14 @@ pub async fn play(words: &Value, selection: &Selection) -> Outcome {
     };
     for (n, check) in case.checks.iter().enumerate() {
         match world.check(check).await {
-            Ok(found) => reasons.extend(found.into_iter().map(|reason| format!("check {}: {reason}", n + 1))),
-            Err(reason) => return Outcome::cut_short(reasons, format!("check {}: {reason}", n + 1)),
+            Ok(found) => reasons.extend(
+                found
+                    .into_iter()
+                    .map(|reason| format!("check {}: {reason}", n + 1)),
+            ),
+            Err(reason) => {
+                return Outcome::cut_short(reasons, format!("check {}: {reason}", n + 1));
+            }
         }
     }
     if let Err(error) = world.end() {
@@ -125,7 +133,8 @@ impl World {
             Asked::Connection(port) => {
                 let (place, start) = (self.pods.journal.len(), Instant::now());
                 let exchange = self.connect(port, when).await;
-                self.compare(check, &[exchange], place, start.elapsed()).await
+                self.compare(check, &[exchange], place, start.elapsed())
+                    .await
             }
             Asked::Dns(question) => Ok(self.ask_dns(question, when, then).await),
             Asked::Nothing => {
@@ -145,7 +154,9 @@ impl World {
         for text in check.then.log_contains.iter().flat_map(texts) {
             if !lines.iter().any(|line| line.contains(&text)) {
                 let count = lines.len();
-                reasons.push(format!("log_contains: {text:?} is in none of the log's {count} lines"));
+                reasons.push(format!(
+                    "log_contains: {text:?} is in none of the log's {count} lines"
+                ));
             }
         }
         reasons
@@ -169,5 +180,9 @@ fn patience(check: &Check, after_action: bool) -> Result<Duration, String> {
         || then.log_contains.is_some()
         || then.config_contains.is_some()
         || then.checksum_changed == Some(true);
-    Ok(if after_action || is_slow { AFTERMATH } else { Duration::ZERO })
+    Ok(if after_action || is_slow {
+        AFTERMATH
+    } else {
+        Duration::ZERO
+    })
 }

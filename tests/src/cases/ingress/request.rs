@@ -55,7 +55,12 @@ impl Surroundings<'_> {
     /// The `n`th request, counted from 1.
     pub fn prepare(&mut self, when: &When, n: usize) -> Result<Prepared> {
         let when = when.numbered(n)?;
-        let protocol = match when.protocol.as_deref().map(str::to_ascii_lowercase).as_deref() {
+        let protocol = match when
+            .protocol
+            .as_deref()
+            .map(str::to_ascii_lowercase)
+            .as_deref()
+        {
             None | Some("http" | "http1" | "http/1.1") => Protocol::Http1,
             Some("h2" | "h2c" | "http2" | "http/2") => Protocol::Http2,
             Some("grpc" | "grpcs") => Protocol::Grpc,
@@ -67,21 +72,38 @@ impl Surroundings<'_> {
             Some(other) => bail!("expected scheme http or https, got {other:?}"),
         };
         let addr = if tls.is_some() { self.https } else { self.http };
-        let dial = Dial { addr, proxy_line: when.proxy_header.clone(), tls };
+        let dial = Dial {
+            addr,
+            proxy_line: when.proxy_header.clone(),
+            tls,
+        };
         if dial.absolute_name().is_some() && !openssl::is_installed() {
             bail!("a server name with a dot at its end needs the program `openssl`");
         }
-        Ok(Prepared { dial, protocol, request: self.request(&when)? })
+        Ok(Prepared {
+            dial,
+            protocol,
+            request: self.request(&when)?,
+        })
     }
 
     fn tls(&mut self, when: &When, protocol: Protocol) -> Result<ClientTls> {
-        let name = when.host.as_deref().and_then(|host| host.split(':').next()).map(str::to_owned);
+        let name = when
+            .host
+            .as_deref()
+            .and_then(|host| host.split(':').next())
+            .map(str::to_owned);
         let identity = match &when.client_cert {
             Some(words) => Some(self.authorities.client(words)?.identity()?),
             None => None,
         };
         let sni = when.sni.clone().unwrap_or(name);
-        Ok(ClientTls { sni, identity, http2: protocol != Protocol::Http1, ..ClientTls::default() })
+        Ok(ClientTls {
+            sni,
+            identity,
+            http2: protocol != Protocol::Http1,
+            ..ClientTls::default()
+        })
     }
 
     fn request(&self, when: &When) -> Result<Request> {
@@ -90,7 +112,11 @@ impl Surroundings<'_> {
             _ => when.path.as_deref().unwrap_or("/"),
         };
         let method = when.method.as_deref().unwrap_or("GET");
-        let host = when.host.as_deref().filter(|host| !host.is_empty()).unwrap_or(NO_HOST);
+        let host = when
+            .host
+            .as_deref()
+            .filter(|host| !host.is_empty())
+            .unwrap_or(NO_HOST);
         let mut request = Request::new(method, host, target);
         for (name, values) in &when.headers {
             if name.eq_ignore_ascii_case("host") {
@@ -117,10 +143,16 @@ impl Surroundings<'_> {
     }
 
     fn cookies(&self, when: &When) -> Result<Vec<String>> {
-        let mut cookies: Vec<String> =
-            when.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut cookies: Vec<String> = when
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         if let Some(name) = &when.use_cookie {
-            let value = self.cookies.get(name).with_context(|| format!("no cookie {name} was kept"))?;
+            let value = self
+                .cookies
+                .get(name)
+                .with_context(|| format!("no cookie {name} was kept"))?;
             cookies.push(format!("{name}={value}"));
         }
         Ok(cookies)
@@ -149,7 +181,9 @@ impl When {
     fn overlay(&mut self, vary: &Value) -> Result<()> {
         let words = match vary {
             Value::Object(_) => vary.clone(),
-            Value::String(text) => words(text).with_context(|| format!("vary {text:?} is not understood"))?,
+            Value::String(text) => {
+                words(text).with_context(|| format!("vary {text:?} is not understood"))?
+            }
             other => bail!("vary: expected words of a request or a text, got {other}"),
         };
         let other: When = serde_json::from_value(words).context("vary")?;
@@ -176,8 +210,17 @@ impl When {
 
     fn substitute(&mut self, n: &str) {
         let put = |text: &mut String| *text = text.replace("{n}", n);
-        let fields = [&mut self.host, &mut self.path, &mut self.raw_body, &mut self.client_cert];
-        fields.into_iter().chain([&mut self.proxy_header]).flatten().for_each(put);
+        let fields = [
+            &mut self.host,
+            &mut self.path,
+            &mut self.raw_body,
+            &mut self.client_cert,
+        ];
+        fields
+            .into_iter()
+            .chain([&mut self.proxy_header])
+            .flatten()
+            .for_each(put);
         if let Some(Value::String(path)) = &mut self.path_as_is {
             put(path);
         }
@@ -186,12 +229,23 @@ impl When {
         }
         self.cookies.values_mut().for_each(put);
         self.basic.iter_mut().flatten().for_each(put);
-        self.headers.values_mut().flat_map(|values| &mut values.0).for_each(put);
+        self.headers
+            .values_mut()
+            .flat_map(|values| &mut values.0)
+            .for_each(put);
     }
 }
 
 fn words(text: &str) -> Option<Value> {
-    const WORDS: [&str; 7] = ["path", "host", "method", "sni", "client_cert", "proxy_header", "raw_body"];
+    const WORDS: [&str; 7] = [
+        "path",
+        "host",
+        "method",
+        "sni",
+        "client_cert",
+        "proxy_header",
+        "raw_body",
+    ];
     let text = text.trim();
     if text.starts_with('/') {
         return Some(serde_json::json!({ "path": text }));
@@ -202,12 +256,19 @@ fn words(text: &str) -> Option<Value> {
     }
     let pair = |text: &str| {
         let at = text.find(['=', ':'])?;
-        Some((text[..at].trim().to_owned(), text[at + 1..].trim().to_owned()))
+        Some((
+            text[..at].trim().to_owned(),
+            text[at + 1..].trim().to_owned(),
+        ))
     };
     let (name, value) = match text.split_once(' ') {
         Some(("header" | "headers" | "cookie" | "cookies", rest)) => {
             let (name, value) = pair(rest)?;
-            let field = if text.starts_with("header") { "headers" } else { "cookies" };
+            let field = if text.starts_with("header") {
+                "headers"
+            } else {
+                "cookies"
+            };
             return Some(serde_json::json!({ field: { name: value } }));
         }
         Some((word, value)) if WORDS.contains(&word) => (word.to_owned(), value.trim().to_owned()),
@@ -228,8 +289,12 @@ mod tests {
         let addr = "127.0.0.1:1".parse().unwrap();
         let cookies = BTreeMap::from([("kept".to_owned(), "1".to_owned())]);
         let mut authorities = Authorities::default();
-        let mut all =
-            Surroundings { http: addr, https: addr, authorities: &mut authorities, cookies: &cookies };
+        let mut all = Surroundings {
+            http: addr,
+            https: addr,
+            authorities: &mut authorities,
+            cookies: &cookies,
+        };
         all.prepare(&serde_json::from_value(when).unwrap(), n)
     }
 
@@ -253,13 +318,30 @@ mod tests {
 
     #[test]
     fn requests_of_a_row_may_differ() {
-        for vary in [json!({ "headers": { "X": "u{n}" } }), json!("X=u{n}"), json!("header X: u{n}")] {
-            assert!(text(json!({ "repeat": 9, "vary": vary }), 7).contains("X: u7\r\n"), "{vary}");
+        for vary in [
+            json!({ "headers": { "X": "u{n}" } }),
+            json!("X=u{n}"),
+            json!("header X: u{n}"),
+        ] {
+            assert!(
+                text(json!({ "repeat": 9, "vary": vary }), 7).contains("X: u7\r\n"),
+                "{vary}"
+            );
         }
-        for vary in [json!({ "path": "/p{n}" }), json!("path=/p{n}"), json!("/p{n}"), json!("path /p{n}")] {
-            assert!(text(json!({ "repeat": 9, "vary": vary }), 7).contains("GET /p7 "), "{vary}");
+        for vary in [
+            json!({ "path": "/p{n}" }),
+            json!("path=/p{n}"),
+            json!("/p{n}"),
+            json!("path /p{n}"),
+        ] {
+            assert!(
+                text(json!({ "repeat": 9, "vary": vary }), 7).contains("GET /p7 "),
+                "{vary}"
+            );
         }
-        assert!(text(json!({ "repeat": 9, "vary": "cookie c=v{n}" }), 7).contains("cookie: c=v7\r\n"));
+        assert!(
+            text(json!({ "repeat": 9, "vary": "cookie c=v{n}" }), 7).contains("cookie: c=v7\r\n")
+        );
         assert!(text(json!({ "repeat": 9, "path": "/{n}" }), 7).contains("GET /7 "));
         assert!(text(json!({ "path": "/{n}" }), 1).contains("GET /{n} "));
         assert!(prepared(json!({ "vary": "as you like" }), 1).is_err());
@@ -271,10 +353,24 @@ mod tests {
             when["scheme"] = "https".into();
             prepared(when, 1).unwrap().dial.tls.unwrap().sni
         };
-        assert_eq!(sni(json!({ "host": "a.example:443" })).as_deref(), Some("a.example"));
+        assert_eq!(
+            sni(json!({ "host": "a.example:443" })).as_deref(),
+            Some("a.example")
+        );
         assert_eq!(sni(json!({ "host": "a.example", "sni": null })), None);
-        assert_eq!(sni(json!({ "host": "a.example", "sni": "b" })).as_deref(), Some("b"));
+        assert_eq!(
+            sni(json!({ "host": "a.example", "sni": "b" })).as_deref(),
+            Some("b")
+        );
         let certificate = json!({ "scheme": "https", "client_cert": "CN=x" });
-        assert!(prepared(certificate, 1).unwrap().dial.tls.unwrap().identity.is_some());
+        assert!(
+            prepared(certificate, 1)
+                .unwrap()
+                .dial
+                .tls
+                .unwrap()
+                .identity
+                .is_some()
+        );
     }
 }

@@ -35,11 +35,17 @@ pub struct Case {
 impl Case {
     /// Reads a case; the error names the word.
     pub fn read(case: &Value) -> Result<Case, String> {
-        let case: Case = serde_path_to_error::deserialize(case).map_err(|error| error.to_string())?;
+        let case: Case =
+            serde_path_to_error::deserialize(case).map_err(|error| error.to_string())?;
         let targets = case.given.ingresses.iter().flat_map(Ingress::targets);
         // What `flatten` would let pass.
-        let unknown = targets.flat_map(|target| target.others.keys()).next().cloned();
-        unknown.map_or(Ok(case), |word| Err(format!("given.ingresses: unknown word `{word}`")))
+        let unknown = targets
+            .flat_map(|target| target.others.keys())
+            .next()
+            .cloned();
+        unknown.map_or(Ok(case), |word| {
+            Err(format!("given.ingresses: unknown word `{word}`"))
+        })
     }
 }
 
@@ -101,7 +107,9 @@ impl TryFrom<String> for Withheld {
     fn try_from(words: String) -> Result<Withheld, String> {
         match words.strip_prefix("no ") {
             Some(resource) if resource.bytes().all(|byte| byte.is_ascii_lowercase()) => {
-                Ok(Withheld { resource: resource.to_owned() })
+                Ok(Withheld {
+                    resource: resource.to_owned(),
+                })
             }
             _ => Err(format!("expected `no RESOURCE`, got {words:?}")),
         }
@@ -142,7 +150,10 @@ impl Ingress {
 
     /// Every backend that it names.
     pub fn targets(&self) -> impl Iterator<Item = &Target> {
-        let paths = self.rules.iter().flat_map(|rule| rule.paths.iter().map(|path| &path.target));
+        let paths = self
+            .rules
+            .iter()
+            .flat_map(|rule| rule.paths.iter().map(|path| &path.target));
         paths.chain(&self.default_backend)
     }
 }
@@ -293,10 +304,19 @@ pub struct IngressClassObject {
 }
 
 /// Numbers and booleans may stand where Kubernetes has text.
-fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+fn texts<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
     let values: BTreeMap<String, Value> = BTreeMap::deserialize(deserializer)?;
-    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Ok(values.into_iter().map(|(name, value)| (name, text(value))).collect())
+    let text = |value: Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    Ok(values
+        .into_iter()
+        .map(|(name, value)| (name, text(value)))
+        .collect())
 }
 
 fn some_texts<'de, D: serde::Deserializer<'de>>(
@@ -312,20 +332,33 @@ mod tests {
 
     fn read(given: Value, when: Value, then: Value) -> Result<Case, String> {
         let check = json!({ "when": when, "then": then });
-        Case::read(&json!({ "id": "x", "area": "a", "title": "t", "given": given, "checks": [check] }))
+        Case::read(
+            &json!({ "id": "x", "area": "a", "title": "t", "given": given, "checks": [check] }),
+        )
     }
 
     #[test]
     fn an_unknown_word_is_named_wherever_it_stands() {
         assert!(read(json!({}), json!({}), json!({})).is_ok());
-        let target = json!({ "ingresses": [{ "rules": [{ "paths": [{ "path": "/", "colour": 1 }] }] }] });
+        let target =
+            json!({ "ingresses": [{ "rules": [{ "paths": [{ "path": "/", "colour": 1 }] }] }] });
         for (given, when, then, named) in [
             (json!({ "colour": 1 }), json!({}), json!({}), "colour"),
             (target, json!({}), json!({}), "colour"),
-            (json!({ "ingresses": [{ "colour": 1 }] }), json!({}), json!({}), "colour"),
+            (
+                json!({ "ingresses": [{ "colour": 1 }] }),
+                json!({}),
+                json!({}),
+                "colour",
+            ),
             (json!({}), json!({ "colour": 1 }), json!({}), "colour"),
             (json!({}), json!({}), json!({ "colour": 1 }), "colour"),
-            (json!({}), json!({}), json!({ "tls": { "colour": 1 } }), "colour"),
+            (
+                json!({}),
+                json!({}),
+                json!({ "tls": { "colour": 1 } }),
+                "colour",
+            ),
         ] {
             let error = read(given, when, then).unwrap_err();
             assert!(error.contains(named), "{error}");
@@ -334,9 +367,19 @@ mod tests {
 
     #[test]
     fn nothing_said_and_null_are_different() {
-        let then = |then: Value| read(json!({}), json!({}), then).unwrap().checks[0].then.clone();
+        let then = |then: Value| {
+            read(json!({}), json!({}), then).unwrap().checks[0]
+                .then
+                .clone()
+        };
         assert!(then(json!({})).set_cookie.is_none());
-        assert!(matches!(then(json!({ "set_cookie": null })).set_cookie, Some(None)));
-        assert!(matches!(then(json!({ "set_cookie": {} })).set_cookie, Some(Some(_))));
+        assert!(matches!(
+            then(json!({ "set_cookie": null })).set_cookie,
+            Some(None)
+        ));
+        assert!(matches!(
+            then(json!({ "set_cookie": {} })).set_cookie,
+            Some(Some(_))
+        ));
     }
 }

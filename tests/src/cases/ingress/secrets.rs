@@ -30,7 +30,9 @@ impl Secrets {
         let mut secrets = Vec::new();
         let listed = model.given.secrets.iter();
         for (name, secret) in listed.filter(|(name, _)| !model.is_missing(Kind::Secret, name)) {
-            let data = self.data(name, secret).with_context(|| format!("secret {name:?}"))?;
+            let data = self
+                .data(name, secret)
+                .with_context(|| format!("secret {name:?}"))?;
             for namespace in model.namespaces_of(name) {
                 secrets.push((Key::parse(name, &namespace), data.clone()));
             }
@@ -50,7 +52,8 @@ impl Secrets {
         let data = match secret {
             Secret::Words(words) => self.described(name, words)?,
             Secret::Data(data) => {
-                let plain = |(key, value): (&String, &String)| Ok((key.clone(), self.plain(name, value)?));
+                let plain =
+                    |(key, value): (&String, &String)| Ok((key.clone(), self.plain(name, value)?));
                 data.iter().map(plain).collect::<Result<Data>>()?
             }
         };
@@ -67,14 +70,27 @@ impl Secrets {
             None => (None, words.strip_prefix("ca")),
         };
         if let Some(tls) = tls {
-            ensure!(tls.trim().starts_with("tls for "), "expected `tls for HOST`, got {tls:?}");
+            ensure!(
+                tls.trim().starts_with("tls for "),
+                "expected `tls for HOST`, got {tls:?}"
+            );
             let pair = self.authorities.described(tls)?;
-            data.extend([("tls.crt".to_owned(), pair.certificate), ("tls.key".to_owned(), pair.key)]);
+            data.extend([
+                ("tls.crt".to_owned(), pair.certificate),
+                ("tls.key".to_owned(), pair.key),
+            ]);
         }
         if let Some(authority) = authority {
             let authority = authority.trim();
-            let authority = if authority.is_empty() { name } else { authority };
-            data.insert("ca.crt".to_owned(), self.authorities.certificate(authority)?);
+            let authority = if authority.is_empty() {
+                name
+            } else {
+                authority
+            };
+            data.insert(
+                "ca.crt".to_owned(),
+                self.authorities.certificate(authority)?,
+            );
         }
         if data.is_empty() {
             bail!("expected `tls for HOST`, `ca`, or data, got {words:?}");
@@ -87,8 +103,8 @@ impl Secrets {
         let bcrypt = Regex::new("<bcrypt ([^>]*)>")?;
         let mut plain = value.to_owned();
         for found in bcrypt.captures_iter(value) {
-            let hash =
-                bcrypt::hash_with_result(&found[1], BCRYPT_COST)?.format_for_version(bcrypt::Version::TwoY);
+            let hash = bcrypt::hash_with_result(&found[1], BCRYPT_COST)?
+                .format_for_version(bcrypt::Version::TwoY);
             plain = plain.replace(&found[0], &hash);
         }
         let authority = Regex::new("<ca ?([^>]*)>")?;
@@ -103,12 +119,16 @@ impl Secrets {
 /// The authorities that annotations name: every case may use the authority `ca` without describing it.
 fn unlisted_authorities(model: &Model) -> Vec<Key> {
     let named = model.given.ingresses.iter().filter_map(|ingress| {
-        let name = ingress.annotations.get(&format!("{PREFIX}auth-tls-secret"))?;
+        let name = ingress
+            .annotations
+            .get(&format!("{PREFIX}auth-tls-secret"))?;
         Some(Key::parse(name, ingress.namespace()))
     });
     let is_authority = |key: &Key| key.name == "ca";
     let listed = |key: &Key| super::model::find(&model.given.secrets, key).is_some();
-    let mut keys: Vec<Key> = named.filter(|key| is_authority(key) && !listed(key)).collect();
+    let mut keys: Vec<Key> = named
+        .filter(|key| is_authority(key) && !listed(key))
+        .collect();
     keys.sort();
     keys.dedup();
     keys
@@ -122,7 +142,13 @@ mod tests {
     fn words_and_hashes_become_data() {
         let mut secrets = Secrets::default();
         let mut words = |words: &str| secrets.data("s", &Secret::Words(words.to_owned()));
-        assert_eq!(words("tls for a.example").unwrap().keys().collect::<Vec<_>>(), ["tls.crt", "tls.key"]);
+        assert_eq!(
+            words("tls for a.example")
+                .unwrap()
+                .keys()
+                .collect::<Vec<_>>(),
+            ["tls.crt", "tls.key"]
+        );
         assert_eq!(words("tls for a.example with ca").unwrap().len(), 3);
         assert_eq!(words("ca").unwrap().keys().collect::<Vec<_>>(), ["ca.crt"]);
         assert!(words("something else").is_err());
@@ -130,6 +156,10 @@ mod tests {
         let made = secrets.data("s", &Secret::Data(data.clone())).unwrap();
         let hash = made["auth"].strip_prefix("foo:").unwrap();
         assert!(bcrypt::verify("bar", hash).unwrap(), "{hash}");
-        assert_eq!(secrets.data("s", &Secret::Data(data)).unwrap(), made, "it is made once");
+        assert_eq!(
+            secrets.data("s", &Secret::Data(data)).unwrap(),
+            made,
+            "it is made once"
+        );
     }
 }

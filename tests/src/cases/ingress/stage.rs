@@ -40,10 +40,16 @@ impl Stage {
         if needs_cluster(case) {
             let cluster = Box::new(Cluster::fake().await?);
             let withhold = |right: &Withheld| {
-                cluster.gate().fail("GET", &format!("/{}", right.resource), Fault::Status(403))
+                cluster
+                    .gate()
+                    .fail("GET", &format!("/{}", right.resource), Fault::Status(403))
             };
             let withheld = case.given.rbac.as_ref().map(withhold);
-            return Ok(Stage::Cluster { cluster, stored: Vec::new(), _withheld: withheld });
+            return Ok(Stage::Cluster {
+                cluster,
+                stored: Vec::new(),
+                _withheld: withheld,
+            });
         }
         Ok(Stage::Folder(Manifests::folder()?))
     }
@@ -52,7 +58,9 @@ impl Stage {
     pub fn options(&self) -> Options {
         match self {
             Stage::Folder(manifests) => Options::new(manifests),
-            Stage::Cluster { cluster, .. } => Options::with_access_to(cluster, CONTROLLER_NAMESPACE),
+            Stage::Cluster { cluster, .. } => {
+                Options::with_access_to(cluster, CONTROLLER_NAMESPACE)
+            }
         }
     }
 
@@ -60,13 +68,22 @@ impl Stage {
     pub fn put(&mut self, objects: &[Value]) -> Result<()> {
         match self {
             Stage::Folder(manifests) => manifests.write(FILE, &documents(objects)),
-            Stage::Cluster { cluster, stored, .. } => {
+            Stage::Cluster {
+                cluster, stored, ..
+            } => {
                 let fake = cluster.as_fake().context("a fake cluster")?;
                 let namespaces = namespaces(objects);
-                for object in namespaces.iter().chain(objects).filter(|object| !stored.contains(object)) {
+                for object in namespaces
+                    .iter()
+                    .chain(objects)
+                    .filter(|object| !stored.contains(object))
+                {
                     fake.put(object.clone())?;
                 }
-                for gone in stored.iter().filter(|old| !objects.iter().any(|new| place(new) == place(old))) {
+                for gone in stored
+                    .iter()
+                    .filter(|old| !objects.iter().any(|new| place(new) == place(old)))
+                {
                     fake.remove(gone)?;
                 }
                 *stored = objects.to_vec();
@@ -102,19 +119,33 @@ fn needs_cluster(case: &Case) -> bool {
 
 /// JSON is YAML, and no line of it begins a new document.
 fn documents(objects: &[Value]) -> String {
-    objects.iter().map(|object| format!("---\n{object:#}\n")).collect()
+    objects
+        .iter()
+        .map(|object| format!("---\n{object:#}\n"))
+        .collect()
 }
 
 /// Those that objects are in; the cases leave them out.
 fn namespaces(objects: &[Value]) -> Vec<Value> {
-    let named = objects.iter().filter(|object| object["kind"] == "Namespace");
-    let named: BTreeSet<&str> = named.filter_map(|object| object["metadata"]["name"].as_str()).collect();
-    let used = objects.iter().filter_map(|object| object["metadata"]["namespace"].as_str());
+    let named = objects
+        .iter()
+        .filter(|object| object["kind"] == "Namespace");
+    let named: BTreeSet<&str> = named
+        .filter_map(|object| object["metadata"]["name"].as_str())
+        .collect();
+    let used = objects
+        .iter()
+        .filter_map(|object| object["metadata"]["namespace"].as_str());
     let used: BTreeSet<&str> = used.chain([CONTROLLER_NAMESPACE]).collect();
-    let object = |name| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    let object =
+        |name| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
     used.difference(&named).map(object).collect()
 }
 
 fn place(object: &Value) -> [&Value; 3] {
-    [&object["kind"], &object["metadata"]["namespace"], &object["metadata"]["name"]]
+    [
+        &object["kind"],
+        &object["metadata"]["namespace"],
+        &object["metadata"]["name"],
+    ]
 }

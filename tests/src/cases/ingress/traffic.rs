@@ -30,7 +30,11 @@ pub struct Exchange {
 pub async fn send_all(when: &When, requests: Vec<Prepared>) -> Result<Vec<Exchange>> {
     let period = when.rate.as_ref().map(period).transpose()?;
     // At a given rate the next request does not wait for the last answer.
-    let at_once = if period.is_some() { requests.len() } else { when.concurrency.unwrap_or(1) };
+    let at_once = if period.is_some() {
+        requests.len()
+    } else {
+        when.concurrency.unwrap_or(1)
+    };
     let permits = Arc::new(Semaphore::new(at_once.max(1)));
     let start = Instant::now();
     let mut running = JoinSet::new();
@@ -56,9 +60,15 @@ pub async fn send_all(when: &When, requests: Vec<Prepared>) -> Result<Vec<Exchan
 
 /// A number of requests in a second, also as `"5/s"` or `"300/m"`.
 fn period(rate: &Value) -> Result<Duration> {
-    let text = rate.as_str().map_or_else(|| rate.to_string(), str::to_owned);
+    let text = rate
+        .as_str()
+        .map_or_else(|| rate.to_string(), str::to_owned);
     let number = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/' || c == ' ');
-    let seconds = if text.ends_with("/m") || text.ends_with("rpm") { 60.0 } else { 1.0 };
+    let seconds = if text.ends_with("/m") || text.ends_with("rpm") {
+        60.0
+    } else {
+        1.0
+    };
     let rate: f64 = number.parse().with_context(|| format!("rate {text:?}"))?;
     Duration::try_from_secs_f64(seconds / rate).with_context(|| format!("rate {text:?}"))
 }
@@ -82,8 +92,14 @@ pub async fn send(prepared: &Prepared) -> Exchange {
             }
         }
     };
-    let answer = tokio::time::timeout(TIMEOUT, exchange).await.context("no answer in time").flatten();
-    Exchange { answer, certificate }
+    let answer = tokio::time::timeout(TIMEOUT, exchange)
+        .await
+        .context("no answer in time")
+        .flatten();
+    Exchange {
+        answer,
+        certificate,
+    }
 }
 
 #[cfg(test)]

@@ -90,13 +90,17 @@ impl<'de> Deserialize<'de> for OneOrMany {
         let text = |value: Value| match value {
             Value::String(text) => Ok(text),
             Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
-            other => {
-                Err(serde::de::Error::custom(format!("expected a text or a list of texts, got {other}")))
-            }
+            other => Err(serde::de::Error::custom(format!(
+                "expected a text or a list of texts, got {other}"
+            ))),
         };
         match Value::deserialize(deserializer)? {
             Value::Null => Ok(OneOrMany::default()),
-            Value::Array(many) => many.into_iter().map(text).collect::<Result<_, _>>().map(OneOrMany),
+            Value::Array(many) => many
+                .into_iter()
+                .map(text)
+                .collect::<Result<_, _>>()
+                .map(OneOrMany),
             one => text(one).map(|one| OneOrMany(vec![one])),
         }
     }

@@ -57,7 +57,11 @@ pub struct World {
 impl World {
     /// Starts everything. What stands against that is an outcome of the case.
     pub async fn start(case: &Case, selection: &Selection) -> Result<World, Outcome> {
-        let mut model = Model { given: case.given.clone(), missing: action::created_later(case), last: None };
+        let mut model = Model {
+            given: case.given.clone(),
+            missing: action::created_later(case),
+            last: None,
+        };
         if action::changes_settings(case) {
             model.given.configmap.get_or_insert_default();
         }
@@ -67,8 +71,16 @@ impl World {
         started.map_err(|error| Outcome::failed(format!("the world does not start: {error:#}")))
     }
 
-    async fn with(case: &Case, model: Model, mut flags: Vec<String>, data_plane: &str) -> Result<World> {
-        let has_actions = case.checks.iter().any(|check| !check.when.after.0.is_empty());
+    async fn with(
+        case: &Case,
+        model: Model,
+        mut flags: Vec<String>,
+        data_plane: &str,
+    ) -> Result<World> {
+        let has_actions = case
+            .checks
+            .iter()
+            .any(|check| !check.when.after.0.is_empty());
         let mut stage = Stage::for_case(case).await?;
         let listeners = Listeners::for_case(case)?;
         flags.extend(listeners.arguments());
@@ -76,15 +88,29 @@ impl World {
         let [outside, _] = objects::OUTSIDE;
         dns.set(outside, 1, &["127.0.0.1"])?;
         // Pods of cases are on loopback, the one outside among them.
-        let names = ["--dns-server", &dns.addr().to_string(), "--allow-upstream-cidr", "127.0.0.0/8"];
+        let names = [
+            "--dns-server",
+            &dns.addr().to_string(),
+            "--allow-upstream-cidr",
+            "127.0.0.0/8",
+        ];
         flags.extend(names.map(str::to_owned));
         let mut pods = Pods::new(dns_answer(case))?;
         let mut secrets = Secrets::default();
         pods.follow(&model, &mut secrets.authorities).await?;
-        let marker = if has_actions { Some(Marker::start().await?) } else { None };
+        let marker = if has_actions {
+            Some(Marker::start().await?)
+        } else {
+            None
+        };
         let written = all_objects(&model, &mut secrets, &pods.places(), marker.as_ref())?;
         stage.put(&written)?;
-        let sluice = stage.options().data_plane(data_plane).arguments(flags).start().await?;
+        let sluice = stage
+            .options()
+            .data_plane(data_plane)
+            .arguments(flags)
+            .start()
+            .await?;
         let ports = flags::public_ports(&model, sluice.http().port(), sluice.https().port());
         let (cookies, last_pod) = (BTreeMap::new(), None);
         Ok(World {
@@ -105,21 +131,33 @@ impl World {
 
     /// Makes the world follow its model, and waits until that is served.
     pub async fn follow(&mut self) -> Result<()> {
-        let surplus = self.pods.follow(&self.model, &mut self.secrets.authorities).await?;
+        let surplus = self
+            .pods
+            .follow(&self.model, &mut self.secrets.authorities)
+            .await?;
         let places = self.pods.places();
         let without_marker = all_objects(&self.model, &mut self.secrets, &places, None)?;
         let only_endpoints = differs_in_endpoints_only(&self.written, &without_marker);
-        let Some(marker) = &mut self.marker else { bail!("a world without actions does not change") };
+        let Some(marker) = &mut self.marker else {
+            bail!("a world without actions does not change")
+        };
         marker.advance(only_endpoints);
         self.written = without_marker;
         let mut all = self.written.clone();
         all.extend(marker.objects(&self.model));
         self.stage.put(&all)?;
-        let setting = |name: &str| self.model.given.configmap.as_ref().and_then(|map| map.get(name));
+        let setting = |name: &str| {
+            self.model
+                .given
+                .configmap
+                .as_ref()
+                .and_then(|map| map.get(name))
+        };
         let proxy = setting("use-proxy-protocol").is_some_and(|value| value == "true");
         let line = proxy.then_some("PROXY TCP4 127.0.0.1 127.0.0.1 1 1");
         let served = marker.served(self.sluice.http(), line).await;
-        served.with_context(|| format!("the controller's log ends\n{}", self.sluice.log().tail()))?;
+        served
+            .with_context(|| format!("the controller's log ends\n{}", self.sluice.log().tail()))?;
         // Nobody is sent to them any more.
         drop(surplus);
         Ok(())
@@ -129,9 +167,17 @@ impl World {
 /// The pods answer with what the case expects; whether that arrives is the question.
 fn dns_answer(case: &Case) -> Option<Ipv4Addr> {
     const ANY: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 53);
-    case.checks.iter().find(|check| check.when.dns_over_tcp.is_some())?;
-    let answers = case.checks.iter().filter_map(|check| check.then.answer.as_ref());
-    answers.flat_map(texts).find_map(|answer| answer.parse().ok()).or(Some(ANY))
+    case.checks
+        .iter()
+        .find(|check| check.when.dns_over_tcp.is_some())?;
+    let answers = case
+        .checks
+        .iter()
+        .filter_map(|check| check.then.answer.as_ref());
+    answers
+        .flat_map(texts)
+        .find_map(|answer| answer.parse().ok())
+        .or(Some(ANY))
 }
 
 fn all_objects(
@@ -155,5 +201,7 @@ fn differs_in_endpoints_only(before: &[Value], now: &[Value]) -> bool {
 }
 
 fn is_marker(object: &Value) -> bool {
-    object["metadata"]["name"].as_str().is_some_and(|name| name.starts_with("sluice-cases-"))
+    object["metadata"]["name"]
+        .as_str()
+        .is_some_and(|name| name.starts_with("sluice-cases-"))
 }

@@ -7,12 +7,19 @@ use super::*;
 const DIGEST: Key = [0; 32];
 
 fn answer(status: u16, headers: &[(&str, &str)]) -> Answer {
-    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let headers = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
     Answer { status, headers }
 }
 
 fn terms(parts: &[Part]) -> Terms {
-    Terms { key: Expression(parts.to_vec()), statuses: BTreeMap::from([(200, 300)]), others: 0 }
+    Terms {
+        key: Expression(parts.to_vec()),
+        statuses: BTreeMap::from([(200, 300)]),
+        others: 0,
+    }
 }
 
 fn question(url: &[Part]) -> Question {
@@ -54,20 +61,37 @@ fn check(headers: &[(&str, &str)]) -> AuthzRequest {
 }
 
 fn key_of(parts: &[Part], check: &AuthzRequest) -> Option<Key> {
-    AuthCache::new([7; 32]).key(&question(&[text_part("http://auth/")]), &terms(parts), &DIGEST, check)
+    AuthCache::new([7; 32]).key(
+        &question(&[text_part("http://auth/")]),
+        &terms(parts),
+        &DIGEST,
+        check,
+    )
 }
 
 #[test]
 fn a_client_that_says_nothing_of_itself_shares_no_answer() {
     let header = |name: &str| Part::Variable(Variable::Header(name.to_owned()));
     let argument = |name: &str| Part::Variable(Variable::Argument(name.to_owned()));
-    let nobody = check(&[("accept", "*/*"), ("user-agent", "probe"), ("cookie", "other=1")]);
+    let nobody = check(&[
+        ("accept", "*/*"),
+        ("user-agent", "probe"),
+        ("cookie", "other=1"),
+    ]);
     for parts in [
         &[cookie("sid")][..],
         &[cookie("sid"), cookie("token")],
         &[cookie("sid"), Part::Variable(Variable::Method)],
-        &[text_part("fixed-"), cookie("sid"), Part::Variable(Variable::RemoteAddress)],
-        &[header("accept"), cookie("sid"), Part::Variable(Variable::RequestUri)],
+        &[
+            text_part("fixed-"),
+            cookie("sid"),
+            Part::Variable(Variable::RemoteAddress),
+        ],
+        &[
+            header("accept"),
+            cookie("sid"),
+            Part::Variable(Variable::RequestUri),
+        ],
         &[header("authorization"), header("x-token")],
         &[argument("sid")],
         &[],
@@ -101,7 +125,10 @@ fn a_cookie_is_the_same_in_any_case_and_only_with_its_value() {
 #[test]
 fn requests_that_differ_in_what_an_answer_can_depend_on_share_none() {
     let cache = AuthCache::new([7; 32]);
-    let url = [text_part("http://auth/"), Part::Variable(Variable::RequestUri)];
+    let url = [
+        text_part("http://auth/"),
+        Part::Variable(Variable::RequestUri),
+    ];
     let base = check(&[("cookie", "sid=1")]);
     let key = |check: &AuthzRequest, digest: &Key| {
         cache.key(&question(&url), &terms(&[cookie("sid")]), digest, check)
@@ -109,16 +136,40 @@ fn requests_that_differ_in_what_an_answer_can_depend_on_share_none() {
     let of_base = key(&base, &DIGEST);
     assert_eq!(key(&base, &DIGEST), of_base);
     let others = [
-        AuthzRequest { location: "b.example/".to_owned(), ..base.clone() },
-        AuthzRequest { method: "POST".to_owned(), ..base.clone() },
-        AuthzRequest { host: "b.example".to_owned(), ..base.clone() },
-        AuthzRequest { path: "/admin".to_owned(), ..base.clone() },
-        AuthzRequest { headers: vec![("cookie".to_owned(), b"sid=2".to_vec())], ..base.clone() },
-        AuthzRequest { headers: vec![("cookie".to_owned(), b"sid=\xff".to_vec())], ..base.clone() },
-        AuthzRequest { headers: vec![("cookie".to_owned(), b"sid=\xfe".to_vec())], ..base.clone() },
+        AuthzRequest {
+            location: "b.example/".to_owned(),
+            ..base.clone()
+        },
+        AuthzRequest {
+            method: "POST".to_owned(),
+            ..base.clone()
+        },
+        AuthzRequest {
+            host: "b.example".to_owned(),
+            ..base.clone()
+        },
+        AuthzRequest {
+            path: "/admin".to_owned(),
+            ..base.clone()
+        },
+        AuthzRequest {
+            headers: vec![("cookie".to_owned(), b"sid=2".to_vec())],
+            ..base.clone()
+        },
+        AuthzRequest {
+            headers: vec![("cookie".to_owned(), b"sid=\xff".to_vec())],
+            ..base.clone()
+        },
+        AuthzRequest {
+            headers: vec![("cookie".to_owned(), b"sid=\xfe".to_vec())],
+            ..base.clone()
+        },
     ];
-    let mut keys: Vec<_> =
-        others.iter().map(|check| key(check, &DIGEST)).chain([key(&base, &[1; 32])]).collect();
+    let mut keys: Vec<_> = others
+        .iter()
+        .map(|check| key(check, &DIGEST))
+        .chain([key(&base, &[1; 32])])
+        .collect();
     keys.push(of_base);
     keys.sort_unstable();
     keys.dedup();
@@ -144,9 +195,18 @@ fn keep(cache: &AuthCache, tenant: &str, key: Key, answer: &Answer) {
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_kept_for_its_time_and_for_its_tenant() {
     let cache = AuthCache::new([7; 32]);
-    keep(&cache, "a", DIGEST, &answer(200, &[("x-user", "ada"), ("x-secret", "large")]));
+    keep(
+        &cache,
+        "a",
+        DIGEST,
+        &answer(200, &[("x-user", "ada"), ("x-secret", "large")]),
+    );
     let kept = cache.recall("a", &DIGEST).unwrap();
-    assert_eq!(*kept, answer(200, &[("x-user", "ada")]), "only what is looked at");
+    assert_eq!(
+        *kept,
+        answer(200, &[("x-user", "ada")]),
+        "only what is looked at"
+    );
     assert!(cache.recall("b", &DIGEST).is_none());
     tokio::time::advance(Duration::from_secs(301)).await;
     assert!(cache.recall("a", &DIGEST).is_none());
@@ -161,9 +221,18 @@ fn answers_have_a_budget_in_bytes() {
     for number in 0..3000_u32 {
         let mut key = DIGEST;
         key[..4].copy_from_slice(&number.to_be_bytes());
-        keep(&cache, "crowd", key, &answer(200, &[("x-other", &value), ("x-user", "ada")]));
+        keep(
+            &cache,
+            "crowd",
+            key,
+            &answer(200, &[("x-other", &value), ("x-user", "ada")]),
+        );
     }
-    assert!(used() < 3000 * 1024, "{}: what is not read is not kept", used());
+    assert!(
+        used() < 3000 * 1024,
+        "{}: what is not read is not kept",
+        used()
+    );
     for number in 0..3000_u32 {
         let mut key = DIGEST;
         key[28..].copy_from_slice(&number.to_be_bytes());
@@ -174,11 +243,18 @@ fn answers_have_a_budget_in_bytes() {
 
 #[test]
 fn what_is_somebodys_own_is_not_kept() {
-    assert_eq!(time(&terms(&[]), &answer(200, &[])), Some(Duration::from_secs(300)));
+    assert_eq!(
+        time(&terms(&[]), &answer(200, &[])),
+        Some(Duration::from_secs(300))
+    );
     assert_eq!(time(&terms(&[]), &answer(401, &[])), None);
     let short = answer(200, &[("cache-control", "max-age=5")]);
     assert_eq!(time(&terms(&[]), &short), Some(Duration::from_secs(5)));
-    for own in [("set-cookie", "a=b"), ("cache-control", "Private"), ("cache-control", "max-age=0")] {
+    for own in [
+        ("set-cookie", "a=b"),
+        ("cache-control", "Private"),
+        ("cache-control", "max-age=0"),
+    ] {
         assert_eq!(time(&terms(&[]), &answer(200, &[own])), None, "{own:?}");
     }
 }

@@ -95,7 +95,12 @@ fn of_any(name: &str) -> Option<(Fact, Difference)> {
         "time_local" => Fact::CommonTime,
         "time_iso8601" => Fact::IsoTime,
         "msec" => Fact::UnixTime,
-        "upstream_addr" => return Some((Fact::PodAddress, Difference::Envoy("the last pod that was tried"))),
+        "upstream_addr" => {
+            return Some((
+                Fact::PodAddress,
+                Difference::Envoy("the last pod that was tried"),
+            ));
+        }
         "connection" => Fact::Connection,
         "ssl_protocol" => Fact::TlsVersion,
         "ssl_cipher" => Fact::TlsCipher,
@@ -133,17 +138,30 @@ mod tests {
     #[test]
     fn what_nginx_alone_knows_is_missing_wherever_envoy_may_serve() {
         let (_, difference) = of_request("remote_user").unwrap();
-        let told = [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)].map(|by| difference.told(by));
+        let told =
+            [None, Some(DataPlane::Envoy), Some(DataPlane::Nginx)].map(|by| difference.told(by));
         assert_eq!(told, [Told::Missing, Told::Missing, Told::Nothing]);
         assert_eq!(MILLISECONDS.told(Some(DataPlane::Nginx)), Told::Nothing);
-        assert_eq!(ID.told(Some(DataPlane::Nginx)), Told::Differs("namespace/service/port"));
+        assert_eq!(
+            ID.told(Some(DataPlane::Nginx)),
+            Told::Differs("namespace/service/port")
+        );
     }
 
     #[test]
     fn headers_cookies_and_arguments_are_asked_for_by_their_names() {
-        assert_eq!(of_request("http_User_Agent"), Some((Fact::RequestHeader("user-agent".into()), SAME)));
-        assert_eq!(of_request("sent_http_etag"), Some((Fact::AnswerHeader("etag".into()), SAME)));
-        assert_eq!(of_request("cookie_Sid"), Some((Fact::Cookie("Sid".into()), Difference::NotInEnvoy)));
+        assert_eq!(
+            of_request("http_User_Agent"),
+            Some((Fact::RequestHeader("user-agent".into()), SAME))
+        );
+        assert_eq!(
+            of_request("sent_http_etag"),
+            Some((Fact::AnswerHeader("etag".into()), SAME))
+        );
+        assert_eq!(
+            of_request("cookie_Sid"),
+            Some((Fact::Cookie("Sid".into()), Difference::NotInEnvoy))
+        );
         assert_eq!(of_request("http_"), None);
         assert_eq!(of_connection("http_host"), None);
     }

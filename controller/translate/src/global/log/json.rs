@@ -14,9 +14,13 @@ pub(super) fn parse(text: &str, lookup: Lookup) -> Parsed<(BTreeMap<String, LogV
         return Err(EXPECTED.into());
     };
     let mut names = Names::new();
-    let object = object.iter().map(|(key, value)| Some((key.clone(), read(value, lookup, &mut names)?)));
+    let object = object
+        .iter()
+        .map(|(key, value)| Some((key.clone(), read(value, lookup, &mut names)?)));
     let object: Option<_> = object.collect();
-    object.map(|object| (object, names)).ok_or_else(|| EXPECTED.into())
+    object
+        .map(|object| (object, names))
+        .ok_or_else(|| EXPECTED.into())
 }
 
 fn read(value: &Value, lookup: Lookup, names: &mut Names) -> Option<LogValue> {
@@ -24,7 +28,9 @@ fn read(value: &Value, lookup: Lookup, names: &mut Names) -> Option<LogValue> {
         Value::String(text) => text.clone(),
         Value::Number(_) | Value::Bool(_) => value.to_string(),
         Value::Object(object) => {
-            let object = object.iter().map(|(key, value)| Some((key.clone(), read(value, lookup, names)?)));
+            let object = object
+                .iter()
+                .map(|(key, value)| Some((key.clone(), read(value, lookup, names)?)));
             return object.collect::<Option<_>>().map(LogValue::Object);
         }
         Value::Null | Value::Array(_) => return None,
@@ -63,9 +69,15 @@ mod tests {
 
     #[test]
     fn numbers_are_written_without_quotes() {
-        assert_eq!(quoted(r#"{"a": $status, "b\"$c": "$d"}"#), r#"{"a": "${status}", "b\"$c": "$d"}"#);
-        let (object, names) =
-            parse(r#"{"s": $status, "in": {"x": "$nothing"}, "v": 1}"#, of_request).unwrap();
+        assert_eq!(
+            quoted(r#"{"a": $status, "b\"$c": "$d"}"#),
+            r#"{"a": "${status}", "b\"$c": "$d"}"#
+        );
+        let (object, names) = parse(
+            r#"{"s": $status, "in": {"x": "$nothing"}, "v": 1}"#,
+            of_request,
+        )
+        .unwrap();
         assert_eq!(object.keys().collect::<Vec<_>>(), ["in", "s", "v"]);
         assert_eq!(names.keys().collect::<Vec<_>>(), ["nothing"]);
     }

@@ -12,7 +12,16 @@ use crate::resources::Change;
 use crate::{AddressPolicy, DnsName, Kind, Object, ObjectKey, Options, Resolution, Resources};
 
 const NAMESPACES: [&str; 2] = ["app", "other"];
-const HOSTS: [&str; 8] = ["", "a.test", "a.test", "b.test", "www.a.test", "*.a.test", "x.a.test", "bad host"];
+const HOSTS: [&str; 8] = [
+    "",
+    "a.test",
+    "a.test",
+    "b.test",
+    "www.a.test",
+    "*.a.test",
+    "x.a.test",
+    "bad host",
+];
 const SERVICES: [&str; 4] = ["one", "two", "errors", "missing"];
 
 /// One event.
@@ -59,15 +68,27 @@ pub(super) fn options() -> Options {
 
 /// What is there at first: so that much of what comes later means something.
 pub(super) fn beginning() -> Vec<Object> {
-    let services = NAMESPACES.iter().flat_map(|ns| ["one", "two", "errors"].map(|name| (*ns, name)));
-    let there = services.flat_map(|(ns, name)| [service(ns, name, 3), slice(ns, name, &["10.0.0.1"])]);
-    there.chain([class("nginx"), secret("app", "pair", true), secret("app", "users", true)]).collect()
+    let services = NAMESPACES
+        .iter()
+        .flat_map(|ns| ["one", "two", "errors"].map(|name| (*ns, name)));
+    let there =
+        services.flat_map(|(ns, name)| [service(ns, name, 3), slice(ns, name, &["10.0.0.1"])]);
+    there
+        .chain([
+            class("nginx"),
+            secret("app", "pair", true),
+            secret("app", "users", true),
+        ])
+        .collect()
 }
 
 pub(super) fn step() -> impl Strategy<Value = Step> {
     let namespace = || select(&NAMESPACES[..]);
-    let deletion =
-        (any_kind(), namespace(), select(&["0", "1", "2", "3", "one", "two", "errors", "pair"][..]));
+    let deletion = (
+        any_kind(),
+        namespace(),
+        select(&["0", "1", "2", "3", "one", "two", "errors", "pair"][..]),
+    );
     prop_oneof![
         8 => some_ingress().prop_map(apply),
         3 => (namespace(), select(&SERVICES[..]), 0..4_u8).prop_map(|(ns, name, kind)| {
@@ -91,18 +112,37 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 
 /// Of a name that Services and annotations have, or of one that nobody has. One address is forbidden.
 fn some_resolution() -> impl Strategy<Value = Step> {
-    let names = select(&["outside.example.com", "copies.example.com", "nobody.example.com"][..]);
+    let names = select(
+        &[
+            "outside.example.com",
+            "copies.example.com",
+            "nobody.example.com",
+        ][..],
+    );
     let addresses = subsequence(vec!["10.2.0.1", "10.2.0.2", "169.254.169.254"], 0..=3);
     (names, addresses, any::<bool>()).prop_map(|(name, addresses, fails)| {
-        let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        let addresses = addresses
+            .iter()
+            .map(|address| address.parse().unwrap())
+            .collect();
         let failure = fails.then(|| "no answer".to_owned());
-        Step::Resolve(DnsName::parse(name).unwrap(), Resolution { addresses, failure })
+        Step::Resolve(
+            DnsName::parse(name).unwrap(),
+            Resolution { addresses, failure },
+        )
     })
 }
 
 fn any_kind() -> impl Strategy<Value = Kind> {
     select(
-        &[Kind::Ingress, Kind::Ingress, Kind::Service, Kind::EndpointSlice, Kind::Secret, Kind::ConfigMap][..],
+        &[
+            Kind::Ingress,
+            Kind::Ingress,
+            Kind::Service,
+            Kind::EndpointSlice,
+            Kind::Secret,
+            Kind::ConfigMap,
+        ][..],
     )
 }
 
@@ -131,8 +171,16 @@ fn some_ingress() -> impl Strategy<Value = Object> {
         ("permanent-redirect", "https://elsewhere.test"),
         ("no-such-annotation", "at all"),
     ];
-    let rules = prop::collection::vec((select(&HOSTS[..]), some_path(), select(&SERVICES[..])), 0..3);
-    let head = (select(&NAMESPACES[..]), 0..4_u8, 0..3_u8, select(vec![None, Some("nginx"), Some("theirs")]));
+    let rules = prop::collection::vec(
+        (select(&HOSTS[..]), some_path(), select(&SERVICES[..])),
+        0..3,
+    );
+    let head = (
+        select(&NAMESPACES[..]),
+        0..4_u8,
+        0..3_u8,
+        select(vec![None, Some("nginx"), Some("theirs")]),
+    );
     // What only means something together, and reaches over to other hosts.
     let special = prop_oneof![
         subsequence(annotations, 0..4),
@@ -177,7 +225,10 @@ fn some_config_map() -> impl Strategy<Value = Object> {
         ("config", json!({"proxy-connect-timeout": "7"})),
         ("config", json!({"unknown": "key"})),
         ("headers", json!({"X-One": "1"})),
-        ("tcp", json!({"9000": "app/one:80", "9001": "app/missing:80"})),
+        (
+            "tcp",
+            json!({"9000": "app/one:80", "9001": "app/missing:80"}),
+        ),
         ("tcp", json!({"9000": "app/one:80:PROXY:PROXY"})),
         ("tcp", json!({"8080": "app/missing:80", "80": "app/two:80"})),
     ];
@@ -194,15 +245,22 @@ fn backend(service: &str) -> Value {
 }
 
 fn class(name: &str) -> Object {
-    let controller = if name == "nginx" { "k8s.io/ingress-nginx" } else { "theirs" };
-    parsed(json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
-        "metadata": {"name": name}, "spec": {"controller": controller}}))
+    let controller = if name == "nginx" {
+        "k8s.io/ingress-nginx"
+    } else {
+        "theirs"
+    };
+    parsed(
+        json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass",
+        "metadata": {"name": name}, "spec": {"controller": controller}}),
+    )
 }
 
 fn secret(namespace: &str, name: &str, good: bool) -> Object {
     static PAIR: OnceLock<(String, String)> = OnceLock::new();
     let (chain, key) = PAIR.get_or_init(|| {
-        let made = rcgen::generate_simple_self_signed(["a.test".to_owned(), "*.a.test".to_owned()]).unwrap();
+        let made = rcgen::generate_simple_self_signed(["a.test".to_owned(), "*.a.test".to_owned()])
+            .unwrap();
         (made.cert.pem(), made.signing_key.serialize_pem())
     });
     let data = match (name, good) {
@@ -228,9 +286,11 @@ fn service(namespace: &str, name: &str, kind: u8) -> Object {
 pub(super) fn slice(namespace: &str, service: &str, pods: &[&str]) -> Object {
     let endpoints: Vec<Value> = pods.iter().map(|pod| json!({"addresses": [pod]})).collect();
     let labels = json!({"kubernetes.io/service-name": service});
-    parsed(json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+    parsed(
+        json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
         "metadata": {"namespace": namespace, "name": service, "labels": labels},
-        "endpoints": endpoints, "ports": [{"port": 8080}]}))
+        "endpoints": endpoints, "ports": [{"port": 8080}]}),
+    )
 }
 
 pub(super) fn ingress(
@@ -241,8 +301,10 @@ pub(super) fn ingress(
     annotations: Value,
 ) -> Object {
     let paths = json!([{"path": "/", "pathType": "Prefix", "backend": backend(service)}]);
-    let rules: Vec<Value> =
-        hosts.iter().map(|host| json!({"host": host, "http": {"paths": paths.clone()}})).collect();
+    let rules: Vec<Value> = hosts
+        .iter()
+        .map(|host| json!({"host": host, "http": {"paths": paths.clone()}}))
+        .collect();
     parsed(json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
         "metadata": {"namespace": namespace, "name": name, "annotations": annotations},

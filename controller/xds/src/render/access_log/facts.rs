@@ -12,8 +12,17 @@ pub(super) fn object(fields: &BTreeMap<String, LogValue>) -> Struct {
         LogValue::Line(parts) => value::Kind::StringValue(line(parts)),
         LogValue::Object(fields) => value::Kind::StructValue(object(fields)),
     };
-    let fields = fields.iter().map(|(name, field)| (name.clone(), Value { kind: Some(value(field)) }));
-    Struct { fields: fields.collect() }
+    let fields = fields.iter().map(|(name, field)| {
+        (
+            name.clone(),
+            Value {
+                kind: Some(value(field)),
+            },
+        )
+    });
+    Struct {
+        fields: fields.collect(),
+    }
 }
 
 pub(super) fn line(parts: &[LogPart]) -> String {
@@ -81,7 +90,10 @@ mod tests {
 
     #[test]
     fn text_is_never_an_operator() {
-        let parts = [LogPart::Text("100% ".to_owned()), LogPart::Fact(Fact::RequestHeader("x-a".to_owned()))];
+        let parts = [
+            LogPart::Text("100% ".to_owned()),
+            LogPart::Fact(Fact::RequestHeader("x-a".to_owned())),
+        ];
         assert_eq!(line(&parts), "100%% %REQ(x-a)%");
     }
 }

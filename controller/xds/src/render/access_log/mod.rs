@@ -19,7 +19,9 @@ use envoy_types::pb::envoy::extensions::access_loggers::stream::v3::{
     StderrAccessLog, StdoutAccessLog, stderr_access_log, stdout_access_log,
 };
 use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::Config as HeaderToMetadata;
-use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{KeyValuePair, Rule};
+use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::config::{
+    KeyValuePair, Rule,
+};
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use sluice_ir::{Lines, LogFormat};
 
@@ -62,7 +64,8 @@ const OF_CONNECTION: &[(&str, &str)] = &[
 ];
 
 /// `enable-access-log: "false"` is in the route's metadata; a request that no route took has none, and is written.
-const LOGGED: &str = "!has(xds.route_metadata) || !('sluice' in xds.route_metadata.filter_metadata)";
+const LOGGED: &str =
+    "!has(xds.route_metadata) || !('sluice' in xds.route_metadata.filter_metadata)";
 
 /// Notes the path before it is rewritten: when a request is over, nothing else tells it.
 pub(super) fn what_was_asked_for() -> HeaderToMetadata {
@@ -71,14 +74,24 @@ pub(super) fn what_was_asked_for() -> HeaderToMetadata {
         key: "uri".to_owned(),
         ..KeyValuePair::default()
     };
-    let rule = Rule { header: ":path".to_owned(), on_header_present: Some(uri), ..Rule::default() };
-    HeaderToMetadata { request_rules: vec![rule], ..HeaderToMetadata::default() }
+    let rule = Rule {
+        header: ":path".to_owned(),
+        on_header_present: Some(uri),
+        ..Rule::default()
+    };
+    HeaderToMetadata {
+        request_rules: vec![rule],
+        ..HeaderToMetadata::default()
+    }
 }
 
 /// `None` where nobody wants to know.
 pub(super) fn of_requests(log: &sluice_ir::AccessLog, settings: &Settings) -> Option<AccessLog> {
     let written = written(&log.requests, OF_REQUEST, settings)?;
-    Some(AccessLog { filter: Some(filter(&log.skipped)), ..written })
+    Some(AccessLog {
+        filter: Some(filter(&log.skipped)),
+        ..written
+    })
 }
 
 /// The same.
@@ -98,23 +111,46 @@ fn written(lines: &Lines, usual: &[(&str, &str)], settings: &Settings) -> Option
             ..DataSource::default()
         }),
     };
-    let format = SubstitutionFormatString { format: Some(format), ..Default::default() };
+    let format = SubstitutionFormatString {
+        format: Some(format),
+        ..Default::default()
+    };
     let (name, config) = if lines.to_stderr {
         let format = Some(stderr_access_log::AccessLogFormat::LogFormat(format));
-        ("envoy.access_loggers.stderr", any(StderrAccessLog { access_log_format: format }))
+        (
+            "envoy.access_loggers.stderr",
+            any(StderrAccessLog {
+                access_log_format: format,
+            }),
+        )
     } else {
         let format = Some(stdout_access_log::AccessLogFormat::LogFormat(format));
-        ("envoy.access_loggers.stdout", any(StdoutAccessLog { access_log_format: format }))
+        (
+            "envoy.access_loggers.stdout",
+            any(StdoutAccessLog {
+                access_log_format: format,
+            }),
+        )
     };
     let config_type = config.map(access_log::ConfigType::TypedConfig);
-    Some(AccessLog { name: name.to_owned(), config_type, ..AccessLog::default() })
+    Some(AccessLog {
+        name: name.to_owned(),
+        config_type,
+        ..AccessLog::default()
+    })
 }
 
 fn own(fields: &[(&str, &str)]) -> Struct {
-    let text = |format: &str| Value { kind: Some(value::Kind::StringValue(format.to_owned())) };
-    let fields: BTreeMap<String, Value> =
-        fields.iter().map(|(name, format)| ((*name).to_owned(), text(format))).collect();
-    Struct { fields: fields.into_iter().collect() }
+    let text = |format: &str| Value {
+        kind: Some(value::Kind::StringValue(format.to_owned())),
+    };
+    let fields: BTreeMap<String, Value> = fields
+        .iter()
+        .map(|(name, format)| ((*name).to_owned(), text(format)))
+        .collect();
+    Struct {
+        fields: fields.into_iter().collect(),
+    }
 }
 
 /// Nothing else of Envoy's compares something of a request that is over and takes what is not the same.
@@ -124,13 +160,24 @@ fn filter(skipped: &[String]) -> AccessLogFilter {
         .iter()
         // Translation lets none of these through; one would end the text that it stands in.
         .filter(|uri| !uri.contains(['\'', '"', '\\']))
-        .map(|uri| format!(" && (!('sluice.log' in metadata.filter_metadata) || {URI}['uri'] != '{uri}')"));
+        .map(|uri| {
+            format!(" && (!('sluice.log' in metadata.filter_metadata) || {URI}['uri'] != '{uri}')")
+        });
     let expression = format!("({LOGGED}){}", another.collect::<String>());
-    let expression = if skipped.is_empty() { LOGGED.to_owned() } else { expression };
-    let expression = ExpressionFilter { expression, ..ExpressionFilter::default() };
+    let expression = if skipped.is_empty() {
+        LOGGED.to_owned()
+    } else {
+        expression
+    };
+    let expression = ExpressionFilter {
+        expression,
+        ..ExpressionFilter::default()
+    };
     let extension = ExtensionFilter {
         name: "envoy.access_loggers.extension_filters.cel".to_owned(),
         config_type: any(expression).map(extension_filter::ConfigType::TypedConfig),
     };
-    AccessLogFilter { filter_specifier: Some(FilterSpecifier::ExtensionFilter(extension)) }
+    AccessLogFilter {
+        filter_specifier: Some(FilterSpecifier::ExtensionFilter(extension)),
+    }
 }

@@ -27,9 +27,15 @@ pub(in crate::render) fn blocked(blocked: &Blocked) -> Option<Rbac> {
         let texts: Vec<_> = texts.iter().map(|text| by_text(name, text)).collect();
         texts.into_iter().map(principal::Identifier::Header)
     };
-    let addresses = blocked.addresses.iter().map(|cidr| principal::Identifier::RemoteIp(range(*cidr)));
+    let addresses = blocked
+        .addresses
+        .iter()
+        .map(|cidr| principal::Identifier::RemoteIp(range(*cidr)));
     let agents = by_header("user-agent", &blocked.user_agents);
-    let all: Vec<_> = addresses.chain(agents).chain(by_header("referer", &blocked.referers)).collect();
+    let all: Vec<_> = addresses
+        .chain(agents)
+        .chain(by_header("referer", &blocked.referers))
+        .collect();
     (!all.is_empty()).then(|| rbac("blocked", Action::Deny, all))
 }
 
@@ -43,17 +49,37 @@ fn by_text(name: &str, text: &TextMatch) -> HeaderMatcher {
 }
 
 fn filter(name: &str, action: Action, cidrs: &[Cidr]) -> TypedExtensionConfig {
-    let cidrs = cidrs.iter().map(|cidr| principal::Identifier::RemoteIp(range(*cidr)));
+    let cidrs = cidrs
+        .iter()
+        .map(|cidr| principal::Identifier::RemoteIp(range(*cidr)));
     extension(name, rbac(name, action, cidrs.collect()))
 }
 
 fn rbac(name: &str, action: Action, who: Vec<principal::Identifier>) -> Rbac {
-    let principals = who.into_iter().map(|identifier| Principal { identifier: Some(identifier) }).collect();
-    let anything = Permission { rule: Some(permission::Rule::Any(true)) };
-    let policy = Policy { permissions: vec![anything], principals, ..Policy::default() };
+    let principals = who
+        .into_iter()
+        .map(|identifier| Principal {
+            identifier: Some(identifier),
+        })
+        .collect();
+    let anything = Permission {
+        rule: Some(permission::Rule::Any(true)),
+    };
+    let policy = Policy {
+        permissions: vec![anything],
+        principals,
+        ..Policy::default()
+    };
     let policies = [(name.to_owned(), policy)].into();
-    let rules = Rules { action: action.into(), policies, ..Rules::default() };
-    Rbac { rules: Some(rules), ..Rbac::default() }
+    let rules = Rules {
+        action: action.into(),
+        policies,
+        ..Rules::default()
+    };
+    Rbac {
+        rules: Some(rules),
+        ..Rbac::default()
+    }
 }
 
 #[cfg(test)]
@@ -63,9 +89,19 @@ mod tests {
     #[test]
     fn who_is_denied_is_denied_before_anybody_is_allowed() {
         let network = Cidr::new("10.0.0.0".parse().unwrap(), 8).unwrap();
-        let names =
-            |access: &Access| filters(access).into_iter().map(|filter| filter.name).collect::<Vec<_>>();
-        assert_eq!(names(&Access { allow: vec![network], deny: vec![network] }), ["deny", "allow"]);
+        let names = |access: &Access| {
+            filters(access)
+                .into_iter()
+                .map(|filter| filter.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&Access {
+                allow: vec![network],
+                deny: vec![network]
+            }),
+            ["deny", "allow"]
+        );
         assert!(names(&Access::default()).is_empty());
     }
 }

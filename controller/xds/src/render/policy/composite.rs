@@ -25,7 +25,10 @@ use crate::render::proto::{any, extension};
 /// For the listener.
 pub(in crate::render) fn composite(largest_body: Option<u64>) -> Composite {
     let usual = running(vec![limit(largest_body)]);
-    Composite { matcher: Some(upgrades::unless_handshake(usual)), ..Composite::default() }
+    Composite {
+        matcher: Some(upgrades::unless_handshake(usual)),
+        ..Composite::default()
+    }
 }
 
 /// For a route, from what it says where it is known from the beginning.
@@ -35,21 +38,32 @@ pub(in crate::render) fn composite_per_route(early: &Any, usual_body: Option<u64
     if usual_body.is_some() && !filters.iter().any(is_limit) {
         filters.insert(0, limit(usual_body));
     }
-    let spared: Vec<_> = filters.iter().filter(|filter| !is_limit(filter)).cloned().collect();
+    let spared: Vec<_> = filters
+        .iter()
+        .filter(|filter| !is_limit(filter))
+        .cloned()
+        .collect();
     let matcher = if spared.len() == filters.len() {
-        Matcher { on_no_match: Some(Box::new(running(filters))), ..Matcher::default() }
+        Matcher {
+            on_no_match: Some(Box::new(running(filters))),
+            ..Matcher::default()
+        }
     } else if spared.is_empty() {
         upgrades::unless_handshake(running(filters))
     } else {
         upgrades::handshake_or_else(running(spared), running(filters))
     };
-    any(CompositePerRoute { matcher: Some(matcher) })
+    any(CompositePerRoute {
+        matcher: Some(matcher),
+    })
 }
 
 /// For a listener that has this filter for few requests.
 pub(in crate::render) fn composite_chain(composite: Composite) -> FilterChainConfig {
     FilterChainConfig {
-        default_filter_chain: Some(FilterChain { filters: vec![extension(COMPOSITE, composite)] }),
+        default_filter_chain: Some(FilterChain {
+            filters: vec![extension(COMPOSITE, composite)],
+        }),
     }
 }
 
@@ -58,8 +72,19 @@ fn is_limit(filter: &TypedExtensionConfig) -> bool {
 }
 
 fn running(filters: Vec<TypedExtensionConfig>) -> OnMatch {
-    let chain = FilterChainConfiguration { typed_config: filters };
-    let action = ExecuteFilterAction { filter_chain: Some(chain), ..ExecuteFilterAction::default() };
-    let action = XdsExtension { name: "policies".to_owned(), typed_config: any(action) };
-    OnMatch { on_match: Some(Then::Action(action)), ..OnMatch::default() }
+    let chain = FilterChainConfiguration {
+        typed_config: filters,
+    };
+    let action = ExecuteFilterAction {
+        filter_chain: Some(chain),
+        ..ExecuteFilterAction::default()
+    };
+    let action = XdsExtension {
+        name: "policies".to_owned(),
+        typed_config: any(action),
+    };
+    OnMatch {
+        on_match: Some(Then::Action(action)),
+        ..OnMatch::default()
+    }
 }

@@ -4,7 +4,9 @@
 
 use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
 use envoy_types::pb::envoy::config::core::v3::{HeaderValueOption, TypedExtensionConfig};
-use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{HeaderMutation, Mutations};
+use envoy_types::pb::envoy::extensions::filters::http::header_mutation::v3::{
+    HeaderMutation, Mutations,
+};
 
 use crate::render::header::{append, remove_prefix, set};
 use crate::render::proto::extension;
@@ -16,12 +18,25 @@ const CONTENT: &str = "['200','201','204','206','301','302','303','304','307','3
 pub(super) fn filter() -> TypedExtensionConfig {
     let cookies = (0..MOST_COOKIES).map(|place| {
         let name = format!("{COOKIE_HEADER}{place}");
-        let format =
-            format!("%CEL(response.headers[':status'] in {CONTENT} ? response.headers['{name}'] : '')%");
+        let format = format!(
+            "%CEL(response.headers[':status'] in {CONTENT} ? response.headers['{name}'] : '')%"
+        );
         let cookie = set("set-cookie", &format);
-        append(HeaderValueOption { append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(), ..cookie })
+        append(HeaderValueOption {
+            append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
+            ..cookie
+        })
     });
     let response_mutations = cookies.chain([remove_prefix(COOKIE_HEADER)]).collect();
-    let mutations = Mutations { response_mutations, ..Mutations::default() };
-    extension("cookies", HeaderMutation { mutations: Some(mutations), ..HeaderMutation::default() })
+    let mutations = Mutations {
+        response_mutations,
+        ..Mutations::default()
+    };
+    extension(
+        "cookies",
+        HeaderMutation {
+            mutations: Some(mutations),
+            ..HeaderMutation::default()
+        },
+    )
 }

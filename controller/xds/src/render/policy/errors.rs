@@ -31,7 +31,8 @@ use sluice_ir::{BackendId, ErrorPages, HeaderName, LocationId, Place};
 use crate::render::header::{literal, set};
 use crate::render::proto::{any, extension, number};
 use crate::settings::{
-    ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY, OTHER_HOSTS, PATH_HEADER, SCOPE_HEADER,
+    ASKED_HOST_HEADER, ERROR_HEADER, ERROR_HOST, LOCATION_KEY, OTHER_HOSTS, PATH_HEADER,
+    SCOPE_HEADER,
 };
 
 /// Of the request as it came.
@@ -47,10 +48,16 @@ pub(super) fn filters(
     match &pages.backend {
         Some(service) => {
             let policy = policy(service, &pages.place, auth_headers);
-            vec![extension("asked", kept(location)), extension("errors", replaced(&pages.statuses, policy))]
+            vec![
+                extension("asked", kept(location)),
+                extension("errors", replaced(&pages.statuses, policy)),
+            ]
         }
         None => {
-            let not_found = LocalResponsePolicy { status_code: number(404), ..Default::default() };
+            let not_found = LocalResponsePolicy {
+                status_code: number(404),
+                ..Default::default()
+            };
             vec![extension("errors", replaced(&pages.statuses, not_found))]
         }
     }
@@ -70,17 +77,35 @@ fn kept(location: &LocationId) -> HeaderToMetadata {
     let always = rule(":method", LOCATION_KEY, location.as_str());
     // Of a path that was decoded: as it was sent.
     let sent = rule(PATH_HEADER, URI, "");
-    let request_rules = vec![rule(":path", URI, ""), sent, rule(":authority", ASKED, ""), always];
-    HeaderToMetadata { request_rules, ..HeaderToMetadata::default() }
+    let request_rules = vec![
+        rule(":path", URI, ""),
+        sent,
+        rule(":authority", ASKED, ""),
+        always,
+    ];
+    HeaderToMetadata {
+        request_rules,
+        ..HeaderToMetadata::default()
+    }
 }
 
 fn replaced<M: Message + Name>(statuses: &BTreeSet<u16>, policy: M) -> CustomResponse {
-    let then =
-        OnMatch { on_match: Some(Then::Action(xds_extension("replaced", policy))), ..OnMatch::default() };
-    let only = FieldMatcher { predicate: one_of(statuses), on_match: Some(then) };
-    let list = MatcherType::MatcherList(MatcherList { matchers: vec![only] });
+    let then = OnMatch {
+        on_match: Some(Then::Action(xds_extension("replaced", policy))),
+        ..OnMatch::default()
+    };
+    let only = FieldMatcher {
+        predicate: one_of(statuses),
+        on_match: Some(then),
+    };
+    let list = MatcherType::MatcherList(MatcherList {
+        matchers: vec![only],
+    });
     CustomResponse {
-        custom_response_matcher: Some(Matcher { matcher_type: Some(list), ..Matcher::default() }),
+        custom_response_matcher: Some(Matcher {
+            matcher_type: Some(list),
+            ..Matcher::default()
+        }),
     }
 }
 
@@ -91,15 +116,25 @@ fn one_of(statuses: &BTreeSet<u16>) -> Option<Predicate> {
     if all.len() < 2 {
         return all.pop();
     }
-    Some(Predicate { match_type: Some(MatchType::OrMatcher(PredicateList { predicate: all })) })
+    Some(Predicate {
+        match_type: Some(MatchType::OrMatcher(PredicateList { predicate: all })),
+    })
 }
 
 fn is_status(status: u16) -> Predicate {
     let pattern = MatchPattern::Exact(status.to_string());
-    let pattern = StringMatcher { match_pattern: Some(pattern), ..StringMatcher::default() };
+    let pattern = StringMatcher {
+        match_pattern: Some(pattern),
+        ..StringMatcher::default()
+    };
     let input = xds_extension("status", HttpResponseStatusCodeMatchInput {});
-    let single = SinglePredicate { input: Some(input), matcher: Some(Matched::ValueMatch(pattern)) };
-    Predicate { match_type: Some(MatchType::SinglePredicate(single)) }
+    let single = SinglePredicate {
+        input: Some(input),
+        matcher: Some(Matched::ValueMatch(pattern)),
+    };
+    Predicate {
+        match_type: Some(MatchType::SinglePredicate(single)),
+    }
 }
 
 fn policy(service: &BackendId, place: &Place, auth_headers: &[HeaderName]) -> RedirectPolicy {
@@ -138,10 +173,16 @@ fn told(service: &BackendId, place: &Place) -> Vec<HeaderValueOption> {
 
 /// There is no way to take a header away here.
 fn blank(header: &str) -> HeaderValueOption {
-    HeaderValueOption { keep_empty_value: true, ..set(header, "") }
+    HeaderValueOption {
+        keep_empty_value: true,
+        ..set(header, "")
+    }
 }
 
 /// The same as [`extension`] under another name.
 fn xds_extension<M: Message + Name>(name: &str, config: M) -> XdsExtension {
-    XdsExtension { name: name.to_owned(), typed_config: any(config) }
+    XdsExtension {
+        name: name.to_owned(),
+        typed_config: any(config),
+    }
 }

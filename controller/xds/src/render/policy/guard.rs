@@ -1,7 +1,9 @@
 //! External authorization: the controller is asked for each request.
 
 use envoy_types::pb::envoy::config::core::v3::grpc_service::{EnvoyGrpc, TargetSpecifier};
-use envoy_types::pb::envoy::config::core::v3::{ApiVersion, GrpcService, HeaderValue, TypedExtensionConfig};
+use envoy_types::pb::envoy::config::core::v3::{
+    ApiVersion, GrpcService, HeaderValue, TypedExtensionConfig,
+};
 use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ExtAuthz;
 use envoy_types::pb::envoy::extensions::filters::http::ext_authz::v3::ext_authz::Services;
 use envoy_types::pb::envoy::r#type::v3::HttpStatus;
@@ -16,7 +18,10 @@ const NOT_KNOWN: i32 = 503;
 
 /// The same for all locations: a route has the name of its location, and says it.
 pub(super) fn filter() -> TypedExtensionConfig {
-    let controller = EnvoyGrpc { cluster_name: AUTH_CLUSTER.to_owned(), ..EnvoyGrpc::default() };
+    let controller = EnvoyGrpc {
+        cluster_name: AUTH_CLUSTER.to_owned(),
+        ..EnvoyGrpc::default()
+    };
     let say = |key: &str, format: &str| HeaderValue {
         key: key.to_owned(),
         value: format.to_owned(),

@@ -31,13 +31,21 @@ const CLIENTS: u32 = 10_000;
 
 /// A bucket for each client: full at first, with one token more than the burst, as nginx's `nodelay` has it.
 pub(super) fn limits(limits: &Limits) -> TypedExtensionConfig {
-    let kinds = [("second", 1, limits.per_second), ("minute", 60, limits.per_minute)];
-    let kinds = kinds.into_iter().filter_map(|(name, period, rate)| Some((name, period, rate?)));
-    let (rate_limits, descriptors) =
-        kinds.map(|(name, period, rate)| (counted(name, limits), bucket(name, period, rate))).unzip();
+    let kinds = [
+        ("second", 1, limits.per_second),
+        ("minute", 60, limits.per_minute),
+    ];
+    let kinds = kinds
+        .into_iter()
+        .filter_map(|(name, period, rate)| Some((name, period, rate?)));
+    let (rate_limits, descriptors) = kinds
+        .map(|(name, period, rate)| (counted(name, limits), bucket(name, period, rate)))
+        .unzip();
     let filter = LocalRateLimit {
         stat_prefix: "limit".to_owned(),
-        status: Some(HttpStatus { code: limits.status.into() }),
+        status: Some(HttpStatus {
+            code: limits.status.into(),
+        }),
         filter_enabled: always(),
         filter_enforced: always(),
         rate_limits,
@@ -51,8 +59,13 @@ pub(super) fn limits(limits: &Limits) -> TypedExtensionConfig {
 /// Of one answer. Envoy means it for trying out how slow things feel.
 pub(super) fn rate(kilobytes: NonZeroU32) -> TypedExtensionConfig {
     let limit = FaultRateLimit {
-        percentage: Some(FractionalPercent { numerator: 100, ..FractionalPercent::default() }),
-        limit_type: Some(LimitType::FixedLimit(FixedLimit { limit_kbps: kilobytes.get().into() })),
+        percentage: Some(FractionalPercent {
+            numerator: 100,
+            ..FractionalPercent::default()
+        }),
+        limit_type: Some(LimitType::FixedLimit(FixedLimit {
+            limit_kbps: kilobytes.get().into(),
+        })),
     };
     let filter = HttpFault {
         response_rate_limit: Some(limit),
@@ -69,27 +82,48 @@ fn counted(name: &str, limits: &Limits) -> RateLimit {
         descriptor_value: name.to_owned(),
         ..GenericKey::default()
     };
-    let others =
-        AddressMatcher { ranges: limits.exempt.iter().copied().map(exempt).collect(), invert_match: true };
+    let others = AddressMatcher {
+        ranges: limits.exempt.iter().copied().map(exempt).collect(),
+        invert_match: true,
+    };
     let client = RemoteAddressMatch {
         descriptor_key: "client".to_owned(),
         descriptor_value: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%".to_owned(),
         address_matcher: Some(others),
         ..RemoteAddressMatch::default()
     };
-    let actions = [ActionSpecifier::GenericKey(kind), ActionSpecifier::RemoteAddressMatch(client)];
-    let actions = actions.map(|action| Action { action_specifier: Some(action) }).into();
-    RateLimit { actions, ..RateLimit::default() }
+    let actions = [
+        ActionSpecifier::GenericKey(kind),
+        ActionSpecifier::RemoteAddressMatch(client),
+    ];
+    let actions = actions
+        .map(|action| Action {
+            action_specifier: Some(action),
+        })
+        .into();
+    RateLimit {
+        actions,
+        ..RateLimit::default()
+    }
 }
 
 /// The same message as [`range`]'s under another name.
 fn exempt(cidr: Cidr) -> CidrRange {
-    let envoy::CidrRange { address_prefix, prefix_len } = range(cidr);
-    CidrRange { address_prefix, prefix_len }
+    let envoy::CidrRange {
+        address_prefix,
+        prefix_len,
+    } = range(cidr);
+    CidrRange {
+        address_prefix,
+        prefix_len,
+    }
 }
 
 fn bucket(name: &str, period: i64, rate: Rate) -> LocalRateLimitDescriptor {
-    let entry = |key: &str, value: &str| Entry { key: key.to_owned(), value: value.to_owned() };
+    let entry = |key: &str, value: &str| Entry {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    };
     let bucket = TokenBucket {
         max_tokens: rate.burst.saturating_add(1),
         tokens_per_fill: number(rate.requests.get()),
@@ -104,6 +138,12 @@ fn bucket(name: &str, period: i64, rate: Rate) -> LocalRateLimitDescriptor {
 }
 
 fn always() -> Option<RuntimeFractionalPercent> {
-    let hundred = FractionalPercent { numerator: 100, ..FractionalPercent::default() };
-    Some(RuntimeFractionalPercent { default_value: Some(hundred), ..RuntimeFractionalPercent::default() })
+    let hundred = FractionalPercent {
+        numerator: 100,
+        ..FractionalPercent::default()
+    };
+    Some(RuntimeFractionalPercent {
+        default_value: Some(hundred),
+        ..RuntimeFractionalPercent::default()
+    })
 }

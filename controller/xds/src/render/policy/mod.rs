@@ -34,13 +34,19 @@ const LIMIT: &str = "limit";
 /// For the listener: what holds where no route says something.
 pub(super) fn usual(largest_body: Option<u64>) -> FilterChainConfig {
     let limit = extension(LIMIT, upgrades::skipped_by_handshake(limit(largest_body)));
-    FilterChainConfig { default_filter_chain: Some(FilterChain { filters: vec![limit] }) }
+    FilterChainConfig {
+        default_filter_chain: Some(FilterChain {
+            filters: vec![limit],
+        }),
+    }
 }
 
 /// For a route whose request goes on to another: that one's limit holds.
 pub(super) fn without_limit() -> Option<Any> {
     let filters = vec![limit(None)];
-    any(FilterChainConfigPerRoute { filter_chain: Some(FilterChain { filters }) })
+    any(FilterChainConfigPerRoute {
+        filter_chain: Some(FilterChain { filters }),
+    })
 }
 
 /// True if a location has a body limit of its own, which the handshakes of WebSockets must be spared.
@@ -65,32 +71,60 @@ pub(super) fn per_route(
         filters.push(limit(policy.largest_body));
     }
     filters.extend(policy.rate.map(limits::rate));
-    filters.extend(policy.limits.as_ref().filter(|limits| limits.has_rates()).map(limits::limits));
+    filters.extend(
+        policy
+            .limits
+            .as_ref()
+            .filter(|limits| limits.has_rates())
+            .map(limits::limits),
+    );
     filters.extend(guards(policy));
     if filters.is_empty() {
         return HashMap::new();
     }
-    let chain = FilterChainConfigPerRoute { filter_chain: Some(FilterChain { filters }) };
-    any(chain).map(|chain| (POLICY.to_owned(), chain)).into_iter().collect()
+    let chain = FilterChainConfigPerRoute {
+        filter_chain: Some(FilterChain { filters }),
+    };
+    any(chain)
+        .map(|chain| (POLICY.to_owned(), chain))
+        .into_iter()
+        .collect()
 }
 
 /// Where one thing is enough, whoever looks at passwords looks at addresses, too.
 fn guards(policy: &Policy) -> Vec<TypedExtensionConfig> {
     match &policy.guard {
         Some(guard) if guard.any => of_guard(guard),
-        Some(guard) => access::filters(&policy.access).into_iter().chain(of_guard(guard)).collect(),
+        Some(guard) => access::filters(&policy.access)
+            .into_iter()
+            .chain(of_guard(guard))
+            .collect(),
         None => access::filters(&policy.access),
     }
 }
 
 fn of_guard(guard: &Guard) -> Vec<TypedExtensionConfig> {
-    let has_cookies = guard.question.as_ref().is_some_and(|question| !question.always_cookies);
-    has_cookies.then(cookies::filter).into_iter().chain([guard::filter()]).collect()
+    let has_cookies = guard
+        .question
+        .as_ref()
+        .is_some_and(|question| !question.always_cookies);
+    has_cookies
+        .then(cookies::filter)
+        .into_iter()
+        .chain([guard::filter()])
+        .collect()
 }
 
 fn limit(largest: Option<u64>) -> TypedExtensionConfig {
-    let largest = UInt64Value { value: largest.unwrap_or(u64::MAX) };
-    extension(LIMIT, BodySizeLimit { max_request_bytes: Some(largest) })
+    let largest = UInt64Value {
+        value: largest.unwrap_or(u64::MAX),
+    };
+    extension(
+        LIMIT,
+        BodySizeLimit {
+            max_request_bytes: Some(largest),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -104,46 +138,92 @@ mod tests {
     use super::*;
 
     fn location(policy: Policy) -> Location {
-        Location::new(&ServerName::CatchAll, PathMatch::Prefix("/".into()), Action::Denied, Arc::new(policy))
+        Location::new(
+            &ServerName::CatchAll,
+            PathMatch::Prefix("/".into()),
+            Action::Denied,
+            Arc::new(policy),
+        )
     }
 
     /// Everything that a location can ask for.
     fn all() -> Location {
-        let limits =
-            Limits { per_second: Some(Rate { requests: NonZeroU32::MIN, burst: 1 }), ..Limits::default() };
+        let limits = Limits {
+            per_second: Some(Rate {
+                requests: NonZeroU32::MIN,
+                burst: 1,
+            }),
+            ..Limits::default()
+        };
         let network = Cidr::new("10.0.0.0".parse().unwrap(), 8).unwrap();
         let policy = Policy {
             largest_body: Some(8 << 20),
             rate: Some(NonZeroU32::MIN),
             limits: Some(limits),
-            access: Access { allow: vec![network], deny: vec![network] },
+            access: Access {
+                allow: vec![network],
+                deny: vec![network],
+            },
             guard: Some(Guard::default()),
             ..Policy::default()
         };
-        let pages = ErrorPages { statuses: [503].into(), backend: None, place: Place::default() };
-        Location { error_pages: Some(pages), ..location(policy) }
+        let pages = ErrorPages {
+            statuses: [503].into(),
+            backend: None,
+            place: Place::default(),
+        };
+        Location {
+            error_pages: Some(pages),
+            ..location(policy)
+        }
     }
 
     fn names(location: &Location, is_handshake: bool) -> Vec<String> {
-        let chain = per_route(location, Some(1 << 20), is_handshake).remove(POLICY).unwrap();
+        let chain = per_route(location, Some(1 << 20), is_handshake)
+            .remove(POLICY)
+            .unwrap();
         let chain = FilterChainConfigPerRoute::decode(chain.value.as_slice()).unwrap();
-        chain.filter_chain.unwrap().filters.into_iter().map(|filter| filter.name).collect()
+        chain
+            .filter_chain
+            .unwrap()
+            .filters
+            .into_iter()
+            .map(|filter| filter.name)
+            .collect()
     }
 
     #[test]
     fn an_upgrade_takes_no_policy_away_but_the_limit_of_bodies_from_a_handshake() {
         let (usual, spared) = (names(&all(), false), names(&all(), true));
-        assert_eq!(usual, ["errors", LIMIT, "rate", "limits", "deny", "allow", "guard"]);
-        assert_eq!(spared, usual.into_iter().filter(|name| name != LIMIT).collect::<Vec<_>>());
+        assert_eq!(
+            usual,
+            ["errors", LIMIT, "rate", "limits", "deny", "allow", "guard"]
+        );
+        assert_eq!(
+            spared,
+            usual
+                .into_iter()
+                .filter(|name| name != LIMIT)
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]
     fn a_location_that_asks_for_nothing_has_no_chain() {
         const USUAL: Option<u64> = Some(1 << 20);
         assert!(per_route(&location(Policy::default()), USUAL, false).is_empty());
-        let large = location(Policy { largest_body: Some(8 << 20), ..Policy::default() });
+        let large = location(Policy {
+            largest_body: Some(8 << 20),
+            ..Policy::default()
+        });
         assert_eq!(per_route(&large, USUAL, false).len(), 1);
         assert!(per_route(&large, USUAL, true).is_empty() && has_own_limit(&large.policy, USUAL));
-        assert!(!has_own_limit(&Policy { largest_body: None, ..Policy::default() }, USUAL));
+        assert!(!has_own_limit(
+            &Policy {
+                largest_body: None,
+                ..Policy::default()
+            },
+            USUAL
+        ));
     }
 }

@@ -28,8 +28,14 @@ const SOME_LENGTH: &str = ".*[1-9].*";
 
 /// A filter that a handshake goes by.
 pub(super) fn skipped_by_handshake(filter: TypedExtensionConfig) -> ExtensionWithMatcher {
-    let skip = XdsExtension { name: "skip".to_owned(), typed_config: any(SkipFilter {}) };
-    let skip = OnMatch { on_match: Some(Then::Action(skip)), ..OnMatch::default() };
+    let skip = XdsExtension {
+        name: "skip".to_owned(),
+        typed_config: any(SkipFilter {}),
+    };
+    let skip = OnMatch {
+        on_match: Some(Then::Action(skip)),
+        ..OnMatch::default()
+    };
     ExtensionWithMatcher {
         xds_matcher: Some(only(handshake(), skip)),
         extension_config: Some(filter),
@@ -44,13 +50,24 @@ pub(super) fn unless_handshake(then: OnMatch) -> Matcher {
 
 /// For a handshake, and for everything else.
 pub(super) fn handshake_or_else(spared: OnMatch, usual: OnMatch) -> Matcher {
-    Matcher { on_no_match: Some(Box::new(usual)), ..only(handshake(), spared) }
+    Matcher {
+        on_no_match: Some(Box::new(usual)),
+        ..only(handshake(), spared)
+    }
 }
 
 fn only(predicate: Predicate, then: OnMatch) -> Matcher {
-    let only = FieldMatcher { predicate: Some(predicate), on_match: Some(then) };
-    let list = MatcherType::MatcherList(MatcherList { matchers: vec![only] });
-    Matcher { matcher_type: Some(list), ..Matcher::default() }
+    let only = FieldMatcher {
+        predicate: Some(predicate),
+        on_match: Some(then),
+    };
+    let list = MatcherType::MatcherList(MatcherList {
+        matchers: vec![only],
+    });
+    Matcher {
+        matcher_type: Some(list),
+        ..Matcher::default()
+    }
 }
 
 /// Envoy takes the `Transfer-Encoding` of upgraded requests away, so it is the method that tells who sends a body.
@@ -60,21 +77,41 @@ fn handshake() -> Predicate {
 }
 
 fn both(one: Predicate, other: Predicate) -> Predicate {
-    Predicate { match_type: Some(MatchType::AndMatcher(PredicateList { predicate: vec![one, other] })) }
+    Predicate {
+        match_type: Some(MatchType::AndMatcher(PredicateList {
+            predicate: vec![one, other],
+        })),
+    }
 }
 
 fn not(predicate: Predicate) -> Predicate {
-    Predicate { match_type: Some(MatchType::NotMatcher(Box::new(predicate))) }
+    Predicate {
+        match_type: Some(MatchType::NotMatcher(Box::new(predicate))),
+    }
 }
 
 /// A header that is there, and whose whole value matches.
 fn has(header: &str, regex: &str) -> Predicate {
-    let input = HttpRequestHeaderMatchInput { header_name: header.to_owned() };
-    let input = XdsExtension { name: header.to_owned(), typed_config: any(input) };
-    let regex =
-        RegexMatcher { regex: regex.to_owned(), engine_type: Some(EngineType::GoogleRe2(GoogleRe2 {})) };
-    let pattern =
-        StringMatcher { match_pattern: Some(MatchPattern::SafeRegex(regex)), ..StringMatcher::default() };
-    let single = SinglePredicate { input: Some(input), matcher: Some(Matched::ValueMatch(pattern)) };
-    Predicate { match_type: Some(MatchType::SinglePredicate(single)) }
+    let input = HttpRequestHeaderMatchInput {
+        header_name: header.to_owned(),
+    };
+    let input = XdsExtension {
+        name: header.to_owned(),
+        typed_config: any(input),
+    };
+    let regex = RegexMatcher {
+        regex: regex.to_owned(),
+        engine_type: Some(EngineType::GoogleRe2(GoogleRe2 {})),
+    };
+    let pattern = StringMatcher {
+        match_pattern: Some(MatchPattern::SafeRegex(regex)),
+        ..StringMatcher::default()
+    };
+    let single = SinglePredicate {
+        input: Some(input),
+        matcher: Some(Matched::ValueMatch(pattern)),
+    };
+    Predicate {
+        match_type: Some(MatchType::SinglePredicate(single)),
+    }
 }

@@ -29,10 +29,18 @@ impl RouteCache {
         now: Instant,
         update: &mut Update,
     ) -> Discovery {
-        let discovery = self.choice.choose(config.servers.len(), settings.scopes_from, now);
+        let discovery = self
+            .choice
+            .choose(config.servers.len(), settings.scopes_from, now);
         if self.choice.is_in_use(Discovery::Table) {
-            let table = self.table.get_or_insert_with(|| Table::of(|_| true, with_composite));
-            update.set(ResourceType::Route, HTTP, table.encode(config, all_but_hosts(config)));
+            let table = self
+                .table
+                .get_or_insert_with(|| Table::of(|_| true, with_composite));
+            update.set(
+                ResourceType::Route,
+                HTTP,
+                table.encode(config, all_but_hosts(config)),
+            );
             self.rendered += table.take_rendered();
         } else {
             self.table = None;
@@ -75,9 +83,21 @@ mod tests {
 
     fn insert(config: &mut Config, host: &str, path: &str, aliases: &[&str]) {
         let name = ServerName::parse(host).unwrap();
-        let location = Location::new(&name, PathMatch::Prefix(path.into()), Action::Denied, Arc::default());
-        let aliases = aliases.iter().map(|alias| ServerName::parse(alias).unwrap()).collect();
-        let server = Server { aliases, locations: vec![location], ..Server::default() };
+        let location = Location::new(
+            &name,
+            PathMatch::Prefix(path.into()),
+            Action::Denied,
+            Arc::default(),
+        );
+        let aliases = aliases
+            .iter()
+            .map(|alias| ServerName::parse(alias).unwrap())
+            .collect();
+        let server = Server {
+            aliases,
+            locations: vec![location],
+            ..Server::default()
+        };
         config.servers.insert(name, server.into());
     }
 
@@ -87,13 +107,18 @@ mod tests {
 
     fn hosts() -> Config {
         let mut config = Config::default();
-        ["", "a.test", "b.test", "*.c.test"].iter().for_each(|host| insert(&mut config, host, "/", &[]));
+        ["", "a.test", "b.test", "*.c.test"]
+            .iter()
+            .for_each(|host| insert(&mut config, host, "/", &[]));
         insert(&mut config, "d.test", "/", &["*.d.test", "e.test"]);
         config
     }
 
     fn settings(scopes_from: usize) -> Settings {
-        Settings { scopes_from, ..Settings::new(FilterCode::Inline(vec![]), vec![]) }
+        Settings {
+            scopes_from,
+            ..Settings::new(FilterCode::Inline(vec![]), vec![])
+        }
     }
 
     /// Resources published so far, and the number of hosts rendered for them.
@@ -106,18 +131,27 @@ mod tests {
     impl Published {
         fn publish(&mut self, config: &Config, scopes_from: usize) -> u64 {
             let (before, mut update) = (self.routes.rendered(), Update::default());
-            self.routes.publish(config, &settings(scopes_from), Instant::now(), &mut update);
+            self.routes
+                .publish(config, &settings(scopes_from), Instant::now(), &mut update);
             for ((kind, name), change) in update.changes {
                 match change {
-                    Change::Set(bytes) => drop(self.resources.insert((kind, name.to_string()), bytes)),
-                    Change::Remove | Change::Keep => drop(self.resources.remove(&(kind, name.to_string()))),
+                    Change::Set(bytes) => {
+                        drop(self.resources.insert((kind, name.to_string()), bytes))
+                    }
+                    Change::Remove | Change::Keep => {
+                        drop(self.resources.remove(&(kind, name.to_string())))
+                    }
                 }
             }
             self.routes.rendered() - before
         }
 
         fn names(&self, kind: ResourceType) -> Vec<&str> {
-            self.resources.keys().filter(|(other, _)| *other == kind).map(|(_, name)| name.as_str()).collect()
+            self.resources
+                .keys()
+                .filter(|(other, _)| *other == kind)
+                .map(|(_, name)| name.as_str())
+                .collect()
         }
 
         fn hosts_of(&self, scope: &str) -> Vec<String> {
@@ -143,7 +177,10 @@ mod tests {
         step(&config, 3);
         remove(&mut config, "b.test");
         step(&config, 0);
-        config.edge.hidden_headers.push(sluice_ir::HeaderName::server());
+        config
+            .edge
+            .hidden_headers
+            .push(sluice_ir::HeaderName::server());
         step(&config, 4);
     }
 
@@ -174,7 +211,10 @@ mod tests {
     fn an_exact_host_has_a_scope_and_all_others_have_one() {
         let mut published = Published::default();
         published.publish(&hosts(), SCOPES);
-        assert_eq!(published.names(ResourceType::Scope), ["_", "a.test", "b.test", "d.test", "e.test"]);
+        assert_eq!(
+            published.names(ResourceType::Scope),
+            ["_", "a.test", "b.test", "d.test", "e.test"]
+        );
         assert_eq!(published.names(ResourceType::Route), [""; 0]);
         assert_eq!(published.hosts_of("e.test"), ["e.test"]);
         assert_eq!(published.hosts_of("_"), ["_", "*.d.test", "*.c.test"]);

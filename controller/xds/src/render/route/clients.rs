@@ -26,24 +26,48 @@ pub(super) fn routes(
     edge: &Edge,
 ) -> Vec<Route> {
     let first = location::to_https(location, server, edge);
-    let mine = location::routes(&Location { https: None, ..location.clone() }, server, edge);
-    let pods = |verdict| mine.iter().map(move |route| telling(route.clone(), verdict, clients));
+    let mine = location::routes(
+        &Location {
+            https: None,
+            ..location.clone()
+        },
+        server,
+        edge,
+    );
+    let pods = |verdict| {
+        mine.iter()
+            .map(move |route| telling(route.clone(), verdict, clients))
+    };
     let named = |route| called(route, clients);
     let good_one = |route| checked(route, clients);
     let good = || pods("SUCCESS").map(good_one).map(named);
     // Who is called otherwise, and who has no name: nothing is found in an empty subject.
     let stranger = || clients.subject.iter().map(|_| answer(location, edge, 403));
-    let nobody =
-        || if clients.subject.is_some() { stranger().collect() } else { pods("NONE").collect::<Vec<_>>() };
+    let nobody = || {
+        if clients.subject.is_some() {
+            stranger().collect()
+        } else {
+            pods("NONE").collect::<Vec<_>>()
+        }
+    };
     let presented = |route| with_certificate(route, |options| options.presented = Some(yes()));
     let refused = || refusal(location, clients, edge);
     let rest: Vec<Route> = match clients.demand {
-        Demand::Required => good().chain(stranger().map(good_one)).chain([refused()]).collect(),
+        Demand::Required => good()
+            .chain(stranger().map(good_one))
+            .chain([refused()])
+            .collect(),
         Demand::Optional => {
-            let others = stranger().map(good_one).chain([presented(refused())]).chain(nobody());
+            let others = stranger()
+                .map(good_one)
+                .chain([presented(refused())])
+                .chain(nobody());
             good().chain(others).collect()
         }
-        Demand::Untrusted => good().chain(pods("FAILED").map(presented).map(named)).chain(nobody()).collect(),
+        Demand::Untrusted => good()
+            .chain(pods("FAILED").map(presented).map(named))
+            .chain(nobody())
+            .collect(),
         Demand::Off => nobody(),
     };
     first.into_iter().chain(rest).collect()
@@ -81,7 +105,10 @@ fn refusal(location: &Location, clients: &ClientCertificates, edge: &Edge) -> Ro
 }
 
 fn answer(location: &Location, edge: &Edge, status: u32) -> Route {
-    let answer = DirectResponseAction { status, ..DirectResponseAction::default() };
+    let answer = DirectResponseAction {
+        status,
+        ..DirectResponseAction::default()
+    };
     Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
@@ -102,9 +129,21 @@ fn telling(mut route: Route, verdict: &str, clients: &ClientCertificates) -> Rou
         }
     };
     tell("ssl-client-verify", true, verdict);
-    tell("ssl-client-subject-dn", has_certificate, "%DOWNSTREAM_PEER_SUBJECT%");
-    tell("ssl-client-issuer-dn", has_certificate, "%DOWNSTREAM_PEER_ISSUER%");
-    tell("ssl-client-cert", has_certificate && clients.pass, "%DOWNSTREAM_PEER_CERT%");
+    tell(
+        "ssl-client-subject-dn",
+        has_certificate,
+        "%DOWNSTREAM_PEER_SUBJECT%",
+    );
+    tell(
+        "ssl-client-issuer-dn",
+        has_certificate,
+        "%DOWNSTREAM_PEER_ISSUER%",
+    );
+    tell(
+        "ssl-client-cert",
+        has_certificate && clients.pass,
+        "%DOWNSTREAM_PEER_CERT%",
+    );
     route
 }
 
@@ -124,8 +163,16 @@ mod tests {
     fn shape(demand: Demand, subject: Option<&str>) -> Vec<(&'static str, bool)> {
         let server = ServerName::parse("a.example").unwrap();
         let action = Action::Forward(BackendId::new("n", "s", 80));
-        let location = Location::new(&server, PathMatch::Prefix("/".into()), action, Arc::default());
-        let trust = Trust { authorities: SecretId::authorities("n", "ca"), depth: 1 };
+        let location = Location::new(
+            &server,
+            PathMatch::Prefix("/".into()),
+            action,
+            Arc::default(),
+        );
+        let trust = Trust {
+            authorities: SecretId::authorities("n", "ca"),
+            depth: 1,
+        };
         let clients = ClientCertificates {
             trust,
             demand,
@@ -140,7 +187,10 @@ mod tests {
                 let wanted = path.tls_context.unwrap_or_default();
                 let wanted = match (wanted.validated.is_some(), wanted.presented.is_some()) {
                     (true, _) | (_, true)
-                        if path.headers.iter().any(|header| header.name == SUBJECT_HEADER) =>
+                        if path
+                            .headers
+                            .iter()
+                            .any(|header| header.name == SUBJECT_HEADER) =>
                     {
                         "called"
                     }
@@ -157,19 +207,39 @@ mod tests {
 
     #[test]
     fn without_a_good_certificate_nothing_reaches_the_pods_when_one_is_required() {
-        assert_eq!(shape(Demand::Required, None), [("good", true), ("none", false)]);
-        assert_eq!(shape(Demand::Optional, None), [("good", true), ("any", false), ("none", true)]);
-        assert_eq!(shape(Demand::Untrusted, None), [("good", true), ("any", true), ("none", true)]);
+        assert_eq!(
+            shape(Demand::Required, None),
+            [("good", true), ("none", false)]
+        );
+        assert_eq!(
+            shape(Demand::Optional, None),
+            [("good", true), ("any", false), ("none", true)]
+        );
+        assert_eq!(
+            shape(Demand::Untrusted, None),
+            [("good", true), ("any", true), ("none", true)]
+        );
         assert_eq!(shape(Demand::Off, None), [("none", true)]);
     }
 
     #[test]
     fn without_a_name_nothing_reaches_the_pods_when_one_is_asked_for() {
         let shape = |demand| shape(demand, Some("CN=me"));
-        assert_eq!(shape(Demand::Required), [("called", true), ("good", false), ("none", false)]);
-        let optional = [("called", true), ("good", false), ("any", false), ("none", false)];
+        assert_eq!(
+            shape(Demand::Required),
+            [("called", true), ("good", false), ("none", false)]
+        );
+        let optional = [
+            ("called", true),
+            ("good", false),
+            ("any", false),
+            ("none", false),
+        ];
         assert_eq!(shape(Demand::Optional), optional);
-        assert_eq!(shape(Demand::Untrusted), [("called", true), ("none", false)]);
+        assert_eq!(
+            shape(Demand::Untrusted),
+            [("called", true), ("none", false)]
+        );
         assert_eq!(shape(Demand::Off), [("none", false)]);
     }
 }

@@ -12,14 +12,22 @@ use crate::render::header::{literal, set};
 /// of which each must hold.
 pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Route> {
     let allowed = || {
-        let answering = |route: &Route| if is_forwarding(route) { told(route, cors) } else { route.clone() };
+        let answering = |route: &Route| {
+            if is_forwarding(route) {
+                told(route, cors)
+            } else {
+                route.clone()
+            }
+        };
         std::iter::once(preflight(first, cors)).chain(routes.iter().map(answering))
     };
     match &cors.origins {
         Origins::Any => allowed().collect(),
         Origins::Only(origins) if origins.is_empty() => routes,
         Origins::Only(origins) => {
-            let strangers = routes.iter().map(|route| origins.iter().fold(route.clone(), not_from));
+            let strangers = routes
+                .iter()
+                .map(|route| origins.iter().fold(route.clone(), not_from));
             strangers.chain(allowed()).collect()
         }
     }
@@ -27,8 +35,14 @@ pub(super) fn routes(routes: Vec<Route>, first: &Route, cors: &Cors) -> Vec<Rout
 
 /// The answer to `OPTIONS`, which no pod sees.
 fn preflight(route: &Route, cors: &Cors) -> Route {
-    let answer = DirectResponseAction { status: 204, ..DirectResponseAction::default() };
-    let preflight = Route { action: Some(Action::DirectResponse(answer)), ..route.clone() };
+    let answer = DirectResponseAction {
+        status: 204,
+        ..DirectResponseAction::default()
+    };
+    let preflight = Route {
+        action: Some(Action::DirectResponse(answer)),
+        ..route.clone()
+    };
     only_for(told(&preflight, cors), is(":method", "OPTIONS"))
 }
 
@@ -77,7 +91,14 @@ mod tests {
 
     fn cors(origins: Origins) -> Cors {
         let (methods, headers) = (String::new(), String::new());
-        Cors { origins, methods, headers, credentials: true, exposed: None, max_age: 1 }
+        Cors {
+            origins,
+            methods,
+            headers,
+            credentials: true,
+            exposed: None,
+            max_age: 1,
+        }
     }
 
     /// For each route: how many origins it must not come from, and whether it tells of origins.
@@ -100,14 +121,23 @@ mod tests {
     fn strangers_come_first_and_are_told_nothing() {
         assert_eq!(shape(Origins::Any), [(0, true), (0, true)]);
         let origins = ["null", "https://a.example"].map(|text| Origin::Exact(text.into()));
-        assert_eq!(shape(Origins::Only(origins.into())), [(2, false), (0, true), (0, true)]);
+        assert_eq!(
+            shape(Origins::Only(origins.into())),
+            [(2, false), (0, true), (0, true)]
+        );
         assert_eq!(shape(Origins::Only(vec![])), [(0, false)]);
     }
 
     #[test]
     fn a_wildcard_is_one_label() {
-        let wildcard = Origin::Wildcard { scheme: "https://".into(), suffix: ".a.example:8443".into() };
+        let wildcard = Origin::Wildcard {
+            scheme: "https://".into(),
+            suffix: ".a.example:8443".into(),
+        };
         let matcher = format!("{:?}", is_from(&wildcard));
-        assert!(matcher.contains(r"(?i)https://[a-z0-9-]+\\.a\\.example:8443"), "{matcher}");
+        assert!(
+            matcher.contains(r"(?i)https://[a-z0-9-]+\\.a\\.example:8443"),
+            "{matcher}"
+        );
     }
 }

@@ -58,7 +58,10 @@ mod tests {
         let (mut choice, now) = (Choice::default(), Instant::now());
         let hosts = [10, 99, 100, 99, 50, 49, 50, 99, 100];
         let chosen = hosts.map(|hosts| choice.choose(hosts, 100, now) == Discovery::Scopes);
-        assert_eq!(chosen, [false, false, true, true, true, false, false, false, true]);
+        assert_eq!(
+            chosen,
+            [false, false, true, true, true, false, false, false, true]
+        );
     }
 
     #[test]
@@ -83,6 +86,9 @@ mod tests {
     fn from_the_first_host_on_or_never() {
         let now = Instant::now();
         assert_eq!(Choice::default().choose(0, 0, now), Discovery::Scopes);
-        assert_eq!(Choice::default().choose(1_000_000, usize::MAX, now), Discovery::Table);
+        assert_eq!(
+            Choice::default().choose(1_000_000, usize::MAX, now),
+            Discovery::Table
+        );
     }
 }

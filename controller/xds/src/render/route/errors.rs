@@ -19,7 +19,11 @@ use crate::settings::{ERROR_HEADER, ERROR_HOST, SCOPE_HEADER};
 
 /// `None` when there are no error services.
 pub(super) fn host(config: &Config) -> Option<VirtualHost> {
-    let routes: Vec<_> = config.error_services().into_iter().map(|id| route(id, &config.edge)).collect();
+    let routes: Vec<_> = config
+        .error_services()
+        .into_iter()
+        .map(|id| route(id, &config.edge))
+        .collect();
     let host = || VirtualHost {
         name: ERROR_HOST.to_owned(),
         domains: vec![ERROR_HOST.to_owned()],
@@ -33,8 +37,13 @@ pub(super) fn host(config: &Config) -> Option<VirtualHost> {
 
 /// The request is the same one, which has its mark.
 fn unmarked() -> HashMap<String, Any> {
-    let off = any(FilterConfig { disabled: true, ..FilterConfig::default() });
-    off.map(|off| (LOOP_FILTER.to_owned(), off)).into_iter().collect()
+    let off = any(FilterConfig {
+        disabled: true,
+        ..FilterConfig::default()
+    });
+    off.map(|off| (LOOP_FILTER.to_owned(), off))
+        .into_iter()
+        .collect()
 }
 
 fn route(service: &BackendId, edge: &Edge) -> Route {
@@ -43,7 +52,12 @@ fn route(service: &BackendId, edge: &Edge) -> Route {
     let own = [ERROR_HEADER, SCOPE_HEADER].into_iter().map(str::to_owned);
     let host = match &edge.host {
         Some(host) => format(host),
-        None => if edge.forwarded.origin { BELIEVED_HOST } else { ASKED_HOST }.to_owned(),
+        None => if edge.forwarded.origin {
+            BELIEVED_HOST
+        } else {
+            ASKED_HOST
+        }
+        .to_owned(),
     };
     action.host_rewrite_specifier = Some(HostRewriteSpecifier::HostRewrite(host));
     Route {
@@ -54,7 +68,9 @@ fn route(service: &BackendId, edge: &Edge) -> Route {
             ..RouteMatch::default()
         }),
         action: Some(RouteKind::Route(action)),
-        request_headers_to_remove: own.chain(request_headers::removed(edge, &nobodys)).collect(),
+        request_headers_to_remove: own
+            .chain(request_headers::removed(edge, &nobodys))
+            .collect(),
         ..Route::default()
     }
 }

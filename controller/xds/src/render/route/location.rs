@@ -35,8 +35,14 @@ pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> V
     match &location.action {
         Action::Forward(backend) => forwarding(&route, location, backend, server, edge),
         Action::Denied => {
-            let denied = DirectResponseAction { status: 503, ..DirectResponseAction::default() };
-            vec![Route { action: Some(RouteKind::DirectResponse(denied)), ..route }]
+            let denied = DirectResponseAction {
+                status: 503,
+                ..DirectResponseAction::default()
+            };
+            vec![Route {
+                action: Some(RouteKind::DirectResponse(denied)),
+                ..route
+            }]
         }
         Action::Redirect(redirect) => redirect::routes(&route, location, redirect),
     }
@@ -50,7 +56,11 @@ pub(super) fn to_https(location: &Location, server: &ServerName, edge: &Edge) ->
         tracing: tracing::of_route(&location.policy.traced, edge),
         ..Route::default()
     };
-    location.https.iter().flat_map(|https| redirect::to_https(&route, https, server)).collect()
+    location
+        .https
+        .iter()
+        .flat_map(|https| redirect::to_https(&route, https, server))
+        .collect()
 }
 
 /// In nginx's order: what CORS asks first, then https, then the pods.
@@ -62,11 +72,27 @@ fn forwarding(
     edge: &Edge,
 ) -> Vec<Route> {
     let policy = &location.policy;
-    let own = policy.response_headers.iter().map(|header| set(header.name.as_str(), &format(&header.value)));
-    let route = Route { response_headers_to_add: own.collect(), ..route.clone() };
+    let own = policy
+        .response_headers
+        .iter()
+        .map(|header| set(header.name.as_str(), &format(&header.value)));
+    let route = Route {
+        response_headers_to_add: own.collect(),
+        ..route.clone()
+    };
     let mut routes = Vec::new();
-    routes.extend(location.https.iter().flat_map(|https| redirect::to_https(&route, https, server)));
-    routes.extend(location.canaries.iter().flat_map(|canary| to_canary(&route, location, canary, edge)));
+    routes.extend(
+        location
+            .https
+            .iter()
+            .flat_map(|https| redirect::to_https(&route, https, server)),
+    );
+    routes.extend(
+        location
+            .canaries
+            .iter()
+            .flat_map(|canary| to_canary(&route, location, canary, edge)),
+    );
     if let Some(backend) = &location.for_https {
         let https = to_pods(&route, location, backend, edge).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
@@ -91,20 +117,34 @@ fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge)
     let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
         let mut action = forward(backend, policy, idempotent);
-        action.retry_policy = action.retry_policy.map(|policy| retry::unless_looped(policy, edge));
+        action.retry_policy = action
+            .retry_policy
+            .map(|policy| retry::unless_looped(policy, edge));
         action.host_rewrite_specifier = host(policy, edge);
         match &location.rewrite {
-            Some(template) => action.regex_rewrite = redirect::substitution(&location.path, template),
+            Some(template) => {
+                action.regex_rewrite = redirect::substitution(&location.path, template)
+            }
             None => action.path_rewrite = SENT.to_owned(),
         }
         tell_pods(&mut route, location);
-        route.request_headers_to_remove.extend(request_headers::removed(edge, policy));
-        route.typed_per_filter_config = policy::per_route(location, edge.largest_body, is_handshake);
-        Route { action: Some(RouteKind::Route(action)), ..route }
+        route
+            .request_headers_to_remove
+            .extend(request_headers::removed(edge, policy));
+        route.typed_per_filter_config =
+            policy::per_route(location, edge.largest_body, is_handshake);
+        Route {
+            action: Some(RouteKind::Route(action)),
+            ..route
+        }
     };
     let mut routes = Vec::new();
     if policy::has_own_limit(policy, edge.largest_body) {
-        routes.push(handshake().into_iter().fold(forwarding(true, true), only_for));
+        routes.push(
+            handshake()
+                .into_iter()
+                .fold(forwarding(true, true), only_for),
+        );
     }
     let differs = retry::differs_by_method(&policy.retries);
     if differs {
@@ -134,9 +174,12 @@ fn tell_pods(route: &mut Route, location: &Location) {
     }
     // Where somebody is asked, who answers for them sets these headers or takes them away.
     if policy.guard.is_none() {
-        route
-            .request_headers_to_remove
-            .extend(policy.auth_headers.iter().map(|name| name.as_str().to_owned()));
+        route.request_headers_to_remove.extend(
+            policy
+                .auth_headers
+                .iter()
+                .map(|name| name.as_str().to_owned()),
+        );
     }
 }
 
@@ -144,7 +187,10 @@ fn tell_pods(route: &mut Route, location: &Location) {
 fn host(policy: &Policy, edge: &Edge) -> Option<HostRewriteSpecifier> {
     match policy.host.as_ref().or(edge.host.as_ref()) {
         Some(host) => Some(HostRewriteSpecifier::HostRewrite(format(host))),
-        None => edge.forwarded.origin.then(|| HostRewriteSpecifier::HostRewrite(BELIEVED_HOST.to_owned())),
+        None => edge
+            .forwarded
+            .origin
+            .then(|| HostRewriteSpecifier::HostRewrite(BELIEVED_HOST.to_owned())),
     }
 }
 
@@ -177,13 +223,23 @@ fn idle_timeout(policy: &Policy) -> i64 {
 
 /// Metadata for the access log.
 fn metadata(location: &Location) -> Option<Metadata> {
-    let unlogged = location.policy.unlogged.then(|| ("sluice".to_owned(), flag("unlogged")))?;
-    Some(Metadata { filter_metadata: [unlogged].into(), ..Metadata::default() })
+    let unlogged = location
+        .policy
+        .unlogged
+        .then(|| ("sluice".to_owned(), flag("unlogged")))?;
+    Some(Metadata {
+        filter_metadata: [unlogged].into(),
+        ..Metadata::default()
+    })
 }
 
 fn flag(name: &str) -> Struct {
-    let yes = Value { kind: Some(value::Kind::BoolValue(true)) };
-    Struct { fields: HashMap::from([(name.to_owned(), yes)]) }
+    let yes = Value {
+        kind: Some(value::Kind::BoolValue(true)),
+    };
+    Struct {
+        fields: HashMap::from([(name.to_owned(), yes)]),
+    }
 }
 
 #[cfg(test)]
@@ -204,7 +260,9 @@ mod tests {
     #[test]
     fn what_cannot_be_repeated_without_harm_has_a_route_of_its_own() {
         let routes = routes_for(Action::Forward(BackendId::new("default", "shop", 80)));
-        let [get, post] = routes.as_slice() else { panic!("{routes:?}") };
+        let [get, post] = routes.as_slice() else {
+            panic!("{routes:?}")
+        };
         assert_eq!(post.name, get.name);
         let retry_on = |route: &Route| match &route.action {
             Some(RouteKind::Route(action)) => action.retry_policy.clone().unwrap().retry_on,
@@ -212,16 +270,24 @@ mod tests {
         };
         assert!(retry_on(get).ends_with(",reset") && !retry_on(post).ends_with(",reset"));
         let headers = |route: &Route| route.r#match.clone().unwrap().headers;
-        assert_eq!(headers(get), ["POST", "LOCK", "PATCH"].map(|method| is_not(":method", method)));
+        assert_eq!(
+            headers(get),
+            ["POST", "LOCK", "PATCH"].map(|method| is_not(":method", method))
+        );
         assert_eq!(headers(post), []);
     }
 
     #[test]
     fn denied_is_503_and_a_redirect_is_its_status() {
         let action = |action| routes_for(action).remove(0).action.unwrap();
-        let RouteKind::DirectResponse(denied) = action(Action::Denied) else { panic!("no response") };
+        let RouteKind::DirectResponse(denied) = action(Action::Denied) else {
+            panic!("no response")
+        };
         assert_eq!(denied.status, 503);
-        let redirect = Redirect { status: 304, to: RedirectTo::Url("/b".into()) };
+        let redirect = Redirect {
+            status: 304,
+            to: RedirectTo::Url("/b".into()),
+        };
         let RouteKind::DirectResponse(moved) = action(Action::Redirect(redirect)) else {
             panic!("no response")
         };

@@ -25,7 +25,10 @@ pub(in crate::render) fn match_of(path: &PathMatch) -> RouteMatch {
             case_sensitive: Some(BoolValue { value: false }),
             ..RouteMatch::default()
         },
-        None => RouteMatch { path_specifier: Some(path_specifier(path)), ..RouteMatch::default() },
+        None => RouteMatch {
+            path_specifier: Some(path_specifier(path)),
+            ..RouteMatch::default()
+        },
     }
 }
 
@@ -37,9 +40,10 @@ fn path_specifier(path: &PathMatch) -> PathSpecifier {
             path if path.ends_with('/') => PathSpecifier::Prefix(path),
             path => PathSpecifier::PathSeparatedPrefix(path),
         },
-        PathMatch::Regex(regex) => {
-            PathSpecifier::SafeRegex(RegexMatcher { regex: whole(regex), ..Default::default() })
-        }
+        PathMatch::Regex(regex) => PathSpecifier::SafeRegex(RegexMatcher {
+            regex: whole(regex),
+            ..Default::default()
+        }),
     }
 }
 
@@ -50,8 +54,12 @@ pub(super) fn whole(regex: &PathRegex) -> String {
 
 /// A path is compared decoded, so it is written so.
 fn decoded(path: &str) -> String {
-    let decoded = path::canonical(path.as_bytes()).ok().and_then(|path| String::from_utf8(path.target).ok());
-    decoded.filter(|_| path.contains('%')).unwrap_or_else(|| path.to_owned())
+    let decoded = path::canonical(path.as_bytes())
+        .ok()
+        .and_then(|path| String::from_utf8(path.target).ok());
+    decoded
+        .filter(|_| path.contains('%'))
+        .unwrap_or_else(|| path.to_owned())
 }
 
 pub(super) fn only_for(mut route: Route, header: HeaderMatcher) -> Route {
@@ -65,7 +73,10 @@ pub(super) fn only_for(mut route: Route, header: HeaderMatcher) -> Route {
 /// suffix, so labels are all that is left to count, and no text of others is in the pattern.
 pub(super) fn one_label_and(suffix: &Hostname) -> HeaderMatcher {
     let labels = suffix.as_str().split('.').count();
-    matches(":authority", &format!(r"[\w-]+(?:\.[\w-]+){{{labels}}}(?::\d+)?"))
+    matches(
+        ":authority",
+        &format!(r"[\w-]+(?:\.[\w-]+){{{labels}}}(?::\d+)?"),
+    )
 }
 
 pub(super) fn spoken(scheme: &str) -> HeaderMatcher {
@@ -79,8 +90,15 @@ pub(super) fn bare_root() -> HeaderMatcher {
 
 /// The beginning of a WebSocket, which announces no body. As [`crate::render::policy`] has it for a filter.
 pub(super) fn handshake() -> [HeaderMatcher; 3] {
-    let no_length = HeaderMatcher { treat_missing_header_as_empty: true, ..matches("content-length", "0*") };
-    [is_in_any_case("upgrade", "websocket"), is(":method", "GET"), no_length]
+    let no_length = HeaderMatcher {
+        treat_missing_header_as_empty: true,
+        ..matches("content-length", "0*")
+    };
+    [
+        is_in_any_case("upgrade", "websocket"),
+        is(":method", "GET"),
+        no_length,
+    ]
 }
 
 pub(in crate::render) fn absent(header: &str) -> HeaderMatcher {
@@ -107,18 +125,27 @@ pub(super) fn is(header: &str, value: &str) -> HeaderMatcher {
 }
 
 pub(super) fn is_not(header: &str, value: &str) -> HeaderMatcher {
-    HeaderMatcher { invert_match: true, ..is(header, value) }
+    HeaderMatcher {
+        invert_match: true,
+        ..is(header, value)
+    }
 }
 
 /// Takes what a matcher does not take, and what has no such header.
 pub(in crate::render) fn no(matcher: HeaderMatcher) -> HeaderMatcher {
-    HeaderMatcher { invert_match: true, treat_missing_header_as_empty: true, ..matcher }
+    HeaderMatcher {
+        invert_match: true,
+        treat_missing_header_as_empty: true,
+        ..matcher
+    }
 }
 
 /// The whole value, whatever case its letters have.
 pub(in crate::render) fn is_in_any_case(header: &str, value: &str) -> HeaderMatcher {
-    let pattern =
-        StringMatcher { match_pattern: Some(MatchPattern::Exact(value.to_owned())), ignore_case: true };
+    let pattern = StringMatcher {
+        match_pattern: Some(MatchPattern::Exact(value.to_owned())),
+        ignore_case: true,
+    };
     HeaderMatcher {
         name: header.to_owned(),
         header_match_specifier: Some(HeaderMatchSpecifier::StringMatch(pattern)),
@@ -128,12 +155,18 @@ pub(in crate::render) fn is_in_any_case(header: &str, value: &str) -> HeaderMatc
 
 /// The whole value matches.
 pub(in crate::render) fn matches(header: &str, regex: &str) -> HeaderMatcher {
-    let regex = RegexMatcher { regex: regex.to_owned(), ..RegexMatcher::default() };
+    let regex = RegexMatcher {
+        regex: regex.to_owned(),
+        ..RegexMatcher::default()
+    };
     header_matcher(header, MatchPattern::SafeRegex(regex))
 }
 
 fn header_matcher(name: &str, pattern: MatchPattern) -> HeaderMatcher {
-    let pattern = StringMatcher { match_pattern: Some(pattern), ..StringMatcher::default() };
+    let pattern = StringMatcher {
+        match_pattern: Some(pattern),
+        ..StringMatcher::default()
+    };
     HeaderMatcher {
         name: name.to_owned(),
         header_match_specifier: Some(HeaderMatchSpecifier::StringMatch(pattern)),
@@ -150,10 +183,22 @@ mod tests {
         let prefix = |text: &str| path_specifier(&PathMatch::Prefix(text.to_owned()));
         assert_eq!(prefix("/"), PathSpecifier::Prefix("/".into()));
         assert_eq!(prefix("/foo/"), PathSpecifier::Prefix("/foo/".into()));
-        assert_eq!(prefix("/foo"), PathSpecifier::PathSeparatedPrefix("/foo".into()));
-        assert_eq!(path_specifier(&PathMatch::Exact("/foo/".into())), PathSpecifier::Path("/foo/".into()));
-        assert_eq!(prefix("/a%2Fb%20c%2f"), PathSpecifier::Prefix("/a/b%20c/".into()));
-        assert_eq!(prefix("/a%zz"), PathSpecifier::PathSeparatedPrefix("/a%zz".into()));
+        assert_eq!(
+            prefix("/foo"),
+            PathSpecifier::PathSeparatedPrefix("/foo".into())
+        );
+        assert_eq!(
+            path_specifier(&PathMatch::Exact("/foo/".into())),
+            PathSpecifier::Path("/foo/".into())
+        );
+        assert_eq!(
+            prefix("/a%2Fb%20c%2f"),
+            PathSpecifier::Prefix("/a/b%20c/".into())
+        );
+        assert_eq!(
+            prefix("/a%zz"),
+            PathSpecifier::PathSeparatedPrefix("/a%zz".into())
+        );
     }
 
     #[test]
@@ -163,15 +208,30 @@ mod tests {
             match_of(&PathMatch::Regex(regex))
         };
         let literal = of(r"/a\.b");
-        assert_eq!(literal.path_specifier, Some(PathSpecifier::Prefix("/a.b".into())));
+        assert_eq!(
+            literal.path_specifier,
+            Some(PathSpecifier::Prefix("/a.b".into()))
+        );
         assert_eq!(literal.case_sensitive, Some(BoolValue { value: false }));
-        assert!(matches!(of("/a.b").path_specifier, Some(PathSpecifier::SafeRegex(_))));
+        assert!(matches!(
+            of("/a.b").path_specifier,
+            Some(PathSpecifier::SafeRegex(_))
+        ));
     }
 
     #[test]
     fn the_pattern_of_a_wildcard_counts_labels_and_holds_no_name() {
-        let long = [["a"; 30].join("-"), "b".repeat(63), "c".repeat(63), "d".repeat(63)].join(".");
+        let long = [
+            ["a"; 30].join("-"),
+            "b".repeat(63),
+            "c".repeat(63),
+            "d".repeat(63),
+        ]
+        .join(".");
         let matcher = format!("{:?}", one_label_and(&Hostname::parse(&long).unwrap()));
-        assert!(matcher.contains(r"[\\w-]+(?:\\.[\\w-]+){4}(?::\\d+)?"), "{matcher}");
+        assert!(
+            matcher.contains(r"[\\w-]+(?:\\.[\\w-]+){4}(?::\\d+)?"),
+            "{matcher}"
+        );
     }
 }

@@ -39,15 +39,24 @@ use matching::{one_label_and, only_for};
 /// All routes of the listeners, in one table.
 #[must_use]
 pub fn routes(config: &Config) -> RouteConfiguration {
-    let hosts = config.servers.iter().flat_map(|(name, server)| hosts_of(name, server, config, |_| true));
+    let hosts = config
+        .servers
+        .iter()
+        .flat_map(|(name, server)| hosts_of(name, server, config, |_| true));
     let hosts = hosts.map(|host| with_composite(host, &config.edge));
     let others = all_but_hosts(config);
-    RouteConfiguration { virtual_hosts: hosts.chain(others.virtual_hosts).collect(), ..others }
+    RouteConfiguration {
+        virtual_hosts: hosts.chain(others.virtual_hosts).collect(),
+        ..others
+    }
 }
 
 /// The same routes under another name, as they are in this way of discovery.
 pub(crate) fn probe_routes(config: &Config, discovery: Discovery) -> RouteConfiguration {
-    let all = RouteConfiguration { name: PROBE.to_owned(), ..routes(config) };
+    let all = RouteConfiguration {
+        name: PROBE.to_owned(),
+        ..routes(config)
+    };
     match discovery {
         Discovery::Table => all,
         Discovery::Scopes => scopes::as_in_scopes(all, &config.edge),
@@ -87,7 +96,10 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
 
 /// What was checked of a certificate is told to the pods of whoever asked for one, and in other words.
 fn hidden_from_pods(config: &Config) -> Vec<String> {
-    let asks = config.servers.values().any(|server| server.clients.is_some());
+    let asks = config
+        .servers
+        .values()
+        .any(|server| server.clients.is_some());
     let of_certificates = asks.then_some([TRUST_HEADER, SUBJECT_HEADER]);
     forwarded::ENVOYS_OWN
         .into_iter()
@@ -105,10 +117,16 @@ fn told(edge: &Edge, asks_error_services: bool) -> Vec<HeaderValueOption> {
 
 /// With the policies of its routes for requests that come to them late, too.
 fn with_composite(mut host: VirtualHost, edge: &Edge) -> VirtualHost {
-    for route in host.routes.iter_mut().filter(|route| route.name != ENCODED_ROUTE) {
+    for route in host
+        .routes
+        .iter_mut()
+        .filter(|route| route.name != ENCODED_ROUTE)
+    {
         let early = route.typed_per_filter_config.get(POLICY);
         let composite = early.and_then(|early| composite_per_route(early, edge.largest_body));
-        route.typed_per_filter_config.extend(composite.map(|composite| (COMPOSITE.to_owned(), composite)));
+        route
+            .typed_per_filter_config
+            .extend(composite.map(|composite| (COMPOSITE.to_owned(), composite)));
     }
     host
 }
@@ -124,14 +142,30 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
         ServerName::Exact(name) => (name.as_str().to_owned(), routes.collect()),
         ServerName::Wildcard(suffix) => {
             let mine = routes.map(|route| only_for(route, one_label_and(suffix)));
-            (format!("*.{}", suffix.as_str()), mine.chain(unmatched(config)).collect())
+            (
+                format!("*.{}", suffix.as_str()),
+                mine.chain(unmatched(config)).collect(),
+            )
         }
     };
     let routes: Vec<_> = std::iter::once(encoded::route()).chain(routes).collect();
-    let target = config.edge.forwarded.original_uri.then(|| set("x-original-uri", SENT_TARGET));
-    let request_headers_to_add = target.into_iter().chain(request_headers::of_host(&config.edge)).collect();
+    let target = config
+        .edge
+        .forwarded
+        .original_uri
+        .then(|| set("x-original-uri", SENT_TARGET));
+    let request_headers_to_add = target
+        .into_iter()
+        .chain(request_headers::of_host(&config.edge))
+        .collect();
     let (name, domains) = (name.to_string(), vec![domain]);
-    VirtualHost { name, domains, routes, request_headers_to_add, ..VirtualHost::default() }
+    VirtualHost {
+        name,
+        domains,
+        routes,
+        request_headers_to_add,
+        ..VirtualHost::default()
+    }
 }
 
 fn server_routes<'a>(
@@ -152,22 +186,31 @@ fn server_routes<'a>(
         Some(clients) => clients::routes(location, name, clients, edge),
         None => location::routes(location, name, edge),
     };
-    app_root.chain(server.locations.iter().flat_map(routes)).map(without_useless_filter)
+    app_root
+        .chain(server.locations.iter().flat_map(routes))
+        .map(without_useless_filter)
 }
 
 /// What is answered without a pod is answered where there is none, too. The filter would say 503, wait for its tables when a
 /// worker is new, and count a location that it does not know.
 fn without_useless_filter(mut route: Route) -> Route {
     if !matches!(route.action, Some(Action::Route(_))) {
-        let off = any(FilterConfig { disabled: true, ..FilterConfig::default() });
-        route.typed_per_filter_config.extend(off.map(|off| (FILTER.to_owned(), off)));
+        let off = any(FilterConfig {
+            disabled: true,
+            ..FilterConfig::default()
+        });
+        route
+            .typed_per_filter_config
+            .extend(off.map(|off| (FILTER.to_owned(), off)));
     }
     route
 }
 
 fn unmatched(config: &Config) -> impl Iterator<Item = Route> {
     let catch_all = config.servers.get(&ServerName::CatchAll);
-    catch_all.into_iter().flat_map(|server| server_routes(&ServerName::CatchAll, server, &config.edge))
+    catch_all
+        .into_iter()
+        .flat_map(|server| server_routes(&ServerName::CatchAll, server, &config.edge))
 }
 
 #[cfg(test)]
@@ -186,8 +229,19 @@ mod tests {
         let mut config = Config::default();
         for host in hosts {
             let name = ServerName::parse(host).unwrap();
-            let locations = vec![location(&name, PathMatch::Prefix("/".into()), Action::Denied)];
-            config.servers.insert(name, Server { locations, ..Server::default() }.into());
+            let locations = vec![location(
+                &name,
+                PathMatch::Prefix("/".into()),
+                Action::Denied,
+            )];
+            config.servers.insert(
+                name,
+                Server {
+                    locations,
+                    ..Server::default()
+                }
+                .into(),
+            );
         }
         config
     }
@@ -197,7 +251,11 @@ mod tests {
         assert!(routes(&Config::default()).virtual_hosts.is_empty());
         let mut config = Config::default();
         config.servers.insert(ServerName::CatchAll, Arc::default());
-        assert_eq!(routes(&config).virtual_hosts[0].routes.len(), 1, "that of encoded paths");
+        assert_eq!(
+            routes(&config).virtual_hosts[0].routes.len(),
+            1,
+            "that of encoded paths"
+        );
     }
 
     #[test]
@@ -210,10 +268,18 @@ mod tests {
     #[test]
     fn a_wildcard_looks_again_and_leaves_the_rest_to_the_catch_all() {
         let hosts = routes(&with_hosts(&["", "*.b.test"])).virtual_hosts;
-        let [_, own, unmatched] = hosts[1].routes.as_slice() else { panic!("{hosts:?}") };
+        let [_, own, unmatched] = hosts[1].routes.as_slice() else {
+            panic!("{hosts:?}")
+        };
         let matcher = format!("{:?}", own.r#match.as_ref().unwrap().headers);
-        assert!(matcher.contains(r#""[\\w-]+(?:\\.[\\w-]+){2}(?::\\d+)?""#), "{matcher}");
-        assert_eq!((own.name.as_str(), unmatched.name.as_str()), ("*.b.test/", "_/"));
+        assert!(
+            matcher.contains(r#""[\\w-]+(?:\\.[\\w-]+){2}(?::\\d+)?""#),
+            "{matcher}"
+        );
+        assert_eq!(
+            (own.name.as_str(), unmatched.name.as_str()),
+            ("*.b.test/", "_/")
+        );
         assert!(unmatched.r#match.as_ref().unwrap().headers.is_empty());
     }
 }

@@ -7,7 +7,9 @@ use envoy_types::pb::envoy::config::route::v3::redirect_action::{
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAction, Route};
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
-use sluice_ir::{HttpsRedirect, Location, PathMatch, Piece, Redirect, RedirectTo, ServerName, Template};
+use sluice_ir::{
+    HttpsRedirect, Location, PathMatch, Piece, Redirect, RedirectTo, ServerName, Template,
+};
 
 use super::matching::{bare_root, only_for, present, spoken, whole};
 use crate::render::encoded::{SENT, SENT_UNSLASHED};
@@ -25,25 +27,53 @@ pub(super) fn routes(route: &Route, location: &Location, redirect: &Redirect) ->
     match &redirect.to {
         RedirectTo::Url(url) => vec![to_url(route, status, &literal(url))],
         RedirectTo::PathOnly(path) => {
-            vec![to_url(route, status, &format!("{SCHEME}://{AUTHORITY}{}", literal(path)))]
+            vec![to_url(
+                route,
+                status,
+                &format!("{SCHEME}://{AUTHORITY}{}", literal(path)),
+            )]
         }
         RedirectTo::Path(path) => {
             let path = Some(PathRewriteSpecifier::PathRedirect(path.clone()));
-            vec![acting(route, RedirectAction { path_rewrite_specifier: path, ..action(status) })]
+            vec![acting(
+                route,
+                RedirectAction {
+                    path_rewrite_specifier: path,
+                    ..action(status)
+                },
+            )]
         }
         RedirectTo::Host(host) => {
             let host = host.as_str();
             let root = to_url(route, status, &format!("{SCHEME}://{host}:{PORT}"));
             let elsewhere = |port| {
                 let host_redirect = host.to_owned();
-                unslashed(route, RedirectAction { host_redirect, port_redirect: port, ..action(status) })
+                unslashed(
+                    route,
+                    RedirectAction {
+                        host_redirect,
+                        port_redirect: port,
+                        ..action(status)
+                    },
+                )
             };
             let https = elsewhere(443).map(|route| only_for(route, spoken("https")));
-            [only_for(root, bare_root())].into_iter().chain(https).chain(elsewhere(80)).collect()
+            [only_for(root, bare_root())]
+                .into_iter()
+                .chain(https)
+                .chain(elsewhere(80))
+                .collect()
         }
-        RedirectTo::Rewritten { scheme, host, port, path } => {
+        RedirectTo::Rewritten {
+            scheme,
+            host,
+            port,
+            path,
+        } => {
             let rewritten = RedirectAction {
-                scheme_rewrite_specifier: Some(SchemeRewriteSpecifier::SchemeRedirect((*scheme).to_owned())),
+                scheme_rewrite_specifier: Some(SchemeRewriteSpecifier::SchemeRedirect(
+                    (*scheme).to_owned(),
+                )),
                 host_redirect: host.clone(),
                 port_redirect: port.map(u32::from).unwrap_or_default(),
                 path_rewrite_specifier: substitution(&location.path, path)
@@ -61,8 +91,15 @@ pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerN
         ServerName::Exact(name) => name.as_str().to_owned(),
         ServerName::Wildcard(_) | ServerName::CatchAll => String::new(),
     };
-    let port = redirect.port.map(|port| format!(":{port}")).unwrap_or_default();
-    let authority = if host.is_empty() { AUTHORITY.to_owned() } else { host.clone() };
+    let port = redirect
+        .port
+        .map(|port| format!(":{port}"))
+        .unwrap_or_default();
+    let authority = if host.is_empty() {
+        AUTHORITY.to_owned()
+    } else {
+        host.clone()
+    };
     let https = RedirectAction {
         scheme_rewrite_specifier: Some(SchemeRewriteSpecifier::HttpsRedirect(true)),
         host_redirect: host,
@@ -73,47 +110,94 @@ pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerN
         vec![acting(route, to_path(https, SENT))]
     } else {
         // Envoy's own redirect has a path always.
-        let root = to_url(route, redirect.status, &format!("https://{authority}{port}"));
-        [only_for(root, bare_root())].into_iter().chain(unslashed(route, https)).collect()
+        let root = to_url(
+            route,
+            redirect.status,
+            &format!("https://{authority}{port}"),
+        );
+        [only_for(root, bare_root())]
+            .into_iter()
+            .chain(unslashed(route, https))
+            .collect()
     };
-    routes.into_iter().map(|route| only_for(route, spoken("http"))).collect()
+    routes
+        .into_iter()
+        .map(|route| only_for(route, spoken("http")))
+        .collect()
 }
 
 /// Redirect target for exactly `/` (`app-root`).
 pub(super) fn app_root(path: &str) -> Action {
     let path = Some(PathRewriteSpecifier::PathRedirect(path.to_owned()));
-    Action::Redirect(RedirectAction { path_rewrite_specifier: path, strip_query: true, ..action(302) })
+    Action::Redirect(RedirectAction {
+        path_rewrite_specifier: path,
+        strip_query: true,
+        ..action(302)
+    })
 }
 
 /// `None` when the location has no pattern: then there is nothing to substitute in.
-pub(super) fn substitution(path: &PathMatch, template: &Template) -> Option<RegexMatchAndSubstitute> {
-    let PathMatch::Regex(regex) = path else { return None };
+pub(super) fn substitution(
+    path: &PathMatch,
+    template: &Template,
+) -> Option<RegexMatchAndSubstitute> {
+    let PathMatch::Regex(regex) = path else {
+        return None;
+    };
     // The route has looked at a pattern of characters alone, and all of the path is replaced.
     let is_literal = sluice_pattern::literal(&regex.pattern).is_some();
-    let whole = if is_literal { "^/.*$".to_owned() } else { whole(regex) };
+    let whole = if is_literal {
+        "^/.*$".to_owned()
+    } else {
+        whole(regex)
+    };
     let pieces = template.0.iter().map(|piece| match piece {
         Piece::Text(text) => text.replace('\\', r"\\"),
         Piece::Group(group) => format!(r"\{group}"),
     });
     Some(RegexMatchAndSubstitute {
-        pattern: Some(RegexMatcher { regex: whole, ..RegexMatcher::default() }),
+        pattern: Some(RegexMatcher {
+            regex: whole,
+            ..RegexMatcher::default()
+        }),
         substitution: pieces.collect(),
     })
 }
 
 /// To the path without a slash at its end, as it was sent.
 fn unslashed(route: &Route, action: RedirectAction) -> [Route; 2] {
-    let pattern = RegexMatcher { regex: "^(.+)/$".to_owned(), ..RegexMatcher::default() };
-    let without_slash = RegexMatchAndSubstitute { pattern: Some(pattern), substitution: r"\1".to_owned() };
+    let pattern = RegexMatcher {
+        regex: "^(.+)/$".to_owned(),
+        ..RegexMatcher::default()
+    };
+    let without_slash = RegexMatchAndSubstitute {
+        pattern: Some(pattern),
+        substitution: r"\1".to_owned(),
+    };
     let path = Some(PathRewriteSpecifier::RegexRewrite(without_slash));
-    let decoded = only_for(acting(route, to_path(action.clone(), SENT_UNSLASHED)), present(PATH_HEADER));
-    [decoded, acting(route, RedirectAction { path_rewrite_specifier: path, ..action })]
+    let decoded = only_for(
+        acting(route, to_path(action.clone(), SENT_UNSLASHED)),
+        present(PATH_HEADER),
+    );
+    [
+        decoded,
+        acting(
+            route,
+            RedirectAction {
+                path_rewrite_specifier: path,
+                ..action
+            },
+        ),
+    ]
 }
 
 /// The path is a format; where that comes to nothing, it stays.
 fn to_path(action: RedirectAction, format: &str) -> RedirectAction {
     let path = PathRewriteSpecifier::PathRewrite(format.to_owned());
-    RedirectAction { path_rewrite_specifier: Some(path), ..action }
+    RedirectAction {
+        path_rewrite_specifier: Some(path),
+        ..action
+    }
 }
 
 fn action(status: u16) -> RedirectAction {
@@ -124,17 +208,30 @@ fn action(status: u16) -> RedirectAction {
         308 => RedirectResponseCode::PermanentRedirect,
         _ => RedirectResponseCode::MovedPermanently,
     };
-    RedirectAction { response_code: code.into(), ..RedirectAction::default() }
+    RedirectAction {
+        response_code: code.into(),
+        ..RedirectAction::default()
+    }
 }
 
 fn acting(route: &Route, action: RedirectAction) -> Route {
-    Route { action: Some(Action::Redirect(action)), ..route.clone() }
+    Route {
+        action: Some(Action::Redirect(action)),
+        ..route.clone()
+    }
 }
 
 /// With exactly this `Location`, which is a format.
 pub(super) fn to_url(route: &Route, status: u16, format: &str) -> Route {
-    let answer = DirectResponseAction { status: status.into(), ..DirectResponseAction::default() };
+    let answer = DirectResponseAction {
+        status: status.into(),
+        ..DirectResponseAction::default()
+    };
     let mut response_headers_to_add: Vec<HeaderValueOption> = route.response_headers_to_add.clone();
     response_headers_to_add.push(set("location", format));
-    Route { action: Some(Action::DirectResponse(answer)), response_headers_to_add, ..route.clone() }
+    Route {
+        action: Some(Action::DirectResponse(answer)),
+        response_headers_to_add,
+        ..route.clone()
+    }
 }

@@ -13,13 +13,17 @@ const NOT_IDEMPOTENT: [&str; 3] = ["POST", "LOCK", "PATCH"];
 /// A request that can be repeated. Three comparisons of what Envoy has at hand; a pattern would be compiled anew for
 /// every route whenever any route changes.
 pub(super) fn idempotent() -> impl Iterator<Item = HeaderMatcher> {
-    NOT_IDEMPOTENT.into_iter().map(|method| is_not(":method", method))
+    NOT_IDEMPOTENT
+        .into_iter()
+        .map(|method| is_not(":method", method))
 }
 
 /// True if non-idempotent requests need a retry policy of their own.
 pub(super) fn differs_by_method(retries: &Retries) -> bool {
     let on = &retries.on;
-    retries.attempts.get() > 1 && !on.non_idempotent && conditions(on, true) != conditions(on, false)
+    retries.attempts.get() > 1
+        && !on.non_idempotent
+        && conditions(on, true) != conditions(on, false)
 }
 
 /// Also when nothing is tried twice: it limits the time of the one attempt.
@@ -28,7 +32,10 @@ pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -
     let on = conditions(&retries.on, idempotent);
     let more = u32::from(retries.attempts.get()) - 1;
     // Without a wait worth the name: each attempt goes to another pod, so there is nothing to wait for.
-    let back_off = RetryBackOff { base_interval: millis(1), max_interval: millis(10) };
+    let back_off = RetryBackOff {
+        base_interval: millis(1),
+        max_interval: millis(10),
+    };
     RetryPolicy {
         retry_on: on.join(","),
         num_retries: number(if on.is_empty() { 0 } else { more }),
@@ -44,7 +51,10 @@ pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -
 /// own mark behind all that were there.
 pub(super) fn unless_looped(policy: RetryPolicy, edge: &Edge) -> RetryPolicy {
     let looped = contains(CDN_LOOP, &format!("{},", edge.cdn_id));
-    RetryPolicy { retriable_request_headers: vec![no(looped)], ..policy }
+    RetryPolicy {
+        retriable_request_headers: vec![no(looped)],
+        ..policy
+    }
 }
 
 fn conditions(on: &RetryOn, idempotent: bool) -> Vec<&'static str> {
@@ -63,7 +73,14 @@ fn conditions(on: &RetryOn, idempotent: bool) -> Vec<&'static str> {
 }
 
 fn statuses(on: &RetryOn, idempotent: bool) -> Vec<u32> {
-    if idempotent { on.statuses.iter().map(|status| u32::from(*status)).collect() } else { Vec::new() }
+    if idempotent {
+        on.statuses
+            .iter()
+            .map(|status| u32::from(*status))
+            .collect()
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]
@@ -71,16 +88,36 @@ mod tests {
     use super::*;
 
     fn retry_on(on: RetryOn, idempotent: bool) -> (String, u32, Vec<u32>) {
-        let policy = policy(&Retries { on, ..Retries::default() }, &Timeouts::default(), idempotent);
-        (policy.retry_on, policy.num_retries.unwrap().value, policy.retriable_status_codes)
+        let policy = policy(
+            &Retries {
+                on,
+                ..Retries::default()
+            },
+            &Timeouts::default(),
+            idempotent,
+        );
+        (
+            policy.retry_on,
+            policy.num_retries.unwrap().value,
+            policy.retriable_status_codes,
+        )
     }
 
     #[test]
     fn what_may_have_reached_a_pod_is_repeated_only_when_that_does_no_harm() {
         let safe = "connect-failure,refused-stream,reset-before-request";
-        assert_eq!(retry_on(RetryOn::default(), true), (format!("{safe},reset"), 2, vec![]));
-        assert_eq!(retry_on(RetryOn::default(), false), (safe.to_owned(), 2, vec![]));
-        let always = RetryOn { non_idempotent: true, ..RetryOn::default() };
+        assert_eq!(
+            retry_on(RetryOn::default(), true),
+            (format!("{safe},reset"), 2, vec![])
+        );
+        assert_eq!(
+            retry_on(RetryOn::default(), false),
+            (safe.to_owned(), 2, vec![])
+        );
+        let always = RetryOn {
+            non_idempotent: true,
+            ..RetryOn::default()
+        };
         assert_eq!(retry_on(always.clone(), false), retry_on(always, true));
     }
 
@@ -91,14 +128,24 @@ mod tests {
 
     #[test]
     fn statuses_are_retried_by_number() {
-        let on = RetryOn { statuses: [503].into(), ..RetryOn::never() };
-        assert_eq!(retry_on(on.clone(), true), ("retriable-status-codes".to_owned(), 2, vec![503]));
+        let on = RetryOn {
+            statuses: [503].into(),
+            ..RetryOn::never()
+        };
+        assert_eq!(
+            retry_on(on.clone(), true),
+            ("retriable-status-codes".to_owned(), 2, vec![503])
+        );
         assert_eq!(retry_on(on, false).1, 0);
     }
 
     #[test]
     fn one_route_is_enough_when_the_method_makes_no_difference() {
-        let with = |on, attempts: u8| Retries { on, attempts: attempts.try_into().unwrap(), timeout: None };
+        let with = |on, attempts: u8| Retries {
+            on,
+            attempts: attempts.try_into().unwrap(),
+            timeout: None,
+        };
         assert!(differs_by_method(&with(RetryOn::default(), 3)));
         assert!(!differs_by_method(&with(RetryOn::default(), 1)));
         assert!(!differs_by_method(&with(RetryOn::never(), 3)));

@@ -14,7 +14,8 @@ use std::collections::HashMap;
 use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::scoped_route_configuration::{Key, key};
 use envoy_types::pb::envoy::config::route::v3::{
-    DirectResponseAction, FilterConfig, Route, RouteConfiguration, ScopedRouteConfiguration, VirtualHost,
+    DirectResponseAction, FilterConfig, Route, RouteConfiguration, ScopedRouteConfiguration,
+    VirtualHost,
 };
 use envoy_types::pb::google::protobuf::Any;
 use prost::Message;
@@ -58,9 +59,14 @@ impl Scopes {
     /// Publishes the hosts that are not as before.
     pub(super) fn publish(&mut self, config: &Config, update: &mut Update) {
         let of_others = of_all(config);
-        let of_all = RouteConfiguration { virtual_hosts: Vec::new(), ..of_others.clone() };
+        let of_all = RouteConfiguration {
+            virtual_hosts: Vec::new(),
+            ..of_others.clone()
+        };
         for Changed { before, name, .. } in changed(&self.servers, &config.servers) {
-            before.into_iter().for_each(|server| withdraw(name, server, update));
+            before
+                .into_iter()
+                .for_each(|server| withdraw(name, server, update));
         }
         if self.edge != config.edge || self.of_all != of_all {
             self.servers.clear();
@@ -76,12 +82,18 @@ impl Scopes {
             }
         }
         self.servers = config.servers.clone();
-        update.set(ResourceType::Scope, OTHER_HOSTS, self.others(config, of_others));
+        update.set(
+            ResourceType::Scope,
+            OTHER_HOSTS,
+            self.others(config, of_others),
+        );
     }
 
     /// Publishes that there are none.
     pub(super) fn withdraw(&mut self, update: &mut Update) {
-        self.servers.iter().for_each(|(name, server)| withdraw(name, server, update));
+        self.servers
+            .iter()
+            .for_each(|(name, server)| withdraw(name, server, update));
         update.remove(ResourceType::Scope, OTHER_HOSTS);
         *self = Scopes::default();
     }
@@ -92,8 +104,14 @@ impl Scopes {
     }
 
     fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> Vec<u8> {
-        let host = closed(with_composite_policies(host(name, server, config), &config.edge));
-        let routes = RouteConfiguration { typed_per_filter_config: without_lookup(), ..self.of_all.clone() };
+        let host = closed(with_composite_policies(
+            host(name, server, config),
+            &config.edge,
+        ));
+        let routes = RouteConfiguration {
+            typed_per_filter_config: without_lookup(),
+            ..self.of_all.clone()
+        };
         let mut bytes = empty(&name.to_string()).encode_to_vec();
         let mut routes = routes.encode_to_vec();
         prost::encoding::bytes::encode(VIRTUAL_HOSTS, &encoded_host(host), &mut routes);
@@ -124,14 +142,23 @@ pub(super) fn as_in_scopes(table: RouteConfiguration, edge: &Edge) -> RouteConfi
 
 /// A scope was found, so nothing has to name it.
 fn without_lookup() -> HashMap<String, Any> {
-    let found = any(FilterConfig { disabled: true, ..FilterConfig::default() });
-    found.map(|off| (LOOKUP_FILTER.to_owned(), off)).into_iter().collect()
+    let found = any(FilterConfig {
+        disabled: true,
+        ..FilterConfig::default()
+    });
+    found
+        .map(|off| (LOOKUP_FILTER.to_owned(), off))
+        .into_iter()
+        .collect()
 }
 
 /// Its policies are looked for when a request comes to them: where no scope was found in the first try, it began without a
 /// route.
 fn with_composite_policies(mut host: VirtualHost, edge: &Edge) -> VirtualHost {
-    let policies = host.routes.iter_mut().filter_map(|route| route.typed_per_filter_config.get_mut(POLICY));
+    let policies = host
+        .routes
+        .iter_mut()
+        .filter_map(|route| route.typed_per_filter_config.get_mut(POLICY));
     for policy in policies {
         if let Some(composite) = composite_per_route(policy, edge.largest_body) {
             *policy = composite;
@@ -146,7 +173,10 @@ fn closed(mut host: VirtualHost) -> VirtualHost {
     let root = PathMatch::Prefix("/".to_owned());
     let takes_all = |route: &Route| route.r#match.as_ref() == Some(&match_of(&root));
     if !host.routes.iter().any(takes_all) {
-        let not_found = DirectResponseAction { status: 404, ..DirectResponseAction::default() };
+        let not_found = DirectResponseAction {
+            status: 404,
+            ..DirectResponseAction::default()
+        };
         let route = Route {
             r#match: Some(match_of(&root)),
             action: Some(Action::DirectResponse(not_found)),
@@ -165,15 +195,21 @@ fn withdraw(name: &ServerName, server: &Server, update: &mut Update) {
 /// What holds for all hosts, and the virtual host that error services are asked by.
 fn of_all(config: &Config) -> RouteConfiguration {
     let mut of_all = all_but_hosts(config);
-    of_all.request_headers_to_remove.push(SCOPE_HEADER.to_owned());
+    of_all
+        .request_headers_to_remove
+        .push(SCOPE_HEADER.to_owned());
     of_all
 }
 
 fn empty(name: &str) -> ScopedRouteConfiguration {
-    let fragment = key::Fragment { r#type: Some(key::fragment::Type::StringKey(name.to_owned())) };
+    let fragment = key::Fragment {
+        r#type: Some(key::fragment::Type::StringKey(name.to_owned())),
+    };
     ScopedRouteConfiguration {
         name: name.to_owned(),
-        key: Some(Key { fragments: vec![fragment] }),
+        key: Some(Key {
+            fragments: vec![fragment],
+        }),
         ..ScopedRouteConfiguration::default()
     }
 }

@@ -28,7 +28,10 @@ pub(super) struct Table {
 
 impl Table {
     /// Of the hosts with these names, as they are after this.
-    pub(super) fn of(takes: fn(&ServerName) -> bool, finish: fn(VirtualHost, &Edge) -> VirtualHost) -> Self {
+    pub(super) fn of(
+        takes: fn(&ServerName) -> bool,
+        finish: fn(VirtualHost, &Edge) -> VirtualHost,
+    ) -> Self {
         Table {
             takes,
             finish,
@@ -45,11 +48,19 @@ impl Table {
         self.forget(config);
         self.render(config);
         // Fields are written in the order of their numbers: the name is the first, the hosts are the second.
-        let name = RouteConfiguration { name: rest.name.clone(), ..RouteConfiguration::default() };
+        let name = RouteConfiguration {
+            name: rest.name.clone(),
+            ..RouteConfiguration::default()
+        };
         let mut bytes = name.encode_to_vec();
         bytes.reserve(self.hosts.values().map(Vec::len).sum());
-        self.hosts.values().for_each(|host| bytes.extend_from_slice(host));
-        let rest = RouteConfiguration { name: String::new(), ..rest };
+        self.hosts
+            .values()
+            .for_each(|host| bytes.extend_from_slice(host));
+        let rest = RouteConfiguration {
+            name: String::new(),
+            ..rest
+        };
         rest.encode(&mut bytes).ok();
         bytes
     }
@@ -62,8 +73,12 @@ impl Table {
     /// Renders the hosts that are not as before, and forgets those that are gone.
     fn render(&mut self, config: &Config) {
         for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
-            let hosts = now.into_iter().flat_map(|server| hosts_of(name, server, config, self.takes));
-            let mut hosts = hosts.map(|host| (self.finish)(host, &config.edge)).peekable();
+            let hosts = now
+                .into_iter()
+                .flat_map(|server| hosts_of(name, server, config, self.takes));
+            let mut hosts = hosts
+                .map(|host| (self.finish)(host, &config.edge))
+                .peekable();
             if hosts.peek().is_none() {
                 self.hosts.remove(name);
                 continue;
@@ -89,8 +104,13 @@ impl Table {
         let catch_all = config.servers.get(&ServerName::CatchAll);
         if self.catch_all.as_ref() != catch_all {
             // Wildcard hosts leave to it what they do not take.
-            let others = self.servers.iter().filter(|(name, server)| !has_wildcard(name, server));
-            self.servers = others.map(|(name, server)| (name.clone(), Arc::clone(server))).collect();
+            let others = self
+                .servers
+                .iter()
+                .filter(|(name, server)| !has_wildcard(name, server));
+            self.servers = others
+                .map(|(name, server)| (name.clone(), Arc::clone(server)))
+                .collect();
             self.hosts.retain(|name, _| self.servers.contains_key(name));
             self.catch_all = catch_all.cloned();
         }
@@ -98,5 +118,7 @@ impl Table {
 }
 
 fn has_wildcard(name: &ServerName, server: &Server) -> bool {
-    server.names(name).any(|name| matches!(name, ServerName::Wildcard(_)))
+    server
+        .names(name)
+        .any(|name| matches!(name, ServerName::Wildcard(_)))
 }

@@ -18,7 +18,10 @@ pub fn cookie<'a>(header: &'a [u8], name: &str) -> Option<&'a [u8]> {
             }
             rest = behind.get(1..).unwrap_or_default();
         }
-        let end = rest.iter().position(|&b| b == b';' || b == b',').unwrap_or(rest.len());
+        let end = rest
+            .iter()
+            .position(|&b| b == b';' || b == b',')
+            .unwrap_or(rest.len());
         rest = without_separators(rest.get(end..).unwrap_or_default());
     }
     None
@@ -26,13 +29,18 @@ pub fn cookie<'a>(header: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 /// No cookie that is asked for has an empty name, so where several separators come together there is nothing between them.
 fn without_separators(text: &[u8]) -> &[u8] {
-    let start = text.iter().position(|b| !b";, ".contains(b)).unwrap_or(text.len());
+    let start = text
+        .iter()
+        .position(|b| !b";, ".contains(b))
+        .unwrap_or(text.len());
     text.get(start..).unwrap_or_default()
 }
 
 fn behind_name<'a>(cookie: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let (found, behind) = cookie.split_at_checked(name.len())?;
-    found.eq_ignore_ascii_case(name.as_bytes()).then(|| without_blanks(behind))
+    found
+        .eq_ignore_ascii_case(name.as_bytes())
+        .then(|| without_blanks(behind))
 }
 
 fn without_blanks(text: &[u8]) -> &[u8] {
@@ -45,7 +53,8 @@ fn without_blanks(text: &[u8]) -> &[u8] {
 pub fn argument<'a>(query: &'a [u8], name: &str) -> Option<&'a [u8]> {
     query.split(|&b| b == b'&').find_map(|pair| {
         let (key, value) = pair.split_at_checked(name.len())?;
-        key.eq_ignore_ascii_case(name.as_bytes()).then(|| value.strip_prefix(b"="))?
+        key.eq_ignore_ascii_case(name.as_bytes())
+            .then(|| value.strip_prefix(b"="))?
     })
 }
 
@@ -65,10 +74,16 @@ pub fn split_path(path: &[u8]) -> (&[u8], Option<&[u8]>) {
 #[must_use]
 pub fn host(authority: &[u8]) -> Vec<u8> {
     // A colon inside of brackets belongs to an IPv6 address.
-    let bracket = authority.iter().position(|&b| b == b']').filter(|_| authority.starts_with(b"["));
+    let bracket = authority
+        .iter()
+        .position(|&b| b == b']')
+        .filter(|_| authority.starts_with(b"["));
     let end = match bracket {
         Some(bracket) => bracket + 1,
-        None => authority.iter().position(|&b| b == b':').unwrap_or(authority.len()),
+        None => authority
+            .iter()
+            .position(|&b| b == b':')
+            .unwrap_or(authority.len()),
     };
     let host = authority.get(..end).unwrap_or_default();
     host.strip_suffix(b".").unwrap_or(host).to_ascii_lowercase()
@@ -111,7 +126,9 @@ fn decoded(path: &[u8]) -> Option<Vec<u8>> {
         decoded.push(if byte == b'%' {
             let digit = |byte: &u8| char::from(*byte).to_digit(16);
             let (high, low) = (digit(bytes.next()?)?, digit(bytes.next()?)?);
-            u8::try_from(high * 16 + low).ok().filter(|byte| *byte != 0)?
+            u8::try_from(high * 16 + low)
+                .ok()
+                .filter(|byte| *byte != 0)?
         } else {
             byte
         });
@@ -146,7 +163,11 @@ mod tests {
             ("si", None),
             ("; ;sid=1", Some("1")),
         ] {
-            assert_eq!(cookie(header.as_bytes(), "sid").map(text), expected, "{header:?}");
+            assert_eq!(
+                cookie(header.as_bytes(), "sid").map(text),
+                expected,
+                "{header:?}"
+            );
         }
     }
 

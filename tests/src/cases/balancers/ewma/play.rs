@@ -20,7 +20,10 @@ const PICKS: usize = 20;
 enum Action {
     Completes(Completion),
     Balanced,
-    Synced { addresses: Vec<String>, canary: Option<(String, u32)> },
+    Synced {
+        addresses: Vec<String>,
+        canary: Option<(String, u32)>,
+    },
 }
 
 pub(in super::super) fn play(case: &Case) -> Play {
@@ -32,7 +35,11 @@ pub(in super::super) fn play(case: &Case) -> Play {
         if let Action::Balanced = action {
             findings.extend(picked(personality, &given, &then)?);
         }
-        if let Action::Synced { canary: Some((name, weight)), .. } = &action {
+        if let Action::Synced {
+            canary: Some((name, weight)),
+            ..
+        } = &action
+        {
             findings.extend(has_canary(personality, &given, &then, name, *weight));
         }
         Ok(findings)
@@ -44,17 +51,32 @@ fn action(case: &Case, given: &Given) -> Result<Action, Cannot> {
     Ok(match case.when.as_str() {
         "the request completes" => Action::Completes(completion(given)),
         "updated for a new endpoint" => {
-            let rtt = given.rtt.ok_or_else(|| Cannot("given: expected `rtt`".into()))?;
+            let rtt = given
+                .rtt
+                .ok_or_else(|| Cannot("given: expected `rtt`".into()))?;
             let addresses = same.first().cloned().unwrap_or_default();
-            Action::Completes(Completion { addresses, response: rtt.to_string(), ..Completion::default() })
+            Action::Completes(Completion {
+                addresses,
+                response: rtt.to_string(),
+                ..Completion::default()
+            })
         }
         "balanced" | "balanced again in the same request (retry)" => Action::Balanced,
-        "synced with the same endpoints" => Action::Synced { addresses: same, canary: None },
+        "synced with the same endpoints" => Action::Synced {
+            addresses: same,
+            canary: None,
+        },
         when => match with_canary(when) {
-            Some(canary) => Action::Synced { addresses: same, canary: Some(canary) },
+            Some(canary) => Action::Synced {
+                addresses: same,
+                canary: Some(canary),
+            },
             None => {
                 let addresses = listed(when).ok_or_else(|| case.unknown_action())?;
-                Action::Synced { addresses, canary: None }
+                Action::Synced {
+                    addresses,
+                    canary: None,
+                }
             }
         },
     })
@@ -78,13 +100,26 @@ fn with_canary(when: &str) -> Option<(String, u32)> {
 
 /// `synced with 10.10.10.1, .4, .3, .5 (:8080)`
 fn listed(when: &str) -> Option<Vec<String>> {
-    let (list, port) = when.strip_prefix("synced with ")?.strip_suffix(')')?.split_once(" (:")?;
+    let (list, port) = when
+        .strip_prefix("synced with ")?
+        .strip_suffix(')')?
+        .split_once(" (:")?;
     let mut parts = list.split(", ");
     let first = parts.next()?;
     let net = first.rsplit_once('.')?.0;
-    let others =
-        parts.map(|part| if part.starts_with('.') { format!("{net}{part}") } else { part.to_owned() });
-    Some(std::iter::once(first.to_owned()).chain(others).map(|ip| format!("{ip}:{port}")).collect())
+    let others = parts.map(|part| {
+        if part.starts_with('.') {
+            format!("{net}{part}")
+        } else {
+            part.to_owned()
+        }
+    });
+    Some(
+        std::iter::once(first.to_owned())
+            .chain(others)
+            .map(|ip| format!("{ip}:{port}"))
+            .collect(),
+    )
 }
 
 impl Action {
@@ -105,7 +140,12 @@ fn stored(personality: Personality, given: &Given, action: &Action, then: &Then)
         world
     };
     let mut findings = Findings::new();
-    let expected = then.stats.as_ref().map(|stats| stats.expected(given)).transpose()?.unwrap_or_default();
+    let expected = then
+        .stats
+        .as_ref()
+        .map(|stats| stats.expected(given))
+        .transpose()?
+        .unwrap_or_default();
     for (address, stat) in &expected {
         match stat {
             Some(stat) => findings.extend(score_differs(made, address, stat.score(given.now))),
@@ -113,13 +153,21 @@ fn stored(personality: Personality, given: &Given, action: &Action, then: &Then)
         }
     }
     let touched = match action {
-        Action::Completes(completion) => completion.addresses.rsplit(", ").next().unwrap_or_default(),
+        Action::Completes(completion) => {
+            completion.addresses.rsplit(", ").next().unwrap_or_default()
+        }
         _ => "",
     };
     if let Some(rtt) = then.rtt_used {
-        let before =
-            given.stats.get(touched).ok_or_else(|| Cannot(format!("given.stats: nothing of {touched:?}")))?;
-        findings.extend(score_differs(made, touched, before.after(rtt, given.now).ewma));
+        let before = given
+            .stats
+            .get(touched)
+            .ok_or_else(|| Cannot(format!("given.stats: nothing of {touched:?}")))?;
+        findings.extend(score_differs(
+            made,
+            touched,
+            before.after(rtt, given.now).ewma,
+        ));
     }
     if let Some(ewma) = then.ewma {
         findings.extend(score_differs(made, touched, ewma));
@@ -135,7 +183,9 @@ fn forgotten(
     address: &str,
 ) -> Option<String> {
     let Action::Synced { addresses, .. } = action else {
-        return Some(format!("{address}: nothing is forgotten unless the endpoints change"));
+        return Some(format!(
+            "{address}: nothing is forgotten unless the endpoints change"
+        ));
     };
     let stored: Vec<f64> = expected.values().flatten().map(|stat| stat.ewma).collect();
     let mean = stored.iter().sum::<f64>() / stored.len().max(1) as f64;
@@ -166,9 +216,17 @@ fn picked(personality: Personality, given: &Given, then: &Then) -> Play {
     }
     for list in &lists {
         let next = list.get(tried.len()).cloned().unwrap_or_default();
-        findings.extend(then.pick.as_ref().and_then(|expected| differs("pick", expected, &next)));
+        findings.extend(
+            then.pick
+                .as_ref()
+                .and_then(|expected| differs("pick", expected, &next)),
+        );
         let so_far = &list[..list.len().min(tried.len() + 1)];
-        findings.extend(then.tried.as_deref().and_then(|expected| differs("tried", expected, so_far)));
+        findings.extend(
+            then.tried
+                .as_deref()
+                .and_then(|expected| differs("tried", expected, so_far)),
+        );
         if let Some(score) = then.score {
             findings.extend(scored(personality, given, &next, score)?);
         }
@@ -186,15 +244,25 @@ fn scored(personality: Personality, given: &Given, pick: &str, score: f64) -> Pl
             "score: expected a choice without a comparison, got one of {}",
             given.addresses().len()
         )]),
-        true => Err(Cannot(format!("then.score: expected a score or -1, got {score}"))),
-        false => {
-            Ok(score_differs(|| World::with_probe(personality, given), pick, score).into_iter().collect())
-        }
+        true => Err(Cannot(format!(
+            "then.score: expected a score or -1, got {score}"
+        ))),
+        false => Ok(
+            score_differs(|| World::with_probe(personality, given), pick, score)
+                .into_iter()
+                .collect(),
+        ),
     }
 }
 
 /// The backend has this canary from now on.
-fn has_canary(personality: Personality, given: &Given, then: &Then, name: &str, weight: u32) -> Findings {
+fn has_canary(
+    personality: Personality,
+    given: &Given,
+    then: &Then,
+    name: &str,
+    weight: u32,
+) -> Findings {
     let mut world = World::new(personality, given, &given.addresses());
     let share = Share { weight, total: 100 };
     world.site.location.canaries.push(Canary {
@@ -202,15 +270,30 @@ fn has_canary(personality: Personality, given: &Given, then: &Then, name: &str, 
         weight: Some(share),
         ..Canary::default()
     });
-    world.site.backends.insert(name.into(), backend(name, &["10.9.0.1:80".to_owned()]));
+    world
+        .site
+        .backends
+        .insert(name.into(), backend(name, &["10.9.0.1:80".to_owned()]));
     world.site.publish();
-    let canaries: Vec<String> =
-        world.site.location.canaries.iter().map(|canary| canary.backend.clone()).collect();
+    let canaries: Vec<String> = world
+        .site
+        .location
+        .canaries
+        .iter()
+        .map(|canary| canary.backend.clone())
+        .collect();
     let mut findings = Findings::new();
     let names = then.alternative_backends.as_ref();
-    findings.extend(names.and_then(|expected| differs("alternative_backends", expected, &canaries)));
+    findings
+        .extend(names.and_then(|expected| differs("alternative_backends", expected, &canaries)));
     if let Some(weight) = then.traffic_shaping_weight {
-        findings.extend(share_of(&mut world.site, &[], 2_000, f64::from(weight) / 100.0, None));
+        findings.extend(share_of(
+            &mut world.site,
+            &[],
+            2_000,
+            f64::from(weight) / 100.0,
+            None,
+        ));
     }
     findings
 }

@@ -72,7 +72,9 @@ impl Given {
         if self.decay_seconds == DECAY_SECONDS && self.pick_set_size == PICK_SET_SIZE {
             return Ok(());
         }
-        Err(Cannot(format!("given: the decay is {DECAY_SECONDS} s, and the choice is among {PICK_SET_SIZE}")))
+        Err(Cannot(format!(
+            "given: the decay is {DECAY_SECONDS} s, and the choice is among {PICK_SET_SIZE}"
+        )))
     }
 
     /// The endpoints of the backend.
@@ -81,7 +83,11 @@ impl Given {
             return addresses(&self.endpoints);
         }
         let known: Vec<String> = self.stats.keys().cloned().collect();
-        if known.is_empty() { vec![ENDPOINT.to_owned()] } else { known }
+        if known.is_empty() {
+            vec![ENDPOINT.to_owned()]
+        } else {
+            known
+        }
     }
 
     pub(super) fn tried(&self) -> Vec<String> {
@@ -98,7 +104,10 @@ impl Stat {
     /// The same after one more response time.
     pub(super) fn after(self, rtt: f64, now: f64) -> Stat {
         let weight = ((self.touched - now) / DECAY_SECONDS).exp();
-        Stat { ewma: self.ewma * weight + rtt * (1.0 - weight), touched: now }
+        Stat {
+            ewma: self.ewma * weight + rtt * (1.0 - weight),
+            touched: now,
+        }
     }
 }
 
@@ -107,9 +116,11 @@ impl Stats {
     pub(super) fn expected(&self, given: &Given) -> Result<BTreeMap<String, Option<Stat>>, Cannot> {
         match self {
             Stats::Of(stats) => Ok(stats.clone()),
-            Stats::Sentence(text) if text == "unchanged" => {
-                Ok(given.stats.iter().map(|(address, stat)| (address.clone(), Some(*stat))).collect())
-            }
+            Stats::Sentence(text) if text == "unchanged" => Ok(given
+                .stats
+                .iter()
+                .map(|(address, stat)| (address.clone(), Some(*stat)))
+                .collect()),
             Stats::Sentence(text) => Err(Cannot(format!("then.stats: unknown sentence {text:?}"))),
         }
     }

@@ -32,8 +32,14 @@ impl World {
     /// These endpoints, with the stored averages of the case: each took that long when it was touched.
     pub(super) fn new(personality: Personality, given: &Given, addresses: &[String]) -> World {
         let primary = backend("ns-primary-80", addresses);
-        let primary = wire::Backend { load_balance: LoadBalance::Ewma, ..primary };
-        let mut world = World { site: Site::new(personality, primary), now: given.now };
+        let primary = wire::Backend {
+            load_balance: LoadBalance::Ewma,
+            ..primary
+        };
+        let mut world = World {
+            site: Site::new(personality, primary),
+            now: given.now,
+        };
         let mut stats: Vec<_> = given.stats.iter().collect();
         stats.sort_by(|a, b| a.1.touched.total_cmp(&b.1.touched));
         for (address, stat) in stats {
@@ -71,7 +77,12 @@ impl World {
         let properties: Vec<(&str, Vec<u8>)> = match self.site.filter.host().personality {
             Personality::Nginx => {
                 let status = "200".to_owned();
-                nginx_lists([how.addresses.clone(), status, how.connect.clone(), how.response.clone()])
+                nginx_lists([
+                    how.addresses.clone(),
+                    status,
+                    how.connect.clone(),
+                    how.response.clone(),
+                ])
             }
             Personality::Envoy => {
                 let seconds = |list: &str| last(list).parse::<f64>().unwrap_or_default();
@@ -79,12 +90,19 @@ impl World {
                 vec![
                     ("upstream\0address", last(&how.addresses).into()),
                     ("response\0code", 200i64.to_le_bytes().into()),
-                    ("response\0backend_latency", (nanos.round() as i64).to_le_bytes().into()),
+                    (
+                        "response\0backend_latency",
+                        (nanos.round() as i64).to_le_bytes().into(),
+                    ),
                 ]
             }
         };
         if let Some(request) = self.site.filter.vm.env_mut().requests.get_mut(&sent.id) {
-            request.properties.extend(properties.into_iter().map(|(path, value)| (path.into(), value)));
+            request.properties.extend(
+                properties
+                    .into_iter()
+                    .map(|(path, value)| (path.into(), value)),
+            );
         }
         self.site.end(&sent);
     }
@@ -92,26 +110,40 @@ impl World {
     /// Other endpoints; the probe stays.
     pub(super) fn scale(&mut self, addresses: &[String]) {
         let probe = std::iter::once(PROBE.to_owned());
-        self.site.scale(&addresses.iter().cloned().chain(probe).collect::<Vec<_>>());
+        self.site
+            .scale(&addresses.iter().cloned().chain(probe).collect::<Vec<_>>());
     }
 
     /// Whether an endpoint is picked before one of this score. The backend has only these two afterwards.
     fn goes_before(mut self, address: &str, score: f64) -> bool {
         self.took(PROBE, score);
-        let endpoints = self.site.backends.get(PRIMARY).map(|backend| backend.endpoints.clone());
-        let known = endpoints.is_some_and(|endpoints| endpoints.iter().any(|known| known.address == address));
+        let endpoints = self
+            .site
+            .backends
+            .get(PRIMARY)
+            .map(|backend| backend.endpoints.clone());
+        let known = endpoints
+            .is_some_and(|endpoints| endpoints.iter().any(|known| known.address == address));
         self.site.scale(&[address.to_owned(), PROBE.to_owned()]);
         known && self.site.pick(&[]) == address
     }
 }
 
 /// A finding when the score of an endpoint is not as expected, in a world that is made anew for each look.
-pub(super) fn score_differs(make: impl Fn() -> World, address: &str, expected: f64) -> Option<String> {
+pub(super) fn score_differs(
+    make: impl Fn() -> World,
+    address: &str,
+    expected: f64,
+) -> Option<String> {
     let above = make().goes_before(address, expected * (1.0 + PRECISION) + 1e-9);
     let below = expected > 0.0 && make().goes_before(address, expected * (1.0 - PRECISION) - 1e-9);
     match (above, below) {
         (true, false) => None,
-        (false, _) => Some(format!("{address}: expected a score of {expected}, it is higher")),
-        (true, true) => Some(format!("{address}: expected a score of {expected}, it is lower")),
+        (false, _) => Some(format!(
+            "{address}: expected a score of {expected}, it is higher"
+        )),
+        (true, true) => Some(format!(
+            "{address}: expected a score of {expected}, it is lower"
+        )),
     }
 }

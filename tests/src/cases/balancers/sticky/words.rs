@@ -67,17 +67,25 @@ impl Given {
         }
         if primary.endpoints.is_empty() {
             let given = addresses(&self.endpoints);
-            primary.endpoints =
-                on_the_wire(&if given.is_empty() { vec![ENDPOINT.to_owned()] } else { given });
+            primary.endpoints = on_the_wire(&if given.is_empty() {
+                vec![ENDPOINT.to_owned()]
+            } else {
+                given
+            });
         }
         let other = wire::Affinity {
             mode,
-            cookie: wire::Cookie { name: "route".into(), ..wire::Cookie::default() },
+            cookie: wire::Cookie {
+                name: "route".into(),
+                ..wire::Cookie::default()
+            },
             change_on_failure: false,
         };
         let affinity = primary.affinity.get_or_insert(other);
         if affinity.mode != mode {
-            return Err(Cannot(format!("given.backend: the mode is not that of the area, {mode:?}")));
+            return Err(Cannot(format!(
+                "given.backend: the mode is not that of the area, {mode:?}"
+            )));
         }
         Ok(primary)
     }
@@ -89,8 +97,15 @@ impl Given {
         mode: AffinityMode,
         session_path: Option<String>,
     ) -> Result<Site, Cannot> {
-        let location = Location { session_path, ..Location::to(PRIMARY) };
-        Ok(Site::with(personality, location, [(PRIMARY.to_owned(), self.primary(mode)?)].into()))
+        let location = Location {
+            session_path,
+            ..Location::to(PRIMARY)
+        };
+        Ok(Site::with(
+            personality,
+            location,
+            [(PRIMARY.to_owned(), self.primary(mode)?)].into(),
+        ))
     }
 
     /// A path where sessions begin, for what needs one whatever the case lists.
@@ -101,11 +116,18 @@ impl Given {
     /// The path of the location that takes the request, when the original's list has it: data planes match the host
     /// exactly, then by a wildcard for one label, then by the catch-all.
     pub(super) fn listed_path(&self) -> Option<String> {
-        let Asked { host, location, server_name, .. } = &self.request;
+        let Asked {
+            host,
+            location,
+            server_name,
+            ..
+        } = &self.request;
         let locations = &self.backend.as_ref()?.affinity.cookie.locations;
         let first = locations.iter().next();
         let host = host.as_ref().or(first.map(|(host, _)| host))?;
-        let path = location.as_ref().or(first.and_then(|(_, paths)| paths.first()))?;
+        let path = location
+            .as_ref()
+            .or(first.and_then(|(_, paths)| paths.first()))?;
         let wildcard = host.split_once('.').map(|(_, rest)| format!("*.{rest}"));
         let paths = match server_name.as_deref() {
             Some("_") => locations.get("_"),

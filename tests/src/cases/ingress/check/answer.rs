@@ -28,21 +28,48 @@ impl Observed<'_> {
         self.status_counts(then, reasons)
     }
 
-    fn answer(&self, answer: &Response, then: &Then, reasons: &mut Vec<String>) -> Result<(), String> {
+    fn answer(
+        &self,
+        answer: &Response,
+        then: &Then,
+        reasons: &mut Vec<String>,
+    ) -> Result<(), String> {
         for (word, expected) in [("status", &then.status), ("http_status", &then.http_status)] {
             let Some(expected) = expected else { continue };
             if then.status_counts.is_empty() && !expect::status(expected, answer.status)? {
                 let who = from(answer);
-                push_once(reasons, format!("{word}: expected {expected}, got {} from {who}", answer.status));
+                push_once(
+                    reasons,
+                    format!(
+                        "{word}: expected {expected}, got {} from {who}",
+                        answer.status
+                    ),
+                );
             }
         }
         self.headers(answer, then, reasons)?;
         let body = answer.text();
-        for expected in then.body_contains.iter().flat_map(texts).filter(|text| !body.contains(text)) {
-            push_once(reasons, format!("body_contains: expected {expected:?} in {body:?}"));
+        for expected in then
+            .body_contains
+            .iter()
+            .flat_map(texts)
+            .filter(|text| !body.contains(text))
+        {
+            push_once(
+                reasons,
+                format!("body_contains: expected {expected:?} in {body:?}"),
+            );
         }
-        for unwanted in then.body_not_contains.iter().flat_map(texts).filter(|text| body.contains(text)) {
-            push_once(reasons, format!("body_not_contains: {unwanted:?} is in {body:?}"));
+        for unwanted in then
+            .body_not_contains
+            .iter()
+            .flat_map(texts)
+            .filter(|text| body.contains(text))
+        {
+            push_once(
+                reasons,
+                format!("body_not_contains: {unwanted:?} is in {body:?}"),
+            );
         }
         if let Some(expected) = &then.grpc_status {
             let actual = answer.header("grpc-status");
@@ -51,13 +78,21 @@ impl Observed<'_> {
                 None => false,
             };
             if !holds {
-                push_once(reasons, format!("grpc_status: expected {expected}, got {}", shown(actual)));
+                push_once(
+                    reasons,
+                    format!("grpc_status: expected {expected}, got {}", shown(actual)),
+                );
             }
         }
         Ok(())
     }
 
-    fn headers(&self, answer: &Response, then: &Then, reasons: &mut Vec<String>) -> Result<(), String> {
+    fn headers(
+        &self,
+        answer: &Response,
+        then: &Then,
+        reasons: &mut Vec<String>,
+    ) -> Result<(), String> {
         let header = |name: &str| {
             let name = name.to_ascii_lowercase();
             let values: Vec<&str> = answer.headers(&name).collect();
@@ -68,29 +103,48 @@ impl Observed<'_> {
             && *expected != location
         {
             let (expected, actual) = (shown(expected.as_deref()), shown(location.as_deref()));
-            push_once(reasons, format!("location: expected {expected}, got {actual}"));
+            push_once(
+                reasons,
+                format!("location: expected {expected}, got {actual}"),
+            );
         }
         if let Some(suffix) = &then.location_suffix
-            && !location.as_deref().is_some_and(|location| location.ends_with(suffix))
+            && !location
+                .as_deref()
+                .is_some_and(|location| location.ends_with(suffix))
         {
             let actual = shown(location.as_deref());
-            push_once(reasons, format!("location_suffix: expected {suffix:?}, got {actual}"));
+            push_once(
+                reasons,
+                format!("location_suffix: expected {suffix:?}, got {actual}"),
+            );
         }
         for (name, expected) in &then.headers {
             compare("header", name, expected, header(name).as_deref(), reasons);
         }
-        for name in then.headers_absent.iter().filter(|name| header(name).is_some()) {
+        for name in then
+            .headers_absent
+            .iter()
+            .filter(|name| header(name).is_some())
+        {
             let actual = shown(header(name).as_deref());
             push_once(reasons, format!("headers_absent: {name} is {actual}"));
         }
-        for name in then.headers_present.iter().filter(|name| header(name).is_none()) {
+        for name in then
+            .headers_present
+            .iter()
+            .filter(|name| header(name).is_none())
+        {
             push_once(reasons, format!("headers_present: there is no {name}"));
         }
         for (name, expected) in &then.header_count {
             let lower = name.to_ascii_lowercase();
             let count = answer.headers(&lower).count();
             if !expect::number(expected, count as f64, count as f64)? {
-                push_once(reasons, format!("header_count: expected {expected} of {name}, got {count}"));
+                push_once(
+                    reasons,
+                    format!("header_count: expected {expected} of {name}, got {count}"),
+                );
             }
         }
         Ok(())
@@ -101,16 +155,26 @@ impl Observed<'_> {
             return Ok(());
         }
         let mut counts: BTreeMap<u16, usize> = BTreeMap::new();
-        for answer in self.exchanges.iter().filter_map(|exchange| exchange.answer.as_ref().ok()) {
+        for answer in self
+            .exchanges
+            .iter()
+            .filter_map(|exchange| exchange.answer.as_ref().ok())
+        {
             *counts.entry(answer.status).or_default() += 1;
         }
         for (class, expected) in &then.status_counts {
             let mut count = 0;
             for (status, times) in &counts {
-                count += if expect::status(&Value::from(class.as_str()), *status)? { *times } else { 0 };
+                count += if expect::status(&Value::from(class.as_str()), *status)? {
+                    *times
+                } else {
+                    0
+                };
             }
             if !expect::number(expected, count as f64, self.exchanges.len() as f64)? {
-                reasons.push(format!("status_counts: expected {expected} of {class}, got {counts:?}"));
+                reasons.push(format!(
+                    "status_counts: expected {expected} of {class}, got {counts:?}"
+                ));
             }
         }
         // Beside counts, the status is that of some answers.
@@ -134,9 +198,16 @@ impl Observed<'_> {
             Ok(owner) => owner,
             Err(error) => return push_once(reasons, format!("tls: {error:#}")),
         };
-        if expected.cn.as_ref().is_some_and(|name| *name != owner.common_name) {
+        if expected
+            .cn
+            .as_ref()
+            .is_some_and(|name| *name != owner.common_name)
+        {
             let expected = shown(expected.cn.as_deref());
-            push_once(reasons, format!("tls.cn: expected {expected}, got {:?}", owner.common_name));
+            push_once(
+                reasons,
+                format!("tls.cn: expected {expected}, got {:?}", owner.common_name),
+            );
         }
         if let Some(names) = &expected.dns {
             let sorted = |names: &[String]| {
@@ -145,19 +216,27 @@ impl Observed<'_> {
                 names
             };
             if sorted(names) != sorted(&owner.dns) {
-                push_once(reasons, format!("tls.dns: expected {names:?}, got {:?}", owner.dns));
+                push_once(
+                    reasons,
+                    format!("tls.dns: expected {names:?}, got {:?}", owner.dns),
+                );
             }
         }
         if let Some(expected) = &expected.terminated_by {
             let service = self.pods.owner_of(certificate);
             let holds = match expected.as_str() {
                 "backend" | "pod" | "service" | "upstream" => service.is_some(),
-                "controller" | "ingress" | "proxy" | "nginx" | "envoy" | "gateway" => service.is_none(),
+                "controller" | "ingress" | "proxy" | "nginx" | "envoy" | "gateway" => {
+                    service.is_none()
+                }
                 name => service == Some(name),
             };
             if !holds {
                 let actual = service.unwrap_or("the data plane");
-                push_once(reasons, format!("tls.terminated_by: expected {expected}, got {actual}"));
+                push_once(
+                    reasons,
+                    format!("tls.terminated_by: expected {expected}, got {actual}"),
+                );
             }
         }
     }
@@ -165,7 +244,10 @@ impl Observed<'_> {
 
 /// Who answered: a pod, or else the data plane, by the beginning of what it says.
 fn from(answer: &Response) -> String {
-    match (answer.pod(), answer.text().chars().take(BODY_SHOWN).collect::<String>()) {
+    match (
+        answer.pod(),
+        answer.text().chars().take(BODY_SHOWN).collect::<String>(),
+    ) {
         (Some(pod), _) => pod.to_owned(),
         (None, body) if body.is_empty() => "the data plane".to_owned(),
         (None, body) => format!("the data plane ({:?})", body.trim()),
@@ -185,7 +267,17 @@ pub(super) fn compare(
         expected => Some(texts(expected).join(", ")),
     };
     if wanted.as_deref() != actual {
-        let expected = if expected.is_null() { "none".to_owned() } else { plain(expected) };
-        push_once(reasons, format!("{word} {name}: expected {expected:?}, got {}", shown(actual)));
+        let expected = if expected.is_null() {
+            "none".to_owned()
+        } else {
+            plain(expected)
+        };
+        push_once(
+            reasons,
+            format!(
+                "{word} {name}: expected {expected:?}, got {}",
+                shown(actual)
+            ),
+        );
     }
 }

@@ -30,7 +30,11 @@ impl<'a> Cookie<'a> {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             (name.trim().to_ascii_lowercase(), value.trim())
         };
-        Some(Cookie { name: name.trim(), value: value.trim(), attributes: parts.map(attribute).collect() })
+        Some(Cookie {
+            name: name.trim(),
+            value: value.trim(),
+            attributes: parts.map(attribute).collect(),
+        })
     }
 
     /// Why it is not the expected one.
@@ -56,7 +60,12 @@ impl<'a> Cookie<'a> {
                 actual.is_some_and(same)
             }
         };
-        (!holds).then(|| format!("set_cookie.{word}: expected {expected}, got {}", shown(actual)))
+        (!holds).then(|| {
+            format!(
+                "set_cookie.{word}: expected {expected}, got {}",
+                shown(actual)
+            )
+        })
     }
 }
 
@@ -66,10 +75,15 @@ fn cookies(answer: &Response) -> impl Iterator<Item = Cookie<'_>> {
 
 impl Observed<'_> {
     pub(super) fn cookies(&self, then: &Then, reasons: &mut Vec<String>) {
-        for answer in self.exchanges.iter().filter_map(|exchange| exchange.answer.as_ref().ok()) {
+        for answer in self
+            .exchanges
+            .iter()
+            .filter_map(|exchange| exchange.answer.as_ref().ok())
+        {
             match &then.set_cookie {
                 Some(Some(Value::Array(all))) => {
-                    all.iter().for_each(|expected| set_cookie(answer, expected, reasons));
+                    all.iter()
+                        .for_each(|expected| set_cookie(answer, expected, reasons));
                 }
                 Some(None | Some(Value::Bool(false))) => not_set(answer, None, reasons),
                 Some(Some(expected)) => set_cookie(answer, expected, reasons),
@@ -81,10 +95,15 @@ impl Observed<'_> {
                 Some(name) => not_set(answer, Some(&plain(name)), reasons),
             }
             if let Some(text) = &then.set_cookie_raw
-                && !answer.headers("set-cookie").any(|header| header.contains(text.as_str()))
+                && !answer
+                    .headers("set-cookie")
+                    .any(|header| header.contains(text.as_str()))
             {
                 let all: Vec<&str> = answer.headers("set-cookie").collect();
-                push_once(reasons, format!("set_cookie_raw: expected {text:?} in {all:?}"));
+                push_once(
+                    reasons,
+                    format!("set_cookie_raw: expected {text:?} in {all:?}"),
+                );
             }
         }
     }
@@ -98,13 +117,19 @@ fn set_cookie(answer: &Response, expected: &Value, reasons: &mut Vec<String>) {
         None => expected.as_str().map(str::to_owned),
     };
     let mut all = cookies(answer);
-    let Some(cookie) = all.find(|cookie| name.as_deref().is_none_or(|name| name == cookie.name)) else {
+    let Some(cookie) = all.find(|cookie| name.as_deref().is_none_or(|name| name == cookie.name))
+    else {
         let set: Vec<&str> = answer.headers("set-cookie").collect();
-        let name = name.map_or_else(|| "a cookie".to_owned(), |name| format!("the cookie {name}"));
+        let name = name.map_or_else(
+            || "a cookie".to_owned(),
+            |name| format!("the cookie {name}"),
+        );
         return push_once(reasons, format!("set_cookie: expected {name}, got {set:?}"));
     };
-    for reason in
-        attributes.into_iter().flatten().filter_map(|(word, expected)| cookie.against(word, expected))
+    for reason in attributes
+        .into_iter()
+        .flatten()
+        .filter_map(|(word, expected)| cookie.against(word, expected))
     {
         push_once(reasons, reason);
     }
@@ -112,7 +137,10 @@ fn set_cookie(answer: &Response, expected: &Value, reasons: &mut Vec<String>) {
 
 fn not_set(answer: &Response, name: Option<&str>, reasons: &mut Vec<String>) {
     for cookie in cookies(answer).filter(|cookie| name.is_none_or(|name| name == cookie.name)) {
-        push_once(reasons, format!("no cookie expected, got {}={}", cookie.name, cookie.value));
+        push_once(
+            reasons,
+            format!("no cookie expected, got {}={}", cookie.name, cookie.value),
+        );
     }
 }
 
@@ -123,7 +151,11 @@ mod tests {
 
     fn reasons(header: &str, expected: Value) -> Vec<String> {
         let headers = vec![("set-cookie".to_owned(), header.to_owned())];
-        let answer = Response { status: 200, headers, body: Vec::new() };
+        let answer = Response {
+            status: 200,
+            headers,
+            body: Vec::new(),
+        };
         let mut reasons = Vec::new();
         set_cookie(&answer, &expected, &mut reasons);
         reasons

@@ -85,19 +85,27 @@ impl Observed<'_> {
     fn service_of(&self, pod: &str) -> String {
         let received = self.received.iter().find(|received| received.pod == pod);
         // A pod's name is its service's, with a number.
-        let from_name = || pod.rsplit_once('-').map_or(pod, |(service, _)| service).to_owned();
+        let from_name = || {
+            pod.rsplit_once('-')
+                .map_or(pod, |(service, _)| service)
+                .to_owned()
+        };
         received.map_or_else(from_name, |received| received.service.clone())
     }
 }
 
 /// Text, without the quotes of a JSON string.
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// One text or several.
 pub fn texts(value: &Value) -> Vec<String> {
-    value.as_array().map_or_else(|| vec![plain(value)], |all| all.iter().map(plain).collect())
+    value
+        .as_array()
+        .map_or_else(|| vec![plain(value)], |all| all.iter().map(plain).collect())
 }
 
 /// Reasons that hold for several answers are said once.

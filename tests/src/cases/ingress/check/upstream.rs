@@ -17,7 +17,13 @@ impl Observed<'_> {
         if let Some(expected) = then.proxied
             && expected == self.received.is_empty()
         {
-            push_once(reasons, format!("proxied: expected {expected}, pods saw {}", self.received.len()));
+            push_once(
+                reasons,
+                format!(
+                    "proxied: expected {expected}, pods saw {}",
+                    self.received.len()
+                ),
+            );
         }
         self.hits(then, reasons)?;
         if expects_something_of_a_request(then) {
@@ -32,7 +38,10 @@ impl Observed<'_> {
         if let Some(expected) = &then.auth_request {
             match self.auth.last() {
                 Some(received) => self.auth_request(received, expected, reasons)?,
-                None => push_once(reasons, "auth_request: the auth service saw no request".to_owned()),
+                None => push_once(
+                    reasons,
+                    "auth_request: the auth service saw no request".to_owned(),
+                ),
             }
         }
         Ok(())
@@ -41,14 +50,18 @@ impl Observed<'_> {
     fn hits(&self, then: &Then, reasons: &mut Vec<String>) -> Result<(), String> {
         let mut count = |name: &str, expected: &Value, actual: usize| {
             if !expect::number(expected, actual as f64, actual as f64)? {
-                push_once(reasons, format!("upstream_hits{name}: expected {expected}, got {actual}"));
+                push_once(
+                    reasons,
+                    format!("upstream_hits{name}: expected {expected}, got {actual}"),
+                );
             }
             Ok::<(), String>(())
         };
         match &then.upstream_hits {
             Some(Value::Object(by_name)) => by_name.iter().try_for_each(|(name, expected)| {
                 let all = self.received.iter().chain(&self.auth);
-                let of_name = all.filter(|received| received.service == *name || received.pod == *name);
+                let of_name =
+                    all.filter(|received| received.service == *name || received.pod == *name);
                 count(&format!(" {name}"), expected, of_name.count())
             }),
             Some(expected) => count("", expected, self.received.len()),
@@ -58,21 +71,51 @@ impl Observed<'_> {
 
     /// Beside the request proper, pods may see mirrored ones and ones that another pod answered in the end.
     fn seen_by_the_answering_pods(&self) -> Vec<&Received> {
-        let answers = self.exchanges.iter().filter_map(|exchange| exchange.answer.as_ref().ok());
+        let answers = self
+            .exchanges
+            .iter()
+            .filter_map(|exchange| exchange.answer.as_ref().ok());
         let pods: BTreeSet<&str> = answers.filter_map(|answer| answer.pod()).collect();
-        let seen = self.received.iter().filter(|received| pods.contains(received.pod.as_str()));
+        let seen = self
+            .received
+            .iter()
+            .filter(|received| pods.contains(received.pod.as_str()));
         let seen: Vec<&Received> = seen.collect();
-        if seen.is_empty() { self.received.iter().collect() } else { seen }
+        if seen.is_empty() {
+            self.received.iter().collect()
+        } else {
+            seen
+        }
     }
 
-    fn request(&self, seen: &Received, then: &Then, reasons: &mut Vec<String>) -> Result<(), String> {
+    fn request(
+        &self,
+        seen: &Received,
+        then: &Then,
+        reasons: &mut Vec<String>,
+    ) -> Result<(), String> {
         let mut same = |word: &str, expected: Option<&str>, actual: Option<&str>| {
             if expected.is_some() && expected != actual {
-                push_once(reasons, format!("{word}: expected {}, got {}", shown(expected), shown(actual)));
+                push_once(
+                    reasons,
+                    format!(
+                        "{word}: expected {}, got {}",
+                        shown(expected),
+                        shown(actual)
+                    ),
+                );
             }
         };
-        same("upstream_path", then.upstream_path.as_deref(), Some(&seen.path));
-        same("upstream_method", then.upstream_method.as_deref(), Some(&seen.method));
+        same(
+            "upstream_path",
+            then.upstream_path.as_deref(),
+            Some(&seen.path),
+        );
+        same(
+            "upstream_method",
+            then.upstream_method.as_deref(),
+            Some(&seen.method),
+        );
         let proto = then.upstream_proto.as_deref().map(|proto| match proto {
             "HTTP/2" | "h2" | "http2" | "grpc" => "HTTP/2.0",
             other => other,
@@ -80,13 +123,23 @@ impl Observed<'_> {
         same("upstream_proto", proto, Some(&seen.http));
         if let Some(expected) = &then.upstream_query {
             let none_is_empty = |query: &Option<String>| query.clone().unwrap_or_default();
-            same("upstream_query", Some(&none_is_empty(expected)), Some(&none_is_empty(&seen.query)));
+            same(
+                "upstream_query",
+                Some(&none_is_empty(expected)),
+                Some(&none_is_empty(&seen.query)),
+            );
         }
         if let Some(expected) = &then.upstream_sni
             && *expected != seen.connection.sni
         {
-            let (expected, actual) = (shown(expected.as_deref()), shown(seen.connection.sni.as_deref()));
-            push_once(reasons, format!("upstream_sni: expected {expected}, got {actual}"));
+            let (expected, actual) = (
+                shown(expected.as_deref()),
+                shown(seen.connection.sni.as_deref()),
+            );
+            push_once(
+                reasons,
+                format!("upstream_sni: expected {expected}, got {actual}"),
+            );
         }
         if let Some(expected) = &then.upstream_client_cert {
             client_certificate(seen, expected.as_ref(), reasons);
@@ -94,18 +147,39 @@ impl Observed<'_> {
         self.seen_headers(seen, then, reasons)
     }
 
-    fn seen_headers(&self, seen: &Received, then: &Then, reasons: &mut Vec<String>) -> Result<(), String> {
+    fn seen_headers(
+        &self,
+        seen: &Received,
+        then: &Then,
+        reasons: &mut Vec<String>,
+    ) -> Result<(), String> {
         let header = |name: &str| self.header(seen, name);
         for (name, expected) in &then.upstream_headers {
-            compare("upstream header", name, expected, header(name).as_deref(), reasons);
+            compare(
+                "upstream header",
+                name,
+                expected,
+                header(name).as_deref(),
+                reasons,
+            );
         }
-        for name in then.upstream_headers_absent.iter().filter(|name| header(name).is_some()) {
+        for name in then
+            .upstream_headers_absent
+            .iter()
+            .filter(|name| header(name).is_some())
+        {
             let actual = shown(header(name).as_deref());
-            push_once(reasons, format!("upstream_headers_absent: {name} is {actual}"));
+            push_once(
+                reasons,
+                format!("upstream_headers_absent: {name} is {actual}"),
+            );
         }
         for (name, unwanted) in &then.upstream_header_not {
             if header(name) == Some(plain(unwanted)) {
-                push_once(reasons, format!("upstream_header_not: {name} is {unwanted}"));
+                push_once(
+                    reasons,
+                    format!("upstream_header_not: {name} is {unwanted}"),
+                );
             }
         }
         let shown_header = |name: &str| shown(header(name).as_deref());
@@ -133,7 +207,13 @@ impl Observed<'_> {
 
     fn header(&self, seen: &Received, name: &str) -> Option<String> {
         let name = name.to_ascii_lowercase();
-        let value = seen.header(&name).or_else(|| if name == "host" { seen.host.clone() } else { None });
+        let value = seen.header(&name).or_else(|| {
+            if name == "host" {
+                seen.host.clone()
+            } else {
+                None
+            }
+        });
         value.map(|value| self.ports.publish(&value))
     }
 
@@ -146,7 +226,10 @@ impl Observed<'_> {
         for (word, expected) in expected {
             let mut same = |actual: &str| {
                 if plain(expected) != actual {
-                    push_once(reasons, format!("auth_request.{word}: expected {expected}, got {actual:?}"));
+                    push_once(
+                        reasons,
+                        format!("auth_request.{word}: expected {expected}, got {actual:?}"),
+                    );
                 }
             };
             match (word.as_str(), expected) {
@@ -155,18 +238,27 @@ impl Observed<'_> {
                 ("query", _) => same(seen.query.as_deref().unwrap_or_default()),
                 ("host", _) => same(&self.header(seen, "host").unwrap_or_default()),
                 ("body_bytes", _) => same(&seen.body_bytes.to_string()),
-                ("headers", Value::Object(headers)) => headers.iter().for_each(|(name, expected)| {
-                    compare(
-                        "auth_request header",
-                        name,
-                        expected,
-                        self.header(seen, name).as_deref(),
-                        reasons,
-                    );
-                }),
+                ("headers", Value::Object(headers)) => {
+                    headers.iter().for_each(|(name, expected)| {
+                        compare(
+                            "auth_request header",
+                            name,
+                            expected,
+                            self.header(seen, name).as_deref(),
+                            reasons,
+                        );
+                    })
+                }
                 ("headers_absent", Value::Array(names)) => {
-                    for name in names.iter().map(plain).filter(|name| self.header(seen, name).is_some()) {
-                        push_once(reasons, format!("auth_request.headers_absent: {name} is there"));
+                    for name in names
+                        .iter()
+                        .map(plain)
+                        .filter(|name| self.header(seen, name).is_some())
+                    {
+                        push_once(
+                            reasons,
+                            format!("auth_request.headers_absent: {name} is there"),
+                        );
                     }
                 }
                 (_, Value::Object(_) | Value::Array(_)) => {
@@ -204,7 +296,8 @@ fn expects_something_of_a_request(then: &Then) -> bool {
 /// `true`, `false`, `null`, or a name as `CN=x`.
 fn client_certificate(seen: &Received, expected: Option<&Value>, reasons: &mut Vec<String>) {
     let owner = seen.connection.client_certificate.as_deref().map(Owner::of);
-    let name = owner.map(|owner| owner.map_or_else(|error| error.to_string(), |owner| owner.common_name));
+    let name =
+        owner.map(|owner| owner.map_or_else(|error| error.to_string(), |owner| owner.common_name));
     let holds = match expected {
         Some(Value::Bool(expected)) => *expected == name.is_some(),
         None => name.is_none(),
@@ -215,6 +308,9 @@ fn client_certificate(seen: &Received, expected: Option<&Value>, reasons: &mut V
     };
     if !holds {
         let actual = shown(name.as_deref());
-        push_once(reasons, format!("upstream_client_cert: expected {expected:?}, got {actual}"));
+        push_once(
+            reasons,
+            format!("upstream_client_cert: expected {expected:?}, got {actual}"),
+        );
     }
 }

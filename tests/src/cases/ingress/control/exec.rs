@@ -35,9 +35,16 @@ impl World {
 }
 
 fn run(arguments: &[&str]) -> Result<String> {
-    let output = Command::new(artifacts::sluice()?).args(arguments).output()?;
+    let output = Command::new(artifacts::sluice()?)
+        .args(arguments)
+        .output()?;
     let stderr = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {}", output.status, stderr.lines().next().unwrap_or_default());
+    ensure!(
+        output.status.success(),
+        "{}: {}",
+        output.status,
+        stderr.lines().next().unwrap_or_default()
+    );
     Ok(String::from_utf8(output.stdout)?)
 }
 
@@ -48,7 +55,10 @@ fn against(output: &str, then: &Then) -> Vec<String> {
             lines.sort();
             lines
         };
-        let lines = output.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
+        let lines = output
+            .lines()
+            .map(|line| line.trim().to_owned())
+            .filter(|line| !line.is_empty());
         let lines = sorted(lines.collect());
         if lines != sorted(expected.clone()) {
             reasons.push(format!("lines: expected {expected:?}, got {lines:?}"));
@@ -65,7 +75,12 @@ fn against(output: &str, then: &Then) -> Vec<String> {
     {
         reasons.push(format!("json_name: expected {expected:?}, got {output:?}"));
     }
-    for text in then.body_contains.iter().flat_map(texts).filter(|text| !output.contains(text)) {
+    for text in then
+        .body_contains
+        .iter()
+        .flat_map(texts)
+        .filter(|text| !output.contains(text))
+    {
         reasons.push(format!("body_contains: expected {text:?} in {output:?}"));
     }
     reasons
@@ -78,10 +93,18 @@ mod tests {
 
     #[test]
     fn output_is_lines_or_json() {
-        let wrong = |output: &str, then: Value| against(output, &serde_json::from_value(then).unwrap()).len();
+        let wrong = |output: &str, then: Value| {
+            against(output, &serde_json::from_value(then).unwrap()).len()
+        };
         assert_eq!(wrong("b\na\n", json!({ "lines": ["a", "b"] })), 0);
         assert_eq!(wrong("b\na\nc\n", json!({ "lines": ["a", "b"] })), 1);
-        assert_eq!(wrong(r#"{"name": "a", "x": 1}"#, json!({ "json_name": "a", "json": {} })), 0);
+        assert_eq!(
+            wrong(
+                r#"{"name": "a", "x": 1}"#,
+                json!({ "json_name": "a", "json": {} })
+            ),
+            0
+        );
         assert_eq!(wrong(r#"{"name": "b"}"#, json!({ "json_name": "a" })), 1);
         assert_eq!(wrong("no json", json!({ "json": {} })), 1);
     }

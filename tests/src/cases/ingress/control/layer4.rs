@@ -26,14 +26,24 @@ impl World {
     /// Connects, sends, and takes what comes back for an answer.
     pub async fn connect(&self, port: u16, when: &When) -> Exchange {
         let exchange = async {
-            let dial = Dial { addr: self.pods.tcp(port)?, proxy_line: when.proxy_header.clone(), tls: None };
+            let dial = Dial {
+                addr: self.pods.tcp(port)?,
+                proxy_line: when.proxy_header.clone(),
+                tls: None,
+            };
             match when.send.as_deref() {
                 Some(text) if text.starts_with("HTTP ") => http(&dial, text).await,
                 text => raw(&dial, text.unwrap_or_default()).await,
             }
         };
-        let answer = tokio::time::timeout(TIMEOUT, exchange).await.context("no answer in time").flatten();
-        Exchange { answer, certificate: None }
+        let answer = tokio::time::timeout(TIMEOUT, exchange)
+            .await
+            .context("no answer in time")
+            .flatten();
+        Exchange {
+            answer,
+            certificate: None,
+        }
     }
 
     /// Asks the first TCP service (or the one of `tcp_connect`) for an address.
@@ -41,13 +51,21 @@ impl World {
         let asked = async {
             let first = || self.model.given.tcp.keys().next()?.parse().ok();
             let number = |value: &Value| value.as_u64().and_then(|port| u16::try_from(port).ok());
-            let said = number(question).or_else(|| number(&question["port"])).or(when.tcp_connect);
+            let said = number(question)
+                .or_else(|| number(&question["port"]))
+                .or(when.tcp_connect);
             let port = said.or_else(first).context("there is no TCP service")?;
-            let name = question.as_str().or(question["name"].as_str()).unwrap_or(ANY_NAME);
+            let name = question
+                .as_str()
+                .or(question["name"].as_str())
+                .unwrap_or(ANY_NAME);
             let stream = Dial::plain(self.pods.tcp(port)?).connect().await?.stream;
             dns::ask(stream, name).await
         };
-        let asked = tokio::time::timeout(TIMEOUT, asked).await.context("no answer in time").flatten();
+        let asked = tokio::time::timeout(TIMEOUT, asked)
+            .await
+            .context("no answer in time")
+            .flatten();
         match asked {
             Ok(addresses) => {
                 let got: Vec<String> = addresses.iter().map(ToString::to_string).collect();
@@ -59,8 +77,14 @@ impl World {
                         vec![format!("answer: expected {expected}, got {got:?}")]
                     };
                 }
-                let missing = then.answer.iter().flat_map(texts).filter(|expected| !got.contains(expected));
-                missing.map(|expected| format!("answer: expected {expected}, got {got:?}")).collect()
+                let missing = then
+                    .answer
+                    .iter()
+                    .flat_map(texts)
+                    .filter(|expected| !got.contains(expected));
+                missing
+                    .map(|expected| format!("answer: expected {expected}, got {got:?}"))
+                    .collect()
             }
             Err(error) => vec![format!("dns_over_tcp: {error:#}")],
         }
@@ -71,7 +95,10 @@ impl World {
 async fn http(dial: &Dial, text: &str) -> Result<Response> {
     let mut words = text.split_whitespace().skip(1);
     let (method, path) = (words.next().unwrap_or("GET"), words.next().unwrap_or("/"));
-    Connection::dial(dial).await?.send(&Request::new(method, "tcp.sluice-cases.test", path)).await
+    Connection::dial(dial)
+        .await?
+        .send(&Request::new(method, "tcp.sluice-cases.test", path))
+        .await
 }
 
 /// Whatever comes back is the body; there is no status.
@@ -84,5 +111,8 @@ async fn raw(dial: &Dial, text: &str) -> Result<Response> {
     if let Ok(Err(error)) = listened {
         return Err(error).context("receive");
     }
-    Ok(Response { body, ..Response::default() })
+    Ok(Response {
+        body,
+        ..Response::default()
+    })
 }

@@ -38,14 +38,19 @@ struct Series {
 fn series(page: &str, name: &str) -> Vec<Series> {
     let parse = |line: &str| {
         let rest = line.strip_prefix(name)?;
-        let rest =
-            ["_bucket", "_sum", "_count"].iter().find_map(|end| rest.strip_prefix(end)).unwrap_or(rest);
+        let rest = ["_bucket", "_sum", "_count"]
+            .iter()
+            .find_map(|end| rest.strip_prefix(end))
+            .unwrap_or(rest);
         let (labels, value) = match rest.strip_prefix('{') {
             Some(rest) => rest.rsplit_once('}')?,
             None => ("", rest.strip_prefix(' ')?),
         };
         let value = value.split_whitespace().next()?.parse().ok()?;
-        Some(Series { labels: pairs(labels), value })
+        Some(Series {
+            labels: pairs(labels),
+            value,
+        })
     };
     page.lines().filter_map(parse).collect()
 }
@@ -78,18 +83,29 @@ fn against(series: &[Series], then: &Then) -> Result<Vec<String>, String> {
     if let Some(absent) = then.absent
         && absent != series.is_empty()
     {
-        reasons.push(format!("absent: expected {absent}, there are {} series", series.len()));
+        reasons.push(format!(
+            "absent: expected {absent}, there are {} series",
+            series.len()
+        ));
     }
     if let Some(expected) = &then.label_host {
-        let label =
-            |series: &Series| series.labels.iter().find(|(name, _)| name == "host").map(|(_, v)| v.clone());
+        let label = |series: &Series| {
+            series
+                .labels
+                .iter()
+                .find(|(name, _)| name == "host")
+                .map(|(_, v)| v.clone())
+        };
         let hosts: BTreeSet<String> = series.iter().filter_map(label).collect();
         let expected: BTreeSet<String> = expected.iter().flat_map(texts).collect();
         if hosts != expected || (series.is_empty() && !expected.is_empty()) {
             reasons.push(format!("label_host: expected {expected:?}, got {hosts:?}"));
         }
     }
-    let expected = then.equals.as_ref().map(|value| value.clone().unwrap_or(Value::Null));
+    let expected = then
+        .equals
+        .as_ref()
+        .map(|value| value.clone().unwrap_or(Value::Null));
     for expected in expected.iter().chain(&then.total) {
         let sum: f64 = series.iter().map(|series| series.value).sum();
         if !expect::number(expected, sum, sum)? {
@@ -108,21 +124,39 @@ mod tests {
         requests_created 9\nsize_bucket{le=\"1\",host=\"a\"} 1\nplain 5\n";
 
     fn wrong(name: &str, then: Value) -> usize {
-        against(&series(PAGE, name), &serde_json::from_value(then).unwrap()).unwrap().len()
+        against(&series(PAGE, name), &serde_json::from_value(then).unwrap())
+            .unwrap()
+            .len()
     }
 
     #[test]
     fn series_are_found_by_name_and_label() {
-        for right in [json!({ "label_host": ["a", "b"] }), json!({ "absent": false }), json!({ "equals": 7 })]
-        {
+        for right in [
+            json!({ "label_host": ["a", "b"] }),
+            json!({ "absent": false }),
+            json!({ "equals": 7 }),
+        ] {
             assert_eq!(wrong("requests", right.clone()), 0, "{right}");
         }
-        for wrong_one in [json!({ "label_host": "a" }), json!({ "absent": true }), json!({ "equals": 8 })] {
+        for wrong_one in [
+            json!({ "label_host": "a" }),
+            json!({ "absent": true }),
+            json!({ "equals": 8 }),
+        ] {
             assert_eq!(wrong("requests", wrong_one.clone()), 1, "{wrong_one}");
         }
-        assert_eq!(wrong("size", json!({ "label_host": "a", "absent": false })), 0);
-        assert_eq!(wrong("nothing", json!({ "absent": true, "label_host": null })), 0);
+        assert_eq!(
+            wrong("size", json!({ "label_host": "a", "absent": false })),
+            0
+        );
+        assert_eq!(
+            wrong("nothing", json!({ "absent": true, "label_host": null })),
+            0
+        );
         assert_eq!(wrong("plain", json!({ "equals": 5 })), 0);
-        assert_eq!(series(PAGE, "requests")[0].labels[1], ("path".to_owned(), "/x,\"y".to_owned()));
+        assert_eq!(
+            series(PAGE, "requests")[0].labels[1],
+            ("path".to_owned(), "/x,\"y".to_owned())
+        );
     }
 }

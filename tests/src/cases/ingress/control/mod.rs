@@ -28,7 +28,9 @@ pub struct Listeners {
 impl Listeners {
     /// Reserves what the case asks for.
     pub fn for_case(case: &Case) -> Result<Listeners> {
-        let needs = |what: fn(&super::when::When) -> bool| case.checks.iter().any(|check| what(&check.when));
+        let needs = |what: fn(&super::when::When) -> bool| {
+            case.checks.iter().any(|check| what(&check.when))
+        };
         let mut listeners = Listeners::default();
         if needs(|when| when.admission.is_some()) && flags::is_known(ADMISSION) {
             listeners.admission = Some((Port::reserve()?, certificate_folder()?));
@@ -49,17 +51,24 @@ impl Listeners {
     }
 
     fn admission(&self) -> Result<SocketAddr, String> {
-        let missing = || format!("the controller reviews no admissions (it has no flag --{ADMISSION})");
-        self.admission.as_ref().map(|(port, _)| port.addr()).ok_or_else(missing)
+        let missing =
+            || format!("the controller reviews no admissions (it has no flag --{ADMISSION})");
+        self.admission
+            .as_ref()
+            .map(|(port, _)| port.addr())
+            .ok_or_else(missing)
     }
 }
 
 const ADMISSION: &str = "validating-webhook";
 
 fn certificate_folder() -> Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("sluice-webhook-").tempdir()?;
+    let folder = tempfile::Builder::new()
+        .prefix("sluice-webhook-")
+        .tempdir()?;
     let pair = Authorities::server(&["localhost".to_owned()])?;
-    let write = |name: &str, text: String| std::fs::write(PathBuf::from(folder.path()).join(name), text);
+    let write =
+        |name: &str, text: String| std::fs::write(PathBuf::from(folder.path()).join(name), text);
     write("tls.crt", pair.certificate)?;
     write("tls.key", pair.key)?;
     Ok(folder)
@@ -68,9 +77,13 @@ fn certificate_folder() -> Result<TempDir> {
 /// Whether all of `expected` is in `actual`: objects may have more, everything else is equal.
 fn contains(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
-        (Value::Object(actual), Value::Object(expected)) => expected
-            .iter()
-            .all(|(name, expected)| actual.get(name).is_some_and(|actual| contains(actual, expected))),
+        (Value::Object(actual), Value::Object(expected)) => {
+            expected.iter().all(|(name, expected)| {
+                actual
+                    .get(name)
+                    .is_some_and(|actual| contains(actual, expected))
+            })
+        }
         _ => actual == expected,
     }
 }

@@ -24,12 +24,22 @@ pub struct State {
 impl State {
     /// Asks for it.
     pub async fn of(sluice: &Sluice) -> Result<State> {
-        let tables = unix::get(&sluice.run_dir().join("controller.sock"), "/v1/plugin-config").await?;
+        let tables = unix::get(
+            &sluice.run_dir().join("controller.sock"),
+            "/v1/plugin-config",
+        )
+        .await?;
         let mut tables: Value = serde_json::from_str(&tables)?;
         forget_versions(&mut tables);
-        let (config, generation) =
-            if nginx_conf(sluice).is_file() { of_nginx(sluice).await? } else { of_envoy(sluice).await? };
-        Ok(State { config: format!("{config}\n{tables}"), generation })
+        let (config, generation) = if nginx_conf(sluice).is_file() {
+            of_nginx(sluice).await?
+        } else {
+            of_envoy(sluice).await?
+        };
+        Ok(State {
+            config: format!("{config}\n{tables}"),
+            generation,
+        })
     }
 }
 
@@ -41,7 +51,10 @@ fn nginx_conf(sluice: &Sluice) -> PathBuf {
 async fn of_nginx(sluice: &Sluice) -> Result<(String, String)> {
     let masters = proc::children(sluice.pid());
     let workers = async || {
-        let workers: BTreeSet<u32> = masters.iter().flat_map(|master| proc::children(*master)).collect();
+        let workers: BTreeSet<u32> = masters
+            .iter()
+            .flat_map(|master| proc::children(*master))
+            .collect();
         (!workers.is_empty()).then_some(workers)
     };
     let (workers, _) = wait::until("nginx to have workers", workers).await?;
@@ -86,26 +99,49 @@ impl World {
             Err(error) => return vec![format!("the data plane's configuration: {error:#}")],
         };
         let mut reasons = Vec::new();
-        for text in then.config_contains.iter().flat_map(texts).filter(|text| !now.config.contains(text)) {
-            reasons.push(format!("config_contains: {text:?} is not in the data plane's configuration"));
+        for text in then
+            .config_contains
+            .iter()
+            .flat_map(texts)
+            .filter(|text| !now.config.contains(text))
+        {
+            reasons.push(format!(
+                "config_contains: {text:?} is not in the data plane's configuration"
+            ));
         }
         let Some(before) = before else { return reasons };
         let changed = before.config != now.config;
-        if then.checksum_changed.is_some_and(|expected| expected != changed) {
-            reasons.push(format!("checksum_changed: expected {}, got {changed}", !changed));
+        if then
+            .checksum_changed
+            .is_some_and(|expected| expected != changed)
+        {
+            reasons.push(format!(
+                "checksum_changed: expected {}, got {changed}",
+                !changed
+            ));
         }
         if then.reload == Some(false) && before.generation != now.generation {
-            reasons.push(format!("reload: before {:?}, now {:?}", before.generation, now.generation));
+            reasons.push(format!(
+                "reload: before {:?}, now {:?}",
+                before.generation, now.generation
+            ));
         }
         reasons
     }
 
     /// The pods that the data plane was given as endpoints.
     pub async fn endpoints(&self) -> Result<BTreeSet<String>> {
-        let tables = unix::get(&self.sluice.run_dir().join("controller.sock"), "/v1/plugin-config").await?;
+        let tables = unix::get(
+            &self.sluice.run_dir().join("controller.sock"),
+            "/v1/plugin-config",
+        )
+        .await?;
         let words = tables.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ':')));
         let addresses = words.filter_map(|word| word.parse().ok());
-        Ok(addresses.filter_map(|addr| self.pods.at(addr)).map(str::to_owned).collect())
+        Ok(addresses
+            .filter_map(|addr| self.pods.at(addr))
+            .map(str::to_owned)
+            .collect())
     }
 }
 
@@ -116,7 +152,8 @@ mod tests {
 
     #[test]
     fn a_new_version_is_not_a_change() {
-        let mut dump = json!([{ "version_info": "2", "last_updated": "now", "cluster": { "name": "a" } }]);
+        let mut dump =
+            json!([{ "version_info": "2", "last_updated": "now", "cluster": { "name": "a" } }]);
         forget_versions(&mut dump);
         assert_eq!(dump, json!([{ "cluster": { "name": "a" } }]));
     }

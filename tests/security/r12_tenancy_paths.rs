@@ -5,7 +5,7 @@
 use anyhow::{Result, ensure};
 use regex::Regex;
 use serde_json::{Value, json};
-use sluice_ir::{Action, Location, PathMatch, ServerName};
+use sluice_ir::{Action, HttpRoute, PathMatch, ServerName};
 use sluice_tests::manifests::{self, Ingress};
 use sluice_translate::{Object, Options, Resources, Translation, translate};
 
@@ -156,7 +156,7 @@ fn translated(objects: &[Value]) -> Result<Translation> {
     ))
 }
 
-fn takes(location: &Location, request: &str) -> bool {
+fn takes(location: &HttpRoute, request: &str) -> bool {
     match &location.path {
         PathMatch::Exact(path) => path == request,
         PathMatch::Prefix(path) => request
@@ -178,7 +178,7 @@ async fn every_path_is_tried_in_the_order_of_the_ir(plane: Plane) -> Result<()> 
         let server = &translation.config().servers[&name];
         for request in REQUESTS {
             let first = server
-                .locations
+                .routes
                 .iter()
                 .find(|location| takes(location, request));
             let answer = sluice.get(&host, request).await?;
@@ -197,7 +197,7 @@ async fn every_path_is_tried_in_the_order_of_the_ir(plane: Plane) -> Result<()> 
                 .and_then(|seen| Some(seen["host"].as_str()?.to_owned()));
             let got = format!("{} {}", answer.status, told.unwrap_or_default());
             let paths: Vec<_> = server
-                .locations
+                .routes
                 .iter()
                 .map(|location| location.id.as_str())
                 .collect();

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use sluice_ir::{Access, Cidr};
+use sluice_ir::{Cidr, IpAccess};
 
 /// What an address is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Standing {
 
 /// nginx: `deny` before `allow`; a list of those who are allowed denies all others. An address that is not known is on
 /// no list.
-pub(crate) fn standing(access: &Access, client: Option<IpAddr>) -> Standing {
+pub(crate) fn standing(access: &IpAccess, client: Option<IpAddr>) -> Standing {
     let is_on =
         |list: &[Cidr]| client.is_some_and(|client| list.iter().any(|cidr| cidr.contains(client)));
     if is_on(&access.deny) {
@@ -38,17 +38,17 @@ mod tests {
     #[test]
     fn only_an_address_of_the_list_is_enough() {
         let network = |text: &str| vec![Cidr::new(text.parse().unwrap(), 8).unwrap()];
-        let access = Access {
+        let access = IpAccess {
             allow: network("10.0.0.0"),
             deny: network("11.0.0.0"),
         };
-        let standing = |access: &Access, client: &str| standing(access, client.parse().ok());
+        let standing = |access: &IpAccess, client: &str| standing(access, client.parse().ok());
         assert_eq!(standing(&access, "10.1.2.3"), Standing::Allowed);
         assert_eq!(standing(&access, "::ffff:10.1.2.3"), Standing::Allowed);
         for other in ["11.1.1.1", "12.1.1.1", "::1", "", "unix"] {
             assert_eq!(standing(&access, other), Standing::Denied, "{other:?}");
         }
-        let only_denied = Access {
+        let only_denied = IpAccess {
             allow: Vec::new(),
             ..access
         };

@@ -10,17 +10,17 @@ use sluice_translate::AddressPolicy;
 use sluice_xds::{AuthzRequest, AuthzService, Changes, Verdict};
 
 use crate::access_list::{self, Standing};
-use crate::basic::BasicAuth;
+use crate::basic::BasicAuthenticator;
 use crate::deny::deny;
-use crate::external::{self, Backends, ExternalAuth, Settings};
+use crate::external::{self, Backends, ExternalAuthenticator, Settings};
 use crate::policies::{LocationPolicy, Policies};
 
 /// Decides for all locations. A handle, cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Authorizer {
     policies: Arc<RwLock<Arc<Policies>>>,
-    basic: Arc<BasicAuth>,
-    external: Arc<ExternalAuth>,
+    basic: Arc<BasicAuthenticator>,
+    external: Arc<ExternalAuthenticator>,
 }
 
 impl Authorizer {
@@ -36,8 +36,8 @@ impl Authorizer {
         dns: Dns,
         tasks: &Tasks,
     ) -> anyhow::Result<Self> {
-        let basic = Arc::new(BasicAuth::new(tasks)?);
-        let external = Arc::new(ExternalAuth::new(backends, settings, dns)?);
+        let basic = Arc::new(BasicAuthenticator::new(tasks)?);
+        let external = Arc::new(ExternalAuthenticator::new(backends, settings, dns)?);
         Ok(Authorizer {
             policies: Arc::default(),
             basic,
@@ -91,12 +91,12 @@ impl Authorizer {
         let Some(location) = policies.location(&check.location) else {
             return deny(503);
         };
-        let verdict = if location.guard.any {
+        let verdict = if location.guard.satisfy_any {
             self.one_of(location, &policies, check).await
         } else {
             self.all_of(location, &policies, check).await
         };
-        match (verdict, &location.guard.question) {
+        match (verdict, &location.guard.external) {
             (Ok(changes), _) => Verdict::Allow(without_forgeries(location, changes, check)),
             (Err(refused), Some(question)) => external::sign_in(question, refused, check),
             (Err(refused), None) => refused,
@@ -110,10 +110,10 @@ impl Authorizer {
         policies: &Policies,
         check: &AuthzRequest,
     ) -> Result<Changes, Verdict> {
-        if let Some(asked) = &location.guard.passwords {
+        if let Some(asked) = &location.guard.basic {
             self.basic.check(asked, location, policies, check).await?;
         }
-        match &location.guard.question {
+        match &location.guard.external {
             Some(question) => self.external.check(question, location, check).await,
             None => Ok(Changes::default()),
         }
@@ -132,13 +132,13 @@ impl Authorizer {
             Standing::Denied => refused = Some(deny(403)),
             Standing::Unknown => {}
         }
-        if let Some(asked) = &location.guard.passwords {
+        if let Some(asked) = &location.guard.basic {
             match self.basic.check(asked, location, policies, check).await {
                 Ok(()) => return Ok(Changes::default()),
                 Err(verdict) => refused = Some(verdict),
             }
         }
-        if let Some(question) = &location.guard.question {
+        if let Some(question) = &location.guard.external {
             match self.external.check(question, location, check).await {
                 Ok(changes) => return Ok(changes),
                 Err(verdict) if is_forbidden(&verdict) && refused.is_some() => {}
@@ -176,7 +176,7 @@ fn without_forgeries(
     mut changes: Changes,
     check: &AuthzRequest,
 ) -> Changes {
-    let passwords = location.guard.passwords.iter().map(|_| "authorization");
+    let passwords = location.guard.basic.iter().map(|_| "authorization");
     let all: Vec<&str> = location
         .auth_headers
         .iter()

@@ -7,14 +7,15 @@ use sha2::{Digest, Sha256};
 use sluice_basic_auth::Users;
 use sluice_fair::Key;
 use sluice_ir::{
-    Access, Config, Guard, HeaderName, Location, Question, SecretId, Sensitive, Server, changed,
+    Authentication, Config, ExternalAuth, HeaderName, HttpRoute, IpAccess, SecretId, Sensitive,
+    Server, changed,
 };
 
 /// What is asked of clients of a location.
 #[derive(Clone, Debug)]
 pub(crate) struct LocationPolicy {
-    pub(crate) guard: Guard,
-    pub(crate) access: Access,
+    pub(crate) guard: Authentication,
+    pub(crate) access: IpAccess,
     /// What only an authentication service may say to pods.
     pub(crate) auth_headers: Vec<HeaderName>,
     /// Of its question: whoever asks something else gets another answer.
@@ -49,7 +50,7 @@ impl Policies {
                 let known = || same.cloned().unwrap_or_else(|| Arc::new(Known::of(text)));
                 policies.users.entry(id.clone()).or_insert_with(known);
             }
-            let locations = config.servers.values().flat_map(|server| &server.locations);
+            let locations = config.servers.values().flat_map(|server| &server.routes);
             for (id, policy) in locations.filter_map(policy_of) {
                 policies.locations.entry(id).or_insert(policy);
             }
@@ -65,9 +66,9 @@ impl Policies {
     pub(crate) fn is_unmoved(before: &Config, now: &Config) -> bool {
         let watches = |server: &Arc<Server>| {
             server
-                .locations
+                .routes
                 .iter()
-                .any(|location| location.policy.guard.is_some())
+                .any(|location| location.policy.authentication.is_some())
         };
         let mut servers = changed(&before.servers, &now.servers)
             .flat_map(|server| [server.before, server.now])
@@ -93,11 +94,11 @@ impl Known {
     }
 }
 
-fn policy_of(location: &Location) -> Option<(String, LocationPolicy)> {
+fn policy_of(location: &HttpRoute) -> Option<(String, LocationPolicy)> {
     let policy = &location.policy;
-    let guard = policy.guard.clone()?;
-    let question = guard.question.as_ref().map(digest).unwrap_or_default();
-    let (access, auth_headers) = (policy.access.clone(), policy.auth_headers.clone());
+    let guard = policy.authentication.clone()?;
+    let question = guard.external.as_ref().map(digest).unwrap_or_default();
+    let (access, auth_headers) = (policy.ip_access.clone(), policy.auth_headers.clone());
     Some((
         location.id.as_str().to_owned(),
         LocationPolicy {
@@ -111,8 +112,8 @@ fn policy_of(location: &Location) -> Option<(String, LocationPolicy)> {
 
 /// A hash of its text is as different as two questions are. Where the service is now does not count: what it said holds when it
 /// is gone, too.
-fn digest(question: &Question) -> Key {
-    let question = Question {
+fn digest(question: &ExternalAuth) -> Key {
+    let question = ExternalAuth {
         backend: None,
         ..question.clone()
     };

@@ -6,7 +6,7 @@ use std::num::{NonZeroU8, NonZeroU16};
 
 use serde::Serialize;
 
-use crate::{Affinity, Care, LoadBalance, Transport, is_default};
+use crate::{Affinity, HealthPolicy, LoadBalance, Transport, is_default};
 
 /// Names a backend: `namespace/service/port`, and a fourth part when its pods are not spoken to as usual.
 ///
@@ -76,7 +76,7 @@ pub struct Backend {
     pub affinity: Option<Affinity>,
     /// How new and failing endpoints are treated.
     #[serde(skip_serializing_if = "is_default")]
-    pub care: Care,
+    pub health: HealthPolicy,
     /// Endpoints near the data plane come first; the others serve when there is none.
     #[serde(skip_serializing_if = "is_default")]
     pub prefer_zone: bool,
@@ -93,7 +93,7 @@ impl Default for Backend {
             load_balance: LoadBalance::default(),
             attempts: NonZeroU8::MIN,
             affinity: None,
-            care: Care::default(),
+            health: HealthPolicy::default(),
             prefer_zone: false,
             endpoints: Vec::new(),
         }

@@ -35,26 +35,26 @@ pub enum LoadBalance {
 
 /// How endpoints that are new or that fail are treated, whatever the algorithm.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Care {
+pub struct HealthPolicy {
     /// Seconds in which a new endpoint grows to its share.
     #[serde(skip_serializing_if = "is_default")]
     pub slow_start: Option<NonZeroU32>,
     /// When one is left out for its failures.
     #[serde(skip_serializing_if = "is_default")]
-    pub ejection: Option<Ejection>,
+    pub outlier_detection: Option<OutlierDetection>,
 }
 
 /// Leaving endpoints out for their failures: 5xx, and connections that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Ejection {
+pub struct OutlierDetection {
     /// Failures in a row.
-    pub after: NonZeroU16,
+    pub consecutive_failures: NonZeroU16,
     /// Seconds out, times the number of ejections so far.
-    pub seconds: NonZeroU32,
+    pub base_ejection_seconds: NonZeroU32,
     /// Percentage of the endpoints that may be out.
-    pub most: u8,
+    pub max_ejection_percent: u8,
     /// With less than this percentage left, all serve.
-    pub panic_below: u8,
+    pub panic_threshold: u8,
 }
 
 /// A client stays with its pod, by a cookie.
@@ -147,11 +147,11 @@ pub struct CanaryHeader {
 #[serde(rename_all = "snake_case")]
 pub enum CanaryValue {
     /// `always`, and `never` keeps it away; any other decides nothing.
-    Words,
+    AlwaysNever,
     /// This one; any other decides nothing.
     Exact(String),
     /// Those in which this is found; others decide nothing.
     Matches(String),
     /// A pattern that cannot be read: every request that has the header stays away.
-    Unreadable,
+    Invalid,
 }

@@ -9,19 +9,19 @@ use crate::is_default;
 pub struct Compression {
     /// RFC 1952.
     #[serde(skip_serializing_if = "is_default")]
-    pub gzip: Option<Compressed>,
+    pub gzip: Option<CompressionSettings>,
     /// RFC 7932.
     #[serde(skip_serializing_if = "is_default")]
-    pub brotli: Option<Compressed>,
+    pub brotli: Option<CompressionSettings>,
 }
 
 /// What is compressed, and how hard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Compressed {
+pub struct CompressionSettings {
     /// gzip: 1 to 9; Brotli: 0 to 11.
     pub level: u8,
     /// Bytes below which an answer stays as it is, where its length is known.
-    pub shortest: u32,
+    pub min_length: u32,
     /// MIME types without parameters; `None`: any.
     pub types: Option<Vec<String>>,
 }

@@ -4,11 +4,11 @@ use serde::{Serialize, Serializer};
 
 /// What its parts say, one after the other. A part that a request does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Expression(pub Vec<Part>);
+pub struct Expression(pub Vec<ExpressionPart>);
 
 /// A part of an [`Expression`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum ExpressionPart {
     /// Taken as it is.
     Text(String),
     /// Taken from the request.
@@ -50,7 +50,7 @@ impl Expression {
     /// A text and nothing of the request.
     #[must_use]
     pub fn literal(text: &str) -> Self {
-        Expression(vec![Part::Text(text.to_owned())])
+        Expression(vec![ExpressionPart::Text(text.to_owned())])
     }
 }
 
@@ -77,8 +77,8 @@ impl std::fmt::Display for Variable {
 impl Serialize for Expression {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let parts = self.0.iter().map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Variable(variable) => variable.to_string(),
+            ExpressionPart::Text(text) => text.clone(),
+            ExpressionPart::Variable(variable) => variable.to_string(),
         });
         serializer.serialize_str(&parts.collect::<String>())
     }

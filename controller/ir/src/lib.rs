@@ -14,16 +14,16 @@ mod backend;
 mod balance;
 mod cidr;
 mod compression;
-mod edge;
 mod expression;
+mod global;
 mod header;
 mod host;
 mod log;
 mod path;
 mod policy;
 mod redirect;
+mod route;
 mod secret;
-mod server;
 mod shared;
 mod stream;
 mod tls;
@@ -37,31 +37,33 @@ use serde::Serialize;
 
 pub use backend::{Backend, BackendId, Endpoint};
 pub use balance::{
-    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Care, Cookie, Ejection,
-    LoadBalance, SameSite,
+    Affinity, AffinityMode, CanaryHeader, CanaryRules, CanaryValue, Cookie, HealthPolicy,
+    LoadBalance, OutlierDetection, SameSite,
 };
 pub use cidr::{Cidr, InvalidCidr};
-pub use compression::{Compressed, Compression};
-pub use edge::{Blocked, Edge, Forwarded, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch};
-pub use expression::{Expression, Part, Variable};
+pub use compression::{Compression, CompressionSettings};
+pub use expression::{Expression, ExpressionPart, Variable};
+pub use global::{
+    Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,
+};
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use host::{Hostname, InvalidHostname, ServerName};
-pub use log::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
-pub use path::{PathMatch, PathRegex, Piece, Template};
+pub use log::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
+pub use path::{PathMatch, PathRegex, Template, TemplatePart};
 pub use policy::{
-    Access, Buffering, Connections, Cors, ErrorPages, Guard, Limits, Memory, Mirror, Origin,
-    Origins, Passwords, Place, Policy, Question, Rate, Replaced, Retries, RetryOn, Rewritten,
-    Timeouts,
+    AuthCache, Authentication, BasicAuth, Buffering, ClientLimits, ConnectionLimit, Cors,
+    ErrorContext, ErrorPages, ExternalAuth, IpAccess, Mirror, Origin, Origins, Policy, Rate,
+    Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
-pub use server::{Action, Canary, ErrorRequest, Location, LocationId, Server};
+pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId, Server};
 pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};
-pub use stream::{Layer4, Stream, StreamPort};
-pub use tls::{ClientCertificates, Demand, HostTls, ServerTls, Trust};
-pub use tracing::{Collector, Sampler, Traced, Tracing};
-pub use transport::{Keep, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
+pub use stream::{L4Protocol, Stream, StreamPort};
+pub use tls::{ClientCertificates, ClientValidation, HostTls, ServerTls, VerifyClient};
+pub use tracing::{Collector, Sampler, SpanPolicy, Tracing};
+pub use transport::{KeepAlive, Protocol, TlsVersions, Transport, UpstreamTls, Verify};
 
 /// What is as usual is not shown: golden files show what is not.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -72,8 +74,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Config {
     /// What holds for all of it.
-    #[serde(skip_serializing_if = "Edge::is_usual")]
-    pub edge: Edge,
+    #[serde(skip_serializing_if = "GlobalConfig::is_default")]
+    pub global: GlobalConfig,
     /// By name; the catch-all server is always there.
     pub servers: Shared<ServerName, Server>,
     /// Every backend that a location names.
@@ -124,15 +126,15 @@ impl Config {
         // A redirect does not need the backends: until it takes over, its requests go where they went.
         let decided =
             locations(self).filter(|location| !matches!(location.action, Action::Redirect(_)));
-        let known: BTreeSet<&LocationId> = decided.map(|location| &location.id).collect();
+        let known: BTreeSet<&RouteId> = decided.map(|location| &location.id).collect();
         for (name, server) in &other.servers {
             let gone = server
-                .locations
+                .routes
                 .iter()
                 .filter(|location| !known.contains(&location.id))
                 .cloned();
             Arc::make_mut(both.servers.entry(name.clone()).or_default())
-                .locations
+                .routes
                 .extend(gone);
         }
         for (id, backend) in &other.backends {
@@ -144,8 +146,8 @@ impl Config {
     }
 }
 
-fn locations(config: &Config) -> impl Iterator<Item = &Location> {
-    config.servers.values().flat_map(|server| &server.locations)
+fn locations(config: &Config) -> impl Iterator<Item = &HttpRoute> {
+    config.servers.values().flat_map(|server| &server.routes)
 }
 
 #[cfg(test)]
@@ -155,12 +157,12 @@ mod tests {
     fn forwarding(path: &str, service: &str) -> Config {
         let (name, id) = (ServerName::CatchAll, BackendId::new("default", service, 80));
         let path = PathMatch::Exact(path.to_owned());
-        let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
+        let location = HttpRoute::new(&name, path, Action::Forward(id.clone()), Arc::default());
         let mut config = Config::default();
         config.servers.insert(
             name,
             Arc::new(Server {
-                locations: vec![location],
+                routes: vec![location],
                 ..Server::default()
             }),
         );

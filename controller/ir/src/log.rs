@@ -11,10 +11,10 @@ use crate::is_default;
 pub struct AccessLog {
     /// About requests.
     #[serde(skip_serializing_if = "is_default")]
-    pub requests: Lines,
+    pub requests: LogTarget,
     /// About connections without HTTP.
     #[serde(skip_serializing_if = "is_default")]
-    pub connections: Lines,
+    pub connections: LogTarget,
     /// Nothing about requests with one of these paths, each with its query.
     #[serde(skip_serializing_if = "is_default")]
     pub skipped: Vec<String>,
@@ -22,7 +22,7 @@ pub struct AccessLog {
 
 /// The lines of one log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lines {
+pub struct LogTarget {
     /// None at all.
     #[serde(skip_serializing_if = "is_default")]
     pub off: bool,
@@ -64,21 +64,21 @@ pub enum LogPart {
     /// Taken as it is.
     Text(String),
     /// Something to know.
-    Fact(Fact),
+    LogField(LogField),
 }
 
 /// Something to know about a request or a connection once it is over. What there is not is `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the variants are the facts")]
-pub enum Fact {
+pub enum LogField {
     /// As far as headers are believed.
     ClientAddress,
     /// Of the connection.
     PeerAddress,
     PeerPort,
-    OwnAddress,
-    OwnPort,
+    LocalAddress,
+    LocalPort,
     /// `02/Jan/2006:15:04:05 +0000`
     CommonTime,
     /// `2006-01-02T15:04:05+00:00`
@@ -108,16 +108,16 @@ pub enum Fact {
     /// By a password.
     User,
     /// What is spoken below: TCP or UDP.
-    Layer,
+    L4,
     /// Of a connection without HTTP.
     SessionStatus,
-    PodStatus,
+    UpstreamStatus,
     /// Of the answers' bodies.
-    PodBytes,
+    UpstreamBytes,
     /// A backend's id.
     Backend,
-    PodAddress,
-    PodMilliseconds,
+    UpstreamAddress,
+    UpstreamMilliseconds,
     ConnectMilliseconds,
     HeaderMilliseconds,
     Connection,
@@ -127,9 +127,9 @@ pub enum Fact {
     ClientSubject,
     ClientIssuer,
     ClientSerial,
-    Machine,
+    Hostname,
     RequestHeader(String),
-    AnswerHeader(String),
+    ResponseHeader(String),
     Cookie(String),
     Argument(String),
 }

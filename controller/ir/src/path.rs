@@ -52,11 +52,11 @@ impl PathRegex {
 
 /// A text with captured groups in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Template(pub Vec<Piece>);
+pub struct Template(pub Vec<TemplatePart>);
 
 /// A part of a [`Template`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Piece {
+pub enum TemplatePart {
     /// Taken as it is.
     Text(String),
     /// What this group captured, from 1. It exists.
@@ -66,8 +66,8 @@ pub enum Piece {
 impl Serialize for Template {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let pieces = self.0.iter().map(|piece| match piece {
-            Piece::Text(text) => text.clone(),
-            Piece::Group(group) => format!("${group}"),
+            TemplatePart::Text(text) => text.clone(),
+            TemplatePart::Group(group) => format!("${group}"),
         });
         serializer.serialize_str(&pieces.collect::<String>())
     }

@@ -26,7 +26,7 @@ pub enum RedirectTo {
     /// The same path of another host, without a slash at the end, and with the port of the listener.
     Host(Hostname),
     /// A URL with parts of the path in it; the query goes along.
-    Rewritten {
+    ResponseRewrite {
         /// `http` or `https`.
         scheme: &'static str,
         /// The host.
@@ -44,7 +44,7 @@ pub struct HttpsRedirect {
     /// From 300 to 308.
     pub status: u16,
     /// A slash at the end of the URI stays.
-    pub keep_slash: bool,
+    pub keep_trailing_slash: bool,
     /// The port that is named.
     pub port: Option<u16>,
 }

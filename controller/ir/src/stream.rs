@@ -11,14 +11,14 @@ use crate::{BackendId, is_default};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamPort {
     /// What is listened for.
-    pub layer: Layer4,
+    pub protocol: L4Protocol,
     /// The number.
     pub number: NonZeroU16,
 }
 
 /// What ports are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer4 {
+pub enum L4Protocol {
     /// Connections.
     Tcp,
     /// Datagrams.
@@ -27,9 +27,9 @@ pub enum Layer4 {
 
 impl fmt::Display for StreamPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let layer = match self.layer {
-            Layer4::Tcp => "tcp",
-            Layer4::Udp => "udp",
+        let layer = match self.protocol {
+            L4Protocol::Tcp => "tcp",
+            L4Protocol::Udp => "udp",
         };
         write!(f, "{layer}-{}", self.number)
     }
@@ -50,13 +50,13 @@ pub struct Stream {
     #[serde(skip_serializing_if = "is_default")]
     pub proxy_protocol: bool,
     /// Seconds of silence after which it ends.
-    pub idle: u32,
+    pub idle_timeout: u32,
     /// Pods that are tried for one connection.
     pub attempts: u32,
     /// Seconds in which they are, if there is a limit.
     #[serde(skip_serializing_if = "is_default")]
-    pub attempts_within: Option<NonZeroU32>,
+    pub attempts_timeout: Option<NonZeroU32>,
     /// Datagrams after which an answer is whole, if they are counted.
     #[serde(skip_serializing_if = "is_default")]
-    pub answers: Option<NonZeroU32>,
+    pub responses: Option<NonZeroU32>,
 }

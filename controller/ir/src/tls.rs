@@ -14,11 +14,11 @@ pub struct HostTls {
     pub certificate: Option<SecretId>,
     /// Without a certificate it does not present that of the wildcard that covers it, which is another namespace's.
     #[serde(skip_serializing_if = "is_default")]
-    pub apart: bool,
+    pub no_wildcard_certificate: bool,
     /// Clients are asked for a certificate, which is checked against this. What a check means to a request is its
     /// server's business.
     #[serde(skip_serializing_if = "is_default")]
-    pub clients: Option<Trust>,
+    pub client_validation: Option<ClientValidation>,
     /// As [`ServerTls::ciphers`]; empty: those of all hosts.
     #[serde(skip_serializing_if = "is_default")]
     pub ciphers: Vec<String>,
@@ -26,9 +26,9 @@ pub struct HostTls {
 
 /// Whose certificates are believed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Trust {
+pub struct ClientValidation {
     /// The authorities.
-    pub authorities: SecretId,
+    pub ca: SecretId,
     /// Certificates between the client's and an authority's.
     pub depth: u32,
 }
@@ -37,22 +37,22 @@ pub struct Trust {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClientCertificates {
     /// Against what it was checked.
-    pub trust: Trust,
+    pub validation: ClientValidation,
     /// Who is let in.
-    pub demand: Demand,
+    pub verify: VerifyClient,
     /// Only who is called so: a pattern that is found in the subject (RFC 2253), and not in an empty one.
     #[serde(skip_serializing_if = "is_default")]
     pub subject: Option<String>,
     /// Where those are sent who are not; `None` is a plain 400.
     pub error_page: Option<String>,
     /// Pods see the certificate.
-    pub pass: bool,
+    pub forward_certificate: bool,
 }
 
 /// Who is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Demand {
+pub enum VerifyClient {
     /// Who has a good certificate.
     Required,
     /// Also who has none.
@@ -76,10 +76,10 @@ pub struct ServerTls {
     pub curves: Vec<String>,
     /// Seconds that a session can be resumed, where that is said.
     #[serde(skip_serializing_if = "is_default")]
-    pub session: Option<NonZeroU32>,
+    pub session_timeout: Option<NonZeroU32>,
     /// A handshake for a name that no server has fails.
     #[serde(skip_serializing_if = "is_default")]
-    pub rejects_unknown: bool,
+    pub reject_unknown_names: bool,
 }
 
 impl Default for ServerTls {
@@ -91,8 +91,8 @@ impl Default for ServerTls {
             },
             ciphers: Vec::new(),
             curves: Vec::new(),
-            session: None,
-            rejects_unknown: false,
+            session_timeout: None,
+            reject_unknown_names: false,
         }
     }
 }

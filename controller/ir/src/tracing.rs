@@ -10,20 +10,20 @@ pub struct Tracing {
     /// Who takes spans: OTLP over gRPC.
     pub collector: Collector,
     /// Whether a location has spans that does not say so itself.
-    pub everywhere: bool,
+    pub enabled_by_default: bool,
     /// The name that spans have as the service that they are of.
     pub service: String,
     /// Which requests have one.
     pub sampler: Sampler,
     /// For a request that is part of a trace, whoever began it has decided.
-    pub as_parent: bool,
+    pub follow_parent: bool,
     /// A trace that a client names is gone on with.
-    pub trusts_clients: bool,
+    pub trust_incoming_context: bool,
     /// What spans are called; without it they have the name of their location.
     #[serde(skip_serializing_if = "is_default")]
     pub operation: Option<Expression>,
     /// Spans of one worker that may wait for the collector; more are dropped.
-    pub queue: u32,
+    pub max_queue_size: u32,
 }
 
 impl Tracing {
@@ -32,13 +32,13 @@ impl Tracing {
     pub fn to(collector: Collector) -> Self {
         Tracing {
             collector,
-            everywhere: false,
+            enabled_by_default: false,
             service: "nginx".to_owned(),
             sampler: Sampler::Always,
-            as_parent: true,
-            trusts_clients: true,
+            follow_parent: true,
+            trust_incoming_context: true,
             operation: None,
-            queue: 2048,
+            max_queue_size: 2048,
         }
     }
 }
@@ -66,10 +66,10 @@ pub enum Sampler {
 
 /// What a location says of its own spans.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Traced {
+pub struct SpanPolicy {
     /// Whether it has any, where that is not as everywhere.
     #[serde(skip_serializing_if = "is_default")]
-    pub on: Option<bool>,
+    pub enabled: Option<bool>,
     /// What they are called.
     #[serde(skip_serializing_if = "is_default")]
     pub operation: Option<String>,

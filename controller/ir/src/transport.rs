@@ -21,10 +21,10 @@ pub struct Transport {
     pub proxy_protocol: bool,
     /// How long connections are kept.
     #[serde(skip_serializing_if = "is_default")]
-    pub keep: Keep,
+    pub keep_alive: KeepAlive,
     /// Connections, or exchanges of datagrams, that there may be at a time, where that is limited.
     #[serde(skip_serializing_if = "is_default")]
-    pub most: Option<NonZeroU32>,
+    pub max_connections: Option<NonZeroU32>,
 }
 
 impl Default for Transport {
@@ -34,31 +34,31 @@ impl Default for Transport {
             protocol: Protocol::Http1,
             tls: None,
             proxy_protocol: false,
-            keep: Keep::default(),
-            most: None,
+            keep_alive: KeepAlive::default(),
+            max_connections: None,
         }
     }
 }
 
 /// How long a connection to a pod is kept for the next request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Keep {
+pub struct KeepAlive {
     /// Seconds without a request.
-    pub idle: u32,
+    pub idle_timeout: u32,
     /// Requests, if they are counted.
     #[serde(skip_serializing_if = "is_default")]
-    pub requests: Option<NonZeroU32>,
+    pub max_requests: Option<NonZeroU32>,
     /// Seconds in all, if they are counted.
     #[serde(skip_serializing_if = "is_default")]
-    pub lifetime: Option<NonZeroU32>,
+    pub max_lifetime: Option<NonZeroU32>,
 }
 
-impl Default for Keep {
+impl Default for KeepAlive {
     fn default() -> Self {
-        Keep {
-            idle: 60,
-            requests: None,
-            lifetime: None,
+        KeepAlive {
+            idle_timeout: 60,
+            max_requests: None,
+            max_lifetime: None,
         }
     }
 }
@@ -98,7 +98,7 @@ pub struct UpstreamTls {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Verify {
     /// Whose certificates are believed.
-    pub authorities: SecretId,
+    pub ca: SecretId,
     /// The name in the certificate.
     pub name: String,
     /// Certificates between the pod's and an authority's.

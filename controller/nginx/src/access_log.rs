@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use askama::Template;
-use sluice_ir::{AccessLog, Fact, Lines, LogFormat, LogPart, LogValue};
+use sluice_ir::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
 
 use crate::conf::{Text, Value, Word, word};
 use crate::expression::REQUEST_ID;
@@ -86,7 +86,7 @@ enum Bit {
 }
 
 /// Names variables.
-type Names = fn(&Fact, &Settings) -> Option<String>;
+type Names = fn(&LogField, &Settings) -> Option<String>;
 
 impl Written {
     /// About requests, where that is wanted.
@@ -107,7 +107,7 @@ impl Written {
 }
 
 fn written(
-    lines: &Lines,
+    lines: &LogTarget,
     usual: &[(&str, &str)],
     names: Names,
     settings: &Settings,
@@ -205,7 +205,7 @@ fn escaped(text: &str) -> String {
 fn line(parts: &[LogPart], names: Names, settings: &Settings) -> Vec<Bit> {
     let parts = parts.iter().map(|part| match part {
         LogPart::Text(text) => Bit::Text(text.clone()),
-        LogPart::Fact(fact) => {
+        LogPart::LogField(fact) => {
             names(fact, settings).map_or_else(|| Bit::Text("-".to_owned()), Bit::Variable)
         }
     });
@@ -230,74 +230,74 @@ fn words(bits: Vec<Bit>) -> Vec<Value> {
 }
 
 /// Settings of both.
-fn of_any(fact: &Fact) -> Option<&'static str> {
+fn of_any(fact: &LogField) -> Option<&'static str> {
     Some(match fact {
-        Fact::ClientAddress => "remote_addr",
-        Fact::PeerPort => "remote_port",
-        Fact::OwnAddress => "server_addr",
-        Fact::OwnPort => "server_port",
-        Fact::CommonTime => "time_local",
-        Fact::IsoTime => "time_iso8601",
-        Fact::UnixTime => "msec",
-        Fact::PodAddress => "upstream_addr",
-        Fact::ConnectMilliseconds => "upstream_connect_time",
-        Fact::Connection => "connection",
-        Fact::Machine => "hostname",
-        Fact::Backend => BACKEND,
+        LogField::ClientAddress => "remote_addr",
+        LogField::PeerPort => "remote_port",
+        LogField::LocalAddress => "server_addr",
+        LogField::LocalPort => "server_port",
+        LogField::CommonTime => "time_local",
+        LogField::IsoTime => "time_iso8601",
+        LogField::UnixTime => "msec",
+        LogField::UpstreamAddress => "upstream_addr",
+        LogField::ConnectMilliseconds => "upstream_connect_time",
+        LogField::Connection => "connection",
+        LogField::Hostname => "hostname",
+        LogField::Backend => BACKEND,
         _ => return None,
     })
 }
 
-fn of_request(fact: &Fact, _settings: &Settings) -> Option<String> {
+fn of_request(fact: &LogField, _settings: &Settings) -> Option<String> {
     let name = match fact {
-        Fact::PeerAddress => "realip_remote_addr",
-        Fact::RequestLine => "request",
-        Fact::Method => "request_method",
-        Fact::RequestUri => "request_uri",
-        Fact::Path => "uri",
-        Fact::Host => "host",
-        Fact::Scheme => "scheme",
-        Fact::Protocol => "server_protocol",
-        Fact::Status => STATUS,
-        Fact::BytesSent => "body_bytes_sent",
-        Fact::WireBytesSent => "bytes_sent",
-        Fact::WireBytesReceived => "request_length",
-        Fact::Milliseconds => "request_time",
-        Fact::RequestId => REQUEST_ID,
-        Fact::User => "remote_user",
-        Fact::PodStatus => "upstream_status",
-        Fact::PodBytes => "upstream_response_length",
-        Fact::PodMilliseconds => "upstream_response_time",
-        Fact::HeaderMilliseconds => "upstream_header_time",
-        Fact::TlsVersion => "ssl_protocol",
-        Fact::TlsCipher => "ssl_cipher",
-        Fact::TlsName => "ssl_server_name",
-        Fact::ClientSubject => "ssl_client_s_dn",
-        Fact::ClientIssuer => "ssl_client_i_dn",
-        Fact::ClientSerial => "ssl_client_serial",
-        Fact::RequestHeader(name) => return Some(format!("http_{name}")),
-        Fact::AnswerHeader(name) => return Some(format!("sent_http_{name}")),
-        Fact::Cookie(name) => return Some(format!("cookie_{name}")),
-        Fact::Argument(name) => return Some(format!("arg_{name}")),
+        LogField::PeerAddress => "realip_remote_addr",
+        LogField::RequestLine => "request",
+        LogField::Method => "request_method",
+        LogField::RequestUri => "request_uri",
+        LogField::Path => "uri",
+        LogField::Host => "host",
+        LogField::Scheme => "scheme",
+        LogField::Protocol => "server_protocol",
+        LogField::Status => STATUS,
+        LogField::BytesSent => "body_bytes_sent",
+        LogField::WireBytesSent => "bytes_sent",
+        LogField::WireBytesReceived => "request_length",
+        LogField::Milliseconds => "request_time",
+        LogField::RequestId => REQUEST_ID,
+        LogField::User => "remote_user",
+        LogField::UpstreamStatus => "upstream_status",
+        LogField::UpstreamBytes => "upstream_response_length",
+        LogField::UpstreamMilliseconds => "upstream_response_time",
+        LogField::HeaderMilliseconds => "upstream_header_time",
+        LogField::TlsVersion => "ssl_protocol",
+        LogField::TlsCipher => "ssl_cipher",
+        LogField::TlsName => "ssl_server_name",
+        LogField::ClientSubject => "ssl_client_s_dn",
+        LogField::ClientIssuer => "ssl_client_i_dn",
+        LogField::ClientSerial => "ssl_client_serial",
+        LogField::RequestHeader(name) => return Some(format!("http_{name}")),
+        LogField::ResponseHeader(name) => return Some(format!("sent_http_{name}")),
+        LogField::Cookie(name) => return Some(format!("cookie_{name}")),
+        LogField::Argument(name) => return Some(format!("arg_{name}")),
         other => of_any(other)?,
     };
     Some(name.to_owned())
 }
 
 /// Nothing of HTTP, and nothing of TLS, which passes through.
-fn of_connection(fact: &Fact, settings: &Settings) -> Option<String> {
+fn of_connection(fact: &LogField, settings: &Settings) -> Option<String> {
     let knows_peers = settings
         .streams
         .as_ref()
         .is_some_and(|streams| streams.believes_headers);
     let name = match fact {
-        Fact::PeerAddress if knows_peers => "realip_remote_addr",
-        Fact::PeerAddress => "remote_addr",
-        Fact::Layer => "protocol",
-        Fact::SessionStatus => STATUS,
-        Fact::BytesSent => "bytes_sent",
-        Fact::BytesReceived => "bytes_received",
-        Fact::Milliseconds => "session_time",
+        LogField::PeerAddress if knows_peers => "realip_remote_addr",
+        LogField::PeerAddress => "remote_addr",
+        LogField::L4 => "protocol",
+        LogField::SessionStatus => STATUS,
+        LogField::BytesSent => "bytes_sent",
+        LogField::BytesReceived => "bytes_received",
+        LogField::Milliseconds => "session_time",
         other => of_any(other)?,
     };
     Some(name.to_owned())

@@ -29,7 +29,8 @@ impl<'a> BlockedConf<'a> {
             user_agents,
             referers,
         } = blocked;
-        let no_text = |texts: &[TextMatch]| texts.contains(&TextMatch::Whole(String::new()));
+        let no_text =
+            |texts: &[TextMatch]| texts.contains(&TextMatch::ExactIgnoreCase(String::new()));
         let conf = BlockedConf {
             addresses,
             user_agents: keys(user_agents),
@@ -45,8 +46,8 @@ impl<'a> BlockedConf<'a> {
 fn keys(texts: &[TextMatch]) -> Vec<Word> {
     let mut known = BTreeSet::new();
     let new = |text: &&TextMatch| match text {
-        TextMatch::Whole(text) => known.insert(text.to_lowercase()),
-        TextMatch::Found(_) | TextMatch::FoundInAnyCase(_) => true,
+        TextMatch::ExactIgnoreCase(text) => known.insert(text.to_lowercase()),
+        TextMatch::Regex(_) | TextMatch::RegexIgnoreCase(_) => true,
     };
     texts.iter().filter(new).map(key).collect()
 }
@@ -84,14 +85,14 @@ const LONGEST_TEXT: usize = 400;
 /// A key of nginx's `map`.
 fn key(text: &TextMatch) -> Word {
     match text {
-        TextMatch::Whole(text) if text.len() > LONGEST_TEXT => {
+        TextMatch::ExactIgnoreCase(text) if text.len() > LONGEST_TEXT => {
             word(format!("~*^{}$", literal(text)))
         }
-        TextMatch::Whole(text) if text.is_empty() => word(text),
+        TextMatch::ExactIgnoreCase(text) if text.is_empty() => word(text),
         // The backslash goes; without it `default` would not be a text.
-        TextMatch::Whole(text) => word(format!("\\{text}")),
-        TextMatch::Found(pattern) => found(pattern, Subject::Text),
-        TextMatch::FoundInAnyCase(pattern) => found(pattern, Subject::TextInAnyCase),
+        TextMatch::ExactIgnoreCase(text) => word(format!("\\{text}")),
+        TextMatch::Regex(pattern) => found(pattern, Subject::Text),
+        TextMatch::RegexIgnoreCase(pattern) => found(pattern, Subject::TextInAnyCase),
     }
 }
 
@@ -122,31 +123,37 @@ mod tests {
 
     #[test]
     fn a_text_that_no_bucket_holds_is_a_pattern() {
-        let key = key(&TextMatch::Whole(format!("a.b{}", "c".repeat(500))))
-            .0
-            .to_string();
+        let key = key(&TextMatch::ExactIgnoreCase(format!(
+            "a.b{}",
+            "c".repeat(500)
+        )))
+        .0
+        .to_string();
         assert!(
             key.starts_with(r#""~*^a\\.bccc"#) && key.ends_with("cc$\""),
             "{key}"
         );
-        assert!(is_readable(&TextMatch::Whole("a".repeat(3000))));
-        assert!(!is_readable(&TextMatch::Whole("a".repeat(5000))));
+        assert!(is_readable(&TextMatch::ExactIgnoreCase("a".repeat(3000))));
+        assert!(!is_readable(&TextMatch::ExactIgnoreCase("a".repeat(5000))));
     }
 
     #[test]
     fn a_text_is_no_word_of_nginx() {
         let key = |text| key(&text).0.to_string();
-        assert_eq!(key(TextMatch::Whole("default".into())), r#""\\default""#);
-        assert_eq!(key(TextMatch::Whole(String::new())), r#""""#);
         assert_eq!(
-            key(TextMatch::FoundInAnyCase("bad".into())),
+            key(TextMatch::ExactIgnoreCase("default".into())),
+            r#""\\default""#
+        );
+        assert_eq!(key(TextMatch::ExactIgnoreCase(String::new())), r#""""#);
+        assert_eq!(
+            key(TextMatch::RegexIgnoreCase("bad".into())),
             r#""~^(?s:.*?)(?i:bad)""#
         );
     }
 
     #[test]
     fn a_text_that_is_there_twice_is_written_once() {
-        let texts = ["Bad", "bad", "worse"].map(|text| TextMatch::Whole(text.to_owned()));
+        let texts = ["Bad", "bad", "worse"].map(|text| TextMatch::ExactIgnoreCase(text.to_owned()));
         assert_eq!(keys(&texts).len(), 2);
     }
 }

@@ -23,13 +23,13 @@ pub(crate) fn of(own: &Buffering, all: &Buffering, is_grpc: bool) -> Vec<Directi
 
 fn directives(buffering: &Buffering) -> [Directive; 7] {
     let Buffering {
-        requests,
-        request_memory,
-        answers,
-        buffer,
-        buffers,
-        busy,
-        disk,
+        request_buffering: requests,
+        request_buffer_size: request_memory,
+        response_buffering: answers,
+        buffer_size: buffer,
+        buffer_count: buffers,
+        busy_size: busy,
+        max_temp_file_size: disk,
     } = buffering;
     let (least, most) = buffering.busy_range();
     // nginx's own default is two buffers.
@@ -55,9 +55,9 @@ mod tests {
     fn sizes_go_together_whatever_was_said() {
         let busy = |buffers, busy| {
             let buffering = Buffering {
-                buffers,
-                busy,
-                disk: 1,
+                buffer_count: buffers,
+                busy_size: busy,
+                max_temp_file_size: 1,
                 ..Buffering::default()
             };
             let said = of(&buffering, &Buffering::default(), false);

@@ -54,7 +54,10 @@ fn certificate<'a>(name: &ServerName, config: &'a Config) -> Option<&'a SecretId
             .and_then(|host| host.certificate.as_ref())
     };
     let all = || own(&ServerName::CatchAll).or(config.default_certificate.as_ref());
-    let is_apart = config.tls.get(name).is_some_and(|host| host.apart);
+    let is_apart = config
+        .tls
+        .get(name)
+        .is_some_and(|host| host.no_wildcard_certificate);
     let wildcard = || {
         name.wildcard_suffix()
             .filter(|_| !is_apart)
@@ -135,7 +138,7 @@ mod tests {
         config.tls.insert(
             name("a.b.test"),
             HostTls {
-                apart: true,
+                no_wildcard_certificate: true,
                 ..HostTls::default()
             },
         );

@@ -52,16 +52,16 @@ fn values(cors: &Cors) -> Vec<(&'static str, Text)> {
     };
     let mut values = vec![
         ("Access-Control-Allow-Origin", origin),
-        ("Access-Control-Allow-Methods", text(&cors.methods)),
-        ("Access-Control-Allow-Headers", text(&cors.headers)),
+        ("Access-Control-Allow-Methods", text(&cors.allow_methods)),
+        ("Access-Control-Allow-Headers", text(&cors.allow_headers)),
         ("Access-Control-Max-Age", text(&cors.max_age.to_string())),
     ];
     values.extend(
-        cors.credentials
+        cors.allow_credentials
             .then(|| ("Access-Control-Allow-Credentials", text("true"))),
     );
     values.extend(
-        cors.exposed
+        cors.expose_headers
             .as_ref()
             .map(|exposed| ("Access-Control-Expose-Headers", text(exposed))),
     );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sluice_ir::{
-    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, Location, Protocol, Server,
+    Action, BackendId, Config, ErrorPages, ErrorRequest, HeaderName, HttpRoute, Protocol, Server,
     Transport,
 };
 
@@ -41,7 +41,7 @@ pub(crate) struct Service {
 }
 
 /// Error pages of a location.
-pub(crate) fn pages(location: &Location, config: &Config) -> Vec<Page> {
+pub(crate) fn pages(location: &HttpRoute, config: &Config) -> Vec<Page> {
     let Some((pages, statuses)) = served(location, config) else {
         return Vec::new();
     };
@@ -56,7 +56,7 @@ pub(crate) fn pages(location: &Location, config: &Config) -> Vec<Page> {
 /// The locations that a server's pages lead to, each once.
 pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
     let mut all = BTreeMap::new();
-    for location in &server.locations {
+    for location in &server.routes {
         let Some((pages, statuses)) = served(location, context.config) else {
             continue;
         };
@@ -77,7 +77,7 @@ pub(crate) fn asked(server: &Server, context: RenderContext<'_>) -> Vec<Asked> {
 
 /// The statuses of a location that nginx can replace, and by what.
 fn served<'a>(
-    location: &'a Location,
+    location: &'a HttpRoute,
     config: &Config,
 ) -> Option<(&'a ErrorPages, impl Iterator<Item = u16> + use<'a>)> {
     let forwards = matches!(location.action, Action::Forward(_));
@@ -137,6 +137,6 @@ fn service(
         counted: settings.requests.as_ref().map(|_| value(id.as_str())),
         upstream: upstream::name(&transport, config),
         connect: transport.connect_timeout,
-        pods: headers::for_upstream(&config.edge, own),
+        pods: headers::for_upstream(&config.global, own),
     }
 }

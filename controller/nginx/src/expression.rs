@@ -1,6 +1,6 @@
 //! Expressions as nginx's values, and the variables that `http.conf` defines for them.
 
-use sluice_ir::{Expression, Part, Piece, Template, Variable};
+use sluice_ir::{Expression, ExpressionPart, Template, TemplatePart, Variable};
 
 use crate::conf::Text;
 
@@ -23,16 +23,16 @@ pub(crate) fn expression(expression: &Expression) -> Text {
         .0
         .iter()
         .fold(Text::default(), |text, part| match part {
-            Part::Text(literal) => text.then(literal),
-            Part::Variable(variable) => text.variable(&name(variable)),
+            ExpressionPart::Text(literal) => text.then(literal),
+            ExpressionPart::Variable(variable) => text.variable(&name(variable)),
         })
 }
 
 /// A text with captured groups in it.
 pub(crate) fn template(text: Text, template: &Template) -> Text {
     template.0.iter().fold(text, |text, piece| match piece {
-        Piece::Text(literal) => text.then(literal),
-        Piece::Group(group) => text.group(*group),
+        TemplatePart::Text(literal) => text.then(literal),
+        TemplatePart::Group(group) => text.group(*group),
     })
 }
 

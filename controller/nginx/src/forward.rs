@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Access, BackendId, Location, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport,
+    BackendId, HttpRoute, IpAccess, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport,
     UpstreamTls,
 };
 
@@ -25,7 +25,7 @@ use crate::{mirror, upstream};
 
 /// The directives of a location that forwards.
 pub(crate) struct Forward {
-    pub(crate) access: Access,
+    pub(crate) access: IpAccess,
     pub(crate) guard: Option<GuardConf>,
     pub(crate) limits: Vec<Limit>,
     pub(crate) limit_status: u16,
@@ -98,15 +98,17 @@ const OF_CONNECTIONS: [&str; 2] = ["connection", "upgrade"];
 
 impl Forward {
     pub(crate) fn new(
-        (location, at): (&Location, &str),
+        (location, at): (&HttpRoute, &str),
         id: &BackendId,
         host: Host<'_>,
         context: RenderContext<'_>,
     ) -> Self {
-        let (policy, edge) = (&location.policy, &context.config.edge);
+        let (policy, global) = (&location.policy, &context.config.global);
         let transport = upstream::transport(id, context.config);
-        let for_https =
-            upstream::transport(location.for_https.as_ref().unwrap_or(id), context.config);
+        let for_https = upstream::transport(
+            location.https_backend.as_ref().unwrap_or(id),
+            context.config,
+        );
         let is_grpc = transport.protocol == Protocol::Http2;
         let (module, scheme) = match (is_grpc, &transport.tls) {
             (false, None) => ("proxy", "http"),
@@ -115,23 +117,25 @@ impl Forward {
             (true, Some(_)) => (GRPC, "grpcs"),
         };
         // Of what surrounds a location, only the directives of `proxy` are written there.
-        let around = || is_grpc.then(|| ResponseHeaders::for_server(edge));
-        let has_own_body = policy.largest_body != edge.largest_body;
+        let around = || is_grpc.then(|| ResponseHeaders::for_server(global));
+        let has_own_body = policy.max_body_size != global.max_body_size;
         let mirror = mirror::of(location, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
             guard: policy
-                .guard
+                .authentication
                 .as_ref()
                 .map(|guard| GuardConf::of(guard, has_page(location), host)),
             limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
             connections: policy.limits.as_ref().and_then(limits::connections),
-            rate: policy.rate,
-            rate_after: policy.rate.and(NonZeroU32::new(policy.rate_after)),
+            rate: policy.bandwidth_limit,
+            rate_after: policy
+                .bandwidth_limit
+                .and(NonZeroU32::new(policy.bandwidth_limit_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             cors: policy.cors.as_ref().and_then(cors::conf),
             https: location
-                .https
+                .https_redirect
                 .as_ref()
                 .map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(location),
@@ -145,15 +149,15 @@ impl Forward {
             tries: policy.retries.attempts.get(),
             tries_within: policy.retries.timeout,
             version: (policy.http10 && !is_grpc).then_some("1.0"),
-            buffering: buffering::of(&policy.buffering, &edge.buffering, is_grpc),
+            buffering: buffering::of(&policy.buffering, &global.buffering, is_grpc),
             replacing: if is_grpc {
                 Vec::new()
             } else {
-                replacing(&policy.rewritten)
+                replacing(&policy.response_rewrite)
             },
-            body: has_own_body.then(|| policy.largest_body.unwrap_or_default()),
+            body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
             pods: pods(location, host, context, is_grpc),
-            clients: ResponseHeaders::for_location(location, edge).or_else(around),
+            clients: ResponseHeaders::for_location(location, global).or_else(around),
             tls: transport
                 .tls
                 .as_ref()
@@ -213,22 +217,25 @@ impl Tls {
                 .certificate
                 .as_ref()
                 .and_then(|id| files::when_needed(id, context.config, context.settings)),
-            verify: verify.and_then(|verify| Some((pinned(&verify.authorities)?, verify.depth))),
+            verify: verify.and_then(|verify| Some((pinned(&verify.ca)?, verify.depth))),
         }
     }
 }
 
 /// Where one thing is enough, the controller looks at addresses, too.
-fn access(policy: &Policy) -> Access {
-    let any = policy.guard.as_ref().is_some_and(|guard| guard.any);
+fn access(policy: &Policy) -> IpAccess {
+    let any = policy
+        .authentication
+        .as_ref()
+        .is_some_and(|guard| guard.satisfy_any);
     if any {
-        Access::default()
+        IpAccess::default()
     } else {
-        policy.access.clone()
+        policy.ip_access.clone()
     }
 }
 
-fn rewrite(location: &Location) -> Option<(Word, Value)> {
+fn rewrite(location: &HttpRoute) -> Option<(Word, Value)> {
     match (&location.path, &location.rewrite) {
         (PathMatch::Regex(regex), Some(to)) => {
             let from = word(pattern(regex));
@@ -241,21 +248,21 @@ fn rewrite(location: &Location) -> Option<(Word, Value)> {
 
 /// Nothing where `http {}` has said it all.
 fn pods(
-    location: &Location,
+    location: &HttpRoute,
     host: Host<'_>,
     context: RenderContext<'_>,
     is_grpc: bool,
 ) -> Vec<Line> {
-    let own = headers::for_location(location, host.server.clients.as_ref());
+    let own = headers::for_location(location, host.server.client_certificates.as_ref());
     if is_grpc {
-        let mut lines = headers::for_upstream(&context.config.edge, own);
+        let mut lines = headers::for_upstream(&context.config.global, own);
         lines.retain(|(name, _)| !OF_CONNECTIONS.iter().any(|of| name.0.is(of)));
         return lines;
     }
     if own.is_empty() {
         return Vec::new();
     }
-    headers::for_upstream(&context.config.edge, own)
+    headers::for_upstream(&context.config.global, own)
 }
 
 fn target(transport: &Transport, for_https: &Transport, context: RenderContext<'_>) -> Target {

@@ -3,7 +3,7 @@
 //! nginx's `auth_request` understands 2xx, 401 and 403. What else there is to say comes in headers of ours, so nothing of a
 //! tenant's is in the names of variables, and a change of users or answers reloads nothing.
 
-use sluice_ir::{Action, Guard, HeaderName, Location, Policy};
+use sluice_ir::{Action, Authentication, HeaderName, HttpRoute, Policy};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression;
@@ -58,22 +58,24 @@ pub(crate) struct GuardConf {
 
 impl GuardConf {
     /// `has_page`: errors are told by somebody else.
-    pub(crate) fn of(guard: &Guard, has_page: bool, host: Host<'_>) -> Self {
-        let question = guard.question.as_ref();
+    pub(crate) fn of(guard: &Authentication, has_page: bool, host: Host<'_>) -> Self {
+        let question = guard.external.as_ref();
         let names = question
             .is_some()
             .then(|| (0..MOST_COOKIES).map(cookie))
             .into_iter()
             .flatten();
         let names: Vec<String> = names.collect();
-        let signs_in = question.is_some_and(|question| question.sign_in.is_some());
+        let signs_in = question.is_some_and(|question| question.signin_url.is_some());
         let cookies =
             (0..names.len()).map(|place| (cookie(place), answered(&format!("{COOKIE}{place}"))));
-        let to_pods = question.into_iter().flat_map(|question| &question.to_pods);
+        let to_pods = question
+            .into_iter()
+            .flat_map(|question| &question.upstream_headers);
         let to_pods =
             to_pods.map(|name| (kept(name), answered(&format!("{TO_POD}{}", name.as_str()))));
         let sign_in = signs_in.then(|| ("sluice_sign_in".to_owned(), answered(SIGN_IN)));
-        let may_be_busy = guard.passwords.is_some() && !has_page;
+        let may_be_busy = guard.basic.is_some() && !has_page;
         let busy = may_be_busy.then(|| {
             let status = Text::default().variable("upstream_status").quoted();
             [
@@ -93,7 +95,7 @@ impl GuardConf {
                 .iter()
                 .map(|name| Text::default().variable(name).quoted())
                 .collect(),
-            always: question.is_some_and(|question| question.always_cookies),
+            always: question.is_some_and(|question| question.always_set_cookie),
             signs_in,
             refused: host
                 .clients()
@@ -130,9 +132,9 @@ fn answered(header: &str) -> Value {
 /// Request headers that external authentication sets or removes for upstreams.
 pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
     let is_asked_for = policy
-        .guard
+        .authentication
         .as_ref()
-        .is_some_and(|guard| guard.passwords.is_some());
+        .is_some_and(|guard| guard.basic.is_some());
     // ingress-nginx: a password that was asked for here is none of the pod's business.
     let credentials = is_asked_for.then_some("authorization");
     let mut lines: Vec<(String, Text)> = Vec::new();
@@ -152,10 +154,10 @@ pub(crate) fn upstream_headers(policy: &Policy) -> Vec<(String, Text)> {
 /// Value of an upstream header from the authentication service; empty where none is asked.
 pub(crate) fn answer_for(header: &str, policy: &Policy) -> Text {
     let to_pods = policy
-        .guard
+        .authentication
         .iter()
-        .filter_map(|guard| guard.question.as_ref());
-    let mut to_pods = to_pods.flat_map(|question| &question.to_pods);
+        .filter_map(|guard| guard.external.as_ref());
+    let mut to_pods = to_pods.flat_map(|question| &question.upstream_headers);
     match to_pods.find(|name| name.as_str() == header) {
         Some(name) => Text::default().variable(&kept(name)),
         None => Text::default(),
@@ -175,10 +177,10 @@ pub(crate) struct Asking {
 impl Asking {
     /// `None` where nobody is guarded.
     pub(crate) fn of(host: Host<'_>, settings: &Settings) -> Option<Self> {
-        let guards: Vec<&Guard> = host.server.locations.iter().filter_map(guard_of).collect();
+        let guards: Vec<&Authentication> = host.server.routes.iter().filter_map(guard_of).collect();
         let first = guards
             .iter()
-            .find(|guard| guard.question.is_some())
+            .find(|guard| guard.external.is_some())
             .or(guards.first())?;
         let variable = |name: &str| Text::default().variable(name).quoted();
         let said = [
@@ -205,23 +207,23 @@ impl Asking {
             signs_in: guards
                 .iter()
                 .any(|guard| GuardConf::of(guard, false, host).signs_in),
-            may_be_busy: host.server.locations.iter().any(|location| {
+            may_be_busy: host.server.routes.iter().any(|location| {
                 let guard = guard_of(location).filter(|_| !has_page(location));
-                guard.is_some_and(|guard| guard.passwords.is_some())
+                guard.is_some_and(|guard| guard.basic.is_some())
             }),
         })
     }
 }
 
 /// True if an error service answers for errors of nginx's own.
-pub(crate) fn has_page(location: &Location) -> bool {
+pub(crate) fn has_page(location: &HttpRoute) -> bool {
     location
         .error_pages
         .as_ref()
         .is_some_and(|pages| pages.statuses.contains(&500))
 }
 
-fn guard_of(location: &Location) -> Option<&Guard> {
+fn guard_of(location: &HttpRoute) -> Option<&Authentication> {
     let forwards = matches!(location.action, Action::Forward(_));
-    location.policy.guard.as_ref().filter(|_| forwards)
+    location.policy.authentication.as_ref().filter(|_| forwards)
 }

@@ -1,7 +1,9 @@
 //! Request and response headers. nginx inherits none of them into a location that sets one of its own, so such a location
 //! sets all of them.
 
-use sluice_ir::{ClientCertificates, Edge, ErrorRequest, Header, HeaderName, Hsts, Location};
+use sluice_ir::{
+    ClientCertificates, ErrorRequest, GlobalConfig, Header, HeaderName, Hsts, HttpRoute,
+};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::expression::{HOST, PORT, REQUEST_ID, SCHEME, expression};
@@ -14,28 +16,29 @@ pub(crate) type Line = (Word, Value);
 const HIDDEN_BY_DEFAULT: &str = "server";
 
 /// The header with the client address.
-pub(crate) fn client_header(edge: &Edge) -> &str {
-    edge.forwarded
-        .client
+pub(crate) fn client_header(global: &GlobalConfig) -> &str {
+    global
+        .forwarded
+        .client_header
         .as_deref()
         .unwrap_or("x-forwarded-for")
 }
 
 /// The same as a variable.
-pub(crate) fn client_variable(edge: &Edge) -> Text {
-    Text::default().variable(&format!("http_{}", client_header(edge)))
+pub(crate) fn client_variable(global: &GlobalConfig) -> Text {
+    Text::default().variable(&format!("http_{}", client_header(global)))
 }
 
 /// Request headers to upstreams: those of ingress-nginx, unless the operator or the location sets them.
-pub(crate) fn for_upstream(edge: &Edge, own: Vec<(String, Text)>) -> Vec<Line> {
-    let host = edge
+pub(crate) fn for_upstream(global: &GlobalConfig, own: Vec<(String, Text)>) -> Vec<Line> {
+    let host = global
         .host
         .iter()
         .map(|host| ("Host".to_owned(), expression(host)));
-    let operators = host.chain(edge.request_headers.iter().map(name_and_value));
+    let operators = host.chain(global.request_headers.iter().map(name_and_value));
     let mut lines: Vec<(String, Text)> = Vec::new();
     // nginx would send each that is named twice twice.
-    for (name, text) in own.into_iter().chain(operators).chain(defaults(edge)) {
+    for (name, text) in own.into_iter().chain(operators).chain(defaults(global)) {
         if !lines
             .iter()
             .any(|(known, _)| known.eq_ignore_ascii_case(&name))
@@ -53,9 +56,9 @@ fn name_and_value(header: &Header) -> (String, Text) {
     (header.name.as_str().to_owned(), expression(&header.value))
 }
 
-fn defaults(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
-    let forwarded = &edge.forwarded;
-    let chain = if forwarded.keep_chain {
+fn defaults(global: &GlobalConfig) -> impl Iterator<Item = (String, Text)> {
+    let forwarded = &global.forwarded;
+    let chain = if forwarded.append_forwarded_for {
         "sluice_chain"
     } else {
         "remote_addr"
@@ -78,7 +81,7 @@ fn defaults(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
     let variables = variables.map(|(name, variable)| (name, Text::default().variable(variable)));
     let original_uri = ("X-Original-URI", Text::default().variable("request_uri"));
     let others = [
-        ("X-Original-Forwarded-For", client_variable(edge)),
+        ("X-Original-Forwarded-For", client_variable(global)),
         ("Proxy", Text::default()),
     ];
     let all = variables
@@ -90,7 +93,7 @@ fn defaults(edge: &Edge) -> impl Iterator<Item = (String, Text)> {
 
 /// Request headers to upstreams that one location sets.
 pub(crate) fn for_location(
-    location: &Location,
+    location: &HttpRoute,
     clients: Option<&ClientCertificates>,
 ) -> Vec<(String, Text)> {
     let policy = &location.policy;
@@ -113,7 +116,7 @@ pub(crate) fn for_location(
         .as_ref()
         .and(policy.forwarded_prefix.as_ref());
     own.extend(prefix.map(|prefix| ("X-Forwarded-Prefix".to_owned(), text(prefix))));
-    own.extend(location.error.iter().flat_map(for_error_service));
+    own.extend(location.error_request.iter().flat_map(for_error_service));
     own.extend(
         clients
             .into_iter()
@@ -148,25 +151,25 @@ pub(crate) struct ResponseHeaders {
 
 impl ResponseHeaders {
     /// Those of all locations.
-    pub(crate) fn for_server(edge: &Edge) -> Self {
-        ResponseHeaders::with(edge, Vec::new())
+    pub(crate) fn for_server(global: &GlobalConfig) -> Self {
+        ResponseHeaders::with(global, Vec::new())
     }
 
     /// Those of a location that sets some itself.
-    pub(crate) fn for_location(location: &Location, edge: &Edge) -> Option<Self> {
+    pub(crate) fn for_location(location: &HttpRoute, global: &GlobalConfig) -> Option<Self> {
         let policy = &location.policy;
         let own = policy.response_headers.iter().map(name_and_value);
         let cors = policy.cors.iter().flat_map(cors::headers);
         let own: Vec<_> = own.chain(cors).collect();
         let has_cookies = policy
-            .guard
+            .authentication
             .as_ref()
-            .is_some_and(|guard| guard.question.is_some());
-        (has_cookies || !own.is_empty()).then(|| ResponseHeaders::with(edge, own))
+            .is_some_and(|guard| guard.external.is_some());
+        (has_cookies || !own.is_empty()).then(|| ResponseHeaders::with(global, own))
     }
 
-    fn with(edge: &Edge, own: Vec<(String, Text)>) -> Self {
-        let hsts = edge.hsts.iter().map(|_| {
+    fn with(global: &GlobalConfig, own: Vec<(String, Text)>) -> Self {
+        let hsts = global.hsts.iter().map(|_| {
             (
                 "Strict-Transport-Security".to_owned(),
                 Text::default().variable("sluice_hsts"),
@@ -175,7 +178,7 @@ impl ResponseHeaders {
         let mut lines: Vec<(String, Text)> = Vec::new();
         for (name, text) in own
             .into_iter()
-            .chain(edge.response_headers.iter().map(name_and_value))
+            .chain(global.response_headers.iter().map(name_and_value))
             .chain(hsts)
         {
             if !lines
@@ -187,7 +190,7 @@ impl ResponseHeaders {
         }
         let is_always = |name: &&str| name.eq_ignore_ascii_case(HIDDEN_BY_DEFAULT);
         let replaced = lines.iter().map(|(name, _)| name.as_str());
-        let own = || edge.hidden_headers.iter().map(HeaderName::as_str);
+        let own = || global.hidden_headers.iter().map(HeaderName::as_str);
         let hidden = own().filter(|name| !is_always(name)).chain(replaced);
         ResponseHeaders {
             hidden: hidden.map(word).collect(),
@@ -229,12 +232,12 @@ mod tests {
             name,
             value: Expression::literal("mine"),
         };
-        let edge = Edge {
+        let global = GlobalConfig {
             request_headers: vec![header],
-            ..Edge::default()
+            ..GlobalConfig::default()
         };
         let said = |own| {
-            let lines = for_upstream(&edge, own).into_iter();
+            let lines = for_upstream(&global, own).into_iter();
             let lines = lines.map(|(name, value)| format!("{} {}", name.0, value.0));
             lines
                 .filter(|line| line.to_ascii_lowercase().contains("x-real-ip"))

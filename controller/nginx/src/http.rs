@@ -1,7 +1,7 @@
 //! Directives for all hosts.
 
 use askama::Template;
-use sluice_ir::{Cidr, Compressed, Config, Edge, MAX_LOOPS, Server, ServerName};
+use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Server, ServerName};
 
 use crate::Unsupported;
 use crate::access_log::Written;
@@ -45,7 +45,7 @@ struct MainConf<'a> {
     copies_socket: Word,
     requests: Option<Word>,
     access_log: Option<Written>,
-    edge: EdgeConf<'a>,
+    global: GlobalConf<'a>,
     tls: TlsConf,
     blocked: Option<BlockedConf<'a>>,
     zones: Vec<Zone>,
@@ -56,12 +56,12 @@ struct MainConf<'a> {
 
 /// The edge.
 #[derive(Template)]
-#[template(path = "edge.conf")]
-struct EdgeConf<'a> {
-    edge: &'a Edge,
+#[template(path = "global.conf")]
+struct GlobalConf<'a> {
+    global: &'a GlobalConfig,
     ciphers: Word,
     curves: Option<Word>,
-    gzip: Option<&'a Compressed>,
+    gzip: Option<&'a CompressionSettings>,
     types: Vec<Word>,
     hsts: Option<Value>,
     trusted: Vec<Cidr>,
@@ -95,7 +95,7 @@ pub(crate) fn render(
         .map_or(&default, AsRef::as_ref);
     let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let zones = limits::zones(config);
-    let access_log = Written::of_requests(&config.edge.log, settings);
+    let access_log = Written::of_requests(&config.global.log, settings);
     let context = RenderContext {
         config,
         settings,
@@ -130,9 +130,9 @@ pub(crate) fn render(
         copies_socket: mirror::socket(settings),
         requests: settings.requests.as_deref().map(file),
         access_log,
-        edge: EdgeConf::new(&config.edge, settings.engine.is_kongs()),
+        global: GlobalConf::new(&config.global, settings.engine.is_kongs()),
         tls: TlsConf::new(config, settings),
-        blocked: BlockedConf::of(&config.edge.blocked),
+        blocked: BlockedConf::of(&config.global.blocked),
         zones,
         upstreams: upstream::all(config, settings),
         servers,
@@ -143,7 +143,7 @@ pub(crate) fn render(
 }
 
 /// HTML is always compressed, and nginx warns when it is named.
-fn types(gzip: &Compressed) -> Vec<Word> {
+fn types(gzip: &CompressionSettings) -> Vec<Word> {
     let Some(types) = &gzip.types else {
         return vec![word("*")];
     };
@@ -171,10 +171,10 @@ fn parts(text: &str) -> Vec<Word> {
         .collect()
 }
 
-impl<'a> EdgeConf<'a> {
+impl<'a> GlobalConf<'a> {
     /// Every field is named, so that a new one cannot be forgotten here.
-    fn new(edge: &'a Edge, is_kongs: bool) -> Self {
-        let Edge {
+    fn new(global: &'a GlobalConfig, is_kongs: bool) -> Self {
+        let GlobalConfig {
             hsts,
             tls,
             // In the templates, `headers.rs` and `blocked.rs`.
@@ -183,9 +183,9 @@ impl<'a> EdgeConf<'a> {
             request_headers: _,
             response_headers: _,
             hidden_headers: _,
-            request_id: _,
-            underscores: _,
-            largest_body: _,
+            generate_request_id: _,
+            underscores_in_headers: _,
+            max_body_size: _,
             buffering,
             blocked: _,
             // The distribution's nginx has no Brotli: who takes that takes gzip as well.
@@ -196,7 +196,7 @@ impl<'a> EdgeConf<'a> {
             // Reported with its keys: this nginx has no spans.
             tracing: _,
             cdn_id,
-        } = edge;
+        } = global;
         // Kong's nginx joins the lines itself.
         let cdn_loop = if is_kongs {
             "http_cdn_loop"
@@ -204,8 +204,8 @@ impl<'a> EdgeConf<'a> {
             "sluice_all_cdn_loop"
         };
         let cdn_loop = Text::default().variable(cdn_loop);
-        EdgeConf {
-            edge,
+        GlobalConf {
+            global,
             ciphers: word(if tls.ciphers.is_empty() {
                 USUAL_CIPHERS.to_owned()
             } else {
@@ -215,14 +215,14 @@ impl<'a> EdgeConf<'a> {
             gzip: compression.gzip.as_ref(),
             types: compression.gzip.as_ref().map(types).unwrap_or_default(),
             hsts: hsts.as_ref().map(headers::hsts),
-            trusted: edge
+            trusted: global
                 .forwarded
-                .client
+                .client_header
                 .iter()
-                .flat_map(|_| edge.forwarded.trusted.clone())
+                .flat_map(|_| global.forwarded.trusted_proxies.clone())
                 .collect(),
-            pods: headers::for_upstream(edge, Vec::new()),
-            clients: ResponseHeaders::for_server(edge),
+            pods: headers::for_upstream(global, Vec::new()),
+            clients: ResponseHeaders::for_server(global),
             buffering: buffering::of_all(buffering),
             cdn_loop: cdn_loop.clone().quoted(),
             marks: cdn_loop.then(", ").then(cdn_id).quoted(),
@@ -233,17 +233,17 @@ impl<'a> EdgeConf<'a> {
     }
 
     fn client_variable(&self) -> Value {
-        client_variable(self.edge).quoted()
+        client_variable(self.global).quoted()
     }
 
     fn chain(&self) -> Value {
-        client_variable(self.edge)
+        client_variable(self.global)
             .then(", ")
             .variable("realip_remote_addr")
             .quoted()
     }
 
     fn client_header(&self) -> Word {
-        word(client_header(self.edge))
+        word(client_header(self.global))
     }
 }

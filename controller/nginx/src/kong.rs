@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use sluice_ir::{Action, BackendId, Config, Keep, Location, Protocol};
+use sluice_ir::{Action, BackendId, Config, HttpRoute, KeepAlive, Protocol};
 
 use crate::conf::{Word, word};
 use crate::file_names::hash;
@@ -52,7 +52,7 @@ impl KongConf {
         let Engine::Kong { filter, cache, .. } = &settings.engine else {
             return None;
         };
-        let locations = config.servers.values().flat_map(|server| &server.locations);
+        let locations = config.servers.values().flat_map(|server| &server.routes);
         let retries = locations.filter_map(Kind::of).collect();
         let file = |path: &std::path::Path| word(path.display());
         let (filter, cache) = (file(filter), file(cache));
@@ -68,7 +68,7 @@ impl KongConf {
 impl Retry {
     /// `None` where nothing is retried, or nginx itself does it.
     pub(crate) fn of(
-        (location, at): (&Location, &str),
+        (location, at): (&HttpRoute, &str),
         host: Host<'_>,
         context: RenderContext<'_>,
     ) -> Option<Self> {
@@ -90,7 +90,7 @@ impl Retry {
 }
 
 impl Kind {
-    fn of(location: &Location) -> Option<Self> {
+    fn of(location: &HttpRoute) -> Option<Self> {
         let Action::Forward(_) = &location.action else {
             return None;
         };
@@ -139,7 +139,7 @@ impl Kind {
 /// Features of a location that ngx_wasm_module does not support.
 pub(crate) fn unsupported(
     main: &BackendId,
-    location: &Location,
+    location: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
     if !context.settings.engine.is_kongs() {
@@ -150,7 +150,7 @@ pub(crate) fn unsupported(
     let streams = transport(main, context.config).protocol == Protocol::Http2;
     let missing = [
         (
-            !policy.buffering.requests,
+            !policy.buffering.request_buffering,
             "proxy-request-buffering: ngx_wasm_module reads all of a request's body",
         ),
         (
@@ -186,7 +186,7 @@ pub(crate) fn unsupported_globally(config: &Config, settings: &Settings) -> Opti
     let is_kept = config
         .backends
         .values()
-        .any(|backend| backend.transport.keep != Keep::default());
+        .any(|backend| backend.transport.keep_alive != KeepAlive::default());
     (settings.engine.is_kongs() && is_kept).then_some(Unsupported {
         part: Part::Edge("upstream-keepalive-requests"),
         what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),

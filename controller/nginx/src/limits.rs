@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sluice_ir::{Cidr, Config, Limits, Rate};
+use sluice_ir::{Cidr, ClientLimits, Config, Rate};
 
 use crate::file_names::hash;
 
@@ -33,7 +33,7 @@ pub(crate) struct ConnectionLimit {
 /// In the order of the locations that are the first of theirs.
 pub(crate) fn zones(config: &Config) -> Vec<Zone> {
     let (mut seen, mut zones) = (BTreeSet::new(), Vec::new());
-    for location in config.servers.values().flat_map(|server| &server.locations) {
+    for location in config.servers.values().flat_map(|server| &server.routes) {
         let Some(limits) = &location.policy.limits else {
             continue;
         };
@@ -46,7 +46,7 @@ pub(crate) fn zones(config: &Config) -> Vec<Zone> {
 }
 
 /// The limits of a location.
-pub(crate) fn limits(limits: &Limits) -> Vec<Limit> {
+pub(crate) fn limits(limits: &ClientLimits) -> Vec<Limit> {
     let name = name(limits);
     rates(limits)
         .map(|(unit, rate)| Limit {
@@ -57,10 +57,10 @@ pub(crate) fn limits(limits: &Limits) -> Vec<Limit> {
 }
 
 /// Its limit of what is in process.
-pub(crate) fn connections(limits: &Limits) -> Option<ConnectionLimit> {
+pub(crate) fn connections(limits: &ClientLimits) -> Option<ConnectionLimit> {
     /// nginx counts up to it and refuses a larger limit; no nginx of ours has as many connections.
     const MOST: u32 = 65_535;
-    let sluice_ir::Connections { most, status } = limits.connections?;
+    let sluice_ir::ConnectionLimit { max: most, status } = limits.connections?;
     Some(ConnectionLimit {
         zone: format!("sluice_{}_conn", name(limits)),
         most: most.get().min(MOST),
@@ -70,11 +70,11 @@ pub(crate) fn connections(limits: &Limits) -> Option<ConnectionLimit> {
 
 /// nginx keeps a zone that has the same name and the same key after a reload, and refuses one that has another key: who is
 /// exempt is a part of the name.
-fn name(limits: &Limits) -> String {
+fn name(limits: &ClientLimits) -> String {
     hash(&format!("{} {:?}", limits.zone, limits.exempt))
 }
 
-fn zone(name: String, limits: &Limits) -> Zone {
+fn zone(name: String, limits: &ClientLimits) -> Zone {
     let rates = rates(limits)
         .map(|(unit, rate)| (unit, rate.requests.get()))
         .collect();
@@ -100,7 +100,7 @@ fn full_name(name: &str, unit: &str) -> String {
     )
 }
 
-fn rates(limits: &Limits) -> impl Iterator<Item = (&'static str, Rate)> {
+fn rates(limits: &ClientLimits) -> impl Iterator<Item = (&'static str, Rate)> {
     let second = limits.per_second.map(|rate| ("r/s", rate));
     second
         .into_iter()

@@ -1,7 +1,7 @@
 //! One path rule: what nginx does with its requests before and after the filter has chosen a pod.
 
 use askama::Template;
-use sluice_ir::{Action, ClientCertificates, Demand, Location, PathRegex};
+use sluice_ir::{Action, ClientCertificates, HttpRoute, PathRegex, VerifyClient};
 use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, value, word};
@@ -44,7 +44,7 @@ impl LocationConf {
     /// `None` when nginx could not read it.
     pub(crate) fn new(
         (sign, path): (&'static str, &str),
-        location: &Location,
+        location: &HttpRoute,
         host: Host<'_>,
         context: RenderContext<'_>,
         is_closed: bool,
@@ -58,11 +58,15 @@ impl LocationConf {
                 Content::Forward(Box::new(Forward::new((location, &at), id, host, context)))
             }
         };
-        let required = |clients: &ClientCertificates| clients.demand == Demand::Required;
-        let certified = host.server.clients.as_ref().is_some_and(required);
+        let required = |clients: &ClientCertificates| clients.verify == VerifyClient::Required;
+        let certified = host
+            .server
+            .client_certificates
+            .as_ref()
+            .is_some_and(required);
         let (counted, logged) = (context.settings.requests.is_some(), context.logs);
         let main = (counted || logged).then(|| value(main(location)));
-        let unlogged = logged && location.policy.unlogged;
+        let unlogged = logged && location.policy.access_log_off;
         let (path, id) = (word(path), value(location.id.as_str()));
         let made = LocationConf {
             sign,
@@ -89,7 +93,7 @@ impl LocationConf {
 }
 
 /// The main backend of a location, without its canaries.
-fn main(location: &Location) -> &str {
+fn main(location: &HttpRoute) -> &str {
     match &location.action {
         Action::Forward(id) => id.as_str(),
         Action::Denied | Action::Redirect(_) => "",

@@ -29,7 +29,7 @@ pub(crate) struct Matching {
 impl Matching {
     pub(crate) fn of(server: &Server) -> Self {
         let mut patterns = Beginnings::default();
-        for location in &server.locations {
+        for location in &server.routes {
             if let PathMatch::Regex(regex) = &location.path {
                 patterns.add(&sluice_pattern::literal_prefix(&regex.pattern));
             }
@@ -116,7 +116,7 @@ impl Beginnings {
 mod tests {
     use std::sync::Arc;
 
-    use sluice_ir::{Action, Location, PathRegex, ServerName};
+    use sluice_ir::{Action, HttpRoute, PathRegex, ServerName};
 
     use super::*;
 
@@ -135,7 +135,7 @@ mod tests {
     /// As nginx reads them, without what only PCRE reads.
     fn written(paths: &[PathMatch]) -> Vec<String> {
         let location = |path: &PathMatch| {
-            Location::new(
+            HttpRoute::new(
                 &ServerName::CatchAll,
                 path.clone(),
                 Action::Denied,
@@ -144,7 +144,7 @@ mod tests {
         };
         let locations = paths.iter().map(location).collect();
         let mut matching = Matching::of(&Server {
-            locations,
+            routes: locations,
             ..Server::default()
         });
         let matches = paths.iter().flat_map(|path| matching.next(path));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Action, BackendId, Config, Location, Mirror, Policy, Server};
+use sluice_ir::{Action, BackendId, Config, HttpRoute, Mirror, Policy, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::file_names::hash;
@@ -48,7 +48,7 @@ pub(crate) fn path(mirror: &Mirror) -> Word {
 /// Those of a server, each once.
 pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
     let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
-    for location in &server.locations {
+    for location in &server.routes {
         let Some((mirror, place)) = of(location, config) else {
             continue;
         };
@@ -65,7 +65,7 @@ pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
 
 /// A mirror that nginx serves, and where it leads. The filter chooses once for each request, so copies for a Service go to
 /// the address of the Service itself; where there is none, they are requests of their own, on a socket of nginx's.
-pub(crate) fn of<'a>(location: &'a Location, config: &Config) -> Option<(&'a Mirror, String)> {
+pub(crate) fn of<'a>(location: &'a HttpRoute, config: &Config) -> Option<(&'a Mirror, String)> {
     let forwards = matches!(location.action, Action::Forward(_));
     let mirror = location.policy.mirror.as_ref().filter(|_| forwards)?;
     config.backends.get(&mirror.backend)?;
@@ -85,7 +85,7 @@ pub(crate) fn socket(settings: &Settings) -> Word {
 
 /// Every relay, each once.
 pub(crate) fn relays(config: &Config) -> Vec<Relay> {
-    let locations = config.servers.values().flat_map(|server| &server.locations);
+    let locations = config.servers.values().flat_map(|server| &server.routes);
     let mirrors = locations.filter_map(|location| of(location, config));
     let relayed = mirrors
         .filter(|(mirror, _)| mirror.address.is_none())
@@ -132,7 +132,7 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
         place: value(place),
         tls: tls.map(value),
         pods: headers::for_upstream(
-            &config.edge,
+            &config.global,
             own.into_iter().chain(auth_headers(policies)).collect(),
         ),
         bodiless: mirror.bodiless,

@@ -36,7 +36,7 @@ pub(crate) fn answer(redirect: &Redirect) -> Answer {
                 .then(host.as_str());
             text.then(":").variable(PORT).variable(UNSLASHED)
         }
-        RedirectTo::Rewritten {
+        RedirectTo::ResponseRewrite {
             scheme,
             host,
             port,
@@ -66,7 +66,7 @@ pub(crate) fn to_https(redirect: &HttpsRedirect, server: &ServerName) -> Answer 
         Some(port) => text.then(&format!(":{port}")),
         None => text,
     };
-    let text = text.variable(if redirect.keep_slash {
+    let text = text.variable(if redirect.keep_trailing_slash {
         "request_uri"
     } else {
         UNSLASHED

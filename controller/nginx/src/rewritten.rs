@@ -1,6 +1,6 @@
 //! Rewrites of responses, in nginx's directives.
 
-use sluice_ir::{Replaced, Rewritten};
+use sluice_ir::{Replacement, ResponseRewrite};
 
 use crate::conf::Value;
 use crate::expression::expression;
@@ -8,8 +8,8 @@ use crate::expression::expression;
 /// `proxy_redirect` and the like: from what, to what.
 pub(crate) type Replacing = (&'static str, Value, Value);
 
-pub(crate) fn replacing(rewritten: &Rewritten) -> Vec<Replacing> {
-    let Rewritten {
+pub(crate) fn replacing(rewritten: &ResponseRewrite) -> Vec<Replacing> {
+    let ResponseRewrite {
         redirects,
         cookie_domains,
         cookie_paths,
@@ -24,7 +24,7 @@ pub(crate) fn replacing(rewritten: &Rewritten) -> Vec<Replacing> {
         .collect()
 }
 
-fn one(name: &'static str, replaced: &Replaced) -> Replacing {
+fn one(name: &'static str, replaced: &Replacement) -> Replacing {
     let text = |text| expression(text).quoted();
     (name, text(&replaced.from), text(&replaced.to))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Blocked, ClientCertificates, Config, Demand, LocationId, Server, ServerName};
+use sluice_ir::{Blocked, ClientCertificates, Config, RouteId, Server, ServerName, VerifyClient};
 use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, word};
@@ -40,10 +40,10 @@ impl<'a> Host<'a> {
     pub(crate) fn clients(self) -> Option<&'a ClientCertificates> {
         let clients = self
             .server
-            .clients
+            .client_certificates
             .as_ref()
             .filter(|_| *self.name != ServerName::CatchAll)?;
-        (clients.demand != Demand::Off).then_some(clients)
+        (clients.verify != VerifyClient::Off).then_some(clients)
     }
 }
 
@@ -92,7 +92,7 @@ impl<'a> ServerConf<'a> {
         let mut locations = Vec::new();
         let mut closed = BTreeSet::new();
         let mut matching = Matching::of(server);
-        for location in &server.locations {
+        for location in &server.routes {
             let mut missing = unsupported::check_location(location, host, context);
             let is_closed = missing.iter().any(|missing| missing.closes);
             for (sign, path) in matching.next(&location.path) {
@@ -127,15 +127,15 @@ impl<'a> ServerConf<'a> {
         ServerConf {
             settings,
             is_default: *name == ServerName::CatchAll,
-            proxy_protocol: config.edge.forwarded.proxy_protocol,
-            http2: config.edge.http.http2,
+            proxy_protocol: config.global.forwarded.proxy_protocol,
+            http2: config.global.http.http2,
             names: server.names(name).map(server_name).collect(),
             clients: clients(host, context),
             ciphers: (!server.ciphers.is_empty()).then(|| word(server.ciphers.join(":"))),
-            prefers_its_ciphers: server.prefers_its_ciphers,
-            rejects: config.edge.tls.rejects_unknown && *name == ServerName::CatchAll,
-            subject: host.server.clients.as_ref().and_then(subject),
-            blocks: config.edge.blocked != Blocked::default(),
+            prefers_its_ciphers: server.prefer_server_ciphers,
+            rejects: config.global.tls.reject_unknown_names && *name == ServerName::CatchAll,
+            subject: host.server.client_certificates.as_ref().and_then(subject),
+            blocks: config.global.blocked != Blocked::default(),
             app_root: server.app_root.as_deref().map(redirect::app_root),
             is_whole: ["", "^~ "]
                 .iter()
@@ -155,17 +155,17 @@ impl<'a> ServerConf<'a> {
 }
 
 /// The server with the locations that are not closed.
-fn without<'a>(closed: &BTreeSet<&LocationId>, server: &'a Server) -> Cow<'a, Server> {
+fn without<'a>(closed: &BTreeSet<&RouteId>, server: &'a Server) -> Cow<'a, Server> {
     if closed.is_empty() {
         return Cow::Borrowed(server);
     }
     let open = server
-        .locations
+        .routes
         .iter()
         .filter(|location| !closed.contains(&location.id))
         .cloned();
     Cow::Owned(Server {
-        locations: open.collect(),
+        routes: open.collect(),
         ..server.clone()
     })
 }

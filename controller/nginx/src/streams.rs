@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 
 use askama::Template;
-use sluice_ir::{Backend, BackendId, Config, Layer4, Stream, StreamPort};
+use sluice_ir::{Backend, BackendId, Config, L4Protocol, Stream, StreamPort};
 
 use crate::access_log::Written;
 use crate::conf::{Value, Word, value, word};
@@ -88,7 +88,7 @@ impl StreamConf {
                 .map(|(id, _)| Upstream::of(id, settings))
                 .collect(),
             ports,
-            access_log: Written::of_connections(&config.edge.log, settings),
+            access_log: Written::of_connections(&config.global.log, settings),
         })
     }
 }
@@ -121,7 +121,7 @@ impl Port {
             .backends
             .get(&stream.backend)
             .map_or(&default, AsRef::as_ref);
-        let is_udp = port.layer == Layer4::Udp;
+        let is_udp = port.protocol == L4Protocol::Udp;
         Ok(Port {
             address: SocketAddr::new(settings.http.ip(), port.number.get()),
             backend: value(stream.backend.service_port()),
@@ -129,14 +129,14 @@ impl Port {
             reads_header: stream.proxy_protocol,
             writes_header: backend.transport.proxy_protocol,
             connect: backend.transport.connect_timeout.max(1),
-            idle: if stream.idle == 0 {
+            idle: if stream.idle_timeout == 0 {
                 FOR_EVER
             } else {
-                stream.idle
+                stream.idle_timeout
             },
             attempts: stream.attempts.max(1),
-            within: stream.attempts_within.map_or(0, Into::into),
-            answers: stream.answers.filter(|_| is_udp).map(Into::into),
+            within: stream.attempts_timeout.map_or(0, Into::into),
+            answers: stream.responses.filter(|_| is_udp).map(Into::into),
             // A worker has so many connections, and each that it passes on takes two: what comes back to us leaves it half of them.
             most: (most(backend) / 4).max(1),
             upstream: upstream(&stream.backend),
@@ -154,7 +154,7 @@ pub(crate) fn worker_connections(config: &Config) -> u32 {
 fn most(backend: &Backend) -> u32 {
     backend
         .transport
-        .most
+        .max_connections
         .map_or(WORKER_CONNECTIONS, NonZeroU32::get)
 }
 

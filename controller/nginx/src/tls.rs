@@ -1,7 +1,7 @@
 //! TLS settings of hosts.
 
 use askama::Template;
-use sluice_ir::{ClientCertificates, Config, Demand, ServerName};
+use sluice_ir::{ClientCertificates, Config, ServerName, VerifyClient};
 
 use crate::cert_links;
 use crate::conf::{Text, Value, Word, value, word};
@@ -33,7 +33,10 @@ impl TlsConf {
             names: named.collect(),
             default: link(&ServerName::CatchAll),
             file: files::path_of(CERTIFICATE, settings),
-            sessions: config.tls.values().all(|host| host.clients.is_none()),
+            sessions: config
+                .tls
+                .values()
+                .all(|host| host.client_validation.is_none()),
         }
     }
 }
@@ -66,16 +69,16 @@ impl ClientTls {
         config: &Config,
         settings: &Settings,
     ) -> Option<Self> {
-        let verify = match clients.demand {
-            Demand::Required => "on",
-            Demand::Optional => "optional",
-            Demand::Untrusted => "optional_no_ca",
-            Demand::Off => return None,
+        let verify = match clients.verify {
+            VerifyClient::Required => "on",
+            VerifyClient::Optional => "optional",
+            VerifyClient::Untrusted => "optional_no_ca",
+            VerifyClient::Off => return None,
         };
         Some(ClientTls {
-            authorities: files::pinned(&clients.trust.authorities, config, settings)?,
+            authorities: files::pinned(&clients.validation.ca, config, settings)?,
             verify,
-            depth: clients.trust.depth,
+            depth: clients.validation.depth,
             error_page: clients.error_page.as_ref().map(value),
         })
     }
@@ -83,7 +86,7 @@ impl ClientTls {
 
 /// ingress-nginx: `ssl-client-*`. What a client says about itself is replaced.
 pub(crate) fn client_certificate_headers(clients: &ClientCertificates) -> Vec<(String, Text)> {
-    let asked = clients.demand != Demand::Off;
+    let asked = clients.verify != VerifyClient::Off;
     let variable = |name: &str| Text::default().variable(name);
     let of_certificate = |name: &str, there| {
         if there {
@@ -110,7 +113,10 @@ pub(crate) fn client_certificate_headers(clients: &ClientCertificates) -> Vec<(S
         ),
         (
             "ssl-client-cert",
-            of_certificate("ssl_client_escaped_cert", asked && clients.pass),
+            of_certificate(
+                "ssl_client_escaped_cert",
+                asked && clients.forward_certificate,
+            ),
         ),
     ];
     lines.map(|(name, text)| (name.to_owned(), text)).into()

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, Demand, Location, LocationId, Policy, Protocol,
-    SecretId, ServerName, StreamPort, UpstreamTls,
+    Action, BackendId, ClientCertificates, HttpRoute, Policy, Protocol, RouteId, SecretId,
+    ServerName, StreamPort, UpstreamTls, VerifyClient,
 };
 
 use crate::server::{Host, RenderContext};
@@ -17,7 +17,7 @@ use crate::{errors, kong};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// A location.
-    Location(LocationId),
+    Location(RouteId),
     /// All hosts: a key of the operator's ConfigMap.
     Edge(&'static str),
     /// A port without HTTP.
@@ -84,7 +84,7 @@ impl fmt::Display for Unsupported {
 
 /// Unsupported features of one location of a host.
 pub(crate) fn check_location(
-    location: &Location,
+    location: &HttpRoute,
     host: Host<'_>,
     context: RenderContext<'_>,
 ) -> Vec<Unsupported> {
@@ -100,7 +100,7 @@ pub(crate) fn check_location(
     // Access control holds for redirects, too.
     if let Some(what) = host
         .server
-        .clients
+        .client_certificates
         .as_ref()
         .and_then(|clients| check_client_certificates(clients, host, context))
     {
@@ -139,7 +139,7 @@ fn check_client_certificates(
     host: Host<'_>,
     context: RenderContext<'_>,
 ) -> Option<&'static str> {
-    let asked = clients.demand != Demand::Off;
+    let asked = clients.verify != VerifyClient::Off;
     if asked && *host.name == ServerName::CatchAll {
         Some("auth-tls-secret without a host")
     } else if asked && ClientTls::of(clients, context.config, context.settings).is_none() {
@@ -152,7 +152,7 @@ fn check_client_certificates(
 /// Backend settings that would be served differently from what was written; the location is closed.
 fn check_backends(
     main: &BackendId,
-    location: &Location,
+    location: &HttpRoute,
     context: RenderContext<'_>,
 ) -> Vec<&'static str> {
     let config = context.config;
@@ -173,7 +173,7 @@ fn check_backends(
     }
     all.extend(
         location
-            .for_https
+            .https_backend
             .as_ref()
             .and_then(|id| check_https_backend(main, id, context)),
     );
@@ -208,7 +208,7 @@ fn check_upstream_tls(tls: &UpstreamTls, context: RenderContext<'_>) -> Option<&
     let sent = tls.server_name.as_ref();
     if tls.certificate.as_ref().is_some_and(is_missing) {
         Some("proxy-ssl-secret: the Secret is not there")
-    } else if verify.is_some_and(|verify| is_missing(&verify.authorities)) {
+    } else if verify.is_some_and(|verify| is_missing(&verify.ca)) {
         Some("proxy-ssl-verify: the Secret is not there")
     } else if verify.is_some_and(|verify| sent.is_some_and(|sent| *sent != verify.name)) {
         Some("proxy-ssl-name: another name in the certificate than the one that is sent")
@@ -226,21 +226,21 @@ fn assert_handled(policy: &Policy) {
         host: _,
         connection: _,
         response_headers: _,
-        largest_body: _,
-        access: _,
-        guard: _,
+        max_body_size: _,
+        ip_access: _,
+        authentication: _,
         auth_headers: _,
         cors: _,
         limits: _,
-        rate: _,
-        rate_after: _,
+        bandwidth_limit: _,
+        bandwidth_limit_after: _,
         http10: _,
         buffering: _,
-        rewritten: _,
+        response_rewrite: _,
         mirror: _,
         // In `location.rs`.
-        unlogged: _,
+        access_log_off: _,
         // Reported with their annotations: nginx has no spans.
-        traced: _,
+        tracing: _,
     } = policy;
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use sluice_ir::{BackendId, Config, Keep, Protocol, Transport, UpstreamTls};
+use sluice_ir::{BackendId, Config, KeepAlive, Protocol, Transport, UpstreamTls};
 
 use crate::settings::Settings;
 
@@ -48,12 +48,12 @@ fn upstream(name: String, wanted: Kind<'_>, config: &Config) -> Upstream {
         .backends
         .values()
         .find(|backend| kind(&backend.transport) == wanted);
-    let Keep {
-        idle,
-        requests,
-        lifetime,
+    let KeepAlive {
+        idle_timeout: idle,
+        max_requests: requests,
+        max_lifetime: lifetime,
     } = alike
-        .map(|backend| backend.transport.keep.clone())
+        .map(|backend| backend.transport.keep_alive.clone())
         .unwrap_or_default();
     Upstream {
         name,

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use sluice_ir::{Config, Edge, Expression, Header};
+use sluice_ir::{Config, Expression, GlobalConfig, Header};
 
 use crate::blocked;
 use crate::conf::word;
@@ -22,15 +22,15 @@ pub(crate) fn apply<'a>(
     settings: &Settings,
     unsupported: &mut Vec<Unsupported>,
 ) -> Cow<'a, Config> {
-    let mut edge = config.edge.clone();
-    for (key, count) in blocked::too_long(&config.edge.blocked) {
+    let mut global = config.global.clone();
+    for (key, count) in blocked::too_long(&config.global.blocked) {
         let what = format!("{count} texts that are longer than nginx reads").into();
         unsupported.push(Unsupported {
             part: Part::Edge(key),
             what,
             closes: true,
         });
-        edge.blocked = blocked::everybody();
+        global.blocked = blocked::everybody();
     }
     let mut drop_setting = |key, what: String| {
         unsupported.push(Unsupported {
@@ -40,20 +40,20 @@ pub(crate) fn apply<'a>(
         });
     };
     let host_fits = |host: &Expression| expression(host).quoted().0.fits();
-    if !edge.host.as_ref().is_none_or(host_fits) {
+    if !global.host.as_ref().is_none_or(host_fits) {
         drop_setting(
             "proxy-set-headers",
             "a Host that is longer than nginx reads".to_owned(),
         );
-        edge.host = None;
+        global.host = None;
     }
-    headers(&mut edge.request_headers, |name| {
+    headers(&mut global.request_headers, |name| {
         drop_setting("proxy-set-headers", name)
     });
-    headers(&mut edge.response_headers, |name| {
+    headers(&mut global.response_headers, |name| {
         drop_setting("add-headers", name)
     });
-    if let Some(types) = edge
+    if let Some(types) = global
         .compression
         .gzip
         .as_mut()
@@ -70,14 +70,14 @@ pub(crate) fn apply<'a>(
             fits
         });
     }
-    curves(&mut edge, settings, |curve| {
+    curves(&mut global, settings, |curve| {
         drop_setting("ssl-ecdh-curve", curve)
     });
-    if edge == config.edge {
+    if global == config.global {
         Cow::Borrowed(config)
     } else {
         Cow::Owned(Config {
-            edge,
+            global: global,
             ..config.clone()
         })
     }
@@ -98,11 +98,11 @@ fn headers(headers: &mut Vec<Header>, mut drop_setting: impl FnMut(String)) {
 }
 
 /// Without any the data plane chooses, which is as good as the operator's choice.
-fn curves(edge: &mut Edge, settings: &Settings, mut drop_setting: impl FnMut(String)) {
+fn curves(global: &mut GlobalConfig, settings: &Settings, mut drop_setting: impl FnMut(String)) {
     let is_new = settings
         .openssl
         .is_some_and(|openssl| openssl >= WITH_NEW_CURVES);
-    edge.tls.curves.retain(|curve| {
+    global.tls.curves.retain(|curve| {
         let known = is_new || !NEW_CURVES.contains(&curve.as_str());
         if !known {
             drop_setting(format!("{curve}, which OpenSSL has from 3.5 on"));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Backend, BackendId, Config, ErrorPages, Expression, Guard, Location, Mirror, Passwords,
-    PathMatch, Policy, Question, SecretId, Server, ServerName,
+    Action, Authentication, Backend, BackendId, BasicAuth, Config, ErrorPages, Expression,
+    ExternalAuth, HttpRoute, Mirror, PathMatch, Policy, SecretId, Server, ServerName,
 };
 use sluice_nginx::render;
 
@@ -14,34 +14,34 @@ mod common;
 
 use common::settings;
 
-fn question() -> Question {
-    Question {
+fn question() -> ExternalAuth {
+    ExternalAuth {
         url: Expression::literal("https://auth.test/"),
         backend: None,
         method: None,
-        sign_in: Some(Expression::literal("https://auth.test/start")),
-        to_pods: vec![],
+        signin_url: Some(Expression::literal("https://auth.test/start")),
+        upstream_headers: vec![],
         host: None,
         headers: Vec::new(),
-        back: Expression::literal(""),
-        always_cookies: false,
-        memory: None,
+        redirect_url: Expression::literal(""),
+        always_set_cookie: false,
+        cache: None,
     }
 }
 
 /// A location that has something beside it in its server, for each kind of that.
-fn location(path: &str, copies: &BackendId) -> [Location; 4] {
+fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
     let name = ServerName::parse("shop.test").unwrap();
     let guarded = |passwords, question| Policy {
-        guard: Some(Guard {
+        authentication: Some(Authentication {
             tenant: "d".to_owned(),
-            passwords,
-            question,
-            any: false,
+            basic: passwords,
+            external: question,
+            satisfy_any: false,
         }),
         ..Policy::default()
     };
-    let passwords = Passwords {
+    let passwords = BasicAuth {
         realm: "r".to_owned(),
         users: SecretId::authorities("d", "users"),
     };
@@ -69,17 +69,17 @@ fn location(path: &str, copies: &BackendId) -> [Location; 4] {
     policies.map(|policy| {
         let forward = Action::Forward(BackendId::new("d", "shop", 80));
         let is_plain = policy == Policy::default();
-        let location = Location::new(&name, path.clone(), forward, Arc::new(policy));
-        Location {
+        let location = HttpRoute::new(&name, path.clone(), forward, Arc::new(policy));
+        HttpRoute {
             error_pages: is_plain.then(|| pages.clone()),
             ..location
         }
     })
 }
 
-fn config(locations: Vec<Location>, copies: &BackendId) -> Config {
+fn config(locations: Vec<HttpRoute>, copies: &BackendId) -> Config {
     let server = Server {
-        locations,
+        routes: locations,
         ..Server::default()
     };
     let backends = [BackendId::new("d", "shop", 80), copies.clone()];

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Backend, BackendId, Canary, CanaryRules, Config, Endpoint, LoadBalance, Location,
+    Action, Backend, BackendId, Canary, CanaryRules, Config, Endpoint, HttpRoute, LoadBalance,
     PathMatch, Server, ServerName,
 };
 use sluice_nginx::{Engine, Settings, render};
@@ -19,9 +19,9 @@ fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
         BackendId::new("default", "shop", 80),
     );
     let path = PathMatch::Prefix("/".to_owned());
-    let location = Location::new(&name, path, Action::Forward(id.clone()), Arc::default());
+    let location = HttpRoute::new(&name, path, Action::Forward(id.clone()), Arc::default());
     let server = Server {
-        locations: vec![Location {
+        routes: vec![HttpRoute {
             canaries,
             ..location
         }],

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, Backend, BackendId, Blocked, Config, Edge, ErrorPages, ErrorRequest, Expression,
-    Header, HeaderName, Location, Mirror, PathMatch, PathRegex, Piece, Place, Policy, Redirect,
-    RedirectTo, Replaced, Rewritten, SecretId, SecretValue, Server, ServerName, ServerTls, Shared,
-    Template, TextMatch, Transport, UpstreamTls, Verify,
+    Action, Backend, BackendId, Blocked, Config, ErrorContext, ErrorPages, ErrorRequest,
+    Expression, GlobalConfig, Header, HeaderName, HttpRoute, Mirror, PathMatch, PathRegex, Policy,
+    Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue, Server, ServerName,
+    ServerTls, Shared, Template, TemplatePart, TextMatch, Transport, UpstreamTls, Verify,
 };
 use sluice_nginx::{OpenSsl, Part, Settings, render};
 
@@ -30,38 +30,41 @@ fn config(text: &str) -> Config {
         groups: 1,
         alternatives: false,
     };
-    let template = Template(vec![Piece::Text(format!("/{text}")), Piece::Group(1)]);
+    let template = Template(vec![
+        TemplatePart::Text(format!("/{text}")),
+        TemplatePart::Group(1),
+    ]);
     let copies = BackendId::external("copies.test", 80);
     let policy = Arc::new(policy(text, &copies));
     let pages = BackendId::new("default", "pages", 80);
-    let place = Place {
+    let place = ErrorContext {
         namespace: text.to_owned(),
         ingress: text.to_owned(),
-        ..Place::default()
+        ..ErrorContext::default()
     };
     let error_pages = Some(ErrorPages {
         statuses: [404].into(),
         backend: Some(pages.clone()),
         place: place.clone(),
     });
-    let location = |path, action| Location::new(&name, path, action, Arc::clone(&policy));
+    let location = |path, action| HttpRoute::new(&name, path, action, Arc::clone(&policy));
     let to_url = Action::Redirect(Redirect {
         status: 301,
         to: RedirectTo::Url(text.to_owned()),
     });
-    let rewritten = Location {
+    let rewritten = HttpRoute {
         rewrite: Some(template),
         ..location(PathMatch::Regex(regex), Action::Forward(id.clone()))
     };
     let server = Server {
         app_root: Some(format!("/{text}")),
         ciphers: vec![text.to_owned()],
-        locations: vec![
+        routes: vec![
             location(PathMatch::Exact(format!("/e{text}")), to_url),
             rewritten,
-            Location {
+            HttpRoute {
                 error_pages,
-                error: Some(ErrorRequest { status: 503, place }),
+                error_request: Some(ErrorRequest { status: 503, place }),
                 ..location(
                     PathMatch::Prefix(format!("/p{text}")),
                     Action::Forward(id.clone()),
@@ -75,25 +78,25 @@ fn config(text: &str) -> Config {
         name: header_name.clone(),
         value: Expression::literal(text),
     };
-    let edge = Edge {
+    let global = GlobalConfig {
         request_headers: vec![header()],
         response_headers: vec![header()],
         blocked: Blocked {
             user_agents: vec![
-                TextMatch::Whole(text.to_owned()),
-                TextMatch::Found(text.to_owned()),
+                TextMatch::ExactIgnoreCase(text.to_owned()),
+                TextMatch::Regex(text.to_owned()),
             ],
-            referers: vec![TextMatch::FoundInAnyCase(text.to_owned())],
+            referers: vec![TextMatch::RegexIgnoreCase(text.to_owned())],
             ..Blocked::default()
         },
         tls: ServerTls {
             ciphers: vec![text.to_owned()],
             ..ServerTls::default()
         },
-        ..Edge::default()
+        ..GlobalConfig::default()
     };
     Config {
-        edge,
+        global,
         servers: [(name, Arc::new(server))].into_iter().collect(),
         backends: shared([
             (id, of_pods(text)),
@@ -109,7 +112,7 @@ fn config(text: &str) -> Config {
 
 fn policy(text: &str, copies: &BackendId) -> Policy {
     let replaced = || {
-        Some(Replaced {
+        Some(Replacement {
             from: Expression::literal(text),
             to: Expression::literal(text),
         })
@@ -118,7 +121,7 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
         forwarded_prefix: Some(text.to_owned()),
         host: Some(Expression::literal(text)),
         connection: Some(text.to_owned()),
-        rewritten: Rewritten {
+        response_rewrite: ResponseRewrite {
             redirects: replaced(),
             cookie_domains: replaced(),
             cookie_paths: replaced(),
@@ -137,7 +140,7 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
 fn of_pods(text: &str) -> Backend {
     let authorities = SecretId::authorities("n", text);
     let verify = Verify {
-        authorities,
+        ca: authorities,
         name: text.to_owned(),
         depth: 1,
     };
@@ -283,15 +286,15 @@ fn a_text_that_nginx_cannot_read_costs_what_it_stands_in_only() {
 #[test]
 fn a_curve_that_openssl_does_not_have_is_left_out_by_name() {
     let curves = ["X25519MLKEM768", "X25519"].map(str::to_owned).into();
-    let edge = Edge {
+    let global = GlobalConfig {
         tls: ServerTls {
             curves,
             ..ServerTls::default()
         },
-        ..Edge::default()
+        ..GlobalConfig::default()
     };
     let config = Config {
-        edge,
+        global,
         ..Config::default()
     };
     let rendered = |minor| {

@@ -17,8 +17,8 @@ pub(crate) fn backend(id: &ir::BackendId, backend: &ir::Backend) -> wire::Backen
         name: id.service_port().as_str().replace('/', "-"),
         load_balance: load_balance(&backend.load_balance),
         affinity: backend.affinity.as_ref().map(session::affinity),
-        slow_start: backend.care.slow_start,
-        outlier: backend.care.ejection.as_ref().and_then(outlier),
+        slow_start: backend.health.slow_start,
+        outlier: backend.health.outlier_detection.as_ref().and_then(outlier),
         prefer_zone: backend.prefer_zone,
         attempts: backend.attempts,
         endpoints: backend.endpoints.iter().map(endpoint).collect(),
@@ -49,13 +49,13 @@ fn load_balance(algorithm: &ir::LoadBalance) -> wire::LoadBalance {
 }
 
 /// Percentages of the IR are percentages.
-fn outlier(ejection: &ir::Ejection) -> Option<wire::Outlier> {
+fn outlier(ejection: &ir::OutlierDetection) -> Option<wire::Outlier> {
     let percent = |percent: u8| Percent::try_from(u16::from(percent)).ok();
     Some(wire::Outlier {
-        consecutive_5xx: ejection.after,
-        base_ejection: ejection.seconds,
-        max_ejected: percent(ejection.most)?,
-        panic_threshold: percent(ejection.panic_below)?,
+        consecutive_5xx: ejection.consecutive_failures,
+        base_ejection: ejection.base_ejection_seconds,
+        max_ejected: percent(ejection.max_ejection_percent)?,
+        panic_threshold: percent(ejection.panic_threshold)?,
     })
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn asked(config: &ir::Config) -> impl Iterator<Item = (String, wire::
 pub(crate) fn forwarding(
     server: &ir::Server,
 ) -> impl Iterator<Item = (String, wire::Location)> + '_ {
-    server.locations.iter().filter_map(|location| {
+    server.routes.iter().filter_map(|location| {
         let ir::Action::Forward(id) = &location.action else {
             return None;
         };
@@ -113,7 +113,7 @@ pub(crate) fn forwarding(
             canaries: location.canaries.iter().map(canary).collect(),
             session_path: location.session_path.clone(),
             connections: location.policy.limits.as_ref().and_then(connections),
-            rewriting: rewriting::rewriting(&location.policy.rewritten),
+            rewriting: rewriting::rewriting(&location.policy.response_rewrite),
         };
         Some((location.id.as_str().to_owned(), forwards))
     })
@@ -130,8 +130,8 @@ pub(crate) fn exact_names<'a>(
         .map(ToString::to_string)
 }
 
-fn connections(limits: &ir::Limits) -> Option<wire::Connections> {
-    let ir::Connections { most, status } = limits.connections?;
+fn connections(limits: &ir::ClientLimits) -> Option<wire::Connections> {
+    let ir::ConnectionLimit { max: most, status } = limits.connections?;
     let exempt = limits.exempt.iter();
     let exempt = exempt
         .filter_map(|cidr| wire::Network::new(cidr.address(), cidr.length()))
@@ -154,11 +154,11 @@ fn canary(canary: &ir::Canary) -> wire::Canary {
     let header = header.as_ref().map(|header| wire::HeaderRule {
         name: header.name.clone(),
         values: match &header.value {
-            ir::CanaryValue::Words => wire::HeaderMatch::Switch,
+            ir::CanaryValue::AlwaysNever => wire::HeaderMatch::Switch,
             ir::CanaryValue::Exact(value) => wire::HeaderMatch::Exact(value.clone()),
             ir::CanaryValue::Matches(pattern) => wire::HeaderMatch::Pattern(pattern.clone()),
             // No engine reads a star alone, and the filter does with it what is to be done.
-            ir::CanaryValue::Unreadable => wire::HeaderMatch::Pattern("*".to_owned()),
+            ir::CanaryValue::Invalid => wire::HeaderMatch::Pattern("*".to_owned()),
         },
     });
     wire::Canary {

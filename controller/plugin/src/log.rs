@@ -321,9 +321,9 @@ mod tests {
             let mut config = config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]);
             let id = ir::BackendId::new("n", service, 80);
             let path = ir::PathMatch::Prefix("/".to_owned());
-            let location = ir::Location::new(&name, path, ir::Action::Forward(id), Arc::default());
+            let location = ir::HttpRoute::new(&name, path, ir::Action::Forward(id), Arc::default());
             let server = ir::Server {
-                locations: vec![location],
+                routes: vec![location],
                 ..ir::Server::default()
             };
             config.servers.insert(name.clone(), server.into());

@@ -1,11 +1,11 @@
 //! What pods say about where they are, and what clients see instead.
 
 use sluice_filter_config::{self as wire, HashKey, KeyPart, Plain};
-use sluice_ir::{Expression, Part, Replaced, Rewritten, Variable};
+use sluice_ir::{Expression, ExpressionPart, Replacement, ResponseRewrite, Variable};
 
 /// `None` where nothing is replaced.
-pub(crate) fn rewriting(rewritten: &Rewritten) -> Option<wire::Rewriting> {
-    let Rewritten {
+pub(crate) fn rewriting(rewritten: &ResponseRewrite) -> Option<wire::Rewriting> {
+    let ResponseRewrite {
         redirects,
         cookie_domains,
         cookie_paths,
@@ -18,7 +18,7 @@ pub(crate) fn rewriting(rewritten: &Rewritten) -> Option<wire::Rewriting> {
     (rewriting != wire::Rewriting::default()).then_some(rewriting)
 }
 
-fn replaced(replaced: &Replaced) -> wire::Replaced {
+fn replaced(replaced: &Replacement) -> wire::Replaced {
     wire::Replaced {
         from: key(&replaced.from),
         to: key(&replaced.to),
@@ -38,9 +38,9 @@ fn without_dots(mut replaced: wire::Replaced) -> wire::Replaced {
 }
 
 fn key(expression: &Expression) -> HashKey {
-    let part = |part: &Part| match part {
-        Part::Text(text) => KeyPart::Literal(text.clone()),
-        Part::Variable(known) => KeyPart::Variable(variable(known)),
+    let part = |part: &ExpressionPart| match part {
+        ExpressionPart::Text(text) => KeyPart::Literal(text.clone()),
+        ExpressionPart::Variable(known) => KeyPart::Variable(variable(known)),
     };
     HashKey(expression.0.iter().map(part).collect())
 }
@@ -71,31 +71,31 @@ fn variable(variable: &Variable) -> wire::Variable {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Part {
-        Part::Text(text.to_owned())
+    fn text(text: &str) -> ExpressionPart {
+        ExpressionPart::Text(text.to_owned())
     }
 
     #[test]
     fn a_dot_in_front_of_a_domain_says_nothing() {
-        let domains = Replaced {
+        let domains = Replacement {
             from: Expression::literal(".pod"),
             to: Expression(vec![
                 text("."),
-                Part::Variable(Variable::Header("x-shop".into())),
+                ExpressionPart::Variable(Variable::Header("x-shop".into())),
             ]),
         };
-        let rewritten = Rewritten {
+        let rewritten = ResponseRewrite {
             cookie_domains: Some(domains.clone()),
-            ..Rewritten::default()
+            ..ResponseRewrite::default()
         };
         let expected = r#"{"cookie_domains":{"from":[{"literal":"pod"}],"to":[{"literal":""},{"variable":"http_x_shop"}]}}"#;
         assert_eq!(
             serde_json::to_string(&rewriting(&rewritten)).unwrap(),
             expected
         );
-        let paths = Rewritten {
+        let paths = ResponseRewrite {
             cookie_paths: Some(domains),
-            ..Rewritten::default()
+            ..ResponseRewrite::default()
         };
         assert!(
             serde_json::to_string(&rewriting(&paths))
@@ -129,6 +129,6 @@ mod tests {
 
     #[test]
     fn without_a_rule_there_is_nothing_to_say() {
-        assert_eq!(rewriting(&Rewritten::default()), None);
+        assert_eq!(rewriting(&ResponseRewrite::default()), None);
     }
 }

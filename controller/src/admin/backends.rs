@@ -101,7 +101,7 @@ impl<'a> Uses<'a> {
             ..Uses::default()
         };
         for (name, server) in &config.servers {
-            for location in &server.locations {
+            for location in &server.routes {
                 let Action::Forward(main) = &location.action else {
                     continue;
                 };
@@ -238,7 +238,7 @@ fn traffic_shaping(canary: Option<&Canary>) -> Value {
     let (exact, pattern) = match value {
         Some(CanaryValue::Exact(text)) => (text, String::new()),
         Some(CanaryValue::Matches(pattern)) => (String::new(), pattern),
-        Some(CanaryValue::Words | CanaryValue::Unreadable) | None => Default::default(),
+        Some(CanaryValue::AlwaysNever | CanaryValue::Invalid) | None => Default::default(),
     };
     json!({
         "weight": rules.weight, "weightTotal": rules.total, "header": header, "headerValue": exact,

@@ -220,7 +220,7 @@ fn served(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
         .config()
         .servers
         .values()
-        .flat_map(|server| &server.locations);
+        .flat_map(|server| &server.routes);
     locations
         .filter(|location| !matches!(location.action, Action::Denied))
         .filter_map(|location| snapshot.owner(&location.id).cloned())

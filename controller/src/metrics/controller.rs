@@ -162,7 +162,7 @@ fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
         }
     }
     let config = snapshot.config();
-    for location in config.servers.values().flat_map(|server| &server.locations) {
+    for location in config.servers.values().flat_map(|server| &server.routes) {
         let Action::Forward(backend) = &location.action else {
             continue;
         };

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use sluice_ir::{Config, Layer4, StreamPort};
+use sluice_ir::{Config, L4Protocol, StreamPort};
 use sluice_nginx::{Part, Settings, Unsupported};
 use sluice_translate::{Kind, ObjectKey, ObjectRef, Report, Severity, Snapshot};
 use tokio::process::Command;
@@ -166,10 +166,12 @@ impl Configurations {
             Part::Location(location) => (Kind::Ingress, snapshot.owner(location)),
             Part::Edge(_) => (Kind::ConfigMap, self.owners.edge.as_ref()),
             Part::Port(StreamPort {
-                layer: Layer4::Tcp, ..
+                protocol: L4Protocol::Tcp,
+                ..
             }) => (Kind::ConfigMap, self.owners.tcp.as_ref()),
             Part::Port(StreamPort {
-                layer: Layer4::Udp, ..
+                protocol: L4Protocol::Udp,
+                ..
             }) => (Kind::ConfigMap, self.owners.udp.as_ref()),
         };
         Some(ObjectRef {

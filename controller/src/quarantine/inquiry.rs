@@ -182,7 +182,7 @@ impl Inquiry {
 /// What does not depend on hosts is as before.
 fn has_base_of(given: &Given, taken: &Given) -> bool {
     let (now, before) = (&given.config, &taken.config);
-    now.edge == before.edge && now.streams == before.streams
+    now.global == before.global && now.streams == before.streams
 }
 
 impl Given {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Action, Config, HostTls, Location, PathMatch, PathRegex, Server, ServerName};
+use sluice_ir::{Action, Config, HostTls, HttpRoute, PathMatch, PathRegex, Server, ServerName};
 use sluice_translate::ObjectKey;
 
 use super::part::Given;
@@ -19,10 +19,10 @@ pub(super) struct Refused<'a> {
 /// A host of which nothing is served; its other names are closed with it.
 pub(super) fn closed_host(host: &ServerName, server: &Server) -> Server {
     let root = PathMatch::Prefix("/".to_owned());
-    let location = Location::new(host, root, Action::Denied, Arc::default());
+    let location = HttpRoute::new(host, root, Action::Denied, Arc::default());
     Server {
         aliases: server.aliases.clone(),
-        locations: vec![location],
+        routes: vec![location],
         ..Server::default()
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn handshakes(
                 config.tls.insert(
                     name.clone(),
                     HostTls {
-                        apart: true,
+                        no_wildcard_certificate: true,
                         ..HostTls::default()
                     },
                 );
@@ -52,8 +52,8 @@ pub(super) fn handshakes(
             None => {}
         }
         let trusted = was
-            .and_then(|was| was.clients.as_ref())
-            .map(|clients| &clients.authorities);
+            .and_then(|was| was.client_validation.as_ref())
+            .map(|clients| &clients.ca);
         for id in was
             .and_then(|was| was.certificate.as_ref())
             .into_iter()
@@ -91,10 +91,10 @@ pub(super) fn replaced(
     {
         return Some(Arc::clone(was));
     }
-    let mut kept: Vec<Location> = Vec::new();
+    let mut kept: Vec<HttpRoute> = Vec::new();
     // Names of locations are unique. What would come second would never be reached.
-    let mut closing: Vec<Location> = Vec::new();
-    for location in &server.locations {
+    let mut closing: Vec<HttpRoute> = Vec::new();
+    for location in &server.routes {
         let culprit = now
             .owner(&location.id)
             .and_then(|owner| refused.iter().find(|it| it.owner == owner));
@@ -118,21 +118,25 @@ pub(super) fn replaced(
     let mut seen = BTreeSet::new();
     kept.retain(|location| seen.insert(location.id.clone()));
     Some(Arc::new(Server {
-        locations: kept,
+        routes: kept,
         ..Server::clone(server)
     }))
 }
 
 /// The location of the same path that was accepted.
-fn last<'a>(host: &ServerName, location: &Location, refused: &Refused<'a>) -> Option<&'a Location> {
+fn last<'a>(
+    host: &ServerName,
+    location: &HttpRoute,
+    refused: &Refused<'a>,
+) -> Option<&'a HttpRoute> {
     let before = refused.before?;
     let was = before.config.servers.get(host)?;
-    let same = was.locations.iter().find(|was| was.id == location.id)?;
+    let same = was.routes.iter().find(|was| was.id == location.id)?;
     (before.owner(&same.id) == Some(refused.owner)).then_some(same)
 }
 
 /// The last one that was kept comes before what is closed only if it is about the same paths or fewer of them.
-fn place(kept: &mut Vec<Location>, closing: &mut Vec<Location>) {
+fn place(kept: &mut Vec<HttpRoute>, closing: &mut Vec<HttpRoute>) {
     let Some(last) = kept.pop() else { return };
     let (behind, before): (Vec<_>, Vec<_>) = std::mem::take(closing)
         .into_iter()
@@ -158,7 +162,7 @@ fn beginning(path: &PathMatch) -> String {
 }
 
 /// All that a location may take, without a pattern that an engine could refuse.
-fn closed(host: &ServerName, location: &Location) -> Location {
+fn closed(host: &ServerName, location: &HttpRoute) -> HttpRoute {
     let path = match &location.path {
         PathMatch::Exact(_) | PathMatch::Prefix(_) => location.path.clone(),
         PathMatch::Regex(regex) => {
@@ -166,28 +170,28 @@ fn closed(host: &ServerName, location: &Location) -> Location {
             PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)))
         }
     };
-    Location::new(host, path, Action::Denied, Arc::default())
+    HttpRoute::new(host, path, Action::Denied, Arc::default())
 }
 
 /// Somebody is kept out, so what is behind it must not take its requests.
-fn guards(location: &Location) -> bool {
+fn guards(location: &HttpRoute) -> bool {
     let policy = &location.policy;
     location.action == Action::Denied
-        || policy.guard.is_some()
-        || policy.access != Default::default()
+        || policy.authentication.is_some()
+        || policy.ip_access != Default::default()
 }
 
 /// What a host has of others, in order.
 fn all_but(owner: &ObjectKey, given: &Given, server: &Server) -> Server {
     let mut rest = server.clone();
-    rest.locations
+    rest.routes
         .retain(|location| given.owner(&location.id) != Some(owner));
     rest
 }
 
 /// Lets a host lead where it led before: backends that only `before` has come along.
 pub(super) fn with_backends_of(before: &Given, server: &Server, config: &mut Config) {
-    for id in server.locations.iter().flat_map(Location::backends) {
+    for id in server.routes.iter().flat_map(HttpRoute::backends) {
         if !config.backends.contains_key(id)
             && let Some(backend) = before.config.backends.get(id)
         {

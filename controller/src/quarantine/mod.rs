@@ -26,7 +26,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sluice_ir::{BackendId, Config, Edge, HostTls, Location, Server, ServerName};
+use sluice_ir::{BackendId, Config, GlobalConfig, HostTls, HttpRoute, Server, ServerName};
 use sluice_translate::Snapshot;
 
 pub(crate) use feedback::{Decision, Feedback};
@@ -39,9 +39,9 @@ pub(crate) use report::of_resources;
 pub(crate) struct Quarantine {
     held: BTreeMap<Part, Held>,
     /// What every host depends on, at the time when the first part was held.
-    edge: Edge,
+    edge: GlobalConfig,
     /// The edge that was refused, if no host was at fault.
-    refused_edge: Option<Edge>,
+    refused_edge: Option<GlobalConfig>,
     /// What data planes took last.
     taken: Option<Arc<Given>>,
 }
@@ -58,7 +58,7 @@ struct Held {
 /// Until it is something else, it is refused.
 #[derive(Debug, PartialEq)]
 enum Content {
-    Locations(Vec<Location>),
+    Locations(Vec<HttpRoute>),
     Host(Whole),
 }
 
@@ -78,18 +78,18 @@ impl Quarantine {
         if self.is_empty() {
             return config;
         }
-        if self.edge != config.edge {
+        if self.edge != config.global {
             self.held.clear();
         }
         if self
             .refused_edge
             .as_ref()
-            .is_some_and(|refused| *refused != config.edge)
+            .is_some_and(|refused| *refused != config.global)
         {
             self.refused_edge = None;
         }
         if let (Some(_), Some(taken)) = (&self.refused_edge, &self.taken) {
-            config.edge = taken.config.edge.clone();
+            config.global = taken.config.global.clone();
         }
         let now = Given {
             config,
@@ -137,7 +137,7 @@ impl Quarantine {
 
     /// These are at fault, each with what was said.
     pub(crate) fn hold(&mut self, given: &Given, parts: impl IntoIterator<Item = (Part, String)>) {
-        self.edge = given.snapshot.config().edge.clone();
+        self.edge = given.snapshot.config().global.clone();
         let now = Given {
             config: given.snapshot.config().clone(),
             snapshot: Arc::clone(&given.snapshot),
@@ -169,11 +169,11 @@ impl Quarantine {
 
     /// No host is at fault, but what all have in common. Without one that was taken before there is nothing to go back to.
     pub(crate) fn hold_edge(&mut self, given: &Given) -> bool {
-        let edge = &given.snapshot.config().edge;
+        let edge = &given.snapshot.config().global;
         let other = self
             .taken
             .as_ref()
-            .is_some_and(|taken| taken.config.edge != *edge);
+            .is_some_and(|taken| taken.config.global != *edge);
         if other {
             self.refused_edge = Some(edge.clone());
         }
@@ -188,10 +188,10 @@ fn content(now: &Given, part: &Part) -> Option<Content> {
     };
     let server = server?;
     let own = server
-        .locations
+        .routes
         .iter()
         .filter(|location| now.owner(&location.id) == Some(owner));
-    let own: Vec<Location> = own.cloned().collect();
+    let own: Vec<HttpRoute> = own.cloned().collect();
     (!own.is_empty()).then_some(Content::Locations(own))
 }
 

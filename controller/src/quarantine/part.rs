@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_ir::{Config, LocationId, Server, ServerName, Shared, SharedMap};
+use sluice_ir::{Config, RouteId, Server, ServerName, Shared, SharedMap};
 use sluice_translate::{ObjectKey, Snapshot};
 
 /// A configuration as data planes were given it, and whose its locations are.
@@ -15,7 +15,7 @@ pub(crate) struct Given {
 
 impl Given {
     /// The Ingress that a location is from.
-    pub(super) fn owner(&self, location: &LocationId) -> Option<&ObjectKey> {
+    pub(super) fn owner(&self, location: &RouteId) -> Option<&ObjectKey> {
         self.snapshot.owner(location)
     }
 
@@ -26,7 +26,7 @@ impl Given {
         }
         let of_owner = |server: &Arc<Server>| {
             let mut owners = server
-                .locations
+                .routes
                 .iter()
                 .map(|location| self.owner(&location.id));
             part.owner
@@ -43,7 +43,7 @@ impl Given {
         server: &'a Server,
     ) -> impl Iterator<Item = Part> + use<'a> {
         let owners: BTreeSet<&ObjectKey> = server
-            .locations
+            .routes
             .iter()
             .filter_map(|location| self.owner(&location.id))
             .collect();
@@ -130,7 +130,7 @@ impl Given {
             return Arc::clone(server);
         }
         let mut server = Server::clone(server);
-        server.locations.retain(|location| {
+        server.routes.retain(|location| {
             let owner = self.owner(&location.id);
             owner.is_none() || owners.contains(&owner)
         });

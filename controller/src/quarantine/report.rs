@@ -85,7 +85,7 @@ fn owners(part: &Part, snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
             let server = snapshot.config().servers.get(&part.host);
             let ids = server
                 .into_iter()
-                .flat_map(|server| &server.locations)
+                .flat_map(|server| &server.routes)
                 .map(|location| &location.id);
             ids.filter_map(|id| snapshot.owner(id)).cloned().collect()
         }
@@ -148,7 +148,7 @@ fn users(backend: &str, snapshot: &Snapshot) -> Vec<ObjectRef> {
         .config()
         .servers
         .values()
-        .flat_map(|server| &server.locations);
+        .flat_map(|server| &server.routes);
     let leading_there =
         locations.filter(|location| location.backends().any(|id| id.as_str() == backend));
     let owners: BTreeSet<&ObjectKey> = leading_there

@@ -46,7 +46,7 @@ fn refuses(config: &Config) -> bool {
     config
         .servers
         .values()
-        .flat_map(|server| &server.locations)
+        .flat_map(|server| &server.routes)
         .any(|it| it.path.text().starts_with("/bad/["))
 }
 
@@ -113,7 +113,7 @@ impl World {
 
 fn paths(config: &Config, host: &str) -> Vec<(String, bool)> {
     let server = &config.servers[&ServerName::parse(host).unwrap()];
-    let locations = server.locations.iter();
+    let locations = server.routes.iter();
     locations
         .map(|it| (it.path.text().to_owned(), it.action != Action::Denied))
         .collect()
@@ -262,7 +262,7 @@ fn a_host_as_a_whole_is_closed_with_all_its_names() {
     server.aliases.push(ServerName::parse("b.test").unwrap());
     let closed = instead::closed_host(&ServerName::parse("a.test").unwrap(), &server);
     assert_eq!(closed.aliases, server.aliases);
-    assert_eq!(closed.locations[0].action, Action::Denied);
+    assert_eq!(closed.routes[0].action, Action::Denied);
 }
 
 #[test]

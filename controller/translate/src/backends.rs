@@ -245,7 +245,7 @@ pub(crate) fn resolve(
         transport,
         load_balance,
         affinity,
-        care,
+        health: care,
         ..Backend::default()
     };
     let backend = Backend {

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_ir::{Action, BackendId, Hostname, LocationId, SecretId, Server, ServerName};
+use sluice_ir::{Action, BackendId, Hostname, RouteId, SecretId, Server, ServerName};
 
 use crate::backends::Precedence;
 use crate::servers::ErrorService;
@@ -32,7 +32,7 @@ pub(crate) struct RouteGroup {
     /// Names in handshakes, aliases among them.
     pub(crate) tls: BTreeSet<ServerName>,
     pub(crate) secrets: BTreeSet<SecretId>,
-    pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
+    pub(crate) error_services: BTreeMap<RouteId, ErrorService>,
     /// Keys of what these Ingresses contribute to the backend registry.
     pub(crate) said: Box<[(BackendId, Precedence)]>,
     pub(crate) reports: Vec<Report>,
@@ -46,10 +46,7 @@ impl RouteGroup {
 
     /// The ports of Services that its locations lead to.
     pub(crate) fn ports(&self) -> BTreeSet<BackendId> {
-        let locations = self
-            .servers
-            .iter()
-            .flat_map(|(_, server)| &server.locations);
+        let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
         let mains = locations.filter_map(|location| match &location.action {
             Action::Forward(main) => Some(main.service_port()),
             _ => None,
@@ -62,10 +59,7 @@ impl RouteGroup {
         if self.error_services.is_empty() {
             return BTreeSet::new();
         }
-        let locations = self
-            .servers
-            .iter()
-            .flat_map(|(_, server)| &server.locations);
+        let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
         let watched = locations.filter_map(|location| match &location.action {
             Action::Forward(main) => {
                 let asked = self.error_services.get(&location.id)?;

@@ -1,6 +1,6 @@
 //! nginx's strings with variables: `$remote_addr`, `${cookie_user}x`.
 
-use sluice_ir::{Expression, Part, Variable};
+use sluice_ir::{Expression, ExpressionPart, Variable};
 
 use crate::annotations::{MOST_HEADER_BYTES, Parsed};
 
@@ -33,7 +33,7 @@ fn parse_with(text: &str, more: impl Fn(&str) -> Option<Variable>) -> Parsed<Exp
         let variable = more(name).or_else(|| variable(name)).ok_or_else(|| {
             format!("variables that Sluice has ($remote_addr, $host, $scheme, $request_uri, $http_NAME, ...), not ${name}")
         })?;
-        parts.push(Part::Variable(variable));
+        parts.push(ExpressionPart::Variable(variable));
         rest = after;
     }
     push(&mut parts, rest);
@@ -46,7 +46,7 @@ pub(crate) fn for_headers(text: &str) -> Parsed<Expression> {
     let has_cookie = expression
         .0
         .iter()
-        .any(|part| matches!(part, Part::Variable(Variable::Cookie(_))));
+        .any(|part| matches!(part, ExpressionPart::Variable(Variable::Cookie(_))));
     if has_cookie {
         Err("variables that a header can have, not $cookie_NAME".into())
     } else {
@@ -54,9 +54,9 @@ pub(crate) fn for_headers(text: &str) -> Parsed<Expression> {
     }
 }
 
-fn push(parts: &mut Vec<Part>, plain: &str) {
+fn push(parts: &mut Vec<ExpressionPart>, plain: &str) {
     if !plain.is_empty() {
-        parts.push(Part::Text(plain.to_owned()));
+        parts.push(ExpressionPart::Text(plain.to_owned()));
     }
 }
 

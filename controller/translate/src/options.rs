@@ -1,6 +1,6 @@
 //! Options of the operator: the flags of the controller that change a translation.
 
-use sluice_ir::Edge;
+use sluice_ir::GlobalConfig;
 
 use crate::{AddressPolicy, DataPlane, ObjectKey};
 
@@ -82,7 +82,7 @@ impl Default for Options {
             publish_service: None,
             own_namespace: None,
             addresses: AddressPolicy::default(),
-            cdn_id: Edge::default().cdn_id,
+            cdn_id: GlobalConfig::default().cdn_id,
             stream_connections: STREAM_CONNECTIONS,
             data_plane: None,
         }

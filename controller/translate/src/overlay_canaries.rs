@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_ir::{Action, Backend, BackendId, ErrorRequest, Location, Server, Shared};
+use sluice_ir::{Action, Backend, BackendId, ErrorRequest, HttpRoute, Server, Shared};
 
 use crate::backend_registry::BackendRegistry;
 use crate::components::RouteGroup;
@@ -23,7 +23,7 @@ pub(crate) fn overlay_canaries(
     backends: &Backends,
 ) -> Arc<Server> {
     let mut overlaid = Arc::clone(server);
-    for (position, location) in server.locations.iter().enumerate() {
+    for (position, location) in server.routes.iter().enumerate() {
         let Action::Forward(main) = &location.action else {
             continue;
         };
@@ -32,7 +32,7 @@ pub(crate) fn overlay_canaries(
         if canaries.is_empty() && asked.is_none() {
             continue;
         }
-        let Some(location) = Arc::make_mut(&mut overlaid).locations.get_mut(position) else {
+        let Some(location) = Arc::make_mut(&mut overlaid).routes.get_mut(position) else {
             continue;
         };
         location.canaries.extend(canaries.iter().cloned());
@@ -44,7 +44,7 @@ pub(crate) fn overlay_canaries(
 }
 
 /// A location whose pods are missing leads to its error service, if that has any.
-fn ask(location: &mut Location, main: &BackendId, asked: &ErrorService, backends: &Backends) {
+fn ask(location: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backends: &Backends) {
     let ErrorService {
         backend,
         next,
@@ -58,8 +58,8 @@ fn ask(location: &mut Location, main: &BackendId, asked: &ErrorService, backends
             .for_each(|pages| pages.backend.clone_from(next));
     } else if is_dead(main) {
         location.action = Action::Forward(backend.clone());
-        location.for_https = None;
-        location.error = Some(ErrorRequest {
+        location.https_backend = None;
+        location.error_request = Some(ErrorRequest {
             status: 503,
             place: place.clone(),
         });

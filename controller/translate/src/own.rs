@@ -83,7 +83,7 @@ pub(crate) struct Judge<'a> {
 impl<'a> Judge<'a> {
     /// Only where anything may go is counted how much.
     pub(crate) fn new(policy: &'a AddressPolicy, transport: &Transport) -> Self {
-        let carries = if transport.most.is_some() {
+        let carries = if transport.max_connections.is_some() {
             Carries::Anything
         } else {
             Carries::Http

@@ -1,7 +1,7 @@
 //! Inputs that all route groups share. When they change, everything is translated again.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{BackendId, Edge};
+use sluice_ir::{BackendId, GlobalConfig};
 
 use crate::backends::{BackendRef, Precedence, PrecedenceTier, Uses};
 use crate::class::{ClassDecision, Classes};
@@ -47,10 +47,10 @@ impl SharedInputs {
         }
     }
 
-    pub(crate) fn edge(&self) -> Edge {
-        Edge {
-            largest_body: self.globals.largest_body,
-            ..self.globals.edge.clone()
+    pub(crate) fn global(&self) -> GlobalConfig {
+        GlobalConfig {
+            max_body_size: self.globals.largest_body,
+            ..self.globals.config.clone()
         }
     }
 

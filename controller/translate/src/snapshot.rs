@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Config, Location, LocationId, ServerName, SharedMap};
+use sluice_ir::{Config, HttpRoute, RouteId, ServerName, SharedMap};
 
 use crate::{ObjectKey, Report, Translation};
 
@@ -12,7 +12,7 @@ use crate::{ObjectKey, Report, Translation};
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     config: Config,
-    owners: SharedMap<LocationId, ObjectKey>,
+    owners: SharedMap<RouteId, ObjectKey>,
     reports: Arc<[Report]>,
 }
 
@@ -44,7 +44,7 @@ impl Snapshot {
 
     /// A location by its id.
     #[must_use]
-    pub fn location(&self, id: &str) -> Option<&Location> {
+    pub fn location(&self, id: &str) -> Option<&HttpRoute> {
         let (host, _) = id.split_at(id.find(['=', '~', '/'])?);
         let name = if host == "_" {
             ServerName::CatchAll
@@ -54,7 +54,7 @@ impl Snapshot {
         self.config
             .servers
             .get(&name)?
-            .locations
+            .routes
             .iter()
             .find(|location| location.id.as_str() == id)
     }
@@ -67,7 +67,7 @@ impl Snapshot {
 
     /// The Ingress that a location is from; `None` for what flags and the generated root bring.
     #[must_use]
-    pub fn owner(&self, location: &LocationId) -> Option<&ObjectKey> {
+    pub fn owner(&self, location: &RouteId) -> Option<&ObjectKey> {
         self.owners.get(location)
     }
 }

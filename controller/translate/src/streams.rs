@@ -9,7 +9,7 @@ use std::num::{NonZeroU8, NonZeroU16, NonZeroU32};
 
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use sluice_ir::{Layer4, Stream, StreamPort, Transport};
+use sluice_ir::{L4Protocol, Stream, StreamPort, Transport};
 
 use crate::annotations::{Balance, Parsed, value};
 use crate::backends::{Origin, Port, Terms, Use, Uses};
@@ -50,8 +50,8 @@ pub(crate) fn streams(
 ) -> BTreeMap<StreamPort, Stream> {
     let mut all = BTreeMap::new();
     for (layer, key) in [
-        (Layer4::Tcp, &options.tcp_services),
-        (Layer4::Udp, &options.udp_services),
+        (L4Protocol::Tcp, &options.tcp_services),
+        (L4Protocol::Udp, &options.udp_services),
     ] {
         let Some(key) = key else { continue };
         let object = ObjectRef {
@@ -99,7 +99,7 @@ fn stream(
     let most = NonZeroU32::new(globals.connections);
     let transport = Transport {
         proxy_protocol: target.encode,
-        most,
+        max_connections: most,
         ..globals.transport.clone()
     };
     // Envoy's own round robin: there is nothing of a request that one could look at.
@@ -115,15 +115,15 @@ fn stream(
     Stream {
         backend,
         proxy_protocol: target.decode,
-        idle: patience.idle,
+        idle_timeout: patience.idle,
         attempts: patience.attempts,
-        attempts_within: patience.attempts_within,
-        answers: patience.answers,
+        attempts_timeout: patience.attempts_within,
+        responses: patience.answers,
     }
 }
 
 fn read<'a>(
-    layer: Layer4,
+    layer: L4Protocol,
     name: &str,
     text: &'a str,
     resources: &Resources,
@@ -150,13 +150,20 @@ fn read<'a>(
             target.port
         )
     })?;
-    Ok((StreamPort { layer, number }, target, port))
+    Ok((
+        StreamPort {
+            protocol: layer,
+            number,
+        },
+        target,
+        port,
+    ))
 }
 
-fn target(layer: Layer4, text: &str) -> Parsed<Target<'_>> {
+fn target(layer: L4Protocol, text: &str) -> Parsed<Target<'_>> {
     let expected = match layer {
-        Layer4::Tcp => "NAMESPACE/SERVICE:PORT, and PROXY once or twice behind colons",
-        Layer4::Udp => "NAMESPACE/SERVICE:PORT",
+        L4Protocol::Tcp => "NAMESPACE/SERVICE:PORT, and PROXY once or twice behind colons",
+        L4Protocol::Udp => "NAMESPACE/SERVICE:PORT",
     };
     let mut parts = text.trim().split(':');
     let (reference, port) = (
@@ -170,7 +177,7 @@ fn target(layer: Layer4, text: &str) -> Parsed<Target<'_>> {
         None | Some("") => Some(false),
         Some(word) => (is_tcp && word.eq_ignore_ascii_case("PROXY")).then_some(true),
     };
-    let is_tcp = layer == Layer4::Tcp;
+    let is_tcp = layer == L4Protocol::Tcp;
     match (proxy(is_tcp), proxy(is_tcp), parts.next()) {
         (Some(decode), Some(encode), None) if !port.is_empty() => Ok(Target {
             service: ObjectKey::new(namespace, service),
@@ -183,7 +190,7 @@ fn target(layer: Layer4, text: &str) -> Parsed<Target<'_>> {
 }
 
 /// By its name where it has one: a Service may have the same number for TCP and for UDP.
-fn port_of(service: &Service, layer: Layer4, wanted: &str) -> Option<Port> {
+fn port_of(service: &Service, layer: L4Protocol, wanted: &str) -> Option<Port> {
     let ports = service
         .spec
         .as_ref()
@@ -207,10 +214,10 @@ fn port_of(service: &Service, layer: Layer4, wanted: &str) -> Option<Port> {
     )
 }
 
-fn protocol(layer: Layer4) -> &'static str {
+fn protocol(layer: L4Protocol) -> &'static str {
     match layer {
-        Layer4::Tcp => "TCP",
-        Layer4::Udp => "UDP",
+        L4Protocol::Tcp => "TCP",
+        L4Protocol::Udp => "UDP",
     }
 }
 
@@ -218,7 +225,7 @@ fn protocol(layer: Layer4) -> &'static str {
 mod tests {
     use super::*;
 
-    fn parsed(layer: Layer4, text: &str) -> Option<(String, &str, bool, bool)> {
+    fn parsed(layer: L4Protocol, text: &str) -> Option<(String, &str, bool, bool)> {
         let Target {
             service,
             port,
@@ -231,20 +238,26 @@ mod tests {
     #[test]
     fn a_target_is_a_service_and_says_who_speaks_proxy() {
         let database = |decode, encode| Some(("db/pg".to_owned(), "5432", decode, encode));
-        assert_eq!(parsed(Layer4::Tcp, "db/pg:5432"), database(false, false));
         assert_eq!(
-            parsed(Layer4::Tcp, "db/pg:5432:PROXY"),
+            parsed(L4Protocol::Tcp, "db/pg:5432"),
+            database(false, false)
+        );
+        assert_eq!(
+            parsed(L4Protocol::Tcp, "db/pg:5432:PROXY"),
             database(true, false)
         );
         assert_eq!(
-            parsed(Layer4::Tcp, " db/pg:5432:PROXY:PROXY"),
+            parsed(L4Protocol::Tcp, " db/pg:5432:PROXY:PROXY"),
             database(true, true)
         );
         assert_eq!(
-            parsed(Layer4::Tcp, "db/pg:5432::PROXY"),
+            parsed(L4Protocol::Tcp, "db/pg:5432::PROXY"),
             database(false, true)
         );
-        assert_eq!(parsed(Layer4::Udp, "db/pg:5432"), database(false, false));
+        assert_eq!(
+            parsed(L4Protocol::Udp, "db/pg:5432"),
+            database(false, false)
+        );
     }
 
     #[test]
@@ -258,8 +271,8 @@ mod tests {
             "db/pg:1:PROXY:PROXY:PROXY",
             "../pg:1",
         ] {
-            assert_eq!(parsed(Layer4::Tcp, bad), None, "{bad:?}");
+            assert_eq!(parsed(L4Protocol::Tcp, bad), None, "{bad:?}");
         }
-        assert_eq!(parsed(Layer4::Udp, "db/pg:1:PROXY"), None);
+        assert_eq!(parsed(L4Protocol::Udp, "db/pg:1:PROXY"), None);
     }
 }

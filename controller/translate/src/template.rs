@@ -1,13 +1,13 @@
 //! Texts with `$1` in them.
 
-use sluice_ir::{Piece, Template};
+use sluice_ir::{Template, TemplatePart};
 
 use crate::annotations::{Expected, Parsed};
 
 /// A rewrite target before it is known how many groups there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    pieces: Vec<Piece>,
+    pieces: Vec<TemplatePart>,
 }
 
 impl Target {
@@ -36,7 +36,7 @@ impl Target {
                         return Err(expected());
                     }
                     flush(&mut plain, &mut pieces);
-                    pieces.push(Piece::Group(group));
+                    pieces.push(TemplatePart::Group(group));
                 }
                 _ if letter.is_ascii_alphanumeric() || is_plain(letter) => plain.push(letter),
                 _ => return Err(expected()),
@@ -48,7 +48,8 @@ impl Target {
 
     /// For a pattern with so many groups. A group that is not there is empty, as in nginx.
     pub(crate) fn with_groups(&self, groups: u8) -> Template {
-        let exists = |piece: &&Piece| !matches!(piece, Piece::Group(group) if *group > groups);
+        let exists =
+            |piece: &&TemplatePart| !matches!(piece, TemplatePart::Group(group) if *group > groups);
         Template(self.pieces.iter().filter(exists).cloned().collect())
     }
 
@@ -56,14 +57,14 @@ impl Target {
     pub(crate) fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [] => Some(""),
-            [Piece::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 
     /// The scheme, the host with its port, and the rest, of a URL whose host has no group in it.
     pub(crate) fn as_url(&self) -> Option<(&'static str, String, Target)> {
-        let Some(Piece::Text(first)) = self.pieces.first() else {
+        let Some(TemplatePart::Text(first)) = self.pieces.first() else {
             return None;
         };
         let (scheme, rest) = [("http", "http://"), ("https", "https://")]
@@ -73,7 +74,7 @@ impl Target {
         let (authority, path) = rest.split_at(end);
         let mut pieces = self.pieces.clone();
         if let Some(first) = pieces.first_mut() {
-            *first = Piece::Text(if path.is_empty() {
+            *first = TemplatePart::Text(if path.is_empty() {
                 "/".to_owned()
             } else {
                 path.to_owned()
@@ -86,7 +87,7 @@ impl Target {
 
     /// True if it looks like a URL.
     pub(crate) fn is_url(&self) -> bool {
-        matches!(self.pieces.first(), Some(Piece::Text(text))
+        matches!(self.pieces.first(), Some(TemplatePart::Text(text))
             if text.starts_with("http://") || text.starts_with("https://"))
     }
 }
@@ -96,9 +97,9 @@ fn is_plain(letter: char) -> bool {
     matches!(letter, ' '..='.' | '_' | '~' | '/' | ':') && letter != '$'
 }
 
-fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
+fn flush(plain: &mut String, pieces: &mut Vec<TemplatePart>) {
     if !plain.is_empty() {
-        pieces.push(Piece::Text(std::mem::take(plain)));
+        pieces.push(TemplatePart::Text(std::mem::take(plain)));
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Backend, BackendId, Config, LocationId, Policy, SecretId, Server, ServerName, Shared, SharedMap,
+    Backend, BackendId, Config, Policy, RouteId, SecretId, Server, ServerName, Shared, SharedMap,
 };
 
 use crate::backend_registry::BackendRegistry;
@@ -31,7 +31,7 @@ pub struct Translation {
     /// Holders of the names under wildcard hosts.
     pub(crate) wildcards: Wildcards,
     pub(crate) registry: BackendRegistry,
-    pub(crate) owners: SharedMap<LocationId, ObjectKey>,
+    pub(crate) owners: SharedMap<RouteId, ObjectKey>,
     /// Notes about Ingresses that are somebody else's.
     pub(crate) other_class: BTreeMap<ObjectKey, Report>,
     pub(crate) backend_reports: BTreeMap<BackendId, Vec<Report>>,

@@ -134,7 +134,7 @@ impl Translation {
     /// A translation of the shared inputs alone.
     pub(crate) fn from_shared_inputs(shared_inputs: SharedInputs) -> Self {
         let mut translation = Translation::default();
-        translation.config.edge = shared_inputs.edge();
+        translation.config.global = shared_inputs.global();
         for (precedence, backend_ref) in &shared_inputs.backend_refs {
             translation
                 .registry
@@ -300,7 +300,7 @@ impl Translation {
 
     /// Most locations ask for what the one before asked for: then it is kept once.
     fn sharing(&mut self, mut server: Server) -> Server {
-        for location in &mut server.locations {
+        for location in &mut server.routes {
             if location.policy == self.usual {
                 location.policy = Arc::clone(&self.usual);
             } else {
@@ -320,7 +320,7 @@ impl Translation {
         }
         for (name, server) in &group.servers {
             server
-                .locations
+                .routes
                 .iter()
                 .for_each(|location| drop(self.owners.remove(&location.id)));
             updated

@@ -61,7 +61,7 @@ fn paths_beyond_the_limit_are_reported_and_not_served() {
         (2 * most, vec![Severity::Error]),
     ] {
         let translation = translated(&[ingress(&json!({}), paths)]);
-        assert_eq!(server(&translation).locations.len(), most, "{paths}");
+        assert_eq!(server(&translation).routes.len(), most, "{paths}");
         assert_eq!(told(&translation, &field), reports, "{paths}");
     }
 }
@@ -77,7 +77,7 @@ fn paths_beyond_the_limit_that_guard_access_close_the_host_for_their_namespace()
         (most("paths of an Ingress") + 1, true),
     ] {
         let translation = translated(&[ingress(&guard, paths), open.clone()]);
-        let mut locations = server(&translation).locations.iter();
+        let mut locations = server(&translation).routes.iter();
         assert!(
             locations.all(|location| (location.action == Action::Denied) == is_closed),
             "{paths}"

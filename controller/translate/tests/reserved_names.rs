@@ -91,7 +91,7 @@ fn served(translation: &Translation, name: &ServerName) -> Option<String> {
         .iter()
         .find(|(own, server)| server.names(own).any(|other| other == name))?;
     server
-        .locations
+        .routes
         .iter()
         .find_map(|location| match &location.action {
             Action::Forward(backend) => backend.as_str().split('/').next().map(str::to_owned),
@@ -175,7 +175,7 @@ fn a_newer_namespace_gets_no_name_that_an_older_one_covers_unless_the_operator_s
                     "{world}"
                 );
                 let present = translation.config().tls.get(&parsed);
-                let apart = present.is_some_and(|host| host.apart);
+                let apart = present.is_some_and(|host| host.no_wildcard_certificate);
                 let own = present.and_then(|host| host.certificate.as_ref()).is_some();
                 // Whoever has it presents what is its own, or what is for all, and never the owner's.
                 assert!(!is_foreign || !own, "{world}");

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use regex_lite::Regex;
 use serde_json::{Value, json};
-use sluice_ir::{Action, Location, PathMatch, Server, ServerName};
+use sluice_ir::{Action, HttpRoute, PathMatch, Server, ServerName};
 use sluice_translate::{Object, Options, Resources, translate};
 
 const HOST: &str = "shared.example";
@@ -125,7 +125,7 @@ struct Path {
 
 impl Path {
     /// `None` where somebody is led from a bare form to the one with a slash.
-    fn of(location: &Location) -> Option<Path> {
+    fn of(location: &HttpRoute) -> Option<Path> {
         let Action::Forward(backend) = &location.action else {
             return None;
         };
@@ -153,7 +153,7 @@ impl Path {
     }
 }
 
-fn takes(location: &Location, request: &str) -> bool {
+fn takes(location: &HttpRoute, request: &str) -> bool {
     match &location.path {
         PathMatch::Exact(path) => path == request,
         PathMatch::Prefix(path) => request
@@ -166,9 +166,9 @@ fn takes(location: &Location, request: &str) -> bool {
     }
 }
 
-fn found<'a>(server: &'a Server, request: &str) -> Vec<&'a Location> {
+fn found<'a>(server: &'a Server, request: &str) -> Vec<&'a HttpRoute> {
     server
-        .locations
+        .routes
         .iter()
         .filter(|location| takes(location, request))
         .collect()
@@ -193,7 +193,7 @@ fn requests() -> Vec<String> {
 /// Whether a namespace alone tries longer texts first, so that nothing it has must wait for a shorter one. Only paths of which
 /// one's text begins the other's have to do with each other.
 fn is_by_length(server: &Server) -> bool {
-    let paths: Vec<Path> = server.locations.iter().filter_map(Path::of).collect();
+    let paths: Vec<Path> = server.routes.iter().filter_map(Path::of).collect();
     let is_before = |(place, path): (usize, &Path)| {
         let mut later = paths[place..].iter();
         later.all(|later| later.text <= path.text || !later.begins.starts_with(&path.begins))

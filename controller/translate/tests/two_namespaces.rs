@@ -2,7 +2,7 @@
 //! security rules). Each row is an Ingress of a stranger, newer than its victim's.
 
 use serde_json::{Value, json};
-use sluice_ir::{Config, HostTls, Location, Server, ServerName};
+use sluice_ir::{Config, HostTls, HttpRoute, Server, ServerName};
 use sluice_translate::annotations::{GROUPS, Scope};
 use sluice_translate::{Object, Options, Report, Resources, translate};
 
@@ -84,7 +84,7 @@ fn config(stranger: Option<Value>) -> Config {
 /// TLS settings of the victim's host. Being set apart from a stranger's wildcard is no change.
 fn presented(config: &Config, name: &ServerName) -> HostTls {
     HostTls {
-        apart: false,
+        no_wildcard_certificate: false,
         ..config.tls.get(name).cloned().unwrap_or_default()
     }
 }
@@ -95,14 +95,17 @@ fn harm(stranger: Value) -> Vec<String> {
     let name = ServerName::parse(HOST).unwrap();
     let (old, new) = (&before.servers[&name], &after.servers[&name]);
     let mut harm = Vec::new();
-    let found = |location: &Location| new.locations.iter().find(|other| other.id == location.id);
+    let found = |location: &HttpRoute| new.routes.iter().find(|other| other.id == location.id);
     let changed = old
-        .locations
+        .routes
         .iter()
         .filter(|location| found(location) != Some(location));
     harm.extend(changed.map(|location| format!("location {}", location.id.as_str())));
     let facts = [
-        ("clients", old.clients == new.clients),
+        (
+            "clients",
+            old.client_certificates == new.client_certificates,
+        ),
         ("app root", old.app_root == new.app_root),
         ("other names", old.aliases == new.aliases),
         (
@@ -113,7 +116,7 @@ fn harm(stranger: Value) -> Vec<String> {
             "passthrough",
             after.passthrough.keys().all(|host| host.as_str() != HOST),
         ),
-        ("edge", before.edge == after.edge),
+        ("global", before.global == after.global),
         (
             "backends",
             before
@@ -333,7 +336,7 @@ fn what_a_stranger_says_of_a_host_as_a_whole_is_what_holds_or_is_reported() {
             let holds = before[name] == mine;
             assert!(is_told != holds, "{name} after {before}: told {told:?}");
             let of_host = |server: &Server| Server {
-                locations: Vec::new(),
+                routes: Vec::new(),
                 ..server.clone()
             };
             assert_eq!(of_host(&server), of_host(&alone), "{name} after {before}");

@@ -30,10 +30,10 @@ impl Update {
             );
         }
         if let Some(tracing) = now
-            .edge
+            .global
             .tracing
             .as_ref()
-            .filter(|now| Some(*now) != before.edge.tracing.as_ref())
+            .filter(|now| Some(*now) != before.global.tracing.as_ref())
         {
             update.put(
                 ResourceType::Cluster,
@@ -78,7 +78,7 @@ impl Update {
             ResourceType::Extension,
         ]);
         let discovery = routes.publish(config, settings, now, &mut update);
-        match render::listener(&config.edge, settings, discovery) {
+        match render::listener(&config.global, settings, discovery) {
             Some(listener) => update.put(ResourceType::Listener, HTTP, &listener),
             None => update.remove(ResourceType::Listener, HTTP),
         }
@@ -87,7 +87,7 @@ impl Update {
             None => update.remove(ResourceType::Listener, HTTPS),
         }
         for (port, stream) in &config.streams {
-            match render::stream(*port, stream, &config.edge, settings) {
+            match render::stream(*port, stream, &config.global, settings) {
                 Some(listener) => update.put(ResourceType::Listener, &port.to_string(), &listener),
                 None => update.remove(ResourceType::Listener, &port.to_string()),
             }
@@ -141,7 +141,7 @@ impl Update {
                 (Some(_), Some(_)) => {}
             }
         }
-        match (&before.edge.tracing, &now.edge.tracing) {
+        match (&before.global.tracing, &now.global.tracing) {
             (Some(_), None) => update.remove(ResourceType::Cluster, TRACES_CLUSTER),
             (None, Some(_)) => update.change(ResourceType::Cluster, TRACES_CLUSTER, Change::Keep),
             _ => {}
@@ -282,7 +282,7 @@ mod tests {
                 port: 4317,
             };
             let mut config = Config::default();
-            config.edge.tracing = Some(Tracing::to(collector));
+            config.global.tracing = Some(Tracing::to(collector));
             config
         };
         let (with, without) = (traced("a.test"), Config::default());

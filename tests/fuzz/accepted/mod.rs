@@ -19,7 +19,7 @@ use proptest::test_runner::{
 };
 use serde_json::Value;
 use sluice_ir::{
-    Action, Config as Translated, Hostname, Location, PathMatch, PathRegex, Server, ServerName,
+    Action, Config as Translated, Hostname, HttpRoute, PathMatch, PathRegex, Server, ServerName,
 };
 use sluice_tests::ports::Port;
 use sluice_translate::{DataPlane, Object, ObjectKey, Options, Resources, translate};
@@ -142,14 +142,14 @@ fn with_pattern(pattern: &str) -> Translated {
         groups: 0,
         alternatives: false,
     };
-    let location = Location::new(
+    let location = HttpRoute::new(
         &name,
         PathMatch::Regex(regex),
         Action::Denied,
         Default::default(),
     );
     let server = Server {
-        locations: vec![location],
+        routes: vec![location],
         ..Server::default()
     };
     let mut config = Translated::default();

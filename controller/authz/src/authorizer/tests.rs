@@ -3,8 +3,8 @@ use std::sync::Arc as Shared;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sluice_ir::{
-    Access, Action, Backend, BackendId, Cidr, Guard, Location, Passwords as Asked, PathMatch,
-    Policy, SecretId, Sensitive, Server, ServerName,
+    Action, Authentication, Backend, BackendId, BasicAuth as Asked, Cidr, HttpRoute, IpAccess,
+    PathMatch, Policy, SecretId, Sensitive, Server, ServerName,
 };
 
 use super::*;
@@ -18,26 +18,26 @@ fn config(users: &str, any: bool, allow: &[Cidr]) -> Config {
         users: id.clone(),
     };
     let policy = Policy {
-        guard: Some(Guard {
+        authentication: Some(Authentication {
             tenant: "default".to_owned(),
-            passwords: Some(asked),
-            question: None,
-            any,
+            basic: Some(asked),
+            external: None,
+            satisfy_any: any,
         }),
-        access: Access {
+        ip_access: IpAccess {
             allow: allow.to_vec(),
-            ..Access::default()
+            ..IpAccess::default()
         },
         ..Policy::default()
     };
     let name = ServerName::parse("a.example").unwrap();
     let path = PathMatch::Prefix("/".to_owned());
-    let location = Location::new(&name, path, Action::Denied, Shared::new(policy));
+    let location = HttpRoute::new(&name, path, Action::Denied, Shared::new(policy));
     let mut config = Config::default();
     config.servers.insert(
         name,
         Server {
-            locations: vec![location],
+            routes: vec![location],
             ..Server::default()
         }
         .into(),

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
 use sluice_basic_auth::{Credentials, Remembered};
-use sluice_ir::Passwords;
+use sluice_ir::BasicAuth;
 use sluice_tasks::Tasks;
 use sluice_xds::{AuthzRequest, Verdict};
 
@@ -20,16 +20,16 @@ use crate::random::random_key;
 const BUDGET: usize = 8 << 20;
 
 /// The passwords of all locations.
-pub(crate) struct BasicAuth {
+pub(crate) struct BasicAuthenticator {
     remembered: Mutex<Remembered>,
     hashing: Hashing,
 }
 
-impl BasicAuth {
+impl BasicAuthenticator {
     pub(crate) fn new(tasks: &Tasks) -> anyhow::Result<Self> {
         let remembered = Mutex::new(Remembered::new(random_key()?, BUDGET));
         let threads = available_parallelism().map_or(1, Into::into);
-        Ok(BasicAuth {
+        Ok(BasicAuthenticator {
             remembered,
             hashing: Hashing::start(threads, tasks)?,
         })
@@ -38,7 +38,7 @@ impl BasicAuth {
     /// Nothing, or what the client gets instead.
     pub(crate) async fn check(
         &self,
-        asked: &Passwords,
+        asked: &BasicAuth,
         location: &LocationPolicy,
         policies: &Policies,
         check: &AuthzRequest,
@@ -81,9 +81,9 @@ impl BasicAuth {
     }
 }
 
-impl std::fmt::Debug for BasicAuth {
+impl std::fmt::Debug for BasicAuthenticator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BasicAuth").finish_non_exhaustive()
+        f.debug_struct("BasicAuthenticator").finish_non_exhaustive()
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use sluice_fair::{FairCache, Key};
-use sluice_ir::{Memory as Terms, Part, Question, Variable};
+use sluice_ir::{AuthCache as Terms, ExpressionPart, ExternalAuth, Variable};
 use sluice_xds::AuthzRequest;
 use tokio::time::Instant;
 
@@ -74,7 +74,7 @@ impl AuthCache {
     /// By what the answer to this request is kept; `None`: it is not.
     pub(super) fn key(
         &self,
-        question: &Question,
+        question: &ExternalAuth,
         terms: &Terms,
         digest: &Key,
         check: &AuthzRequest,
@@ -119,7 +119,7 @@ impl AuthCache {
         &self,
         tenant: &str,
         key: Key,
-        question: &Question,
+        question: &ExternalAuth,
         terms: &Terms,
         answer: &Answer,
     ) {
@@ -127,7 +127,11 @@ impl AuthCache {
             return;
         };
         let is_read = |name: &String| {
-            name == "www-authenticate" || question.to_pods.iter().any(|read| read.as_str() == name)
+            name == "www-authenticate"
+                || question
+                    .upstream_headers
+                    .iter()
+                    .any(|read| read.as_str() == name)
         };
         let headers: Vec<_> = answer
             .headers
@@ -153,11 +157,13 @@ impl AuthCache {
 }
 
 /// Whether it may tell one client from another.
-fn is_of_a_client(part: &Part) -> bool {
+fn is_of_a_client(part: &ExpressionPart) -> bool {
     match part {
-        Part::Variable(Variable::Cookie(_) | Variable::Argument(_)) => true,
-        Part::Variable(Variable::Header(name)) => !NOT_OF_A_CLIENT.contains(&name.as_str()),
-        Part::Variable(_) | Part::Text(_) => false,
+        ExpressionPart::Variable(Variable::Cookie(_) | Variable::Argument(_)) => true,
+        ExpressionPart::Variable(Variable::Header(name)) => {
+            !NOT_OF_A_CLIENT.contains(&name.as_str())
+        }
+        ExpressionPart::Variable(_) | ExpressionPart::Text(_) => false,
     }
 }
 
@@ -179,10 +185,10 @@ fn time(terms: &Terms, answer: &Answer) -> Option<Duration> {
         .iter()
         .find_map(|word| word.strip_prefix("max-age=")?.parse::<u32>().ok());
     let usual = terms
-        .statuses
+        .ttl_by_status
         .get(&answer.status)
         .copied()
-        .unwrap_or(terms.others);
+        .unwrap_or(terms.default_ttl);
     let seconds = said.unwrap_or(usual);
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }

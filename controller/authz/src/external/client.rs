@@ -10,7 +10,7 @@ use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request};
-use sluice_ir::{Backend, CDN_LOOP, Expression, Hostname, Part, Question, Variable};
+use sluice_ir::{Backend, CDN_LOOP, Expression, ExpressionPart, ExternalAuth, Hostname, Variable};
 use sluice_xds::AuthzRequest;
 use tokio::time::timeout;
 
@@ -84,7 +84,7 @@ struct Place {
 pub(super) async fn ask(
     pool: &Pool,
     namespace: &str,
-    question: &Question,
+    question: &ExternalAuth,
     backend: Option<&Backend>,
     check: &AuthzRequest,
 ) -> anyhow::Result<Answer> {
@@ -144,7 +144,7 @@ fn targets(namespace: &str, place: &Place, backend: Option<&Backend>) -> Vec<Tar
 }
 
 /// A connection is kept for what is asked often: a place that the owner has named.
-fn reuse(question: &Question) -> Reuse {
+fn reuse(question: &ExternalAuth) -> Reuse {
     let is_named = question.backend.is_some() || names_authority(&question.url);
     if is_named && question.is_idempotent() {
         Reuse::Yes
@@ -155,7 +155,7 @@ fn reuse(question: &Question) -> Reuse {
 
 /// Whether everything up to the path is text, and none of it a variable.
 fn names_authority(url: &Expression) -> bool {
-    let Some(Part::Text(text)) = url.0.first() else {
+    let Some(ExpressionPart::Text(text)) = url.0.first() else {
         return false;
     };
     let Some((_, rest)) = text.split_once("://") else {
@@ -212,7 +212,7 @@ fn place(url: &str) -> anyhow::Result<Place> {
 
 /// As ingress-nginx puts it together.
 fn request(
-    question: &Question,
+    question: &ExternalAuth,
     place: &Place,
     check: &AuthzRequest,
     cdn_id: &str,
@@ -237,7 +237,8 @@ fn request(
         }
         Ok(())
     };
-    let said = |variable: Variable| text(&Expression(vec![Part::Variable(variable)]), check);
+    let said =
+        |variable: Variable| text(&Expression(vec![ExpressionPart::Variable(variable)]), check);
     let (scheme, uri, client) = (
         said(Variable::Scheme),
         said(Variable::RequestUri),
@@ -257,7 +258,10 @@ fn request(
     set("x-sent-from", "nginx-ingress-controller".to_owned())?;
     set("x-real-ip", client.clone())?;
     set("x-forwarded-for", client)?;
-    set("x-auth-request-redirect", text(&question.back, check))?;
+    set(
+        "x-auth-request-redirect",
+        text(&question.redirect_url, check),
+    )?;
     if question.method.is_some() {
         set("x-original-uri", uri)?;
         set("x-scheme", scheme)?;
@@ -319,23 +323,23 @@ mod tests {
         }
     }
 
-    fn question() -> Question {
-        let back = Expression(vec![Part::Variable(Variable::RequestUri)]);
-        Question {
+    fn question() -> ExternalAuth {
+        let back = Expression(vec![ExpressionPart::Variable(Variable::RequestUri)]);
+        ExternalAuth {
             url: Expression(vec![
-                Part::Text("https://".to_owned()),
-                Part::Variable(Variable::Hostname),
-                Part::Text("/oauth2/auth?x".to_owned()),
+                ExpressionPart::Text("https://".to_owned()),
+                ExpressionPart::Variable(Variable::Hostname),
+                ExpressionPart::Text("/oauth2/auth?x".to_owned()),
             ]),
             backend: None,
             method: None,
-            sign_in: None,
-            to_pods: Vec::new(),
+            signin_url: None,
+            upstream_headers: Vec::new(),
             host: None,
             headers: Vec::new(),
-            back,
-            always_cookies: false,
-            memory: None,
+            redirect_url: back,
+            always_set_cookie: false,
+            cache: None,
         }
     }
 
@@ -399,15 +403,15 @@ mod tests {
     #[test]
     fn connections_are_kept_to_places_that_the_owner_has_named_for_requests_that_may_be_sent_again()
     {
-        let kept = |url: Vec<Part>, method: Option<&str>| {
-            reuse(&Question {
+        let kept = |url: Vec<ExpressionPart>, method: Option<&str>| {
+            reuse(&ExternalAuth {
                 url: Expression(url),
                 method: method.map(str::to_owned),
                 ..question()
             })
         };
-        let text = |text: &str| Part::Text(text.to_owned());
-        let host = || Part::Variable(Variable::Hostname);
+        let text = |text: &str| ExpressionPart::Text(text.to_owned());
+        let host = || ExpressionPart::Variable(Variable::Hostname);
         assert_eq!(kept(vec![text("https://auth.example")], None), Reuse::Yes);
         assert_eq!(
             kept(

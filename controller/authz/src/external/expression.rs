@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use sluice_filter_config::{Plain, Variable as Read};
 use sluice_filter_core::{Fact, Request, variables};
-use sluice_ir::{Expression, Part, Variable};
+use sluice_ir::{Expression, ExpressionPart, Variable};
 use sluice_xds::AuthzRequest;
 
 /// As nginx would have it; a part that the request does not have, or that is no text, is empty.
@@ -18,10 +18,10 @@ pub(super) fn text(expression: &Expression, check: &AuthzRequest) -> String {
 }
 
 /// The same of one part, whatever it is.
-pub(super) fn bytes(part: &Part, check: &AuthzRequest) -> Vec<u8> {
+pub(super) fn bytes(part: &ExpressionPart, check: &AuthzRequest) -> Vec<u8> {
     match part {
-        Part::Text(text) => text.clone().into_bytes(),
-        Part::Variable(variable) => value(variable, check),
+        ExpressionPart::Text(text) => text.clone().into_bytes(),
+        ExpressionPart::Variable(variable) => value(variable, check),
     }
 }
 
@@ -156,7 +156,9 @@ mod tests {
         );
         assert_eq!(
             text(
-                &Expression(vec![Part::Variable(Variable::Header("x-raw".to_owned()))]),
+                &Expression(vec![ExpressionPart::Variable(Variable::Header(
+                    "x-raw".to_owned()
+                ))]),
                 &check
             ),
             ""

@@ -9,7 +9,7 @@ mod pool;
 use std::fmt;
 use std::sync::Arc;
 
-use sluice_ir::{Backend, BackendId, HeaderName, Question};
+use sluice_ir::{Backend, BackendId, ExternalAuth, HeaderName};
 use sluice_resolver::Dns;
 use sluice_translate::AddressPolicy;
 use sluice_xds::{AuthzRequest, COOKIE_HEADER, Changes, MOST_COOKIES, Verdict};
@@ -42,14 +42,14 @@ pub struct Settings {
 
 /// The services of all locations.
 #[derive(Debug)]
-pub(crate) struct ExternalAuth {
+pub(crate) struct ExternalAuthenticator {
     pool: Pool,
     cache: AuthCache,
     dialer: Arc<Dialer>,
     backends: Arc<dyn Backends>,
 }
 
-impl ExternalAuth {
+impl ExternalAuthenticator {
     /// `dns` has the addresses of hosts that clients name.
     pub(crate) fn new(
         backends: Arc<dyn Backends>,
@@ -59,7 +59,7 @@ impl ExternalAuth {
         let cache = AuthCache::new(random_key()?);
         let dialer = Arc::new(Dialer::new(settings.addresses, dns));
         let pool = Pool::new(Arc::clone(&dialer), &settings.cdn_id);
-        Ok(ExternalAuth {
+        Ok(ExternalAuthenticator {
             pool,
             cache,
             dialer,
@@ -75,7 +75,7 @@ impl ExternalAuth {
     /// What a service says about a request, in terms of it: what changes, or what the client gets instead.
     pub(crate) async fn check(
         &self,
-        question: &Question,
+        question: &ExternalAuth,
         location: &LocationPolicy,
         check: &AuthzRequest,
     ) -> Result<Changes, Verdict> {
@@ -93,15 +93,12 @@ impl ExternalAuth {
 
     async fn answer(
         &self,
-        question: &Question,
+        question: &ExternalAuth,
         location: &LocationPolicy,
         check: &AuthzRequest,
     ) -> anyhow::Result<Arc<Answer>> {
         let tenant = location.guard.tenant.as_str();
-        let terms = question
-            .memory
-            .as_ref()
-            .filter(|_| question.is_idempotent());
+        let terms = question.cache.as_ref().filter(|_| question.is_idempotent());
         let key = terms.and_then(|terms| {
             Some((
                 terms,
@@ -122,7 +119,7 @@ impl ExternalAuth {
     async fn ask(
         &self,
         tenant: &str,
-        question: &Question,
+        question: &ExternalAuth,
         check: &AuthzRequest,
     ) -> anyhow::Result<Answer> {
         // A Service that is gone is nobody, not a name to look up.
@@ -135,14 +132,14 @@ impl ExternalAuth {
 }
 
 /// Where clients are sent instead of a 401.
-pub(crate) fn sign_in(question: &Question, refused: Verdict, check: &AuthzRequest) -> Verdict {
+pub(crate) fn sign_in(question: &ExternalAuth, refused: Verdict, check: &AuthzRequest) -> Verdict {
     let (
         Some(place),
         Verdict::Deny {
             status: 401,
             headers,
         },
-    ) = (&question.sign_in, &refused)
+    ) = (&question.signin_url, &refused)
     else {
         return refused;
     };
@@ -157,7 +154,7 @@ pub(crate) fn sign_in(question: &Question, refused: Verdict, check: &AuthzReques
     }
 }
 
-fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
+fn read(question: &ExternalAuth, answer: &Answer) -> Result<Changes, Verdict> {
     let cookies = || answer.values("set-cookie").map(str::to_owned);
     let headers = |name: &str, values: &mut dyn Iterator<Item = String>| -> Vec<(String, String)> {
         values.map(|value| (name.to_owned(), value)).collect()
@@ -165,7 +162,7 @@ fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
     match answer.status {
         200..=299 => {
             let name = |place| {
-                if question.always_cookies {
+                if question.always_set_cookie {
                     "set-cookie".to_owned()
                 } else {
                     format!("{COOKIE_HEADER}{place}")
@@ -179,7 +176,7 @@ fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
                 answer: cookies,
                 ..Changes::default()
             };
-            for name in question.to_pods.iter().map(HeaderName::as_str) {
+            for name in question.upstream_headers.iter().map(HeaderName::as_str) {
                 let values: Vec<&str> = answer.values(name).collect();
                 let value = values.join(", ");
                 if !value.is_empty() {
@@ -195,7 +192,7 @@ fn read(question: &Question, answer: &Answer) -> Result<Changes, Verdict> {
                 .filter(|_| status == 401);
             let mut all = headers("www-authenticate", &mut asks.into_iter());
             // Whoever is sent to sign in gets them in any case.
-            if question.always_cookies || (status == 401 && question.sign_in.is_some()) {
+            if question.always_set_cookie || (status == 401 && question.signin_url.is_some()) {
                 all.extend(headers("set-cookie", &mut cookies()));
             }
             Err(Verdict::Deny {

@@ -8,13 +8,13 @@ pub struct Cors {
     /// Who is allowed.
     pub origins: Origins,
     /// `Access-Control-Allow-Methods`
-    pub methods: String,
+    pub allow_methods: String,
     /// `Access-Control-Allow-Headers`
-    pub headers: String,
+    pub allow_headers: String,
     /// `Access-Control-Allow-Credentials: true`
-    pub credentials: bool,
+    pub allow_credentials: bool,
     /// `Access-Control-Expose-Headers`
-    pub exposed: Option<String>,
+    pub expose_headers: Option<String>,
     /// `Access-Control-Max-Age`, in seconds.
     pub max_age: i64,
 }

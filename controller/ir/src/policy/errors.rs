@@ -15,11 +15,11 @@ pub struct ErrorPages {
     #[serde(skip_serializing_if = "is_default")]
     pub backend: Option<BackendId>,
     /// What it is told, beside the status.
-    pub place: Place,
+    pub place: ErrorContext,
 }
 
 impl ErrorPages {
-    /// Names the requests for an error service, as [`crate::LocationId`] names those of a location. It is none's: hosts
+    /// Names the requests for an error service, as [`crate::RouteId`] names those of a location. It is none's: hosts
     /// have no `!`.
     #[must_use]
     pub fn route(service: &BackendId) -> String {
@@ -29,7 +29,7 @@ impl ErrorPages {
 
 /// What the error service is told about the location.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct ErrorContext {
     /// Of the Ingress.
     pub namespace: String,
     /// The Ingress.

@@ -8,7 +8,7 @@ use crate::{Cidr, is_default};
 
 /// Counted for each client address, in each data plane by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Limits {
+pub struct ClientLimits {
     /// Locations with the same zone are counted together.
     pub zone: String,
     /// Requests in a second.
@@ -19,7 +19,7 @@ pub struct Limits {
     pub per_minute: Option<Rate>,
     /// Requests in process at a time.
     #[serde(skip_serializing_if = "is_default")]
-    pub connections: Option<Connections>,
+    pub connections: Option<ConnectionLimit>,
     /// Who may ask for more.
     #[serde(skip_serializing_if = "is_default")]
     pub exempt: Vec<Cidr>,
@@ -27,7 +27,7 @@ pub struct Limits {
     pub status: u16,
 }
 
-impl Limits {
+impl ClientLimits {
     /// Whether there is a limit over time.
     #[must_use]
     pub fn has_rates(&self) -> bool {
@@ -37,9 +37,9 @@ impl Limits {
 
 /// So many at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Connections {
+pub struct ConnectionLimit {
     /// In process.
-    pub most: NonZeroU32,
+    pub max: NonZeroU32,
     /// The status of what is too much.
     pub status: u16,
 }

@@ -22,7 +22,7 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Names the requests that copies are, as [`crate::LocationId`] names those of a location. It is none's: hosts have no
+    /// Names the requests that copies are, as [`crate::RouteId`] names those of a location. It is none's: hosts have no
     /// `!`.
     #[must_use]
     pub fn route(backend: &BackendId) -> String {

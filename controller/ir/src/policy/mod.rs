@@ -1,32 +1,32 @@
 //! What holds for the requests of a location, beside where they go.
 
-mod access;
-mod answers;
-mod bodies;
+mod authentication;
+mod buffering;
 mod cors;
 mod errors;
-mod guard;
+mod external_auth;
+mod ip_access;
 mod limits;
 mod mirror;
-mod proxy;
-mod question;
+mod response_rewrite;
+mod timeouts;
 
 use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use crate::{Expression, Header, HeaderName, Traced, is_default};
+use crate::{Expression, Header, HeaderName, SpanPolicy, is_default};
 
-pub use access::Access;
-pub use answers::{Replaced, Rewritten};
-pub use bodies::Buffering;
+pub use authentication::{Authentication, BasicAuth};
+pub use buffering::Buffering;
 pub use cors::{Cors, Origin, Origins};
-pub use errors::{ErrorPages, Place};
-pub use guard::{Guard, Passwords};
-pub use limits::{Connections, Limits, Rate};
+pub use errors::{ErrorContext, ErrorPages};
+pub use external_auth::{AuthCache, ExternalAuth};
+pub use ip_access::IpAccess;
+pub use limits::{ClientLimits, ConnectionLimit, Rate};
 pub use mirror::Mirror;
-pub use proxy::{Retries, RetryOn, Timeouts};
-pub use question::{Memory, Question};
+pub use response_rewrite::{Replacement, ResponseRewrite};
+pub use timeouts::{Retries, RetryOn, Timeouts};
 
 /// Everything that annotations say about the requests of one location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -51,13 +51,13 @@ pub struct Policy {
     pub response_headers: Vec<Header>,
     /// Bytes of a request's body; `None` is no limit.
     #[serde(skip_serializing_if = "is_usual_body")]
-    pub largest_body: Option<u64>,
+    pub max_body_size: Option<u64>,
     /// Who may come in.
     #[serde(skip_serializing_if = "is_default")]
-    pub access: Access,
+    pub ip_access: IpAccess,
     /// What is asked of them.
     #[serde(skip_serializing_if = "is_default")]
-    pub guard: Option<Guard>,
+    pub authentication: Option<Authentication>,
     /// Request headers that only an authentication service sets: pods see no client's own, whether the service is asked or
     /// not. In lower case, sorted.
     #[serde(skip_serializing_if = "is_default")]
@@ -67,13 +67,13 @@ pub struct Policy {
     pub cors: Option<Cors>,
     /// How much one client may ask for.
     #[serde(skip_serializing_if = "is_default")]
-    pub limits: Option<Limits>,
+    pub limits: Option<ClientLimits>,
     /// KiB of one answer in a second.
     #[serde(skip_serializing_if = "is_default")]
-    pub rate: Option<NonZeroU32>,
-    /// KiB of an answer that come before [`Policy::rate`] holds.
+    pub bandwidth_limit: Option<NonZeroU32>,
+    /// KiB of an answer that come before [`Policy::bandwidth_limit`] holds.
     #[serde(skip_serializing_if = "is_default")]
-    pub rate_after: u32,
+    pub bandwidth_limit_after: u32,
     /// Pods are spoken to with HTTP/1.0.
     #[serde(skip_serializing_if = "is_default")]
     pub http10: bool,
@@ -82,16 +82,16 @@ pub struct Policy {
     pub buffering: Buffering,
     /// What of the answers of pods is written anew.
     #[serde(skip_serializing_if = "is_default")]
-    pub rewritten: Rewritten,
+    pub response_rewrite: ResponseRewrite,
     /// Who gets a copy.
     #[serde(skip_serializing_if = "is_default")]
     pub mirror: Option<Mirror>,
     /// Nothing is written down about its requests.
     #[serde(skip_serializing_if = "is_default")]
-    pub unlogged: bool,
+    pub access_log_off: bool,
     /// The spans of its requests.
     #[serde(skip_serializing_if = "is_default")]
-    pub traced: Traced,
+    pub tracing: SpanPolicy,
 }
 
 /// ingress-nginx: `client_max_body_size 1m`.
@@ -110,20 +110,20 @@ impl Default for Policy {
             host: None,
             connection: None,
             response_headers: Vec::new(),
-            largest_body: USUAL_BODY,
-            access: Access::default(),
-            guard: None,
+            max_body_size: USUAL_BODY,
+            ip_access: IpAccess::default(),
+            authentication: None,
             auth_headers: Vec::new(),
             cors: None,
             limits: None,
-            rate: None,
-            rate_after: 0,
+            bandwidth_limit: None,
+            bandwidth_limit_after: 0,
             http10: false,
             buffering: Buffering::default(),
-            rewritten: Rewritten::default(),
+            response_rewrite: ResponseRewrite::default(),
             mirror: None,
-            unlogged: false,
-            traced: Traced::default(),
+            access_log_off: false,
+            tracing: SpanPolicy::default(),
         }
     }
 }

@@ -188,7 +188,7 @@ fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
     let shown = changed(|config| {
         config.backends.insert(next, Backend::default().into());
         for (name, mut server) in config.servers.clone() {
-            for location in &mut Arc::make_mut(&mut server).locations {
+            for location in &mut Arc::make_mut(&mut server).routes {
                 if matches!(&location.action, Action::Forward(main) if main.as_str() == WEB) {
                     location.canaries.push(canary.clone());
                 }

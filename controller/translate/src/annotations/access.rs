@@ -1,6 +1,6 @@
 //! IP allow and deny lists.
 
-use sluice_ir::{Access, Guard};
+use sluice_ir::{Authentication, IpAccess};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
@@ -49,9 +49,9 @@ pub(super) const GROUP: Group = Group {
 };
 
 /// A list of an annotation replaces the ConfigMap's.
-pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> Access {
+pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> IpAccess {
     let default = &globals.access;
-    Access {
+    IpAccess {
         allow: view
             .read("allowlist-source-range", value::cidrs)
             .unwrap_or_else(|| default.allow.clone()),
@@ -62,16 +62,16 @@ pub(super) fn access(view: &mut View<'_, '_>, globals: &Globals) -> Access {
 }
 
 /// What is asked of clients beside their address; `None` when nothing is.
-pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Guard> {
+pub(super) fn guard(view: &mut View<'_, '_>, globals: &Globals) -> Option<Authentication> {
     let any = view.read("satisfy", any).unwrap_or_default();
     let passwords = auth_basic::passwords(view);
     let question = auth_external::question(view, globals);
     let asks = passwords.is_some() || question.is_some();
-    asks.then(|| Guard {
+    asks.then(|| Authentication {
         tenant: view.namespace.clone(),
-        passwords,
-        question,
-        any,
+        basic: passwords,
+        external: question,
+        satisfy_any: any,
     })
 }
 

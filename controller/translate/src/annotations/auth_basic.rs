@@ -1,6 +1,6 @@
 //! Basic authentication against a Secret.
 
-use sluice_ir::Passwords;
+use sluice_ir::BasicAuth;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::Parsed;
@@ -45,7 +45,7 @@ pub(super) const GROUP: Group = Group {
 };
 
 /// Without a type nobody is asked, whatever the other annotations say.
-pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<Passwords> {
+pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
     const SECRET: &str = "auth-secret";
     let realm = view.read("auth-realm", realm).unwrap_or_default();
     let by_entry = view.read("auth-secret-type", by_entry).unwrap_or_default();
@@ -102,7 +102,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<Passwords> {
                     "their users are not let in",
                 );
             }
-            Some(Passwords { realm, users })
+            Some(BasicAuth { realm, users })
         }
         Err(error) => {
             view.without(SECRET, error, "");

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Expression, Header, HeaderName, Memory, Part, Question, Variable};
+use sluice_ir::{
+    AuthCache, Expression, ExpressionPart, ExternalAuth, Header, HeaderName, Variable,
+};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
@@ -129,7 +131,7 @@ pub(super) const GROUP: Group = Group {
 };
 
 /// The Ingress's own question, or the operator's.
-pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Question> {
+pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<ExternalAuth> {
     let applies = view.read("enable-global-auth", value::bool).unwrap_or(true);
     let addresses = view.references.tracker.addresses;
     let url = view.read("auth-url", |text| url(text, addresses));
@@ -149,17 +151,17 @@ pub(super) fn question(view: &mut View<'_, '_>, globals: &Globals) -> Option<Que
     };
     let memory = key.map(|key| durations.unwrap_or_else(usual_durations).with(key));
     let back = back.unwrap_or_else(request_uri);
-    Some(Question {
+    Some(ExternalAuth {
         url,
         backend: None,
         method,
-        sign_in,
-        to_pods,
+        signin_url: sign_in,
+        upstream_headers: to_pods,
         host,
         headers,
-        back,
-        always_cookies,
-        memory,
+        redirect_url: back,
+        always_set_cookie: always_cookies,
+        cache: memory,
     })
 }
 
@@ -172,7 +174,7 @@ pub(super) fn auth_headers(view: &mut View<'_, '_>, globals: &Globals) -> Vec<He
         .and_then(|text| header_names(text).ok())
         .unwrap_or_default();
     let all: BTreeSet<HeaderName> = globals.auth_headers.iter().cloned().chain(own).collect();
-    if !globals.edge.underscores {
+    if !globals.config.underscores_in_headers {
         return all.into_iter().collect();
     }
     let (mut spelled, mut unspelled) = (BTreeSet::new(), false);
@@ -229,8 +231,8 @@ fn headers(view: &mut View<'_, '_>) -> (Option<Expression>, Vec<Header>) {
 }
 
 /// Target of the service, when its name is written out.
-pub(crate) fn target(question: &Question) -> Option<Target> {
-    let Some(Part::Text(text)) = question.url.0.first() else {
+pub(crate) fn target(question: &ExternalAuth) -> Option<Target> {
+    let Some(ExpressionPart::Text(text)) = question.url.0.first() else {
         return None;
     };
     Target::read(text).ok().map(|(target, _)| target)
@@ -242,18 +244,20 @@ pub(crate) fn url(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
     let [first, rest @ ..] = url.0.as_slice() else {
         return Err("a URL".into());
     };
-    let Part::Text(written) = first else {
+    let ExpressionPart::Text(written) = first else {
         return Err("a URL that begins with http:// or https://".into());
     };
     if matches!(written.as_str(), "http://" | "https://") {
         let asked_for = matches!(
             rest.first(),
-            Some(Part::Variable(Variable::Host | Variable::Hostname))
+            Some(ExpressionPart::Variable(
+                Variable::Host | Variable::Hostname
+            ))
         );
         let ends = match rest.get(1) {
             None => true,
-            Some(Part::Text(text)) => text.starts_with(['/', '?']),
-            Some(Part::Variable(variable)) => *variable == Variable::RequestUri,
+            Some(ExpressionPart::Text(text)) => text.starts_with(['/', '?']),
+            Some(ExpressionPart::Variable(variable)) => *variable == Variable::RequestUri,
         };
         return if asked_for && ends {
             Ok(url)
@@ -265,7 +269,7 @@ pub(crate) fn url(text: &str, addresses: &AddressPolicy) -> Parsed<Expression> {
     let host_ends = !behind.is_empty()
         || matches!(
             rest.first(),
-            None | Some(Part::Variable(Variable::RequestUri))
+            None | Some(ExpressionPart::Variable(Variable::RequestUri))
         );
     if host_ends {
         Ok(url)
@@ -350,7 +354,7 @@ pub(crate) fn header_names(text: &str) -> Parsed<Vec<HeaderName>> {
 }
 
 pub(crate) fn request_uri() -> Expression {
-    Expression(vec![Part::Variable(Variable::RequestUri)])
+    Expression(vec![ExpressionPart::Variable(Variable::RequestUri)])
 }
 
 /// Cache duration of answers, by status.
@@ -361,11 +365,11 @@ pub(crate) struct Durations {
 }
 
 impl Durations {
-    pub(crate) fn with(self, key: Expression) -> Memory {
-        Memory {
+    pub(crate) fn with(self, key: Expression) -> AuthCache {
+        AuthCache {
             key,
-            statuses: self.statuses,
-            others: self.others,
+            ttl_by_status: self.statuses,
+            default_ttl: self.others,
         }
     }
 }

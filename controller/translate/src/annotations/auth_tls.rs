@@ -1,6 +1,6 @@
 //! Certificates of clients.
 
-use sluice_ir::{ClientCertificates, Demand, Trust};
+use sluice_ir::{ClientCertificates, ClientValidation, VerifyClient};
 use sluice_pattern::Subject;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
@@ -56,7 +56,7 @@ pub(super) const GROUP: Group = Group {
 pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
     const SECRET: &str = "auth-tls-secret";
     let asked = view.read("auth-tls-verify-client", demand);
-    let demand = asked.unwrap_or(Demand::Required);
+    let demand = asked.unwrap_or(VerifyClient::Required);
     let depth = view
         .read("auth-tls-verify-depth", value::count)
         .unwrap_or(1)
@@ -73,7 +73,7 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
         let asking = [
             (
                 "auth-tls-verify-client",
-                asked.is_some_and(|demand| demand != Demand::Off),
+                asked.is_some_and(|demand| demand != VerifyClient::Off),
             ),
             ("auth-tls-match-cn", subject.is_some()),
         ];
@@ -87,13 +87,16 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
         .authorities(view.references, &view.namespace, text)
     {
         Ok(authorities) => {
-            let trust = Trust { authorities, depth };
+            let trust = ClientValidation {
+                ca: authorities,
+                depth,
+            };
             Some(ClientCertificates {
-                trust,
-                demand,
+                validation: trust,
+                verify: demand,
                 subject,
                 error_page,
-                pass,
+                forward_certificate: pass,
             })
         }
         Err(reason) => {
@@ -103,12 +106,12 @@ pub(super) fn clients(view: &mut View<'_, '_>) -> Option<ClientCertificates> {
     }
 }
 
-fn demand(text: &str) -> Parsed<Demand> {
+fn demand(text: &str) -> Parsed<VerifyClient> {
     match text {
-        "on" => Ok(Demand::Required),
-        "optional" => Ok(Demand::Optional),
-        "optional_no_ca" => Ok(Demand::Untrusted),
-        "off" => Ok(Demand::Off),
+        "on" => Ok(VerifyClient::Required),
+        "optional" => Ok(VerifyClient::Optional),
+        "optional_no_ca" => Ok(VerifyClient::Untrusted),
+        "off" => Ok(VerifyClient::Off),
         _ => Err("on, off, optional or optional_no_ca".into()),
     }
 }

@@ -94,32 +94,32 @@ pub(crate) fn limit(text: &str) -> Parsed<Option<u64>> {
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
 pub(super) fn buffering(view: &mut View<'_, '_>, globals: &Globals) -> Buffering {
     let Buffering {
-        requests,
-        request_memory,
-        answers,
-        buffer,
-        buffers,
-        busy,
-        disk,
-    } = globals.edge.buffering.clone();
+        request_buffering: requests,
+        request_buffer_size: request_memory,
+        response_buffering: answers,
+        buffer_size: buffer,
+        buffer_count: buffers,
+        busy_size: busy,
+        max_temp_file_size: disk,
+    } = globals.config.buffering.clone();
     let mut own = Buffering {
-        requests: view
+        request_buffering: view
             .read("proxy-request-buffering", value::on_off)
             .unwrap_or(requests),
-        request_memory: view
+        request_buffer_size: view
             .read("client-body-buffer-size", memory)
             .unwrap_or(request_memory),
-        answers: view
+        response_buffering: view
             .read("proxy-buffering", value::on_off)
             .unwrap_or(answers),
-        buffer: view
+        buffer_size: view
             .read("proxy-buffer-size", self::buffer)
             .unwrap_or(buffer),
-        buffers: view
+        buffer_count: view
             .read("proxy-buffers-number", self::buffers)
             .unwrap_or(buffers),
-        busy,
-        disk,
+        busy_size: busy,
+        max_temp_file_size: disk,
     };
     let (least, most) = own.busy_range();
     let asked = view.read("proxy-busy-buffers-size", |text| {
@@ -128,12 +128,12 @@ pub(super) fn buffering(view: &mut View<'_, '_>, globals: &Globals) -> Buffering
             format!("a size from one buffer ({least}) to all but one ({most})").into()
         })
     });
-    own.busy = asked.or(own.busy);
+    own.busy_size = asked.or(own.busy_size);
     let asked = view.read("proxy-max-temp-file-size", |text| {
         let enough = Some(value::size(text)?).filter(|bytes| *bytes == 0 || *bytes >= least);
         enough.ok_or_else(|| format!("0, or a size from one buffer ({least})").into())
     });
-    own.disk = asked.unwrap_or(own.disk);
+    own.max_temp_file_size = asked.unwrap_or(own.max_temp_file_size);
     own
 }
 

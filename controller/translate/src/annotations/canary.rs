@@ -83,7 +83,7 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
                     format!("expected a regular expression that RE2 and PCRE share, got {wrong}");
                 let otherwise = "requests with the header stay with the main backend";
                 view.without("canary-by-header-pattern", reason, otherwise);
-                CanaryValue::Unreadable
+                CanaryValue::Invalid
             }
         });
     let name = view
@@ -91,7 +91,7 @@ fn header(view: &mut View<'_, '_>) -> Option<CanaryHeader> {
         .to_ascii_lowercase();
     Some(CanaryHeader {
         name,
-        value: exact.or(pattern).unwrap_or(CanaryValue::Words),
+        value: exact.or(pattern).unwrap_or(CanaryValue::AlwaysNever),
     })
 }
 

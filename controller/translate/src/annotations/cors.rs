@@ -94,10 +94,10 @@ pub(super) fn cors(view: &mut View<'_, '_>) -> Option<Cors> {
     };
     let cors = Cors {
         origins,
-        methods,
-        headers,
-        credentials: view.strict("cors-allow-credentials", value::bool, true, false),
-        exposed: view.strict(
+        allow_methods: methods,
+        allow_headers: headers,
+        allow_credentials: view.strict("cors-allow-credentials", value::bool, true, false),
+        expose_headers: view.strict(
             "cors-expose-headers",
             |text| names(text, "-_, *").map(Some),
             None,

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use sluice_ir::{Connections, Limits, Rate};
+use sluice_ir::{ClientLimits, ConnectionLimit, Rate};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value;
@@ -67,7 +67,7 @@ pub(super) fn rate_after(view: &mut View<'_, '_>, globals: &Globals) -> u32 {
         .unwrap_or(globals.rate_after)
 }
 
-pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limits> {
+pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<ClientLimits> {
     let multiplier = match view.strict("limit-burst-multiplier", value::count, BURST, 1) {
         0 => BURST,
         times => times,
@@ -84,12 +84,12 @@ pub(super) fn limits(view: &mut View<'_, '_>, globals: &Globals) -> Option<Limit
     let most = view
         .read("limit-connections", value::count)
         .and_then(NonZeroU32::new);
-    let connections = most.map(|most| Connections {
-        most,
+    let connections = most.map(|most| ConnectionLimit {
+        max: most,
         status: globals.connections_status,
     });
     let zone = view.reporter.object().key.to_string();
-    let limits = Limits {
+    let limits = ClientLimits {
         zone,
         per_second,
         per_minute,

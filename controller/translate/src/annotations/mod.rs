@@ -41,8 +41,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{
-    Access, Affinity, CanaryRules, Care, ClientCertificates, LoadBalance, Policy, Redirect,
-    ServerName, Transport, UpstreamTls,
+    Affinity, CanaryRules, ClientCertificates, HealthPolicy, IpAccess, LoadBalance, Policy,
+    Redirect, ServerName, Transport, UpstreamTls,
 };
 
 use crate::Options;
@@ -142,7 +142,7 @@ pub(crate) struct BackendTerms {
 pub(crate) struct Balance {
     pub(crate) load_balance: LoadBalance,
     pub(crate) affinity: Option<Affinity>,
-    pub(crate) care: Care,
+    pub(crate) care: HealthPolicy,
     /// Pods near the data plane come first.
     pub(crate) prefer_zone: bool,
     /// The address of the Service itself is the only endpoint.
@@ -152,7 +152,9 @@ pub(crate) struct Balance {
 impl Annotations {
     /// Whether somebody may not come in.
     pub(crate) fn guards(&self) -> bool {
-        self.denied || self.policy.guard.is_some() || self.policy.access != Access::default()
+        self.denied
+            || self.policy.authentication.is_some()
+            || self.policy.ip_access != IpAccess::default()
     }
 
     /// The same, or whether the host asks clients for certificates because of it.
@@ -231,20 +233,20 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         host: headers::host(view),
         connection: headers::connection(view),
         response_headers: headers::custom(view, globals),
-        largest_body: body::largest(view, globals),
-        access: access::access(view, globals),
-        guard: access::guard(view, globals),
+        max_body_size: body::largest(view, globals),
+        ip_access: access::access(view, globals),
+        authentication: access::guard(view, globals),
         auth_headers: auth_external::auth_headers(view, globals),
         cors: cors::cors(view),
         limits: limits::limits(view, globals),
-        rate: limits::rate(view, globals),
-        rate_after: limits::rate_after(view, globals),
+        bandwidth_limit: limits::rate(view, globals),
+        bandwidth_limit_after: limits::rate_after(view, globals),
         http10: backend::http10(view, globals),
         buffering: body::buffering(view, globals),
-        rewritten: response_rewrite::response_rewrite(view, globals),
+        response_rewrite: response_rewrite::response_rewrite(view, globals),
         mirror: None,
-        unlogged: observe::unlogged(view),
-        traced: observe::traced(view, globals),
+        access_log_off: observe::unlogged(view),
+        tracing: observe::traced(view, globals),
     }
 }
 
@@ -256,8 +258,8 @@ fn backend_terms(view: &mut View<'_, '_>, globals: &Globals) -> BackendTerms {
         protocol: spoken.protocol,
         tls,
         proxy_protocol: false,
-        keep: globals.transport.keep.clone(),
-        most: None,
+        keep_alive: globals.transport.keep_alive.clone(),
+        max_connections: None,
     };
     let connect_timeout = proxy::connect_timeout(view, globals);
     let (always, for_https) = match spoken.tls {

@@ -1,6 +1,6 @@
 //! Access logs and tracing.
 
-use sluice_ir::Traced;
+use sluice_ir::SpanPolicy;
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
@@ -54,7 +54,7 @@ pub(super) fn unlogged(view: &mut View<'_, '_>) -> bool {
 }
 
 /// What the spans of the requests are.
-pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> Traced {
+pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> SpanPolicy {
     let on = view.read("enable-opentelemetry", value::bool);
     let trusts = view.read(TRUST, value::bool);
     let operation = view.read(OPERATION, operation);
@@ -63,23 +63,23 @@ pub(super) fn traced(view: &mut View<'_, '_>, globals: &Globals) -> Traced {
         ignored(view, TRUST, trusts.is_some());
         ignored(view, OPERATION, operation.is_some());
     }
-    let Some(tracing) = &globals.edge.tracing else {
+    let Some(tracing) = &globals.config.tracing else {
         if wanted {
             let reason =
                 "expected otlp-collector-host in the ConfigMap to say where spans go, got none";
             view.without("enable-opentelemetry", reason, "there are no spans");
         }
-        return Traced::default();
+        return SpanPolicy::default();
     };
-    if wanted && trusts.is_some_and(|trusts| trusts != tracing.trusts_clients) {
+    if wanted && trusts.is_some_and(|trusts| trusts != tracing.trust_incoming_context) {
         let reason = format!(
             "expected {} as in the ConfigMap, got the contrary",
-            tracing.trusts_clients
+            tracing.trust_incoming_context
         );
         view.without(TRUST, reason, "the ConfigMap's value holds");
     }
-    Traced {
-        on: on.filter(|on| *on != tracing.everywhere),
+    SpanPolicy {
+        enabled: on.filter(|on| *on != tracing.enabled_by_default),
         operation: operation.filter(|_| wanted),
     }
 }

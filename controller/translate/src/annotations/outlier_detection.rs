@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
-use sluice_ir::{Care, Ejection};
+use sluice_ir::{HealthPolicy, OutlierDetection};
 
 use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::{self, Parsed};
@@ -71,18 +71,18 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-pub(super) fn outlier_detection(view: &mut View<'_, '_>) -> Care {
+pub(super) fn outlier_detection(view: &mut View<'_, '_>) -> HealthPolicy {
     let slow_start = view
         .read("sluice.dev/slow-start", value::seconds)
         .and_then(NonZeroU32::new);
-    Care {
+    HealthPolicy {
         slow_start,
-        ejection: ejection(view),
+        outlier_detection: ejection(view),
     }
 }
 
 /// The others mean nothing without the number of failures.
-fn ejection(view: &mut View<'_, '_>) -> Option<Ejection> {
+fn ejection(view: &mut View<'_, '_>) -> Option<OutlierDetection> {
     let after = view.read("sluice.dev/eject-after", failures);
     let seconds = view
         .read("sluice.dev/ejection-seconds", value::seconds)
@@ -105,11 +105,11 @@ fn ejection(view: &mut View<'_, '_>) -> Option<Ejection> {
         }
         return None;
     };
-    Some(Ejection {
-        after,
-        seconds: seconds.unwrap_or(SECONDS),
-        most: most.unwrap_or(MOST),
-        panic_below: panic_below.unwrap_or(PANIC_BELOW),
+    Some(OutlierDetection {
+        consecutive_failures: after,
+        base_ejection_seconds: seconds.unwrap_or(SECONDS),
+        max_ejection_percent: most.unwrap_or(MOST),
+        panic_threshold: panic_below.unwrap_or(PANIC_BELOW),
     })
 }
 

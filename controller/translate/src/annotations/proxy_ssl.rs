@@ -115,7 +115,7 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let verify = match (verify, found.authorities, &name) {
         (false, ..) => None,
         (true, Some(authorities), Some(name)) => Some(Verify {
-            authorities,
+            ca: authorities,
             name: name.clone(),
             depth,
         }),

@@ -1,6 +1,6 @@
 //! Response rewriting: redirects and cookies of the upstream, rewritten for clients.
 
-use sluice_ir::{Expression, Replaced, Rewritten};
+use sluice_ir::{Expression, Replacement, ResponseRewrite};
 
 use super::value::{Expected, Parsed};
 use super::view::View;
@@ -10,9 +10,9 @@ use crate::global::Globals;
 /// nginx knows these words beside two texts. `default` is about the name of an upstream, which no pod says.
 const OFF: [&str; 2] = ["off", "default"];
 
-pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> Rewritten {
+pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> ResponseRewrite {
     let (domains, paths) = &globals.cookies;
-    Rewritten {
+    ResponseRewrite {
         redirects: redirects(view, globals),
         cookie_domains: view
             .read("proxy-cookie-domain", cookie_domain)
@@ -24,11 +24,11 @@ pub(super) fn response_rewrite(view: &mut View<'_, '_>, globals: &Globals) -> Re
 }
 
 /// As in ingress-nginx each of the two has a default of its own.
-fn redirects(view: &mut View<'_, '_>, globals: &Globals) -> Option<Replaced> {
+fn redirects(view: &mut View<'_, '_>, globals: &Globals) -> Option<Replacement> {
     let read = |view: &mut View<'_, '_>, name| view.read(name, redirect);
     let from = read(view, "proxy-redirect-from").unwrap_or_else(|| globals.redirects.0.clone());
     let to = read(view, "proxy-redirect-to").unwrap_or_else(|| globals.redirects.1.clone());
-    Some(Replaced {
+    Some(Replacement {
         from: from?,
         to: to?,
     })
@@ -42,11 +42,11 @@ pub(crate) fn redirect(text: &str) -> Parsed<Option<Expression>> {
     part(text, "-._~/:?#[]@!&'()*+,;=%").map(Some)
 }
 
-pub(crate) fn cookie_domain(text: &str) -> Parsed<Option<Replaced>> {
+pub(crate) fn cookie_domain(text: &str) -> Parsed<Option<Replacement>> {
     pair(text, "-._", "off, or two domains with a blank between")
 }
 
-pub(crate) fn cookie_path(text: &str) -> Parsed<Option<Replaced>> {
+pub(crate) fn cookie_path(text: &str) -> Parsed<Option<Replacement>> {
     pair(
         text,
         "-._~/:@!&'()*+,=%",
@@ -54,7 +54,7 @@ pub(crate) fn cookie_path(text: &str) -> Parsed<Option<Replaced>> {
     )
 }
 
-fn pair(text: &str, signs: &str, expected: &'static str) -> Parsed<Option<Replaced>> {
+fn pair(text: &str, signs: &str, expected: &'static str) -> Parsed<Option<Replacement>> {
     if text == OFF[0] {
         return Ok(None);
     }
@@ -62,7 +62,7 @@ fn pair(text: &str, signs: &str, expected: &'static str) -> Parsed<Option<Replac
     let [from, to] = words.as_slice() else {
         return Err(expected.into());
     };
-    Ok(Some(Replaced {
+    Ok(Some(Replacement {
         from: part(from, signs)?,
         to: part(to, signs)?,
     }))
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn two_words_replace_one_another() {
-        let replaced = Replaced {
+        let replaced = Replacement {
             from: literal("/one/"),
             to: literal("/"),
         };

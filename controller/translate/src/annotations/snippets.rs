@@ -61,7 +61,7 @@ pub(super) fn judge(
     data_plane: Option<DataPlane>,
 ) -> bool {
     let effective = Effective {
-        largest_body: policy.largest_body,
+        largest_body: policy.max_body_size,
     };
     let mut closes_host = false;
     for Snippet {

@@ -38,10 +38,10 @@ fn texts(target: &mut Vec<TextMatch>, view: &mut View<'_, '_>, key: &'static str
 
 fn text(entry: &str) -> Result<TextMatch, String> {
     let (pattern, subject, text): (_, _, fn(String) -> TextMatch) = match entry.strip_prefix('~') {
-        None => return Ok(TextMatch::Whole(entry.to_owned())),
+        None => return Ok(TextMatch::ExactIgnoreCase(entry.to_owned())),
         Some(rest) => match rest.strip_prefix('*') {
-            Some(pattern) => (pattern, Subject::TextInAnyCase, TextMatch::FoundInAnyCase),
-            None => (rest, Subject::Text, TextMatch::Found),
+            Some(pattern) => (pattern, Subject::TextInAnyCase, TextMatch::RegexIgnoreCase),
+            None => (rest, Subject::Text, TextMatch::Regex),
         },
     };
     sluice_pattern::check(pattern, subject).map(|_| text(pattern.to_owned()))

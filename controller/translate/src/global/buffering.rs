@@ -9,25 +9,35 @@ use crate::annotations::{buffer, buffers, memory, value};
 /// nginx refuses sizes that do not go together, and all of its configuration with them.
 pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
     view.set(
-        &mut buffering.requests,
+        &mut buffering.request_buffering,
         "proxy-request-buffering",
         value::on_off,
     );
     view.set(
-        &mut buffering.request_memory,
+        &mut buffering.request_buffer_size,
         "client-body-buffer-size",
         memory,
     );
-    view.set(&mut buffering.answers, "proxy-buffering", value::on_off);
-    view.set(&mut buffering.buffer, "proxy-buffer-size", buffer);
-    view.set(&mut buffering.buffers, "proxy-buffers-number", buffers);
-    view.set(&mut buffering.busy, "proxy-busy-buffers-size", |text| {
-        Ok(Some(value::size(text)?))
-    });
-    view.set(&mut buffering.disk, "proxy-max-temp-file-size", value::size);
+    view.set(
+        &mut buffering.response_buffering,
+        "proxy-buffering",
+        value::on_off,
+    );
+    view.set(&mut buffering.buffer_size, "proxy-buffer-size", buffer);
+    view.set(&mut buffering.buffer_count, "proxy-buffers-number", buffers);
+    view.set(
+        &mut buffering.busy_size,
+        "proxy-busy-buffers-size",
+        |text| Ok(Some(value::size(text)?)),
+    );
+    view.set(
+        &mut buffering.max_temp_file_size,
+        "proxy-max-temp-file-size",
+        value::size,
+    );
     let (least, most) = buffering.busy_range();
     if let Some(bytes) = buffering
-        .busy
+        .busy_size
         .take_if(|bytes| !(least..=most).contains(bytes))
     {
         let reason =
@@ -39,10 +49,10 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
             "the default holds",
         );
     }
-    if buffering.disk != 0 && buffering.disk < least {
+    if buffering.max_temp_file_size != 0 && buffering.max_temp_file_size < least {
         let reason = format!(
             "expected 0 or at least one buffer ({least}), got {}",
-            buffering.disk
+            buffering.max_temp_file_size
         );
         view.say(
             Severity::Warning,
@@ -50,6 +60,6 @@ pub(super) fn take(buffering: &mut Buffering, view: &mut View<'_, '_>) {
             reason,
             "the default holds",
         );
-        buffering.disk = Buffering::default().disk;
+        buffering.max_temp_file_size = Buffering::default().max_temp_file_size;
     }
 }

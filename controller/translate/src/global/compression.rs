@@ -1,6 +1,6 @@
 //! `use-gzip` and `enable-brotli`.
 
-use sluice_ir::{Compressed, Compression};
+use sluice_ir::{Compression, CompressionSettings};
 
 use super::view::View;
 use crate::annotations::{Parsed, value};
@@ -10,14 +10,14 @@ pub(super) const TYPES: &str = "application/atom+xml application/javascript appl
     application/json application/rss+xml application/vnd.ms-fontobject application/x-font-ttf \
     application/x-web-app-manifest+json application/xhtml+xml application/xml font/opentype image/svg+xml \
     image/x-icon text/css text/javascript text/plain text/x-component";
-const GZIP: Compressed = Compressed {
+const GZIP: CompressionSettings = CompressionSettings {
     level: 1,
-    shortest: 256,
+    min_length: 256,
     types: None,
 };
-const BROTLI: Compressed = Compressed {
+const BROTLI: CompressionSettings = CompressionSettings {
     level: 4,
-    shortest: 20,
+    min_length: 20,
     types: None,
 };
 
@@ -26,32 +26,32 @@ pub(super) fn take(compression: &mut Compression, view: &mut View<'_, '_>) {
     compression.brotli = brotli(view);
 }
 
-fn gzip(view: &mut View<'_, '_>) -> Option<Compressed> {
+fn gzip(view: &mut View<'_, '_>) -> Option<CompressionSettings> {
     let (mut wanted, mut gzip) = (
         false,
-        Compressed {
+        CompressionSettings {
             types: types(TYPES).ok()?,
             ..GZIP
         },
     );
     view.set(&mut wanted, "use-gzip", value::bool);
     view.set(&mut gzip.level, "gzip-level", |text| level(text, 1, 9));
-    view.set(&mut gzip.shortest, "gzip-min-length", value::count);
+    view.set(&mut gzip.min_length, "gzip-min-length", value::count);
     view.set(&mut gzip.types, "gzip-types", types);
     wanted.then_some(gzip)
 }
 
-fn brotli(view: &mut View<'_, '_>) -> Option<Compressed> {
+fn brotli(view: &mut View<'_, '_>) -> Option<CompressionSettings> {
     let (mut wanted, mut brotli) = (
         false,
-        Compressed {
+        CompressionSettings {
             types: types(TYPES).ok()?,
             ..BROTLI
         },
     );
     view.set(&mut wanted, "enable-brotli", value::bool);
     view.set(&mut brotli.level, "brotli-level", |text| level(text, 0, 11));
-    view.set(&mut brotli.shortest, "brotli-min-length", value::count);
+    view.set(&mut brotli.min_length, "brotli-min-length", value::count);
     view.set(&mut brotli.types, "brotli-types", types);
     wanted.then_some(brotli)
 }

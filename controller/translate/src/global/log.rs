@@ -5,7 +5,7 @@ mod json;
 
 use std::collections::BTreeMap;
 
-use sluice_ir::{AccessLog, Fact, LogFormat, LogPart};
+use sluice_ir::{AccessLog, LogField, LogFormat, LogPart};
 
 use facts::{Difference, Told};
 
@@ -69,7 +69,7 @@ enum Escapes {
 }
 
 /// What a variable is, and how it differs from nginx's.
-type Lookup = fn(&str) -> Option<(Fact, Difference)>;
+type Lookup = fn(&str) -> Option<(LogField, Difference)>;
 
 fn format(
     view: &mut View<'_, '_>,
@@ -141,7 +141,7 @@ fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
         };
         match lookup(name) {
             Some((fact, difference)) => {
-                parts.push(LogPart::Fact(fact));
+                parts.push(LogPart::LogField(fact));
                 if difference != Difference::None {
                     names.insert(name.to_owned(), Some(difference));
                 }
@@ -195,9 +195,9 @@ mod tests {
         let (read, names) = parts("$remote_addr [${geoip_city}] $5 $status", facts::of_request);
         let text = |text: &str| LogPart::Text(text.to_owned());
         let expected = [
-            LogPart::Fact(Fact::ClientAddress),
+            LogPart::LogField(LogField::ClientAddress),
             text(" [-] - "),
-            LogPart::Fact(Fact::Status),
+            LogPart::LogField(LogField::Status),
         ];
         assert_eq!(read, expected);
         assert_eq!(names.keys().collect::<Vec<_>>(), ["5", "geoip_city"]);

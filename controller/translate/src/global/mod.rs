@@ -3,7 +3,7 @@
 mod blocked;
 mod buffering;
 mod compression;
-mod edge;
+mod http;
 mod keys;
 mod log;
 mod question;
@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Access, Cidr, Edge, Expression, HeaderName, Question, Replaced, Retries, Timeouts, Transport,
+    Cidr, Expression, ExternalAuth, GlobalConfig, HeaderName, IpAccess, Replacement, Retries,
+    Timeouts, Transport,
 };
 
 use crate::AddressPolicy;
@@ -27,7 +28,7 @@ use crate::snippet::Effective;
 use crate::{DataPlane, Options, Report, Resources, STREAM_CONNECTIONS};
 use view::View;
 
-pub(crate) use edge::{CIPHERS, cipher_names};
+pub(crate) use http::{CIPHERS, cipher_names};
 pub use keys::{KEYS, Key};
 
 const MOST_STREAM_ATTEMPTS: u32 = 16;
@@ -50,8 +51,8 @@ pub(crate) struct Globals {
     pub(crate) relative_redirects: bool,
     /// `allow-cross-namespace-resources`
     pub(crate) across_namespaces: bool,
-    pub(crate) edge: Edge,
-    pub(crate) access: Access,
+    pub(crate) config: GlobalConfig,
+    pub(crate) access: IpAccess,
     pub(crate) largest_body: Option<u64>,
     /// `global-allowed-response-headers`
     pub(crate) allowed_headers: Vec<String>,
@@ -67,7 +68,7 @@ pub(crate) struct Globals {
     /// `proxy-redirect-from` and `proxy-redirect-to`
     pub(crate) redirects: (Option<Expression>, Option<Expression>),
     /// `proxy-cookie-domain` and `proxy-cookie-path`
-    pub(crate) cookies: (Option<Replaced>, Option<Replaced>),
+    pub(crate) cookies: (Option<Replacement>, Option<Replacement>),
     /// `custom-http-errors`
     pub(crate) error_statuses: BTreeSet<u16>,
     /// `disable-proxy-intercept-errors`
@@ -79,7 +80,7 @@ pub(crate) struct Globals {
     /// `max-worker-connections`: of each Service behind ports without HTTP.
     pub(crate) connections: u32,
     /// `global-auth-url`: who is asked about clients, except where `enable-global-auth` is off.
-    pub(crate) question: Option<Question>,
+    pub(crate) question: Option<ExternalAuth>,
     /// `global-auth-response-headers`
     pub(crate) auth_headers: Vec<HeaderName>,
     /// Something that guards access cannot be read, so nothing is open.
@@ -136,8 +137,8 @@ impl Default for Globals {
             plain_http: vec!["/.well-known/acme-challenge".to_owned()],
             relative_redirects: false,
             across_namespaces: false,
-            edge: Edge::default(),
-            access: Access::default(),
+            config: GlobalConfig::default(),
+            access: IpAccess::default(),
             largest_body: Some(1 << 20),
             allowed_headers: Vec::new(),
             limit_status: 503,
@@ -168,7 +169,7 @@ impl Globals {
     /// Reads the ConfigMap that `--configmap` names. Without one, or where it is silent, the defaults hold.
     pub(crate) fn of(resources: &Resources, options: &Options, reports: &mut Vec<Report>) -> Self {
         let mut globals = Globals::default();
-        globals.edge.cdn_id.clone_from(&options.cdn_id);
+        globals.config.cdn_id.clone_from(&options.cdn_id);
         globals.connections = options.stream_connections;
         if let Some(mut view) = View::of(resources, options, reports) {
             let tracker = DependencyTracker::new(resources, options);
@@ -245,23 +246,29 @@ impl Globals {
         self.take_streams(view);
         self.take_pods_answers(view);
         self.take_policies(view, references.tracker.addresses);
-        self.closed |= !edge::take(&mut self.edge, view, references);
-        compression::take(&mut self.edge.compression, view);
-        log::take(&mut self.edge.log, view);
-        self.edge.tracing = tracing::tracing(view);
-        self.closed |= !blocked::take(&mut self.edge.blocked, view);
+        self.closed |= !http::take(&mut self.config, view, references);
+        compression::take(&mut self.config.compression, view);
+        log::take(&mut self.config.log, view);
+        self.config.tracing = tracing::tracing(view);
+        self.closed |= !blocked::take(&mut self.config.blocked, view);
         self.closed |= !view.judge_snippets(Effective {
             largest_body: self.largest_body,
         });
     }
 
     fn take_keep(&mut self, view: &mut View<'_, '_>) {
-        let keep = &mut self.transport.keep;
-        view.set(&mut keep.idle, "upstream-keepalive-timeout", value::seconds);
-        view.set(&mut keep.requests, "upstream-keepalive-requests", |text| {
-            Ok(NonZeroU32::new(value::count(text)?))
-        });
-        view.set(&mut keep.lifetime, "upstream-keepalive-time", |text| {
+        let keep = &mut self.transport.keep_alive;
+        view.set(
+            &mut keep.idle_timeout,
+            "upstream-keepalive-timeout",
+            value::seconds,
+        );
+        view.set(
+            &mut keep.max_requests,
+            "upstream-keepalive-requests",
+            |text| Ok(NonZeroU32::new(value::count(text)?)),
+        );
+        view.set(&mut keep.max_lifetime, "upstream-keepalive-time", |text| {
             Ok(NonZeroU32::new(value::span(text)? / 1000))
         });
     }
@@ -358,7 +365,7 @@ impl Globals {
         view.set(&mut self.redirects.1, "proxy-redirect-to", redirect_part);
         view.set(&mut self.cookies.0, "proxy-cookie-domain", cookie_domain);
         view.set(&mut self.cookies.1, "proxy-cookie-path", cookie_path);
-        buffering::take(&mut self.edge.buffering, view);
+        buffering::take(&mut self.config.buffering, view);
     }
 
     fn take_redirects(&mut self, view: &mut View<'_, '_>) {

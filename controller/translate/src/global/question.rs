@@ -1,6 +1,6 @@
 //! The service that all Ingresses are asked about, except those with one of their own: `global-auth-*`.
 
-use sluice_ir::{HeaderName, Question};
+use sluice_ir::{ExternalAuth, HeaderName};
 
 use super::view::View;
 use crate::annotations::{auth_external as question, value};
@@ -8,7 +8,7 @@ use crate::{AddressPolicy, expression};
 
 /// The service, and the headers that it sets. `false` when something of it cannot be read.
 pub(super) fn take(
-    target: &mut Option<Question>,
+    target: &mut Option<ExternalAuth>,
     auth_headers: &mut Vec<HeaderName>,
     view: &mut View<'_, '_>,
     addresses: &AddressPolicy,
@@ -63,17 +63,17 @@ pub(super) fn take(
         ),
     ];
     auth_headers.clone_from(&to_pods);
-    *target = url.map(|url| Question {
+    *target = url.map(|url| ExternalAuth {
         url,
         backend: None,
         method,
-        sign_in,
-        to_pods,
+        signin_url: sign_in,
+        upstream_headers: to_pods,
         host: None,
         headers: Vec::new(),
-        back: back.unwrap_or_else(question::request_uri),
-        always_cookies,
-        memory: key.map(|key| durations.with(key)),
+        redirect_url: back.unwrap_or_else(question::request_uri),
+        always_set_cookie: always_cookies,
+        cache: key.map(|key| durations.with(key)),
     });
     read.into_iter().all(|read| read)
 }

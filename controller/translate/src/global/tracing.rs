@@ -24,28 +24,32 @@ pub(super) fn tracing(view: &mut View<'_, '_>) -> Option<Tracing> {
         Ok(Some(collector(text)?))
     });
     view.set(&mut tracing.collector.port, "otlp-collector-port", port);
-    view.set(&mut tracing.everywhere, "enable-opentelemetry", value::bool);
+    view.set(
+        &mut tracing.enabled_by_default,
+        "enable-opentelemetry",
+        value::bool,
+    );
     view.set(&mut tracing.service, "otel-service-name", |text| {
         Ok(text.to_owned())
     });
     view.set(
-        &mut tracing.as_parent,
+        &mut tracing.follow_parent,
         "otel-sampler-parent-based",
         value::bool,
     );
     view.set(
-        &mut tracing.trusts_clients,
+        &mut tracing.trust_incoming_context,
         "opentelemetry-trust-incoming-span",
         value::bool,
     );
-    view.set(&mut tracing.queue, "otel-max-queuesize", queue);
+    view.set(&mut tracing.max_queue_size, "otel-max-queuesize", queue);
     view.set(
         &mut tracing.operation,
         "opentelemetry-operation-name",
         |text| Ok(Some(expression::parse(text)?).filter(|name| !name.0.is_empty())),
     );
     tracing.sampler = sampler(view);
-    if host.is_none() && tracing.everywhere {
+    if host.is_none() && tracing.enabled_by_default {
         let reason = "expected otlp-collector-host to say where spans go, got none";
         view.say(
             Severity::Warning,

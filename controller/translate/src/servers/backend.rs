@@ -1,7 +1,7 @@
 //! Route targets of the backends that rules and annotations name.
 
 use k8s_openapi::api::networking::v1::{IngressBackend, IngressServiceBackend};
-use sluice_ir::{Action, BackendId, Place, Transport};
+use sluice_ir::{Action, BackendId, ErrorContext, Transport};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, RouteTarget};
@@ -35,7 +35,7 @@ impl Assembly<'_> {
                 .guards()
                 .then(|| RouteTarget::from_action(Action::Denied));
         };
-        let place = Place {
+        let place = ErrorContext {
             namespace: context.object.key.namespace.clone(),
             ingress: context.object.key.name.clone(),
             service: service.name.clone(),

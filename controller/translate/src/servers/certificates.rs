@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::IngressTLS;
-use sluice_ir::{Action, Demand, HostTls, Redirect, RedirectTo, SecretId, Server, ServerName};
+use sluice_ir::{
+    Action, HostTls, Redirect, RedirectTo, SecretId, Server, ServerName, VerifyClient,
+};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -166,10 +168,10 @@ pub(super) fn by_name(
 ) -> BTreeMap<ServerName, HostTls> {
     let asks = |server: &Server| {
         server
-            .clients
+            .client_certificates
             .as_ref()
-            .filter(|clients| clients.demand != Demand::Off)
-            .map(|clients| clients.trust.clone())
+            .filter(|clients| clients.verify != VerifyClient::Off)
+            .map(|clients| clients.validation.clone())
     };
     let of = |owner: &ServerName, other: &ServerName| {
         let id = own.get(owner)?.certificate.as_ref()?;
@@ -191,8 +193,8 @@ pub(super) fn by_name(
         };
         let like = |certificate| HostTls {
             certificate,
-            apart: false,
-            clients: asks(server),
+            no_wildcard_certificate: false,
+            client_validation: asks(server),
             ciphers: ciphers.clone(),
         };
         all.insert(name.clone(), like(certificate));
@@ -223,7 +225,7 @@ pub(super) fn set_apart(
                 .and_then(|suffix| wildcards.get(&suffix));
             if holder.is_some_and(|holder| Some(&key(holder).namespace) != owner) {
                 let host = all.entry(name.clone()).or_default();
-                host.apart = host.certificate.is_none();
+                host.no_wildcard_certificate = host.certificate.is_none();
             }
         }
     }
@@ -232,7 +234,7 @@ pub(super) fn set_apart(
 /// The host that a server only leads to.
 fn leads_to(server: &Server) -> Option<ServerName> {
     server
-        .locations
+        .routes
         .iter()
         .find_map(|location| match &location.action {
             Action::Redirect(Redirect {

@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressRule, IngressSpec};
-use sluice_ir::{BackendId, HostTls, Hostname, LocationId, Mirror, Place, Server, ServerName};
+use sluice_ir::{BackendId, ErrorContext, HostTls, Hostname, Mirror, RouteId, Server, ServerName};
 
 use crate::annotations::{Annotations, Context, Copied, auth_external};
 use crate::backends::{
@@ -81,7 +81,7 @@ struct Assembly<'a> {
 pub(crate) struct Assembled {
     pub(crate) servers: BTreeMap<ServerName, Server>,
     pub(crate) owners: Owners,
-    pub(crate) error_services: BTreeMap<LocationId, ErrorService>,
+    pub(crate) error_services: BTreeMap<RouteId, ErrorService>,
     pub(crate) tls: BTreeMap<ServerName, HostTls>,
     pub(crate) passthrough: BTreeMap<Hostname, BackendId>,
     pub(crate) backend_refs: Vec<(Precedence, BackendRef)>,
@@ -96,11 +96,11 @@ pub(crate) struct ErrorService {
     pub(crate) backend: BackendId,
     /// Fallback for when it has no endpoints itself.
     pub(crate) next: Option<BackendId>,
-    pub(crate) place: Place,
+    pub(crate) place: ErrorContext,
 }
 
 /// Which Ingress each location is from. Those of flags and those that follow from others are from none.
-pub(crate) type Owners = BTreeMap<LocationId, ObjectKey>;
+pub(crate) type Owners = BTreeMap<RouteId, ObjectKey>;
 
 /// Builds the servers of these Ingresses, which are in the order in which they are read. The catch-all server is there
 /// when somebody names it, and on demand.
@@ -418,17 +418,19 @@ impl Assembly<'_> {
 
     /// An authentication service is asked at its pods, or where its name leads.
     fn add_question(&mut self, context: &mut IngressContext) {
-        let guard = context.annotations.policy.guard.as_ref();
+        let guard = context.annotations.policy.authentication.as_ref();
         let Some(target) = guard
-            .and_then(|guard| guard.question.as_ref())
+            .and_then(|guard| guard.external.as_ref())
             .and_then(auth_external::target)
         else {
             return;
         };
         let backend = Some(self.target(&target, context, "auth-url"));
         let annotations = Arc::make_mut(&mut context.annotations);
-        let guard = Arc::make_mut(&mut annotations.policy).guard.as_mut();
-        if let Some(question) = guard.and_then(|guard| guard.question.as_mut()) {
+        let guard = Arc::make_mut(&mut annotations.policy)
+            .authentication
+            .as_mut();
+        if let Some(question) = guard.and_then(|guard| guard.external.as_mut()) {
             question.backend = backend;
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU8, NonZeroU32};
 
-use sluice_ir::{Access, Action, BackendId, Hostname, ServerName, Transport};
+use sluice_ir::{Action, BackendId, Hostname, IpAccess, ServerName, Transport};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule};
@@ -56,7 +56,7 @@ impl Assembly<'_> {
         // Nobody sees in what is passed on that it has been here before.
         let most = NonZeroU32::new(globals.connections);
         let usual = &Transport {
-            most,
+            max_connections: most,
             ..globals.transport.clone()
         };
         let passed: Vec<_> = builders
@@ -143,7 +143,10 @@ fn say_unguarded(rule: &PathRule, reports: &mut Vec<Report>) {
     let Annotations {
         policy, clients, ..
     } = rule.annotations.as_ref();
-    if policy.access != Access::default() || policy.guard.is_some() || clients.is_some() {
+    if policy.ip_access != IpAccess::default()
+        || policy.authentication.is_some()
+        || clients.is_some()
+    {
         let reason = "expected nothing that guards access, got an Ingress that does";
         let consequence = "only plain http is guarded: nobody reads what is said over TLS";
         Reporter::new(rule.owner.clone(), reports).warn_as_before(FIELD, reason, consequence);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ErrorPages, HttpsRedirect, Location, PathMatch, Place, Policy, ServerName,
+    Action, BackendId, ErrorContext, ErrorPages, HttpRoute, HttpsRedirect, PathMatch, Policy,
+    ServerName,
 };
 
 use super::tls_entries::TlsEntries;
@@ -45,7 +46,7 @@ pub(super) struct RouteTarget {
     pub(super) for_https: Option<BackendId>,
     /// Error service for when no endpoint is available.
     pub(super) error_service: Option<BackendId>,
-    pub(super) place: Place,
+    pub(super) place: ErrorContext,
 }
 
 impl RouteTarget {
@@ -55,7 +56,7 @@ impl RouteTarget {
             action,
             for_https: None,
             error_service: None,
-            place: Place::default(),
+            place: ErrorContext::default(),
         }
     }
 }
@@ -95,7 +96,7 @@ impl PathRule {
         server: &ServerName,
         path: PathMatch,
         host: &HostFacts<'_>,
-    ) -> Location {
+    ) -> HttpRoute {
         let policy = self.policy(host);
         let RouteTarget {
             action,
@@ -113,10 +114,10 @@ impl PathRule {
             backend: error_service.or_else(|| host.error_service.cloned()),
             place,
         });
-        let location = Location::new(server, path, action, policy);
-        Location {
-            https: self.https(host),
-            for_https,
+        let location = HttpRoute::new(server, path, action, policy);
+        HttpRoute {
+            https_redirect: self.https(host),
+            https_backend: for_https,
             session_path,
             error_pages,
             ..location
@@ -126,11 +127,11 @@ impl PathRule {
     fn policy(&self, host: &HostFacts<'_>) -> Arc<Policy> {
         let policy = Arc::clone(&self.annotations.policy);
         let is_unguarded = |prefix: &String| self.path.starts_with(prefix.as_str());
-        if policy.guard.is_none() || !host.globals.unguarded.iter().any(is_unguarded) {
+        if policy.authentication.is_none() || !host.globals.unguarded.iter().any(is_unguarded) {
             return policy;
         }
         Arc::new(Policy {
-            guard: None,
+            authentication: None,
             ..Policy::clone(&policy)
         })
     }
@@ -149,7 +150,7 @@ impl PathRule {
         let redirected = asked_for && !excepted && matches!(self.target.action, Action::Forward(_));
         redirected.then(|| HttpsRedirect {
             status: host.globals.redirect_status,
-            keep_slash: wish.keep_slash,
+            keep_trailing_slash: wish.keep_slash,
             port: wish.name_port.then_some(HTTPS),
         })
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Action, Location, PathMatch, PathRegex, Redirect, RedirectTo, ServerName};
+use sluice_ir::{Action, HttpRoute, PathMatch, PathRegex, Redirect, RedirectTo, ServerName};
 
 use super::path_rule::{HostFacts, PathRule};
 use super::server_builder::Claimed;
@@ -64,12 +64,12 @@ pub(super) fn locations<'a>(
 }
 
 /// In the place of a path that guards access and cannot be served: all that it may take, so that nothing behind it does.
-fn closed(rule: &PathRule, name: &ServerName) -> (String, Location) {
+fn closed(rule: &PathRule, name: &ServerName) -> (String, HttpRoute) {
     let beginning = sluice_pattern::covering_prefix(&rule.path);
     let path = PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)));
     (
         beginning,
-        Location::new(name, path, Action::Denied, Arc::default()),
+        HttpRoute::new(name, path, Action::Denied, Arc::default()),
     )
 }
 
@@ -78,7 +78,7 @@ fn location(
     exact: &BTreeSet<&str>,
     name: &ServerName,
     host: HostFacts<'_>,
-) -> Result<Location, String> {
+) -> Result<HttpRoute, String> {
     let regex = regex(rule, exact.contains(rule.path.as_str()))?;
     let groups = regex.groups;
     let mut location = rule.location(name, PathMatch::Regex(regex), &host);
@@ -95,14 +95,14 @@ fn location(
             "expected a rewrite-target whose host is written out, got one with a group in it";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = host_and_port(&authority).ok_or(wrong)?;
-        let to = RedirectTo::Rewritten {
+        let to = RedirectTo::ResponseRewrite {
             scheme,
             host,
             port,
             path: path.with_groups(groups),
         };
         location.action = Action::Redirect(Redirect { status: 302, to });
-        location.https = None;
+        location.https_redirect = None;
     } else {
         let to = target.with_groups(groups);
         // nginx refuses such a directive. ingress-nginx answers 500 where nothing is captured.

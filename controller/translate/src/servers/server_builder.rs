@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, HostTls, Hostname, Location, LocationId, PathMatch,
-    Redirect, RedirectTo, Server, ServerName,
+    Action, BackendId, ClientCertificates, HostTls, Hostname, HttpRoute, PathMatch, Redirect,
+    RedirectTo, RouteId, Server, ServerName,
 };
 
 use super::host_ownership::Tenants;
@@ -28,11 +28,11 @@ const CLOSED_BELOW: &str = concat!(
 pub(super) struct Finished {
     pub(super) server: Server,
     pub(super) owners: Owners,
-    pub(super) error_services: BTreeMap<LocationId, ErrorService>,
+    pub(super) error_services: BTreeMap<RouteId, ErrorService>,
 }
 
 /// A location, and the path rule that it comes from if it comes from one.
-pub(super) type Claimed<'a> = (Location, Option<&'a PathRule>);
+pub(super) type Claimed<'a> = (HttpRoute, Option<&'a PathRule>);
 
 /// Path rules and settings of one host, as its Ingresses ask for them.
 #[derive(Debug, Default)]
@@ -137,11 +137,11 @@ impl ServerBuilder {
         let aliases = Vec::new();
         let server = Server {
             aliases,
-            clients,
+            client_certificates: clients,
             app_root,
             ciphers,
-            prefers_its_ciphers,
-            locations,
+            prefer_server_ciphers: prefers_its_ciphers,
+            routes: locations,
         };
         Finished {
             server,
@@ -151,13 +151,13 @@ impl ServerBuilder {
     }
 }
 
-fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool) -> Location {
+fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool) -> HttpRoute {
     let root = if has_patterns {
         patterns::everything()
     } else {
         PathMatch::Prefix("/".to_owned())
     };
-    Location::new(name, root, Action::Forward(backend.clone()), Arc::default())
+    HttpRoute::new(name, root, Action::Forward(backend.clone()), Arc::default())
 }
 
 /// As in ingress-nginx, where the paths of a host are all patterns, or none is.
@@ -209,7 +209,7 @@ fn literal<'a>(
             to: RedirectTo::Path(to),
         };
         (
-            Location::new(
+            HttpRoute::new(
                 name,
                 PathMatch::Exact(path),
                 Action::Redirect(redirect),
@@ -219,7 +219,7 @@ fn literal<'a>(
         )
     });
     let location = |path: &PathMatch, rule: &PathRule| match closed.contains(path) {
-        true => Location::new(name, path.clone(), Action::Denied, Arc::default()),
+        true => HttpRoute::new(name, path.clone(), Action::Denied, Arc::default()),
         false => rule.location(name, path.clone(), &host),
     };
     let claimed = by_path
@@ -300,11 +300,11 @@ pub(super) fn counterpart(name: &ServerName, globals: &Globals) -> Option<(Serve
         to: RedirectTo::Host(host.clone()),
     };
     let root = PathMatch::Prefix("/".to_owned());
-    let location = Location::new(&other, root, Action::Redirect(redirect), Arc::default());
+    let location = HttpRoute::new(&other, root, Action::Redirect(redirect), Arc::default());
     Some((
         other,
         Server {
-            locations: vec![location],
+            routes: vec![location],
             ..Server::default()
         },
     ))

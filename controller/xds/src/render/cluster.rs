@@ -30,7 +30,7 @@ use envoy_types::pb::envoy::extensions::upstreams::http::v3::http_protocol_optio
 };
 use envoy_types::pb::google::protobuf::Any;
 use prost::{Message, Name};
-use sluice_ir::{Backend, BackendId, Keep, Protocol, Transport};
+use sluice_ir::{Backend, BackendId, KeepAlive, Protocol, Transport};
 
 use super::header::remove;
 use super::proto::{ads, any, extension, millis, number, seconds};
@@ -130,7 +130,7 @@ fn policy(config: TypedExtensionConfig) -> LoadBalancingPolicy {
 /// are as many as there may be.
 fn limits(transport: &Transport) -> CircuitBreakers {
     let thresholds = Thresholds {
-        max_connections: number(transport.most.map_or(u32::MAX, NonZeroU32::get)),
+        max_connections: number(transport.max_connections.map_or(u32::MAX, NonZeroU32::get)),
         max_pending_requests: number(u32::MAX),
         max_requests: number(u32::MAX),
         max_retries: number(u32::MAX),
@@ -150,11 +150,11 @@ fn protocol_options(transport: &Transport) -> Any {
     let spoken = ExplicitHttpConfig {
         protocol_config: Some(spoken),
     };
-    let Keep {
-        idle,
-        requests,
-        lifetime,
-    } = &transport.keep;
+    let KeepAlive {
+        idle_timeout: idle,
+        max_requests: requests,
+        max_lifetime: lifetime,
+    } = &transport.keep_alive;
     let common = CommonOptions {
         // Envoy takes 0 as for ever, nginx as not at all.
         idle_timeout: if *idle == 0 {
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn connections_are_limited_where_nothing_is_known_of_them() {
         let transport = Transport {
-            most: NonZeroU32::new(7),
+            max_connections: NonZeroU32::new(7),
             ..Transport::default()
         };
         let limits = limits(&transport).thresholds.remove(0);

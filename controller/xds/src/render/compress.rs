@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::extensions::filters::http::compressor::v3::compresso
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
 use prost::{Message, Name};
-use sluice_ir::{Compressed, Compression};
+use sluice_ir::{Compression, CompressionSettings};
 
 use super::proto::{extension, number};
 
@@ -40,13 +40,17 @@ pub(super) fn compressors(compression: &Compression) -> Vec<(&'static str, Compr
     brotli.into_iter().chain(gzip).collect()
 }
 
-fn compressor<M: Message + Name>(what: &Compressed, name: &str, library: M) -> Compressor {
+fn compressor<M: Message + Name>(
+    settings: &CompressionSettings,
+    name: &str,
+    library: M,
+) -> Compressor {
     let mut answers = CommonDirectionConfig {
-        min_content_length: number(what.shortest),
+        min_content_length: number(settings.min_length),
         ..Default::default()
     };
     // Without one or the other there is a list of Envoy's own.
-    answers.content_type_matcher = match &what.types {
+    answers.content_type_matcher = match &settings.types {
         Some(types) => types
             .iter()
             .map(|name| alike(MatchPattern::Exact(name.clone())))

@@ -37,7 +37,7 @@ fn wildcards(config: &Config) -> Wildcards<'_> {
 /// Those that may have a chain, but for those whose TLS ends at the pods.
 fn names<'a>(config: &'a Config, wildcards: &Wildcards<'_>) -> Vec<&'a ServerName> {
     let is_passed = |name: &ServerName| matches!(name, ServerName::Exact(host) if config.passthrough.contains_key(host));
-    let is_any_concerned = config.edge.tls.rejects_unknown || !wildcards.is_empty();
+    let is_any_concerned = config.global.tls.reject_unknown_names || !wildcards.is_empty();
     let mut names: Vec<_> = if is_any_concerned {
         config
             .servers
@@ -63,17 +63,22 @@ fn own(config: &Config, wildcards: &Wildcards<'_>, name: &ServerName) -> Option<
         over.as_deref()
             .is_some_and(|suffix| is_below(suffix, wildcards))
     };
-    let is_unlike = config.edge.tls.rejects_unknown
+    let is_unlike = config.global.tls.reject_unknown_names
         || wildcard.map_or_else(is_further_below, |wildcard| has_ciphers(wildcard));
     if own.is_none() && !is_unlike {
         return None;
     }
     let own = own.cloned().unwrap_or_default();
-    let inherited = || wildcard.filter(|_| !own.apart)?.certificate.clone();
+    let inherited = || {
+        wildcard
+            .filter(|_| !own.no_wildcard_certificate)?
+            .certificate
+            .clone()
+    };
     let certificate = own.certificate.clone().or_else(inherited);
     Some(HostTls {
         certificate,
-        apart: false,
+        no_wildcard_certificate: false,
         ..own
     })
 }
@@ -116,8 +121,8 @@ mod tests {
         HostTls {
             certificate,
             ciphers: ciphers.iter().map(|name| (*name).to_owned()).collect(),
-            clients: None,
-            apart: false,
+            client_validation: None,
+            no_wildcard_certificate: false,
         }
     }
 
@@ -178,7 +183,7 @@ mod tests {
             (
                 "b.w.test",
                 HostTls {
-                    apart: true,
+                    no_wildcard_certificate: true,
                     ..plain()
                 },
             ),
@@ -197,7 +202,7 @@ mod tests {
             .servers
             .insert(ServerName::CatchAll, Server::default().into());
         assert_eq!(shown(&config), [""; 0]);
-        config.edge.tls.rejects_unknown = true;
+        config.global.tls.reject_unknown_names = true;
         assert_eq!(shown(&config), ["a.test: - ", "b.test: - "]);
     }
 }

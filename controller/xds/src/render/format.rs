@@ -1,14 +1,14 @@
 //! Expressions as Envoy's substitution formats.
 
-use sluice_ir::{Expression, Part, Variable};
+use sluice_ir::{Expression, ExpressionPart, Variable};
 
 use super::encoded::SENT_TARGET;
 use super::header::literal;
 
 pub(super) fn format(expression: &Expression) -> String {
     let parts = expression.0.iter().map(|part| match part {
-        Part::Text(text) => literal(text),
-        Part::Variable(variable) => operator(variable),
+        ExpressionPart::Text(text) => literal(text),
+        ExpressionPart::Variable(variable) => operator(variable),
     });
     parts.collect()
 }
@@ -38,8 +38,8 @@ mod tests {
     #[test]
     fn text_is_never_an_operator() {
         let expression = Expression(vec![
-            Part::Text("100% ".into()),
-            Part::Variable(Variable::Header("x-a".into())),
+            ExpressionPart::Text("100% ".into()),
+            ExpressionPart::Variable(Variable::Header("x-a".into())),
         ]);
         assert_eq!(format(&expression), "100%% %REQ(x-a)%");
     }

@@ -45,7 +45,7 @@ pub(super) const ENVOYS_OWN: [&str; 4] = [
 /// the one that clients know the listener by.
 pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderMutation> {
     let client = forwarded
-        .client
+        .client_header
         .as_deref()
         .unwrap_or(FOR)
         .to_ascii_lowercase();
@@ -63,8 +63,8 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
             append(set(original, &format!("%REQ({header})%"))),
         ]);
     }
-    match &forwarded.client {
-        None if forwarded.keep_chain => {}
+    match &forwarded.client_header {
+        None if forwarded.append_forwarded_for => {}
         None => mutations.push(remove(FOR)),
         Some(_) if client == FOR => {}
         Some(_) => mutations.extend([remove(FOR), append(set(FOR, &format!("%REQ({client})%")))]),
@@ -74,7 +74,7 @@ pub(super) fn before_everything(forwarded: &Forwarded, port: u16) -> Vec<HeaderM
     } else {
         port.to_string()
     };
-    if forwarded.origin {
+    if forwarded.trust_forwarded {
         mutations.extend([
             append(add(PORT, &port)),
             append(add(HOST, "%REQ(:authority)%")),
@@ -96,14 +96,14 @@ pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<Head
     } else {
         "%REQ(:authority)%"
     };
-    let host = if forwarded.origin {
+    let host = if forwarded.trust_forwarded {
         BELIEVED_HOST
     } else {
         asked
     };
     vec![
         set("x-real-ip", CLIENT),
-        if forwarded.keep_chain {
+        if forwarded.append_forwarded_for {
             chain
         } else {
             set(FOR, CLIENT)
@@ -116,9 +116,14 @@ pub(super) fn told(forwarded: &Forwarded, asks_error_services: bool) -> Vec<Head
 
 /// Detection of the client address; without one it is the peer's.
 pub(super) fn detection(forwarded: &Forwarded) -> Option<TypedExtensionConfig> {
-    forwarded.client.as_ref()?;
+    forwarded.client_header.as_ref()?;
     let cidrs = XffTrustedCidrs {
-        cidrs: forwarded.trusted.iter().copied().map(range).collect(),
+        cidrs: forwarded
+            .trusted_proxies
+            .iter()
+            .copied()
+            .map(range)
+            .collect(),
     };
     let xff = XffConfig {
         xff_trusted_cidrs: Some(cidrs),
@@ -174,8 +179,8 @@ mod tests {
     #[test]
     fn what_clients_say_is_believed_only_when_the_operator_says_so() {
         let trusting = Forwarded {
-            client: Some("X-Forwarded-For".into()),
-            origin: true,
+            client_header: Some("X-Forwarded-For".into()),
+            trust_forwarded: true,
             ..Forwarded::default()
         };
         assert!(names(&Forwarded::default()).contains(r#"Remove("x-forwarded-for")"#));
@@ -191,7 +196,7 @@ mod tests {
         for forwarded in [
             Forwarded::default(),
             Forwarded {
-                origin: true,
+                trust_forwarded: true,
                 ..Forwarded::default()
             },
         ] {

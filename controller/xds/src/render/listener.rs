@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::P
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::google::protobuf::Duration;
 use prost::{Message, Name};
-use sluice_ir::{Config, Edge, HostTls, Trust};
+use sluice_ir::{ClientValidation, Config, GlobalConfig, HostTls};
 
 use super::manager::{Front, Scheme, manager};
 use super::proto::{address, any, millis_long, yes};
@@ -18,7 +18,11 @@ use crate::Settings;
 
 /// The listener for HTTP; `None` when there is no address to listen on.
 #[must_use]
-pub fn listener(edge: &Edge, settings: &Settings, discovery: Discovery) -> Option<Listener> {
+pub fn listener(
+    global: &GlobalConfig,
+    settings: &Settings,
+    discovery: Discovery,
+) -> Option<Listener> {
     let (first, others) = settings.http.split_first()?;
     let additional = |socket| AdditionalAddress {
         address: Some(address(socket)),
@@ -28,14 +32,14 @@ pub fn listener(edge: &Edge, settings: &Settings, discovery: Discovery) -> Optio
         name: HTTP.to_owned(),
         address: Some(address(*first)),
         additional_addresses: others.iter().copied().map(additional).collect(),
-        listener_filters_timeout: proxy_timeout(edge),
-        listener_filters: proxy_protocol(edge).into_iter().collect(),
+        listener_filters_timeout: proxy_timeout(global),
+        listener_filters: proxy_protocol(global).into_iter().collect(),
         filter_chains: vec![filter_chain(
             HTTP,
             None,
             &Front {
                 scheme: Scheme::Http,
-                edge,
+                global,
                 settings,
                 discovery,
             },
@@ -53,16 +57,16 @@ pub fn tls_listener(
     discovery: Discovery,
 ) -> Option<Listener> {
     let https = settings.https.as_ref()?;
-    let edge = &config.edge;
+    let global = &config.global;
     let front = Front {
         scheme: Scheme::Https,
-        edge,
+        global,
         settings,
         discovery,
     };
     let chain = |host: &HostTls| FilterChain {
-        transport_socket: Some(tls::terminated(edge, host)),
-        ..filter_chain(HTTPS, host.clients.as_ref(), &front)
+        transport_socket: Some(tls::terminated(global, host)),
+        ..filter_chain(HTTPS, host.client_validation.as_ref(), &front)
     };
     let chains = filter_chains::groups(config).map(|(host, names)| {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
@@ -71,9 +75,9 @@ pub fn tls_listener(
     let passed = config
         .passthrough
         .iter()
-        .map(|(host, backend)| passthrough::chain(host, backend, edge, settings));
+        .map(|(host, backend)| passthrough::chain(host, backend, global, settings));
     let mut chains: Vec<FilterChain> = chains.chain(passed).collect();
-    if edge.tls.rejects_unknown && chains.is_empty() {
+    if global.tls.reject_unknown_names && chains.is_empty() {
         // There has to be one. No host has this name.
         chains.push(only_for(
             vec!["nobody-".to_owned()],
@@ -87,13 +91,14 @@ pub fn tls_listener(
     Some(Listener {
         name: HTTPS.to_owned(),
         address: Some(address(https.address)),
-        listener_filters_timeout: proxy_timeout(edge),
-        listener_filters: proxy_protocol(edge)
+        listener_filters_timeout: proxy_timeout(global),
+        listener_filters: proxy_protocol(global)
             .into_iter()
             .chain([inspector])
             .collect(),
         filter_chains: chains,
-        default_filter_chain: (!edge.tls.rejects_unknown).then(|| chain(&HostTls::default())),
+        default_filter_chain: (!global.tls.reject_unknown_names)
+            .then(|| chain(&HostTls::default())),
         enable_reuse_port: yes(),
         ..Listener::default()
     })
@@ -110,7 +115,7 @@ fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {
     }
 }
 
-fn filter_chain(name: &str, clients: Option<&Trust>, front: &Front<'_>) -> FilterChain {
+fn filter_chain(name: &str, clients: Option<&ClientValidation>, front: &Front<'_>) -> FilterChain {
     let manager = Filter {
         name: "envoy.filters.network.http_connection_manager".to_owned(),
         config_type: any(manager(name, clients, front)).map(NetworkConfig::TypedConfig),
@@ -121,22 +126,22 @@ fn filter_chain(name: &str, clients: Option<&Trust>, front: &Front<'_>) -> Filte
     }
 }
 
-fn proxy_protocol(edge: &Edge) -> Option<ListenerFilter> {
+fn proxy_protocol(global: &GlobalConfig) -> Option<ListenerFilter> {
     let filter = || {
         listener_filter(
             "envoy.filters.listener.proxy_protocol",
             ProxyProtocol::default(),
         )
     };
-    edge.forwarded.proxy_protocol.then(filter)
+    global.forwarded.proxy_protocol.then(filter)
 }
 
 /// For the PROXY header; `None` is Envoy's own.
-fn proxy_timeout(edge: &Edge) -> Option<Duration> {
-    let millis = edge
+fn proxy_timeout(global: &GlobalConfig) -> Option<Duration> {
+    let millis = global
         .forwarded
         .proxy_timeout
-        .filter(|_| edge.forwarded.proxy_protocol)?;
+        .filter(|_| global.forwarded.proxy_protocol)?;
     millis_long(millis)
 }
 
@@ -167,7 +172,7 @@ mod tests {
     #[test]
     fn without_an_address_there_is_no_listener() {
         assert_eq!(
-            listener(&Edge::default(), &settings(&[]), Discovery::Table),
+            listener(&GlobalConfig::default(), &settings(&[]), Discovery::Table),
             None
         );
     }
@@ -175,7 +180,7 @@ mod tests {
     #[test]
     fn more_addresses_are_the_same_listener() {
         let listener = listener(
-            &Edge::default(),
+            &GlobalConfig::default(),
             &settings(&["0.0.0.0:80", "[::]:80"]),
             Discovery::Table,
         )

@@ -19,7 +19,7 @@ use envoy_types::pb::envoy::extensions::filters::network::http_connection_manage
 use envoy_types::pb::envoy::extensions::http::early_header_mutation::header_mutation::v3::HeaderMutation as EarlyMutation;
 use envoy_types::pb::google::protobuf::BoolValue;
 use prost::{Message, Name};
-use sluice_ir::{Edge, HeaderBuffers, Hsts, Http, MAX_LOOPS, Trust};
+use sluice_ir::{GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, ClientValidation};
 
 use super::header::{append, literal, set};
 use super::proto::{ads_awaited, any, extension, number, seconds, yes};
@@ -55,7 +55,7 @@ impl Scheme {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Front<'a> {
     pub(super) scheme: Scheme,
-    pub(super) edge: &'a Edge,
+    pub(super) global: &'a GlobalConfig,
     pub(super) settings: &'a Settings,
     pub(super) discovery: Discovery,
 }
@@ -63,28 +63,28 @@ pub(super) struct Front<'a> {
 /// The name is for statistics.
 pub(super) fn manager(
     name: &str,
-    clients: Option<&Trust>,
+    clients: Option<&ClientValidation>,
     front: &Front<'_>,
 ) -> HttpConnectionManager {
     let Front {
         scheme,
-        edge,
+        global,
         settings,
         discovery,
     } = *front;
-    let detection = forwarded::detection(&edge.forwarded);
-    let mut mutations = forwarded::before_everything(&edge.forwarded, scheme.port());
-    mutations.extend(request_headers::copies(edge));
+    let detection = forwarded::detection(&global.forwarded);
+    let mut mutations = forwarded::before_everything(&global.forwarded, scheme.port());
+    mutations.extend(request_headers::copies(global));
     if let Some(trust) = clients {
         mutations.push(append(set(TRUST_HEADER, &literal(&told(trust)))));
         mutations.push(append(set(SUBJECT_HEADER, "%DOWNSTREAM_PEER_SUBJECT%")));
     }
-    mutations.extend(tracing::before_everything(edge));
+    mutations.extend(tracing::before_everything(global));
     mutations.extend(route_discovery::before_routes(discovery));
     let early = EarlyMutation { mutations };
     HttpConnectionManager {
         stat_prefix: name.to_owned(),
-        codec_type: if edge.http.http2 {
+        codec_type: if global.http.http2 {
             CodecType::Auto
         } else {
             CodecType::Http1
@@ -92,7 +92,7 @@ pub(super) fn manager(
         .into(),
         route_specifier: Some(route_discovery::specifier(discovery)),
         http_filters: filters(front),
-        access_log: access_logs(edge, settings),
+        access_log: access_logs(global, settings),
         upgrade_configs: vec![websockets()],
         early_header_mutation_extensions: vec![extension(
             "envoy.http.early_header_mutation.header_mutation",
@@ -103,17 +103,17 @@ pub(super) fn manager(
         }),
         original_ip_detection_extensions: detection.into_iter().collect(),
         generate_request_id: Some(BoolValue {
-            value: edge.request_id,
+            value: global.generate_request_id,
         }),
-        request_id_extension: edge.tracing.as_ref().map(|_| tracing::request_ids()),
-        tracing: edge.tracing.as_ref().map(tracing::tracing),
-        ..protocol(edge, hardened())
+        request_id_extension: global.tracing.as_ref().map(|_| tracing::request_ids()),
+        tracing: global.tracing.as_ref().map(tracing::tracing),
+        ..protocol(global, hardened())
     }
 }
 
 /// Trust that a client certificate was verified against, for the routes.
-pub(super) fn told(trust: &Trust) -> String {
-    format!("{} {}", trust.authorities.as_str(), trust.depth)
+pub(super) fn told(trust: &ClientValidation) -> String {
+    format!("{} {}", trust.ca.as_str(), trust.depth)
 }
 
 /// They have the filters of all requests: each of ours costs Envoy milliseconds for every listener and every host with TLS of its
@@ -128,7 +128,7 @@ fn websockets() -> UpgradeConfig {
 fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
     let Front {
         scheme,
-        edge,
+        global,
         settings,
         discovery,
     } = *front;
@@ -138,27 +138,28 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
         ..filter
     };
     let mut filters = Vec::new();
-    if (settings.access_log && !edge.log.requests.off) || edge.tracing.is_some() {
+    if (settings.access_log && !global.log.requests.off) || global.tracing.is_some() {
         filters.push(filter("sluice.log", access_log::what_was_asked_for()));
     }
-    filters.push(filter(LOOP_FILTER, loops(edge)));
+    filters.push(filter(LOOP_FILTER, loops(global)));
     // Before all that a location decides about.
     filters.push(unless_known(ours(LOOKUP_FILTER)));
     filters.push(unless_known(filter(LOOKUP_FILTER, encoded::kept())));
-    let compressors = compress::compressors(&edge.compression).into_iter();
+    let compressors = compress::compressors(&global.compression).into_iter();
     filters.extend(compressors.map(|(name, config)| filter(name, config)));
-    if let (Scheme::Https, Some(hsts)) = (scheme, &edge.hsts) {
+    if let (Scheme::Https, Some(hsts)) = (scheme, &global.hsts) {
         filters.push(filter("sluice.hsts", only_https(hsts)));
     }
-    if edge.forwarded.origin {
+    if global.forwarded.trust_forwarded {
         filters.push(filter(
             "envoy.filters.http.header_to_metadata",
             forwarded::first_host(),
         ));
     }
-    filters
-        .extend(policy::access::blocked(&edge.blocked).map(|rbac| filter("sluice.blocked", rbac)));
-    filters.extend(policies(discovery, edge.largest_body));
+    filters.extend(
+        policy::access::blocked(&global.blocked).map(|rbac| filter("sluice.blocked", rbac)),
+    );
+    filters.extend(policies(discovery, global.max_body_size));
     filters.push(ours(FILTER));
     filters.push(filter(
         "envoy.filters.http.router",
@@ -171,9 +172,9 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
 }
 
 /// Sends a request away (502) that has come back too often, and marks the others.
-fn loops(edge: &Edge) -> CdnLoopConfig {
+fn loops(global: &GlobalConfig) -> CdnLoopConfig {
     CdnLoopConfig {
-        cdn_id: edge.cdn_id.clone(),
+        cdn_id: global.cdn_id.clone(),
         max_allowed_occurrences: MAX_LOOPS,
     }
 }
@@ -246,8 +247,8 @@ fn only_https(hsts: &Hsts) -> HeaderMutation {
     }
 }
 
-fn access_logs(edge: &Edge, settings: &Settings) -> Vec<AccessLog> {
-    let written = access_log::of_requests(&edge.log, settings);
+fn access_logs(global: &GlobalConfig, settings: &Settings) -> Vec<AccessLog> {
+    let written = access_log::of_requests(&global.log, settings);
     let to_controller = settings.request_log.then(requests::to_controller);
     written.into_iter().chain(to_controller).collect()
 }
@@ -260,18 +261,18 @@ fn kilobytes(headers: HeaderBuffers) -> u32 {
     u32::try_from(bytes.div_ceil(1024).clamp(1, MOST)).unwrap_or_default()
 }
 
-fn protocol(edge: &Edge, manager: HttpConnectionManager) -> HttpConnectionManager {
+fn protocol(global: &GlobalConfig, manager: HttpConnectionManager) -> HttpConnectionManager {
     let Http {
-        streams,
-        keep_alive,
-        requests,
+        max_concurrent_streams: streams,
+        keep_alive_timeout: keep_alive,
+        keep_alive_requests: requests,
         header_timeout,
         body_timeout,
-        headers,
+        header_buffers: headers,
         http2: _,
-    } = edge.http;
+    } = global.http;
     // nginx: `underscores_in_headers off` drops them: `X_Forwarded_For` is not mistaken for another header.
-    let underscores = if edge.underscores {
+    let underscores = if global.underscores_in_headers {
         HeadersWithUnderscoresAction::Allow
     } else {
         HeadersWithUnderscoresAction::DropHeader
@@ -337,11 +338,11 @@ mod tests {
     use super::*;
     use crate::FilterCode;
 
-    fn names(scheme: Scheme, edge: &Edge) -> Vec<String> {
+    fn names(scheme: Scheme, global: &GlobalConfig) -> Vec<String> {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
         let front = Front {
             scheme,
-            edge,
+            global,
             settings: &quiet,
             discovery: Discovery::Table,
         };
@@ -362,31 +363,35 @@ mod tests {
             "sluice",
             "envoy.filters.http.router",
         ];
-        assert_eq!(names(Scheme::Http, &Edge::default()), order);
+        assert_eq!(names(Scheme::Http, &GlobalConfig::default()), order);
     }
 
     #[test]
     fn only_https_promises_https() {
-        let promises =
-            |scheme, edge: &Edge| names(scheme, edge).iter().any(|name| name == "sluice.hsts");
-        assert!(
-            promises(Scheme::Https, &Edge::default()) && !promises(Scheme::Http, &Edge::default())
-        );
-        let edge = Edge {
-            hsts: None,
-            ..Edge::default()
+        let promises = |scheme, global: &GlobalConfig| {
+            names(scheme, global)
+                .iter()
+                .any(|name| name == "sluice.hsts")
         };
-        assert_eq!(names(Scheme::Https, &edge), names(Scheme::Http, &edge));
+        assert!(
+            promises(Scheme::Https, &GlobalConfig::default())
+                && !promises(Scheme::Http, &GlobalConfig::default())
+        );
+        let global = GlobalConfig {
+            hsts: None,
+            ..GlobalConfig::default()
+        };
+        assert_eq!(names(Scheme::Https, &global), names(Scheme::Http, &global));
     }
 
     #[test]
     fn requests_are_logged_only_when_asked_for() {
         let quiet = Settings::new(FilterCode::Inline(vec![]), vec![]);
         let logs = |settings: &Settings| {
-            let edge = &Edge::default();
+            let global = &GlobalConfig::default();
             let front = Front {
                 scheme: Scheme::Http,
-                edge,
+                global,
                 settings,
                 discovery: Discovery::Table,
             };

@@ -4,7 +4,7 @@ use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType;
 use envoy_types::pb::envoy::config::listener::v3::{Filter, FilterChain, FilterChainMatch};
 use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::TcpProxy;
 use envoy_types::pb::envoy::extensions::filters::network::tcp_proxy::v3::tcp_proxy::ClusterSpecifier;
-use sluice_ir::{BackendId, Edge, Hostname, ServerName};
+use sluice_ir::{BackendId, GlobalConfig, Hostname, ServerName};
 
 use super::proto::any;
 use super::{access_log, tls};
@@ -15,13 +15,13 @@ use crate::Settings;
 pub(super) fn chain(
     host: &Hostname,
     backend: &BackendId,
-    edge: &Edge,
+    global: &GlobalConfig,
     settings: &Settings,
 ) -> FilterChain {
     let proxy = TcpProxy {
         stat_prefix: "passthrough".to_owned(),
         cluster_specifier: Some(ClusterSpecifier::Cluster(backend.as_str().to_owned())),
-        access_log: access_log::of_connections(&edge.log, settings)
+        access_log: access_log::of_connections(&global.log, settings)
             .into_iter()
             .collect(),
         ..TcpProxy::default()

@@ -11,7 +11,7 @@
 
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::HeaderMutation;
 use envoy_types::pb::envoy::config::core::v3::HeaderValueOption;
-use sluice_ir::{Edge, Expression, Header, Part, Policy, Variable};
+use sluice_ir::{Expression, ExpressionPart, GlobalConfig, Header, Policy, Variable};
 
 use super::format::format;
 use super::header::{append, set};
@@ -20,42 +20,42 @@ use super::header::{append, set};
 const SAID: &str = "x-sluice-said-";
 
 /// The headers that all requests get.
-pub(super) fn of_all(edge: &Edge) -> impl Iterator<Item = HeaderValueOption> {
+pub(super) fn of_all(global: &GlobalConfig) -> impl Iterator<Item = HeaderValueOption> {
     let says_something = |header: &&Header| !header.value.0.is_empty();
-    let all = edge.request_headers.iter().filter(says_something);
-    all.filter(|header| !needs_hidden(header, edge)).map(of)
+    let all = global.request_headers.iter().filter(says_something);
+    all.filter(|header| !needs_hidden(header, global)).map(of)
 }
 
 /// Reads something that is hidden from pods already where all requests get their headers.
-fn needs_hidden(header: &Header, edge: &Edge) -> bool {
-    let is_target = |part: &Part| {
+fn needs_hidden(header: &Header, global: &GlobalConfig) -> bool {
+    let is_target = |part: &ExpressionPart| {
         matches!(
             part,
-            Part::Variable(Variable::RequestUri | Variable::EscapedRequestUri)
+            ExpressionPart::Variable(Variable::RequestUri | Variable::EscapedRequestUri)
         )
     };
-    copied(header, edge).next().is_some() || header.value.0.iter().any(is_target)
+    copied(header, global).next().is_some() || header.value.0.iter().any(is_target)
 }
 
 /// Those that read what is removed; they come after the routes.
-pub(super) fn of_host(edge: &Edge) -> Vec<HeaderValueOption> {
-    let reading = edge
+pub(super) fn of_host(global: &GlobalConfig) -> Vec<HeaderValueOption> {
+    let reading = global
         .request_headers
         .iter()
-        .filter(|header| needs_hidden(header, edge));
+        .filter(|header| needs_hidden(header, global));
     reading
         .map(|header| {
             of(&Header {
                 name: header.name.clone(),
-                value: from_copies(header, edge),
+                value: from_copies(header, global),
             })
         })
         .collect()
 }
 
 /// What the routes of a location remove: an authentication service that is asked sees to its headers itself.
-pub(super) fn removed(edge: &Edge, policy: &Policy) -> Vec<String> {
-    let is_asked = policy.guard.is_some();
+pub(super) fn removed(global: &GlobalConfig, policy: &Policy) -> Vec<String> {
+    let is_asked = policy.authentication.is_some();
     let by_service = |name: &&str| {
         is_asked
             && policy
@@ -63,22 +63,22 @@ pub(super) fn removed(edge: &Edge, policy: &Policy) -> Vec<String> {
                 .iter()
                 .any(|header| header.as_str().eq_ignore_ascii_case(name))
     };
-    names_removed(edge)
+    names_removed(global)
         .filter(|name| !by_service(name))
         .map(str::to_owned)
         .collect()
 }
 
 /// Copies of what is removed, as far as somebody reads them.
-pub(super) fn copies(edge: &Edge) -> Vec<HeaderMutation> {
-    names_copied(edge)
+pub(super) fn copies(global: &GlobalConfig) -> Vec<HeaderMutation> {
+    names_copied(global)
         .map(|name| append(set(&format!("{SAID}{name}"), &format!("%REQ({name})%"))))
         .collect()
 }
 
 /// Their names, for who hides them from pods.
-pub(super) fn names_of_copies(edge: &Edge) -> Vec<String> {
-    names_copied(edge)
+pub(super) fn names_of_copies(global: &GlobalConfig) -> Vec<String> {
+    names_copied(global)
         .map(|name| format!("{SAID}{name}"))
         .collect()
 }
@@ -88,12 +88,12 @@ fn of(header: &Header) -> HeaderValueOption {
 }
 
 /// Headers that may come to nothing, and that do not say themselves what the client said.
-fn names_removed(edge: &Edge) -> impl Iterator<Item = &str> {
+fn names_removed(global: &GlobalConfig) -> impl Iterator<Item = &str> {
     let may_vanish = |header: &&Header| {
         !reads(&header.value).any(|name| name.eq_ignore_ascii_case(header.name.as_str()))
             && header.value.0.iter().all(|part| match part {
-                Part::Text(text) => text.is_empty(),
-                Part::Variable(variable) => {
+                ExpressionPart::Text(text) => text.is_empty(),
+                ExpressionPart::Variable(variable) => {
                     matches!(
                         variable,
                         Variable::Header(_) | Variable::Cookie(_) | Variable::Argument(_)
@@ -101,17 +101,18 @@ fn names_removed(edge: &Edge) -> impl Iterator<Item = &str> {
                 }
             })
     };
-    edge.request_headers
+    global
+        .request_headers
         .iter()
         .filter(may_vanish)
         .map(|header| header.name.as_str())
 }
 
-fn names_copied(edge: &Edge) -> impl Iterator<Item = String> {
-    let mut names: Vec<String> = edge
+fn names_copied(global: &GlobalConfig) -> impl Iterator<Item = String> {
+    let mut names: Vec<String> = global
         .request_headers
         .iter()
-        .flat_map(|header| copied(header, edge))
+        .flat_map(|header| copied(header, global))
         .collect();
     names.sort();
     names.dedup();
@@ -119,9 +120,12 @@ fn names_copied(edge: &Edge) -> impl Iterator<Item = String> {
 }
 
 /// Removed headers that an expression reads, in lower case.
-fn copied<'a>(header: &'a Header, edge: &'a Edge) -> impl Iterator<Item = String> + use<'a> {
+fn copied<'a>(
+    header: &'a Header,
+    global: &'a GlobalConfig,
+) -> impl Iterator<Item = String> + use<'a> {
     let removed =
-        |name: &&str| names_removed(edge).any(|removed| removed.eq_ignore_ascii_case(name));
+        |name: &&str| names_removed(global).any(|removed| removed.eq_ignore_ascii_case(name));
     reads(&header.value)
         .filter(removed)
         .map(str::to_ascii_lowercase)
@@ -129,18 +133,18 @@ fn copied<'a>(header: &'a Header, edge: &'a Edge) -> impl Iterator<Item = String
 
 fn reads(value: &Expression) -> impl Iterator<Item = &str> {
     value.0.iter().filter_map(|part| match part {
-        Part::Variable(Variable::Header(name)) => Some(name.as_str()),
+        ExpressionPart::Variable(Variable::Header(name)) => Some(name.as_str()),
         _ => None,
     })
 }
 
-fn from_copies(header: &Header, edge: &Edge) -> Expression {
-    let removed: Vec<String> = copied(header, edge).collect();
+fn from_copies(header: &Header, global: &GlobalConfig) -> Expression {
+    let removed: Vec<String> = copied(header, global).collect();
     let parts = header.value.0.iter().map(|part| match part {
-        Part::Variable(Variable::Header(name))
+        ExpressionPart::Variable(Variable::Header(name))
             if removed.iter().any(|gone| gone.eq_ignore_ascii_case(name)) =>
         {
-            Part::Variable(Variable::Header(format!(
+            ExpressionPart::Variable(Variable::Header(format!(
                 "{SAID}{}",
                 name.to_ascii_lowercase()
             )))
@@ -156,56 +160,59 @@ mod tests {
 
     use super::*;
 
-    fn edge(headers: &[(&str, &[Part])]) -> Edge {
-        let header = |(name, parts): &(&str, &[Part])| Header {
+    fn global(headers: &[(&str, &[ExpressionPart])]) -> GlobalConfig {
+        let header = |(name, parts): &(&str, &[ExpressionPart])| Header {
             name: HeaderName::parse(name).unwrap(),
             value: Expression(parts.to_vec()),
         };
-        Edge {
+        GlobalConfig {
             request_headers: headers.iter().map(header).collect(),
-            ..Edge::default()
+            ..GlobalConfig::default()
         }
     }
 
-    fn header(name: &str) -> Part {
-        Part::Variable(Variable::Header(name.to_owned()))
+    fn header(name: &str) -> ExpressionPart {
+        ExpressionPart::Variable(Variable::Header(name.to_owned()))
     }
 
     #[test]
     fn what_may_come_to_nothing_is_removed_unless_a_service_sets_it() {
-        let edge = edge(&[
+        let global = global(&[
             ("X-User", &[]),
             ("X-Group", &[header("x-absent")]),
             ("X-Own", &[header("x-own")]),
-            ("X-Team", &[Part::Text("shop".to_owned())]),
-            ("X-Addr", &[Part::Variable(Variable::RemoteAddress)]),
+            ("X-Team", &[ExpressionPart::Text("shop".to_owned())]),
+            (
+                "X-Addr",
+                &[ExpressionPart::Variable(Variable::RemoteAddress)],
+            ),
         ]);
         let asked = |guard| Policy {
-            guard,
+            authentication: guard,
             auth_headers: vec![HeaderName::parse("x-user").unwrap()],
             ..Policy::default()
         };
-        assert_eq!(removed(&edge, &asked(None)), ["X-User", "X-Group"]);
+        assert_eq!(removed(&global, &asked(None)), ["X-User", "X-Group"]);
         assert_eq!(
-            removed(&edge, &asked(Some(sluice_ir::Guard::default()))),
+            removed(&global, &asked(Some(sluice_ir::Authentication::default()))),
             ["X-Group"]
         );
-        assert!(copies(&edge).is_empty() && of_host(&edge).is_empty());
-        assert_eq!(of_all(&edge).count(), 4);
+        assert!(copies(&global).is_empty() && of_host(&global).is_empty());
+        assert_eq!(of_all(&global).count(), 4);
     }
 
     #[test]
     fn what_reads_a_header_that_is_removed_reads_its_copy() {
-        let edge = edge(&[
+        let global = global(&[
             ("X-Token", &[header("authorization")]),
             ("Authorization", &[]),
         ]);
-        assert_eq!(names_of_copies(&edge), ["x-sluice-said-authorization"]);
-        let [token] = of_host(&edge).try_into().unwrap();
+        assert_eq!(names_of_copies(&global), ["x-sluice-said-authorization"]);
+        let [token] = of_host(&global).try_into().unwrap();
         assert_eq!(
             token.header.unwrap().value,
             "%REQ(x-sluice-said-authorization)%"
         );
-        assert_eq!(of_all(&edge).count(), 0);
+        assert_eq!(of_all(&global).count(), 0);
     }
 }

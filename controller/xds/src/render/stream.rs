@@ -16,7 +16,7 @@ use envoy_types::pb::xds::core::v3::TypedExtensionConfig as XdsExtension;
 use envoy_types::pb::xds::r#type::matcher::v3::Matcher;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::OnMatch;
 use envoy_types::pb::xds::r#type::matcher::v3::matcher::on_match::OnMatch as Then;
-use sluice_ir::{BackendId, Edge, Layer4, Stream, StreamPort};
+use sluice_ir::{BackendId, GlobalConfig, L4Protocol, Stream, StreamPort};
 
 use super::access_log;
 use super::proto::{any, number, seconds, socket, yes};
@@ -27,12 +27,12 @@ use crate::Settings;
 pub fn stream(
     port: StreamPort,
     stream: &Stream,
-    edge: &Edge,
+    global: &GlobalConfig,
     settings: &Settings,
 ) -> Option<Listener> {
-    let protocol = match port.layer {
-        Layer4::Tcp => Protocol::Tcp,
-        Layer4::Udp => Protocol::Udp,
+    let protocol = match port.protocol {
+        L4Protocol::Tcp => Protocol::Tcp,
+        L4Protocol::Udp => Protocol::Udp,
     };
     let at = |address: &std::net::SocketAddr| socket(address.ip(), port.number.get(), protocol);
     let (first, others) = settings.http.split_first()?;
@@ -49,13 +49,13 @@ pub fn stream(
         enable_reuse_port: yes(),
         ..Listener::default()
     };
-    Some(match port.layer {
-        Layer4::Tcp => connections(
+    Some(match port.protocol {
+        L4Protocol::Tcp => connections(
             stream,
             listener,
-            access_log::of_connections(&edge.log, settings),
+            access_log::of_connections(&global.log, settings),
         ),
-        Layer4::Udp => datagrams(stream, listener),
+        L4Protocol::Udp => datagrams(stream, listener),
     })
 }
 
@@ -65,7 +65,7 @@ fn connections(stream: &Stream, listener: Listener, log: Option<AccessLog>) -> L
         cluster_specifier: Some(ClusterSpecifier::Cluster(
             stream.backend.as_str().to_owned(),
         )),
-        idle_timeout: seconds(stream.idle.into()),
+        idle_timeout: seconds(stream.idle_timeout.into()),
         access_log: log.into_iter().collect(),
         max_connect_attempts: number(stream.attempts.max(1)),
         ..TcpProxy::default()
@@ -97,7 +97,7 @@ fn datagrams(stream: &Stream, listener: Listener) -> Listener {
     let proxy = UdpProxyConfig {
         stat_prefix: listener.name.clone(),
         route_specifier: Some(RouteSpecifier::Matcher(always_to(&stream.backend))),
-        idle_timeout: seconds(stream.idle.max(1).into()),
+        idle_timeout: seconds(stream.idle_timeout.max(1).into()),
         ..UdpProxyConfig::default()
     };
     let filter = ListenerFilter {

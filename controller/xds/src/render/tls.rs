@@ -15,14 +15,14 @@ use envoy_types::pb::envoy::extensions::transport_sockets::tls::v3::{
 };
 
 use envoy_types::pb::google::protobuf::BoolValue;
-use sluice_ir::{Edge, HostTls, SecretId, ServerName, ServerTls, Trust};
+use sluice_ir::{ClientValidation, GlobalConfig, HostTls, SecretId, ServerName, ServerTls};
 
 use super::DEFAULT_CERTIFICATE;
 use super::proto::{DEEPEST, ads_awaited, any, number, seconds};
 use crate::Certificate;
 
 /// Terminates TLS as a host has it. A certificate that changes does not touch the listener.
-pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
+pub(super) fn terminated(global: &GlobalConfig, host: &HostTls) -> TransportSocket {
     let certificate = host
         .certificate
         .as_ref()
@@ -31,27 +31,27 @@ pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
         name: certificate.to_owned(),
         sds_config: Some(ads_awaited()),
     };
-    let protocols = edge
+    let protocols = global
         .http
         .http2
         .then_some("h2")
         .into_iter()
         .chain(["http/1.1"]);
     let common = CommonTlsContext {
-        tls_params: Some(parameters(&edge.tls, &host.ciphers)),
+        tls_params: Some(parameters(&global.tls, &host.ciphers)),
         tls_certificate_sds_secret_configs: vec![certificate],
         alpn_protocols: protocols.map(str::to_owned).collect(),
-        validation_context_type: host.clients.as_ref().map(checked),
+        validation_context_type: host.client_validation.as_ref().map(checked),
         ..CommonTlsContext::default()
     };
     // A resumed session has no checked certificate any more.
-    let anew = host.clients.is_some();
+    let anew = host.client_validation.is_some();
     let context = DownstreamTlsContext {
         common_tls_context: Some(common),
         require_client_certificate: Some(BoolValue { value: false }),
-        session_timeout: edge
+        session_timeout: global
             .tls
-            .session
+            .session_timeout
             .and_then(|session| seconds(session.get().into())),
         disable_stateful_session_resumption: anew,
         session_ticket_keys_type: anew.then_some(
@@ -66,7 +66,7 @@ pub(super) fn terminated(edge: &Edge, host: &HostTls) -> TransportSocket {
 }
 
 /// As in nginx the handshake goes on whatever the certificate is, and the routes say what that means.
-fn checked(trust: &Trust) -> ValidationContextType {
+fn checked(trust: &ClientValidation) -> ValidationContextType {
     let own = CertificateValidationContext {
         max_verify_depth: number(trust.depth.min(DEEPEST)),
         trust_chain_verification: TrustChainVerification::AcceptUntrusted.into(),
@@ -75,7 +75,7 @@ fn checked(trust: &Trust) -> ValidationContextType {
     ValidationContextType::CombinedValidationContext(CombinedCertificateValidationContext {
         default_validation_context: Some(own),
         validation_context_sds_secret_config: Some(SdsSecretConfig {
-            name: trust.authorities.as_str().to_owned(),
+            name: trust.ca.as_str().to_owned(),
             sds_config: Some(ads_awaited()),
         }),
         ..CombinedCertificateValidationContext::default()

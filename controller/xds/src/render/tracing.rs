@@ -37,7 +37,7 @@ use envoy_types::pb::envoy::r#type::v3::{FractionalPercent, Percent};
 use envoy_types::pb::google::protobuf::BoolValue;
 use envoy_types::util::pack_any;
 use prost::Name;
-use sluice_ir::{Collector, Edge, Sampler, Traced, Tracing};
+use sluice_ir::{Collector, GlobalConfig, Sampler, SpanPolicy, Tracing};
 
 use super::format::format;
 use super::header::remove;
@@ -72,7 +72,11 @@ pub(super) fn tracing(tracing: &Tracing) -> ManagerTracing {
         .map_or_else(|| "%ROUTE_NAME%".to_owned(), format);
     ManagerTracing {
         overall_sampling: Some(Percent {
-            value: if tracing.everywhere { 100.0 } else { 0.0 },
+            value: if tracing.enabled_by_default {
+                100.0
+            } else {
+                0.0
+            },
         }),
         custom_tags: tags.collect(),
         provider: Some(provider(tracing)),
@@ -82,12 +86,12 @@ pub(super) fn tracing(tracing: &Tracing) -> ManagerTracing {
 }
 
 /// Tracing of a route that differs; every other one costs nothing.
-pub(super) fn of_route(traced: &Traced, edge: &Edge) -> Option<RouteTracing> {
-    let everywhere = edge.tracing.as_ref()?.everywhere;
-    if *traced == Traced::default() {
+pub(super) fn of_route(traced: &SpanPolicy, global: &GlobalConfig) -> Option<RouteTracing> {
+    let everywhere = global.tracing.as_ref()?.enabled_by_default;
+    if *traced == SpanPolicy::default() {
         return None;
     }
-    let numerator = if traced.on.unwrap_or(everywhere) {
+    let numerator = if traced.enabled.unwrap_or(everywhere) {
         100
     } else {
         0
@@ -103,11 +107,11 @@ pub(super) fn of_route(traced: &Traced, edge: &Edge) -> Option<RouteTracing> {
 }
 
 /// What a client says of a trace is forgotten before anybody reads it.
-pub(super) fn before_everything(edge: &Edge) -> Vec<HeaderMutation> {
-    let distrusts = edge
+pub(super) fn before_everything(global: &GlobalConfig) -> Vec<HeaderMutation> {
+    let distrusts = global
         .tracing
         .as_ref()
-        .is_some_and(|tracing| !tracing.trusts_clients);
+        .is_some_and(|tracing| !tracing.trust_incoming_context);
     if distrusts {
         CONTEXT.map(remove).into()
     } else {
@@ -139,7 +143,7 @@ fn provider(tracing: &Tracing) -> Http {
         }),
         service_name: tracing.service.clone(),
         sampler: sampler(tracing),
-        max_cache_size: number(tracing.queue),
+        max_cache_size: number(tracing.max_queue_size),
         ..OpenTelemetryConfig::default()
     };
     Http {
@@ -152,7 +156,7 @@ fn provider(tracing: &Tracing) -> Http {
 /// a route that is found later, behind a scope, is asked again.
 fn sampler(tracing: &Tracing) -> Option<TypedExtensionConfig> {
     let own = match tracing.sampler {
-        Sampler::Always if tracing.as_parent => return None,
+        Sampler::Always if tracing.follow_parent => return None,
         Sampler::Always => extension(
             "envoy.tracers.opentelemetry.samplers.always_on",
             AlwaysOnSamplerConfig {},
@@ -160,7 +164,7 @@ fn sampler(tracing: &Tracing) -> Option<TypedExtensionConfig> {
         Sampler::Never => by_ratio(0),
         Sampler::Millionths(share) => by_ratio(share),
     };
-    if !tracing.as_parent {
+    if !tracing.follow_parent {
         return Some(own);
     }
     let parent_based = ParentBasedSamplerConfig {
@@ -242,37 +246,37 @@ fn http2() -> envoy_types::pb::google::protobuf::Any {
 mod tests {
     use super::*;
 
-    fn edge(everywhere: bool, trusts_clients: bool) -> Edge {
+    fn global(everywhere: bool, trusts_clients: bool) -> GlobalConfig {
         let collector = Collector {
             host: "otel.test".to_owned(),
             port: 4317,
         };
         let tracing = Tracing {
-            everywhere,
-            trusts_clients,
+            enabled_by_default: everywhere,
+            trust_incoming_context: trusts_clients,
             ..Tracing::to(collector)
         };
-        Edge {
+        GlobalConfig {
             tracing: Some(tracing),
-            ..Edge::default()
+            ..GlobalConfig::default()
         }
     }
 
-    fn share(on: Option<bool>, edge: &Edge) -> Option<u32> {
-        let traced = Traced {
-            on,
+    fn share(on: Option<bool>, global: &GlobalConfig) -> Option<u32> {
+        let traced = SpanPolicy {
+            enabled: on,
             operation: None,
         };
-        Some(of_route(&traced, edge)?.overall_sampling?.numerator)
+        Some(of_route(&traced, global)?.overall_sampling?.numerator)
     }
 
     #[test]
     fn only_a_route_that_differs_says_something() {
-        assert_eq!(share(None, &edge(true, true)), None);
-        assert_eq!(share(Some(false), &edge(true, true)), Some(0));
-        assert_eq!(share(Some(true), &edge(false, true)), Some(100));
+        assert_eq!(share(None, &global(true, true)), None);
+        assert_eq!(share(Some(false), &global(true, true)), Some(0));
+        assert_eq!(share(Some(true), &global(false, true)), Some(100));
         assert_eq!(
-            share(Some(true), &Edge::default()),
+            share(Some(true), &GlobalConfig::default()),
             None,
             "nobody takes spans"
         );
@@ -283,8 +287,8 @@ mod tests {
         let named = |sampler, as_parent| {
             let tracing = Tracing {
                 sampler,
-                as_parent,
-                ..edge(true, true).tracing.unwrap()
+                follow_parent: as_parent,
+                ..global(true, true).tracing.unwrap()
             };
             let name = super::sampler(&tracing)?.name;
             name.rsplit('.').next().map(str::to_owned)
@@ -300,12 +304,12 @@ mod tests {
 
     #[test]
     fn a_name_alone_does_not_switch_spans_on_or_off() {
-        let named = Traced {
-            on: None,
+        let named = SpanPolicy {
+            enabled: None,
             operation: Some("pay".to_owned()),
         };
         for everywhere in [true, false] {
-            let route = of_route(&named, &edge(everywhere, true)).unwrap();
+            let route = of_route(&named, &global(everywhere, true)).unwrap();
             assert_eq!(route.operation, "pay");
             assert_eq!(
                 route.overall_sampling.unwrap().numerator,
@@ -316,10 +320,10 @@ mod tests {
 
     #[test]
     fn a_trace_of_a_client_is_forgotten_only_where_it_is_not_believed() {
-        assert!(before_everything(&edge(true, true)).is_empty());
-        assert_eq!(before_everything(&edge(true, false)), CONTEXT.map(remove));
+        assert!(before_everything(&global(true, true)).is_empty());
+        assert_eq!(before_everything(&global(true, false)), CONTEXT.map(remove));
         assert!(
-            before_everything(&Edge::default()).is_empty(),
+            before_everything(&GlobalConfig::default()).is_empty(),
             "without spans of our own it passes"
         );
     }

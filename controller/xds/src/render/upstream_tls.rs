@@ -80,7 +80,7 @@ fn verification(verify: &Verify) -> ValidationContextType {
     };
     ValidationContextType::CombinedValidationContext(CombinedCertificateValidationContext {
         default_validation_context: Some(own),
-        validation_context_sds_secret_config: Some(from_ads(&verify.authorities)),
+        validation_context_sds_secret_config: Some(from_ads(&verify.ca)),
         ..CombinedCertificateValidationContext::default()
     })
 }

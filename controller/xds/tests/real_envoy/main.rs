@@ -16,7 +16,7 @@ use pod::Pod;
 use prost::Message;
 use server::{Server, settings};
 use sluice_ir::{
-    Action, Backend, BackendId, Config, Endpoint, Location, PathMatch, Redirect, RedirectTo,
+    Action, Backend, BackendId, Config, Endpoint, HttpRoute, PathMatch, Redirect, RedirectTo,
     ServerName,
 };
 use sluice_xds::{ResourceType, Settings, Update, render};
@@ -42,9 +42,9 @@ fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {
 fn location(config: &mut Config, host: &str, path: PathMatch, action: Action) {
     let server = ServerName::parse(host).unwrap();
 
-    let location = Location::new(&server, path, action, Arc::default());
+    let location = HttpRoute::new(&server, path, action, Arc::default());
     Arc::make_mut(config.servers.entry(server).or_default())
-        .locations
+        .routes
         .push(location);
 }
 

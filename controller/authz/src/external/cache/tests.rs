@@ -14,35 +14,35 @@ fn answer(status: u16, headers: &[(&str, &str)]) -> Answer {
     Answer { status, headers }
 }
 
-fn terms(parts: &[Part]) -> Terms {
+fn terms(parts: &[ExpressionPart]) -> Terms {
     Terms {
         key: Expression(parts.to_vec()),
-        statuses: BTreeMap::from([(200, 300)]),
-        others: 0,
+        ttl_by_status: BTreeMap::from([(200, 300)]),
+        default_ttl: 0,
     }
 }
 
-fn question(url: &[Part]) -> Question {
-    Question {
+fn question(url: &[ExpressionPart]) -> ExternalAuth {
+    ExternalAuth {
         url: Expression(url.to_vec()),
         backend: None,
         method: None,
-        sign_in: None,
+        signin_url: None,
         host: None,
-        to_pods: vec![HeaderName::parse("x-user").unwrap()],
+        upstream_headers: vec![HeaderName::parse("x-user").unwrap()],
         headers: Vec::new(),
-        back: Expression::default(),
-        always_cookies: false,
-        memory: None,
+        redirect_url: Expression::default(),
+        always_set_cookie: false,
+        cache: None,
     }
 }
 
-fn text_part(text: &str) -> Part {
-    Part::Text(text.to_owned())
+fn text_part(text: &str) -> ExpressionPart {
+    ExpressionPart::Text(text.to_owned())
 }
 
-fn cookie(name: &str) -> Part {
-    Part::Variable(Variable::Cookie(name.to_owned()))
+fn cookie(name: &str) -> ExpressionPart {
+    ExpressionPart::Variable(Variable::Cookie(name.to_owned()))
 }
 
 fn check(headers: &[(&str, &str)]) -> AuthzRequest {
@@ -60,7 +60,7 @@ fn check(headers: &[(&str, &str)]) -> AuthzRequest {
     }
 }
 
-fn key_of(parts: &[Part], check: &AuthzRequest) -> Option<Key> {
+fn key_of(parts: &[ExpressionPart], check: &AuthzRequest) -> Option<Key> {
     AuthCache::new([7; 32]).key(
         &question(&[text_part("http://auth/")]),
         &terms(parts),
@@ -71,8 +71,8 @@ fn key_of(parts: &[Part], check: &AuthzRequest) -> Option<Key> {
 
 #[test]
 fn a_client_that_says_nothing_of_itself_shares_no_answer() {
-    let header = |name: &str| Part::Variable(Variable::Header(name.to_owned()));
-    let argument = |name: &str| Part::Variable(Variable::Argument(name.to_owned()));
+    let header = |name: &str| ExpressionPart::Variable(Variable::Header(name.to_owned()));
+    let argument = |name: &str| ExpressionPart::Variable(Variable::Argument(name.to_owned()));
     let nobody = check(&[
         ("accept", "*/*"),
         ("user-agent", "probe"),
@@ -81,16 +81,16 @@ fn a_client_that_says_nothing_of_itself_shares_no_answer() {
     for parts in [
         &[cookie("sid")][..],
         &[cookie("sid"), cookie("token")],
-        &[cookie("sid"), Part::Variable(Variable::Method)],
+        &[cookie("sid"), ExpressionPart::Variable(Variable::Method)],
         &[
             text_part("fixed-"),
             cookie("sid"),
-            Part::Variable(Variable::RemoteAddress),
+            ExpressionPart::Variable(Variable::RemoteAddress),
         ],
         &[
             header("accept"),
             cookie("sid"),
-            Part::Variable(Variable::RequestUri),
+            ExpressionPart::Variable(Variable::RequestUri),
         ],
         &[header("authorization"), header("x-token")],
         &[argument("sid")],
@@ -101,7 +101,7 @@ fn a_client_that_says_nothing_of_itself_shares_no_answer() {
     }
     for parts in [
         &[text_part("fixed")][..],
-        &[Part::Variable(Variable::RemoteAddress)],
+        &[ExpressionPart::Variable(Variable::RemoteAddress)],
         &[cookie("sid"), cookie("OTHER")],
         &[argument("Token")],
     ] {
@@ -127,7 +127,7 @@ fn requests_that_differ_in_what_an_answer_can_depend_on_share_none() {
     let cache = AuthCache::new([7; 32]);
     let url = [
         text_part("http://auth/"),
-        Part::Variable(Variable::RequestUri),
+        ExpressionPart::Variable(Variable::RequestUri),
     ];
     let base = check(&[("cookie", "sid=1")]);
     let key = |check: &AuthzRequest, digest: &Key| {

@@ -1,6 +1,6 @@
 //! nginx's variables and what is known of them, each with how it differs.
 
-use sluice_ir::Fact;
+use sluice_ir::LogField;
 
 use crate::support::DataPlane;
 
@@ -42,92 +42,92 @@ const MILLISECONDS: Difference = Difference::Envoy("in milliseconds");
 const ID: Difference = Difference::Always("namespace/service/port");
 
 /// Of requests.
-pub(super) fn of_request(name: &str) -> Option<(Fact, Difference)> {
+pub(super) fn of_request(name: &str) -> Option<(LogField, Difference)> {
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {
-        "remote_addr" | "the_real_ip" => (Fact::ClientAddress, SAME),
-        "request" => (Fact::RequestLine, SAME),
-        "request_method" => (Fact::Method, SAME),
-        "request_uri" => (Fact::RequestUri, SAME),
-        "uri" | "document_uri" => (Fact::Path, SAME),
-        "host" | "http_host" | "best_http_host" => (Fact::Host, SAME),
-        "scheme" | "pass_access_scheme" => (Fact::Scheme, SAME),
-        "server_protocol" => (Fact::Protocol, SAME),
-        "body_bytes_sent" => (Fact::BytesSent, SAME),
-        "bytes_sent" => (Fact::WireBytesSent, SAME),
-        "request_length" => (Fact::WireBytesReceived, SAME),
-        "status" => (Fact::Status, SAME),
-        "request_time" => (Fact::Milliseconds, MILLISECONDS),
-        "upstream_response_time" => (Fact::PodMilliseconds, MILLISECONDS),
-        "upstream_connect_time" => (Fact::ConnectMilliseconds, MILLISECONDS),
-        "upstream_header_time" => (Fact::HeaderMilliseconds, MILLISECONDS),
-        "req_id" | "request_id" => (Fact::RequestId, SAME),
-        "proxy_upstream_name" => (Fact::Backend, ID),
-        "remote_user" => (Fact::User, Difference::NotInEnvoy),
-        "upstream_status" => (Fact::PodStatus, Difference::NotInEnvoy),
-        "upstream_response_length" => (Fact::PodBytes, Difference::NotInEnvoy),
+        "remote_addr" | "the_real_ip" => (LogField::ClientAddress, SAME),
+        "request" => (LogField::RequestLine, SAME),
+        "request_method" => (LogField::Method, SAME),
+        "request_uri" => (LogField::RequestUri, SAME),
+        "uri" | "document_uri" => (LogField::Path, SAME),
+        "host" | "http_host" | "best_http_host" => (LogField::Host, SAME),
+        "scheme" | "pass_access_scheme" => (LogField::Scheme, SAME),
+        "server_protocol" => (LogField::Protocol, SAME),
+        "body_bytes_sent" => (LogField::BytesSent, SAME),
+        "bytes_sent" => (LogField::WireBytesSent, SAME),
+        "request_length" => (LogField::WireBytesReceived, SAME),
+        "status" => (LogField::Status, SAME),
+        "request_time" => (LogField::Milliseconds, MILLISECONDS),
+        "upstream_response_time" => (LogField::UpstreamMilliseconds, MILLISECONDS),
+        "upstream_connect_time" => (LogField::ConnectMilliseconds, MILLISECONDS),
+        "upstream_header_time" => (LogField::HeaderMilliseconds, MILLISECONDS),
+        "req_id" | "request_id" => (LogField::RequestId, SAME),
+        "proxy_upstream_name" => (LogField::Backend, ID),
+        "remote_user" => (LogField::User, Difference::NotInEnvoy),
+        "upstream_status" => (LogField::UpstreamStatus, Difference::NotInEnvoy),
+        "upstream_response_length" => (LogField::UpstreamBytes, Difference::NotInEnvoy),
         other => return of_any(other).or_else(|| named(name, other)),
     })
 }
 
 /// Of connections without HTTP.
-pub(super) fn of_connection(name: &str) -> Option<(Fact, Difference)> {
+pub(super) fn of_connection(name: &str) -> Option<(LogField, Difference)> {
     Some(match name {
-        "remote_addr" => (Fact::ClientAddress, SAME),
-        "bytes_sent" => (Fact::BytesSent, SAME),
-        "bytes_received" => (Fact::BytesReceived, SAME),
-        "session_time" => (Fact::Milliseconds, MILLISECONDS),
-        "upstream_connect_time" => (Fact::ConnectMilliseconds, MILLISECONDS),
-        "proxy_upstream_name" => (Fact::Backend, ID),
-        "protocol" => (Fact::Layer, Difference::NotInEnvoy),
-        "status" => (Fact::SessionStatus, Difference::NotInEnvoy),
-        "ssl_preread_server_name" => (Fact::TlsName, SAME),
+        "remote_addr" => (LogField::ClientAddress, SAME),
+        "bytes_sent" => (LogField::BytesSent, SAME),
+        "bytes_received" => (LogField::BytesReceived, SAME),
+        "session_time" => (LogField::Milliseconds, MILLISECONDS),
+        "upstream_connect_time" => (LogField::ConnectMilliseconds, MILLISECONDS),
+        "proxy_upstream_name" => (LogField::Backend, ID),
+        "protocol" => (LogField::L4, Difference::NotInEnvoy),
+        "status" => (LogField::SessionStatus, Difference::NotInEnvoy),
+        "ssl_preread_server_name" => (LogField::TlsName, SAME),
         other => return of_any(other),
     })
 }
 
-fn of_any(name: &str) -> Option<(Fact, Difference)> {
+fn of_any(name: &str) -> Option<(LogField, Difference)> {
     let fact = match name {
-        "realip_remote_addr" => Fact::PeerAddress,
-        "remote_port" => Fact::PeerPort,
-        "server_addr" => Fact::OwnAddress,
-        "server_port" | "pass_server_port" | "pass_port" => Fact::OwnPort,
-        "time_local" => Fact::CommonTime,
-        "time_iso8601" => Fact::IsoTime,
-        "msec" => Fact::UnixTime,
+        "realip_remote_addr" => LogField::PeerAddress,
+        "remote_port" => LogField::PeerPort,
+        "server_addr" => LogField::LocalAddress,
+        "server_port" | "pass_server_port" | "pass_port" => LogField::LocalPort,
+        "time_local" => LogField::CommonTime,
+        "time_iso8601" => LogField::IsoTime,
+        "msec" => LogField::UnixTime,
         "upstream_addr" => {
             return Some((
-                Fact::PodAddress,
+                LogField::UpstreamAddress,
                 Difference::Envoy("the last pod that was tried"),
             ));
         }
-        "connection" => Fact::Connection,
-        "ssl_protocol" => Fact::TlsVersion,
-        "ssl_cipher" => Fact::TlsCipher,
-        "ssl_server_name" => Fact::TlsName,
-        "ssl_client_s_dn" => Fact::ClientSubject,
-        "ssl_client_i_dn" => Fact::ClientIssuer,
-        "ssl_client_serial" => Fact::ClientSerial,
-        "hostname" => Fact::Machine,
+        "connection" => LogField::Connection,
+        "ssl_protocol" => LogField::TlsVersion,
+        "ssl_cipher" => LogField::TlsCipher,
+        "ssl_server_name" => LogField::TlsName,
+        "ssl_client_s_dn" => LogField::ClientSubject,
+        "ssl_client_i_dn" => LogField::ClientIssuer,
+        "ssl_client_serial" => LogField::ClientSerial,
+        "hostname" => LogField::Hostname,
         _ => return None,
     };
     Some((fact, SAME))
 }
 
 /// `$http_NAME` and its like. Only the names of cookies and arguments have a case of their own.
-fn named(name: &str, lower: &str) -> Option<(Fact, Difference)> {
+fn named(name: &str, lower: &str) -> Option<(LogField, Difference)> {
     let rest = |prefix: &str| lower.strip_prefix(prefix).filter(|rest| !rest.is_empty());
     let header = |rest: &str| rest.replace('_', "-");
     let cased = |rest: &str| name[name.len() - rest.len()..].to_owned();
     let answer = rest("sent_http_").or_else(|| rest("upstream_http_"));
     if let Some(rest) = rest("cookie_") {
         // Envoy 1.40 has no operator for one, and would refuse its listeners.
-        return Some((Fact::Cookie(cased(rest)), Difference::NotInEnvoy));
+        return Some((LogField::Cookie(cased(rest)), Difference::NotInEnvoy));
     }
     let fact = None
-        .or_else(|| rest("http_").map(|rest| Fact::RequestHeader(header(rest))))
-        .or_else(|| answer.map(|rest| Fact::AnswerHeader(header(rest))))
-        .or_else(|| rest("arg_").map(|rest| Fact::Argument(cased(rest))));
+        .or_else(|| rest("http_").map(|rest| LogField::RequestHeader(header(rest))))
+        .or_else(|| answer.map(|rest| LogField::ResponseHeader(header(rest))))
+        .or_else(|| rest("arg_").map(|rest| LogField::Argument(cased(rest))));
     fact.map(|fact| (fact, SAME))
 }
 
@@ -152,15 +152,15 @@ mod tests {
     fn headers_cookies_and_arguments_are_asked_for_by_their_names() {
         assert_eq!(
             of_request("http_User_Agent"),
-            Some((Fact::RequestHeader("user-agent".into()), SAME))
+            Some((LogField::RequestHeader("user-agent".into()), SAME))
         );
         assert_eq!(
             of_request("sent_http_etag"),
-            Some((Fact::AnswerHeader("etag".into()), SAME))
+            Some((LogField::ResponseHeader("etag".into()), SAME))
         );
         assert_eq!(
             of_request("cookie_Sid"),
-            Some((Fact::Cookie("Sid".into()), Difference::NotInEnvoy))
+            Some((LogField::Cookie("Sid".into()), Difference::NotInEnvoy))
         );
         assert_eq!(of_request("http_"), None);
         assert_eq!(of_connection("http_host"), None);

@@ -23,7 +23,7 @@ use envoy_types::pb::envoy::extensions::filters::http::header_to_metadata::v3::c
     KeyValuePair, Rule,
 };
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
-use sluice_ir::{Lines, LogFormat};
+use sluice_ir::{LogFormat, LogTarget};
 
 use super::proto::any;
 use crate::Settings;
@@ -99,7 +99,7 @@ pub(super) fn of_connections(log: &sluice_ir::AccessLog, settings: &Settings) ->
     written(&log.connections, OF_CONNECTION, settings)
 }
 
-fn written(lines: &Lines, usual: &[(&str, &str)], settings: &Settings) -> Option<AccessLog> {
+fn written(lines: &LogTarget, usual: &[(&str, &str)], settings: &Settings) -> Option<AccessLog> {
     if lines.off || !settings.access_log {
         return None;
     }

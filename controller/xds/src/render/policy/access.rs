@@ -7,7 +7,7 @@ use envoy_types::pb::envoy::config::rbac::v3::{
 };
 use envoy_types::pb::envoy::config::route::v3::HeaderMatcher;
 use envoy_types::pb::envoy::extensions::filters::http::rbac::v3::Rbac;
-use sluice_ir::{Access, Blocked, Cidr, TextMatch};
+use sluice_ir::{Blocked, Cidr, IpAccess, TextMatch};
 use sluice_pattern::Subject;
 
 use crate::render::forwarded::range;
@@ -15,7 +15,7 @@ use crate::render::proto::extension;
 use crate::render::route::matching::{is_in_any_case, matches};
 
 /// Denied addresses come first.
-pub(super) fn filters(access: &Access) -> Vec<TypedExtensionConfig> {
+pub(super) fn filters(access: &IpAccess) -> Vec<TypedExtensionConfig> {
     let deny = (!access.deny.is_empty()).then(|| filter("deny", Action::Deny, &access.deny));
     let allow = (!access.allow.is_empty()).then(|| filter("allow", Action::Allow, &access.allow));
     deny.into_iter().chain(allow).collect()
@@ -42,9 +42,9 @@ pub(in crate::render) fn blocked(blocked: &Blocked) -> Option<Rbac> {
 fn by_text(name: &str, text: &TextMatch) -> HeaderMatcher {
     let found = |pattern, subject| matches(name, &sluice_pattern::re2(pattern, subject, false));
     match text {
-        TextMatch::Whole(text) => is_in_any_case(name, text),
-        TextMatch::Found(pattern) => found(pattern, Subject::Text),
-        TextMatch::FoundInAnyCase(pattern) => found(pattern, Subject::TextInAnyCase),
+        TextMatch::ExactIgnoreCase(text) => is_in_any_case(name, text),
+        TextMatch::Regex(pattern) => found(pattern, Subject::Text),
+        TextMatch::RegexIgnoreCase(pattern) => found(pattern, Subject::TextInAnyCase),
     }
 }
 
@@ -89,19 +89,19 @@ mod tests {
     #[test]
     fn who_is_denied_is_denied_before_anybody_is_allowed() {
         let network = Cidr::new("10.0.0.0".parse().unwrap(), 8).unwrap();
-        let names = |access: &Access| {
+        let names = |access: &IpAccess| {
             filters(access)
                 .into_iter()
                 .map(|filter| filter.name)
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            names(&Access {
+            names(&IpAccess {
                 allow: vec![network],
                 deny: vec![network]
             }),
             ["deny", "allow"]
         );
-        assert!(names(&Access::default()).is_empty());
+        assert!(names(&IpAccess::default()).is_empty());
     }
 }

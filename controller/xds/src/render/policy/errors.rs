@@ -26,7 +26,7 @@ use envoy_types::pb::xds::r#type::matcher::v3::matcher::{MatcherList, MatcherTyp
 use envoy_types::pb::xds::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::xds::r#type::matcher::v3::{Matcher, StringMatcher};
 use prost::{Message, Name};
-use sluice_ir::{BackendId, ErrorPages, HeaderName, LocationId, Place};
+use sluice_ir::{BackendId, ErrorPages, HeaderName, RouteId, ErrorContext};
 
 use crate::render::header::{literal, set};
 use crate::render::proto::{any, extension, number};
@@ -41,7 +41,7 @@ const ASKED: &str = "asked";
 
 /// `auth_headers`: what clients must not say to the error service, either.
 pub(super) fn filters(
-    location: &LocationId,
+    location: &RouteId,
     pages: &ErrorPages,
     auth_headers: &[HeaderName],
 ) -> Vec<TypedExtensionConfig> {
@@ -63,7 +63,7 @@ pub(super) fn filters(
     }
 }
 
-fn kept(location: &LocationId) -> HeaderToMetadata {
+fn kept(location: &RouteId) -> HeaderToMetadata {
     let rule = |header: &str, key: &str, value: &str| Rule {
         header: header.to_owned(),
         on_header_present: Some(KeyValuePair {
@@ -137,7 +137,11 @@ fn is_status(status: u16) -> Predicate {
     }
 }
 
-fn policy(service: &BackendId, place: &Place, auth_headers: &[HeaderName]) -> RedirectPolicy {
+fn policy(
+    service: &BackendId,
+    place: &ErrorContext,
+    auth_headers: &[HeaderName],
+) -> RedirectPolicy {
     let root = RedirectAction {
         host_redirect: ERROR_HOST.to_owned(),
         strip_query: true,
@@ -155,7 +159,7 @@ fn policy(service: &BackendId, place: &Place, auth_headers: &[HeaderName]) -> Re
 }
 
 /// As ingress-nginx tells its error services. `X-Request-ID` is there anyway.
-fn told(service: &BackendId, place: &Place) -> Vec<HeaderValueOption> {
+fn told(service: &BackendId, place: &ErrorContext) -> Vec<HeaderValueOption> {
     let kept = |key: &str| format!("%DYNAMIC_METADATA(sluice:{key})%");
     vec![
         set(ERROR_HEADER, service.as_str()),

@@ -21,7 +21,7 @@ use envoy_types::pb::envoy::extensions::filters::http::local_ratelimit::v3::Loca
 use envoy_types::pb::envoy::r#type::matcher::v3::AddressMatcher;
 use envoy_types::pb::envoy::r#type::v3::{FractionalPercent, HttpStatus, TokenBucket};
 use envoy_types::pb::xds::core::v3::CidrRange;
-use sluice_ir::{Cidr, Limits, Rate};
+use sluice_ir::{Cidr, ClientLimits, Rate};
 
 use crate::render::forwarded::range;
 use crate::render::proto::{extension, number, seconds};
@@ -30,7 +30,7 @@ use crate::render::proto::{extension, number, seconds};
 const CLIENTS: u32 = 10_000;
 
 /// A bucket for each client: full at first, with one token more than the burst, as nginx's `nodelay` has it.
-pub(super) fn limits(limits: &Limits) -> TypedExtensionConfig {
+pub(super) fn limits(limits: &ClientLimits) -> TypedExtensionConfig {
     let kinds = [
         ("second", 1, limits.per_second),
         ("minute", 60, limits.per_minute),
@@ -76,7 +76,7 @@ pub(super) fn rate(kilobytes: NonZeroU32) -> TypedExtensionConfig {
 }
 
 /// Clients that are exempt are not counted at all.
-fn counted(name: &str, limits: &Limits) -> RateLimit {
+fn counted(name: &str, limits: &ClientLimits) -> RateLimit {
     let kind = GenericKey {
         descriptor_key: "per".to_owned(),
         descriptor_value: name.to_owned(),

@@ -19,7 +19,7 @@ use envoy_types::pb::envoy::extensions::filters::http::filter_chain::v3::{
     FilterChain, FilterChainConfig, FilterChainConfigPerRoute,
 };
 use envoy_types::pb::google::protobuf::{Any, UInt64Value};
-use sluice_ir::{Guard, Location, Policy};
+use sluice_ir::{Authentication, HttpRoute, Policy};
 
 use super::proto::{any, extension};
 pub(super) use composite::{composite, composite_chain, composite_per_route};
@@ -51,12 +51,12 @@ pub(super) fn without_limit() -> Option<Any> {
 
 /// True if a location has a body limit of its own, which the handshakes of WebSockets must be spared.
 pub(super) fn has_own_limit(policy: &Policy, usual_body: Option<u64>) -> bool {
-    policy.largest_body != usual_body && policy.largest_body.is_some()
+    policy.max_body_size != usual_body && policy.max_body_size.is_some()
 }
 
 /// What a route says, beside what holds for all. A filter takes the place of the one of the listener that has its name.
 pub(super) fn per_route(
-    location: &Location,
+    location: &HttpRoute,
     usual_body: Option<u64>,
     is_handshake: bool,
 ) -> HashMap<String, Any> {
@@ -67,10 +67,10 @@ pub(super) fn per_route(
         .into_iter()
         .flat_map(|pages| errors::filters(&location.id, pages, &policy.auth_headers))
         .collect();
-    if policy.largest_body != usual_body && !is_handshake {
-        filters.push(limit(policy.largest_body));
+    if policy.max_body_size != usual_body && !is_handshake {
+        filters.push(limit(policy.max_body_size));
     }
-    filters.extend(policy.rate.map(limits::rate));
+    filters.extend(policy.bandwidth_limit.map(limits::rate));
     filters.extend(
         policy
             .limits
@@ -93,21 +93,21 @@ pub(super) fn per_route(
 
 /// Where one thing is enough, whoever looks at passwords looks at addresses, too.
 fn guards(policy: &Policy) -> Vec<TypedExtensionConfig> {
-    match &policy.guard {
-        Some(guard) if guard.any => of_guard(guard),
-        Some(guard) => access::filters(&policy.access)
+    match &policy.authentication {
+        Some(guard) if guard.satisfy_any => of_guard(guard),
+        Some(guard) => access::filters(&policy.ip_access)
             .into_iter()
             .chain(of_guard(guard))
             .collect(),
-        None => access::filters(&policy.access),
+        None => access::filters(&policy.ip_access),
     }
 }
 
-fn of_guard(guard: &Guard) -> Vec<TypedExtensionConfig> {
+fn of_guard(guard: &Authentication) -> Vec<TypedExtensionConfig> {
     let has_cookies = guard
-        .question
+        .external
         .as_ref()
-        .is_some_and(|question| !question.always_cookies);
+        .is_some_and(|question| !question.always_set_cookie);
     has_cookies
         .then(cookies::filter)
         .into_iter()
@@ -133,12 +133,14 @@ mod tests {
     use std::sync::Arc;
 
     use prost::Message;
-    use sluice_ir::{Access, Action, Cidr, ErrorPages, Limits, PathMatch, Place, Rate, ServerName};
+    use sluice_ir::{
+        Action, Cidr, ClientLimits, ErrorContext, ErrorPages, IpAccess, PathMatch, Rate, ServerName,
+    };
 
     use super::*;
 
-    fn location(policy: Policy) -> Location {
-        Location::new(
+    fn location(policy: Policy) -> HttpRoute {
+        HttpRoute::new(
             &ServerName::CatchAll,
             PathMatch::Prefix("/".into()),
             Action::Denied,
@@ -147,38 +149,38 @@ mod tests {
     }
 
     /// Everything that a location can ask for.
-    fn all() -> Location {
-        let limits = Limits {
+    fn all() -> HttpRoute {
+        let limits = ClientLimits {
             per_second: Some(Rate {
                 requests: NonZeroU32::MIN,
                 burst: 1,
             }),
-            ..Limits::default()
+            ..ClientLimits::default()
         };
         let network = Cidr::new("10.0.0.0".parse().unwrap(), 8).unwrap();
         let policy = Policy {
-            largest_body: Some(8 << 20),
-            rate: Some(NonZeroU32::MIN),
+            max_body_size: Some(8 << 20),
+            bandwidth_limit: Some(NonZeroU32::MIN),
             limits: Some(limits),
-            access: Access {
+            ip_access: IpAccess {
                 allow: vec![network],
                 deny: vec![network],
             },
-            guard: Some(Guard::default()),
+            authentication: Some(Authentication::default()),
             ..Policy::default()
         };
         let pages = ErrorPages {
             statuses: [503].into(),
             backend: None,
-            place: Place::default(),
+            place: ErrorContext::default(),
         };
-        Location {
+        HttpRoute {
             error_pages: Some(pages),
             ..location(policy)
         }
     }
 
-    fn names(location: &Location, is_handshake: bool) -> Vec<String> {
+    fn names(location: &HttpRoute, is_handshake: bool) -> Vec<String> {
         let chain = per_route(location, Some(1 << 20), is_handshake)
             .remove(POLICY)
             .unwrap();
@@ -213,14 +215,14 @@ mod tests {
         const USUAL: Option<u64> = Some(1 << 20);
         assert!(per_route(&location(Policy::default()), USUAL, false).is_empty());
         let large = location(Policy {
-            largest_body: Some(8 << 20),
+            max_body_size: Some(8 << 20),
             ..Policy::default()
         });
         assert_eq!(per_route(&large, USUAL, false).len(), 1);
         assert!(per_route(&large, USUAL, true).is_empty() && has_own_limit(&large.policy, USUAL));
         assert!(!has_own_limit(
             &Policy {
-                largest_body: None,
+                max_body_size: None,
                 ..Policy::default()
             },
             USUAL

@@ -75,7 +75,7 @@ mod tests {
 
     use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, ScopedRouteConfiguration};
     use prost::Message;
-    use sluice_ir::{Action, Location, PathMatch, Server, ServerName};
+    use sluice_ir::{Action, HttpRoute, PathMatch, Server, ServerName};
 
     use super::*;
     use crate::FilterCode;
@@ -83,7 +83,7 @@ mod tests {
 
     fn insert(config: &mut Config, host: &str, path: &str, aliases: &[&str]) {
         let name = ServerName::parse(host).unwrap();
-        let location = Location::new(
+        let location = HttpRoute::new(
             &name,
             PathMatch::Prefix(path.into()),
             Action::Denied,
@@ -95,7 +95,7 @@ mod tests {
             .collect();
         let server = Server {
             aliases,
-            locations: vec![location],
+            routes: vec![location],
             ..Server::default()
         };
         config.servers.insert(name, server.into());
@@ -178,7 +178,7 @@ mod tests {
         remove(&mut config, "b.test");
         step(&config, 0);
         config
-            .edge
+            .global
             .hidden_headers
             .push(sluice_ir::HeaderName::server());
         step(&config, 4);

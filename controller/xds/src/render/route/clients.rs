@@ -7,7 +7,7 @@ use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_match::TlsContextMatchOptions;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route};
 use envoy_types::pb::google::protobuf::BoolValue;
-use sluice_ir::{ClientCertificates, Demand, Edge, Location, ServerName};
+use sluice_ir::{ClientCertificates, GlobalConfig, HttpRoute, ServerName, VerifyClient};
 use sluice_pattern::Subject;
 
 use super::location;
@@ -20,19 +20,19 @@ use crate::settings::{SUBJECT_HEADER, TRUST_HEADER};
 
 /// The routes of a location, each for the certificates that it takes.
 pub(super) fn routes(
-    location: &Location,
+    location: &HttpRoute,
     server: &ServerName,
     clients: &ClientCertificates,
-    edge: &Edge,
+    global: &GlobalConfig,
 ) -> Vec<Route> {
-    let first = location::to_https(location, server, edge);
+    let first = location::to_https(location, server, global);
     let mine = location::routes(
-        &Location {
-            https: None,
+        &HttpRoute {
+            https_redirect: None,
             ..location.clone()
         },
         server,
-        edge,
+        global,
     );
     let pods = |verdict| {
         mine.iter()
@@ -42,7 +42,12 @@ pub(super) fn routes(
     let good_one = |route| checked(route, clients);
     let good = || pods("SUCCESS").map(good_one).map(named);
     // Who is called otherwise, and who has no name: nothing is found in an empty subject.
-    let stranger = || clients.subject.iter().map(|_| answer(location, edge, 403));
+    let stranger = || {
+        clients
+            .subject
+            .iter()
+            .map(|_| answer(location, global, 403))
+    };
     let nobody = || {
         if clients.subject.is_some() {
             stranger().collect()
@@ -51,31 +56,31 @@ pub(super) fn routes(
         }
     };
     let presented = |route| with_certificate(route, |options| options.presented = Some(yes()));
-    let refused = || refusal(location, clients, edge);
-    let rest: Vec<Route> = match clients.demand {
-        Demand::Required => good()
+    let refused = || refusal(location, clients, global);
+    let rest: Vec<Route> = match clients.verify {
+        VerifyClient::Required => good()
             .chain(stranger().map(good_one))
             .chain([refused()])
             .collect(),
-        Demand::Optional => {
+        VerifyClient::Optional => {
             let others = stranger()
                 .map(good_one)
                 .chain([presented(refused())])
                 .chain(nobody());
             good().chain(others).collect()
         }
-        Demand::Untrusted => good()
+        VerifyClient::Untrusted => good()
             .chain(pods("FAILED").map(presented).map(named))
             .chain(nobody())
             .collect(),
-        Demand::Off => nobody(),
+        VerifyClient::Off => nobody(),
     };
     first.into_iter().chain(rest).collect()
 }
 
 fn checked(route: Route, clients: &ClientCertificates) -> Route {
     let route = with_certificate(route, |options| options.validated = Some(yes()));
-    only_for(route, is(TRUST_HEADER, &told(&clients.trust)))
+    only_for(route, is(TRUST_HEADER, &told(&clients.validation)))
 }
 
 /// ingress-nginx: `if ($ssl_client_s_dn !~ ...) { return 403; }`
@@ -97,14 +102,14 @@ fn with_certificate(mut route: Route, say: impl FnOnce(&mut TlsContextMatchOptio
 }
 
 /// nginx: 400 for a missing certificate and for a wrong one.
-fn refusal(location: &Location, clients: &ClientCertificates, edge: &Edge) -> Route {
+fn refusal(location: &HttpRoute, clients: &ClientCertificates, global: &GlobalConfig) -> Route {
     match &clients.error_page {
-        Some(page) => to_url(&answer(location, edge, 302), 302, &literal(page)),
-        None => answer(location, edge, 400),
+        Some(page) => to_url(&answer(location, global, 302), 302, &literal(page)),
+        None => answer(location, global, 400),
     }
 }
 
-fn answer(location: &Location, edge: &Edge, status: u32) -> Route {
+fn answer(location: &HttpRoute, global: &GlobalConfig, status: u32) -> Route {
     let answer = DirectResponseAction {
         status,
         ..DirectResponseAction::default()
@@ -113,7 +118,7 @@ fn answer(location: &Location, edge: &Edge, status: u32) -> Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
         action: Some(RouteKind::DirectResponse(answer)),
-        tracing: tracing::of_route(&location.policy.traced, edge),
+        tracing: tracing::of_route(&location.policy.tracing, global),
         ..Route::default()
     }
 }
@@ -141,7 +146,7 @@ fn telling(mut route: Route, verdict: &str, clients: &ClientCertificates) -> Rou
     );
     tell(
         "ssl-client-cert",
-        has_certificate && clients.pass,
+        has_certificate && clients.forward_certificate,
         "%DOWNSTREAM_PEER_CERT%",
     );
     route
@@ -155,32 +160,32 @@ fn yes() -> BoolValue {
 mod tests {
     use std::sync::Arc;
 
-    use sluice_ir::{Action, BackendId, PathMatch, SecretId, Trust};
+    use sluice_ir::{Action, BackendId, ClientValidation, PathMatch, SecretId};
 
     use super::*;
 
     /// Whether a route asks for a good certificate, for any, or for none; and whether it leads to pods.
-    fn shape(demand: Demand, subject: Option<&str>) -> Vec<(&'static str, bool)> {
+    fn shape(demand: VerifyClient, subject: Option<&str>) -> Vec<(&'static str, bool)> {
         let server = ServerName::parse("a.example").unwrap();
         let action = Action::Forward(BackendId::new("n", "s", 80));
-        let location = Location::new(
+        let location = HttpRoute::new(
             &server,
             PathMatch::Prefix("/".into()),
             action,
             Arc::default(),
         );
-        let trust = Trust {
-            authorities: SecretId::authorities("n", "ca"),
+        let trust = ClientValidation {
+            ca: SecretId::authorities("n", "ca"),
             depth: 1,
         };
         let clients = ClientCertificates {
-            trust,
-            demand,
+            validation: trust,
+            verify: demand,
             subject: subject.map(str::to_owned),
             error_page: None,
-            pass: false,
+            forward_certificate: false,
         };
-        let mut shape: Vec<_> = routes(&location, &server, &clients, &Edge::default())
+        let mut shape: Vec<_> = routes(&location, &server, &clients, &GlobalConfig::default())
             .iter()
             .map(|route| {
                 let path = route.r#match.as_ref().unwrap();
@@ -208,25 +213,25 @@ mod tests {
     #[test]
     fn without_a_good_certificate_nothing_reaches_the_pods_when_one_is_required() {
         assert_eq!(
-            shape(Demand::Required, None),
+            shape(VerifyClient::Required, None),
             [("good", true), ("none", false)]
         );
         assert_eq!(
-            shape(Demand::Optional, None),
+            shape(VerifyClient::Optional, None),
             [("good", true), ("any", false), ("none", true)]
         );
         assert_eq!(
-            shape(Demand::Untrusted, None),
+            shape(VerifyClient::Untrusted, None),
             [("good", true), ("any", true), ("none", true)]
         );
-        assert_eq!(shape(Demand::Off, None), [("none", true)]);
+        assert_eq!(shape(VerifyClient::Off, None), [("none", true)]);
     }
 
     #[test]
     fn without_a_name_nothing_reaches_the_pods_when_one_is_asked_for() {
         let shape = |demand| shape(demand, Some("CN=me"));
         assert_eq!(
-            shape(Demand::Required),
+            shape(VerifyClient::Required),
             [("called", true), ("good", false), ("none", false)]
         );
         let optional = [
@@ -235,11 +240,11 @@ mod tests {
             ("any", false),
             ("none", false),
         ];
-        assert_eq!(shape(Demand::Optional), optional);
+        assert_eq!(shape(VerifyClient::Optional), optional);
         assert_eq!(
-            shape(Demand::Untrusted),
+            shape(VerifyClient::Untrusted),
             [("called", true), ("none", false)]
         );
-        assert_eq!(shape(Demand::Off), [("none", false)]);
+        assert_eq!(shape(VerifyClient::Off), [("none", false)]);
     }
 }

@@ -73,13 +73,19 @@ fn told(route: &Route, cors: &Cors) -> Route {
     };
     let mut add = |name: &str, format: &str| route.response_headers_to_add.push(set(name, format));
     add("access-control-allow-origin", origin);
-    add("access-control-allow-methods", &literal(&cors.methods));
-    add("access-control-allow-headers", &literal(&cors.headers));
+    add(
+        "access-control-allow-methods",
+        &literal(&cors.allow_methods),
+    );
+    add(
+        "access-control-allow-headers",
+        &literal(&cors.allow_headers),
+    );
     add("access-control-max-age", &cors.max_age.to_string());
-    if cors.credentials {
+    if cors.allow_credentials {
         add("access-control-allow-credentials", "true");
     }
-    if let Some(exposed) = &cors.exposed {
+    if let Some(exposed) = &cors.expose_headers {
         add("access-control-expose-headers", &literal(exposed));
     }
     route
@@ -93,10 +99,10 @@ mod tests {
         let (methods, headers) = (String::new(), String::new());
         Cors {
             origins,
-            methods,
-            headers,
-            credentials: true,
-            exposed: None,
+            allow_methods: methods,
+            allow_headers: headers,
+            allow_credentials: true,
+            expose_headers: None,
             max_age: 1,
         }
     }

@@ -7,7 +7,7 @@ use envoy_types::pb::envoy::config::route::v3::route_action::HostRewriteSpecifie
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{FilterConfig, Route, RouteMatch, VirtualHost};
 use envoy_types::pb::google::protobuf::Any;
-use sluice_ir::{BackendId, Config, Edge, ErrorPages, Policy};
+use sluice_ir::{BackendId, Config, ErrorPages, GlobalConfig, Policy};
 
 use super::location::forward;
 use super::matching::is;
@@ -22,13 +22,13 @@ pub(super) fn host(config: &Config) -> Option<VirtualHost> {
     let routes: Vec<_> = config
         .error_services()
         .into_iter()
-        .map(|id| route(id, &config.edge))
+        .map(|id| route(id, &config.global))
         .collect();
     let host = || VirtualHost {
         name: ERROR_HOST.to_owned(),
         domains: vec![ERROR_HOST.to_owned()],
         routes,
-        request_headers_to_add: request_headers::of_host(&config.edge),
+        request_headers_to_add: request_headers::of_host(&config.global),
         typed_per_filter_config: unmarked(),
         ..VirtualHost::default()
     };
@@ -46,13 +46,13 @@ fn unmarked() -> HashMap<String, Any> {
         .collect()
 }
 
-fn route(service: &BackendId, edge: &Edge) -> Route {
+fn route(service: &BackendId, global: &GlobalConfig) -> Route {
     let nobodys = Policy::default();
     let mut action = forward(service, &nobodys, true);
     let own = [ERROR_HEADER, SCOPE_HEADER].into_iter().map(str::to_owned);
-    let host = match &edge.host {
+    let host = match &global.host {
         Some(host) => format(host),
-        None => if edge.forwarded.origin {
+        None => if global.forwarded.trust_forwarded {
             BELIEVED_HOST
         } else {
             ASKED_HOST
@@ -69,7 +69,7 @@ fn route(service: &BackendId, edge: &Edge) -> Route {
         }),
         action: Some(RouteKind::Route(action)),
         request_headers_to_remove: own
-            .chain(request_headers::removed(edge, &nobodys))
+            .chain(request_headers::removed(global, &nobodys))
             .collect(),
         ..Route::default()
     }

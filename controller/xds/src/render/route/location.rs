@@ -10,7 +10,8 @@ use envoy_types::pb::envoy::config::route::v3::route_action::{
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use sluice_ir::{
-    Action, BackendId, Canary, Edge, ErrorRequest, Location, Mirror, Policy, ServerName, Timeouts,
+    Action, BackendId, Canary, ErrorRequest, GlobalConfig, HttpRoute, Mirror, Policy, ServerName,
+    Timeouts,
 };
 
 use super::matching::{handshake, is, match_of, only_for, spoken};
@@ -24,16 +25,20 @@ use crate::render::proto::seconds;
 use crate::render::tracing;
 use crate::render::{policy, request_headers};
 
-pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
+pub(super) fn routes(
+    location: &HttpRoute,
+    server: &ServerName,
+    global: &GlobalConfig,
+) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
         metadata: metadata(location),
-        tracing: tracing::of_route(&location.policy.traced, edge),
+        tracing: tracing::of_route(&location.policy.tracing, global),
         ..Route::default()
     };
     match &location.action {
-        Action::Forward(backend) => forwarding(&route, location, backend, server, edge),
+        Action::Forward(backend) => forwarding(&route, location, backend, server, global),
         Action::Denied => {
             let denied = DirectResponseAction {
                 status: 503,
@@ -49,15 +54,19 @@ pub(super) fn routes(location: &Location, server: &ServerName, edge: &Edge) -> V
 }
 
 /// Redirect of plain http, when it is not served.
-pub(super) fn to_https(location: &Location, server: &ServerName, edge: &Edge) -> Vec<Route> {
+pub(super) fn to_https(
+    location: &HttpRoute,
+    server: &ServerName,
+    global: &GlobalConfig,
+) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
         r#match: Some(match_of(&location.path)),
-        tracing: tracing::of_route(&location.policy.traced, edge),
+        tracing: tracing::of_route(&location.policy.tracing, global),
         ..Route::default()
     };
     location
-        .https
+        .https_redirect
         .iter()
         .flat_map(|https| redirect::to_https(&route, https, server))
         .collect()
@@ -66,10 +75,10 @@ pub(super) fn to_https(location: &Location, server: &ServerName, edge: &Edge) ->
 /// In nginx's order: what CORS asks first, then https, then the pods.
 fn forwarding(
     route: &Route,
-    location: &Location,
+    location: &HttpRoute,
     backend: &BackendId,
     server: &ServerName,
-    edge: &Edge,
+    global: &GlobalConfig,
 ) -> Vec<Route> {
     let policy = &location.policy;
     let own = policy
@@ -83,7 +92,7 @@ fn forwarding(
     let mut routes = Vec::new();
     routes.extend(
         location
-            .https
+            .https_redirect
             .iter()
             .flat_map(|https| redirect::to_https(&route, https, server)),
     );
@@ -91,13 +100,13 @@ fn forwarding(
         location
             .canaries
             .iter()
-            .flat_map(|canary| to_canary(&route, location, canary, edge)),
+            .flat_map(|canary| to_canary(&route, location, canary, global)),
     );
-    if let Some(backend) = &location.for_https {
-        let https = to_pods(&route, location, backend, edge).into_iter();
+    if let Some(backend) = &location.https_backend {
+        let https = to_pods(&route, location, backend, global).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
-    routes.extend(to_pods(&route, location, backend, edge));
+    routes.extend(to_pods(&route, location, backend, global));
     match &policy.cors {
         Some(cors) => cors::routes(routes, &route, cors),
         None => routes,
@@ -106,21 +115,31 @@ fn forwarding(
 
 /// Only the filter says that a request is for a canary, and then the route is looked for again. Without the filter
 /// there is only the main backend.
-fn to_canary(route: &Route, location: &Location, canary: &Canary, edge: &Edge) -> Vec<Route> {
+fn to_canary(
+    route: &Route,
+    location: &HttpRoute,
+    canary: &Canary,
+    global: &GlobalConfig,
+) -> Vec<Route> {
     let chosen = || is(BACKEND_HEADER, canary.backend.as_str());
-    let routes = to_pods(route, location, &canary.backend, edge).into_iter();
+    let routes = to_pods(route, location, &canary.backend, global).into_iter();
     routes.map(|route| only_for(route, chosen())).collect()
 }
 
-fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge) -> Vec<Route> {
+fn to_pods(
+    route: &Route,
+    location: &HttpRoute,
+    backend: &BackendId,
+    global: &GlobalConfig,
+) -> Vec<Route> {
     let policy = &location.policy;
     let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
         let mut action = forward(backend, policy, idempotent);
         action.retry_policy = action
             .retry_policy
-            .map(|policy| retry::unless_looped(policy, edge));
-        action.host_rewrite_specifier = host(policy, edge);
+            .map(|policy| retry::unless_looped(policy, global));
+        action.host_rewrite_specifier = host(policy, global);
         match &location.rewrite {
             Some(template) => {
                 action.regex_rewrite = redirect::substitution(&location.path, template)
@@ -130,16 +149,16 @@ fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge)
         tell_pods(&mut route, location);
         route
             .request_headers_to_remove
-            .extend(request_headers::removed(edge, policy));
+            .extend(request_headers::removed(global, policy));
         route.typed_per_filter_config =
-            policy::per_route(location, edge.largest_body, is_handshake);
+            policy::per_route(location, global.max_body_size, is_handshake);
         Route {
             action: Some(RouteKind::Route(action)),
             ..route
         }
     };
     let mut routes = Vec::new();
-    if policy::has_own_limit(policy, edge.largest_body) {
+    if policy::has_own_limit(policy, global.max_body_size) {
         routes.push(
             handshake()
                 .into_iter()
@@ -155,7 +174,7 @@ fn to_pods(route: &Route, location: &Location, backend: &BackendId, edge: &Edge)
     routes
 }
 
-fn tell_pods(route: &mut Route, location: &Location) {
+fn tell_pods(route: &mut Route, location: &HttpRoute) {
     let policy = &location.policy;
     let mut tell = |name: &str, format: &str| route.request_headers_to_add.push(set(name, format));
     if let (Some(_), Some(prefix)) = (&location.rewrite, &policy.forwarded_prefix) {
@@ -164,7 +183,7 @@ fn tell_pods(route: &mut Route, location: &Location) {
     if let Some(connection) = &policy.connection {
         tell("connection", connection);
     }
-    if let Some(ErrorRequest { status, place }) = &location.error {
+    if let Some(ErrorRequest { status, place }) = &location.error_request {
         tell("x-code", &status.to_string());
         tell("x-format", "%REQ(accept)%");
         tell("x-namespace", &place.namespace);
@@ -173,7 +192,7 @@ fn tell_pods(route: &mut Route, location: &Location) {
         tell("x-service-port", &place.port);
     }
     // Where somebody is asked, who answers for them sets these headers or takes them away.
-    if policy.guard.is_none() {
+    if policy.authentication.is_none() {
         route.request_headers_to_remove.extend(
             policy
                 .auth_headers
@@ -184,12 +203,12 @@ fn tell_pods(route: &mut Route, location: &Location) {
 }
 
 /// The `Host` that pods see: what is in front may say another one than the one that was asked for.
-fn host(policy: &Policy, edge: &Edge) -> Option<HostRewriteSpecifier> {
-    match policy.host.as_ref().or(edge.host.as_ref()) {
+fn host(policy: &Policy, global: &GlobalConfig) -> Option<HostRewriteSpecifier> {
+    match policy.host.as_ref().or(global.host.as_ref()) {
         Some(host) => Some(HostRewriteSpecifier::HostRewrite(format(host))),
-        None => edge
+        None => global
             .forwarded
-            .origin
+            .trust_forwarded
             .then(|| HostRewriteSpecifier::HostRewrite(BELIEVED_HOST.to_owned())),
     }
 }
@@ -222,10 +241,10 @@ fn idle_timeout(policy: &Policy) -> i64 {
 }
 
 /// Metadata for the access log.
-fn metadata(location: &Location) -> Option<Metadata> {
+fn metadata(location: &HttpRoute) -> Option<Metadata> {
     let unlogged = location
         .policy
-        .unlogged
+        .access_log_off
         .then(|| ("sluice".to_owned(), flag("unlogged")))?;
     Some(Metadata {
         filter_metadata: [unlogged].into(),
@@ -253,8 +272,8 @@ mod tests {
 
     fn routes_for(action: Action) -> Vec<Route> {
         let path = PathMatch::Prefix("/".to_owned());
-        let location = Location::new(&ServerName::CatchAll, path, action, Arc::default());
-        routes(&location, &ServerName::CatchAll, &Edge::default())
+        let location = HttpRoute::new(&ServerName::CatchAll, path, action, Arc::default());
+        routes(&location, &ServerName::CatchAll, &GlobalConfig::default())
     }
 
     #[test]

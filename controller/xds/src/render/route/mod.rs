@@ -22,7 +22,7 @@ use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
 use envoy_types::pb::envoy::config::route::v3::{
     FilterConfig, Route, RouteConfiguration, RouteMatch, VirtualHost,
 };
-use sluice_ir::{Config, Edge, Header, Server, ServerName};
+use sluice_ir::{Config, GlobalConfig, Header, Server, ServerName};
 
 use super::encoded::{self, SENT_TARGET};
 use super::format::format;
@@ -43,7 +43,7 @@ pub fn routes(config: &Config) -> RouteConfiguration {
         .servers
         .iter()
         .flat_map(|(name, server)| hosts_of(name, server, config, |_| true));
-    let hosts = hosts.map(|host| with_composite(host, &config.edge));
+    let hosts = hosts.map(|host| with_composite(host, &config.global));
     let others = all_but_hosts(config);
     RouteConfiguration {
         virtual_hosts: hosts.chain(others.virtual_hosts).collect(),
@@ -59,7 +59,7 @@ pub(crate) fn probe_routes(config: &Config, discovery: Discovery) -> RouteConfig
     };
     match discovery {
         Discovery::Table => all,
-        Discovery::Scopes => scopes::as_in_scopes(all, &config.edge),
+        Discovery::Scopes => scopes::as_in_scopes(all, &config.global),
     }
 }
 
@@ -79,13 +79,13 @@ fn all_but_hosts(config: &Config) -> RouteConfiguration {
     let errors = errors::host(config);
     RouteConfiguration {
         name: HTTP.to_owned(),
-        request_headers_to_add: told(&config.edge, errors.is_some()),
+        request_headers_to_add: told(&config.global, errors.is_some()),
         virtual_hosts: errors.into_iter().collect(),
         ignore_port_in_host_matching: true,
         request_headers_to_remove: hidden_from_pods(config),
-        response_headers_to_add: config.edge.response_headers.iter().map(header).collect(),
+        response_headers_to_add: config.global.response_headers.iter().map(header).collect(),
         response_headers_to_remove: config
-            .edge
+            .global
             .hidden_headers
             .iter()
             .map(|name| name.as_str().to_owned())
@@ -99,31 +99,31 @@ fn hidden_from_pods(config: &Config) -> Vec<String> {
     let asks = config
         .servers
         .values()
-        .any(|server| server.clients.is_some());
+        .any(|server| server.client_certificates.is_some());
     let of_certificates = asks.then_some([TRUST_HEADER, SUBJECT_HEADER]);
     forwarded::ENVOYS_OWN
         .into_iter()
         .chain([PATH_HEADER])
         .chain(of_certificates.into_iter().flatten())
         .map(str::to_owned)
-        .chain(request_headers::names_of_copies(&config.edge))
+        .chain(request_headers::names_of_copies(&config.global))
         .collect()
 }
 
-fn told(edge: &Edge, asks_error_services: bool) -> Vec<HeaderValueOption> {
-    let own = forwarded::told(&edge.forwarded, asks_error_services).into_iter();
-    own.chain(request_headers::of_all(edge)).collect()
+fn told(global: &GlobalConfig, asks_error_services: bool) -> Vec<HeaderValueOption> {
+    let own = forwarded::told(&global.forwarded, asks_error_services).into_iter();
+    own.chain(request_headers::of_all(global)).collect()
 }
 
 /// With the policies of its routes for requests that come to them late, too.
-fn with_composite(mut host: VirtualHost, edge: &Edge) -> VirtualHost {
+fn with_composite(mut host: VirtualHost, global: &GlobalConfig) -> VirtualHost {
     for route in host
         .routes
         .iter_mut()
         .filter(|route| route.name != ENCODED_ROUTE)
     {
         let early = route.typed_per_filter_config.get(POLICY);
-        let composite = early.and_then(|early| composite_per_route(early, edge.largest_body));
+        let composite = early.and_then(|early| composite_per_route(early, global.max_body_size));
         route
             .typed_per_filter_config
             .extend(composite.map(|composite| (COMPOSITE.to_owned(), composite)));
@@ -136,7 +136,7 @@ fn header(header: &Header) -> HeaderValueOption {
 }
 
 fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
-    let routes = server_routes(name, server, &config.edge);
+    let routes = server_routes(name, server, &config.global);
     let (domain, routes): (String, Vec<Route>) = match name {
         ServerName::CatchAll => ("*".to_owned(), routes.collect()),
         ServerName::Exact(name) => (name.as_str().to_owned(), routes.collect()),
@@ -150,13 +150,13 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
     };
     let routes: Vec<_> = std::iter::once(encoded::route()).chain(routes).collect();
     let target = config
-        .edge
+        .global
         .forwarded
         .original_uri
         .then(|| set("x-original-uri", SENT_TARGET));
     let request_headers_to_add = target
         .into_iter()
-        .chain(request_headers::of_host(&config.edge))
+        .chain(request_headers::of_host(&config.global))
         .collect();
     let (name, domains) = (name.to_string(), vec![domain]);
     VirtualHost {
@@ -171,7 +171,7 @@ fn host(name: &ServerName, server: &Server, config: &Config) -> VirtualHost {
 fn server_routes<'a>(
     name: &'a ServerName,
     server: &'a Server,
-    edge: &'a Edge,
+    global: &'a GlobalConfig,
 ) -> impl Iterator<Item = Route> + use<'a> {
     let app_root = server.app_root.iter().map(move |path| Route {
         name: format!("{name}={path}"),
@@ -182,12 +182,12 @@ fn server_routes<'a>(
         action: Some(redirect::app_root(path)),
         ..Route::default()
     });
-    let routes = move |location| match &server.clients {
-        Some(clients) => clients::routes(location, name, clients, edge),
-        None => location::routes(location, name, edge),
+    let routes = move |location| match &server.client_certificates {
+        Some(clients) => clients::routes(location, name, clients, global),
+        None => location::routes(location, name, global),
     };
     app_root
-        .chain(server.locations.iter().flat_map(routes))
+        .chain(server.routes.iter().flat_map(routes))
         .map(without_useless_filter)
 }
 
@@ -210,19 +210,19 @@ fn unmatched(config: &Config) -> impl Iterator<Item = Route> {
     let catch_all = config.servers.get(&ServerName::CatchAll);
     catch_all
         .into_iter()
-        .flat_map(|server| server_routes(&ServerName::CatchAll, server, &config.edge))
+        .flat_map(|server| server_routes(&ServerName::CatchAll, server, &config.global))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use sluice_ir::{Action, Location, PathMatch};
+    use sluice_ir::{Action, HttpRoute, PathMatch};
 
     use super::*;
 
-    fn location(host: &ServerName, path: PathMatch, action: Action) -> Location {
-        Location::new(host, path, action, Arc::default())
+    fn location(host: &ServerName, path: PathMatch, action: Action) -> HttpRoute {
+        HttpRoute::new(host, path, action, Arc::default())
     }
 
     fn with_hosts(hosts: &[&str]) -> Config {
@@ -237,7 +237,7 @@ mod tests {
             config.servers.insert(
                 name,
                 Server {
-                    locations,
+                    routes: locations,
                     ..Server::default()
                 }
                 .into(),

@@ -8,7 +8,7 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAction, Route};
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::{
-    HttpsRedirect, Location, PathMatch, Piece, Redirect, RedirectTo, ServerName, Template,
+    HttpRoute, HttpsRedirect, PathMatch, Redirect, RedirectTo, ServerName, Template, TemplatePart,
 };
 
 use super::matching::{bare_root, only_for, present, spoken, whole};
@@ -22,7 +22,7 @@ const PORT: &str = "%REQ(x-forwarded-port)%";
 const AUTHORITY: &str = "%REQ(:authority)%";
 
 /// `route` takes what the location takes, and does nothing yet.
-pub(super) fn routes(route: &Route, location: &Location, redirect: &Redirect) -> Vec<Route> {
+pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -> Vec<Route> {
     let status = redirect.status;
     match &redirect.to {
         RedirectTo::Url(url) => vec![to_url(route, status, &literal(url))],
@@ -64,7 +64,7 @@ pub(super) fn routes(route: &Route, location: &Location, redirect: &Redirect) ->
                 .chain(elsewhere(80))
                 .collect()
         }
-        RedirectTo::Rewritten {
+        RedirectTo::ResponseRewrite {
             scheme,
             host,
             port,
@@ -106,7 +106,7 @@ pub(super) fn to_https(route: &Route, redirect: &HttpsRedirect, server: &ServerN
         port_redirect: redirect.port.map(u32::from).unwrap_or_default(),
         ..action(redirect.status)
     };
-    let routes = if redirect.keep_slash {
+    let routes = if redirect.keep_trailing_slash {
         vec![acting(route, to_path(https, SENT))]
     } else {
         // Envoy's own redirect has a path always.
@@ -152,8 +152,8 @@ pub(super) fn substitution(
         whole(regex)
     };
     let pieces = template.0.iter().map(|piece| match piece {
-        Piece::Text(text) => text.replace('\\', r"\\"),
-        Piece::Group(group) => format!(r"\{group}"),
+        TemplatePart::Text(text) => text.replace('\\', r"\\"),
+        TemplatePart::Group(group) => format!(r"\{group}"),
     });
     Some(RegexMatchAndSubstitute {
         pattern: Some(RegexMatcher {

@@ -2,7 +2,7 @@
 
 use envoy_types::pb::envoy::config::route::v3::retry_policy::RetryBackOff;
 use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, RetryPolicy};
-use sluice_ir::{CDN_LOOP, Edge, Retries, RetryOn, Timeouts};
+use sluice_ir::{CDN_LOOP, GlobalConfig, Retries, RetryOn, Timeouts};
 
 use super::matching::{contains, is_not, no};
 use crate::render::proto::{millis, number, seconds};
@@ -49,8 +49,8 @@ pub(super) fn policy(retries: &Retries, timeouts: &Timeouts, idempotent: bool) -
 
 /// Whoever came through this Sluice before is not tried again: each turn of a loop would multiply the others. Envoy has put its
 /// own mark behind all that were there.
-pub(super) fn unless_looped(policy: RetryPolicy, edge: &Edge) -> RetryPolicy {
-    let looped = contains(CDN_LOOP, &format!("{},", edge.cdn_id));
+pub(super) fn unless_looped(policy: RetryPolicy, global: &GlobalConfig) -> RetryPolicy {
+    let looped = contains(CDN_LOOP, &format!("{},", global.cdn_id));
     RetryPolicy {
         retriable_request_headers: vec![no(looped)],
         ..policy

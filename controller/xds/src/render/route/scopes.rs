@@ -19,7 +19,7 @@ use envoy_types::pb::envoy::config::route::v3::{
 };
 use envoy_types::pb::google::protobuf::Any;
 use prost::Message;
-use sluice_ir::{Changed, Config, Edge, PathMatch, Server, ServerName, Shared, changed};
+use sluice_ir::{Changed, Config, GlobalConfig, PathMatch, Server, ServerName, Shared, changed};
 
 use super::matching::match_of;
 use super::table::{Table, VIRTUAL_HOSTS};
@@ -37,7 +37,7 @@ const ROUTE_CONFIGURATION: u32 = 5;
 #[derive(Clone, Debug)]
 pub(super) struct Scopes {
     servers: Shared<ServerName, Server>,
-    edge: Edge,
+    global: GlobalConfig,
     of_all: RouteConfiguration,
     others: Table,
     rendered: u64,
@@ -47,7 +47,7 @@ impl Default for Scopes {
     fn default() -> Self {
         Scopes {
             servers: Shared::default(),
-            edge: Edge::default(),
+            global: GlobalConfig::default(),
             of_all: RouteConfiguration::default(),
             others: Table::of(|name| !name.is_exact(), with_composite_policies),
             rendered: 0,
@@ -68,9 +68,9 @@ impl Scopes {
                 .into_iter()
                 .for_each(|server| withdraw(name, server, update));
         }
-        if self.edge != config.edge || self.of_all != of_all {
+        if self.global != config.global || self.of_all != of_all {
             self.servers.clear();
-            self.edge = config.edge.clone();
+            self.global = config.global.clone();
             self.of_all = of_all;
         }
         for Changed { name, now, .. } in changed(&self.servers, &config.servers) {
@@ -106,7 +106,7 @@ impl Scopes {
     fn scope(&self, name: &ServerName, server: &Server, config: &Config) -> Vec<u8> {
         let host = closed(with_composite_policies(
             host(name, server, config),
-            &config.edge,
+            &config.global,
         ));
         let routes = RouteConfiguration {
             typed_per_filter_config: without_lookup(),
@@ -128,12 +128,12 @@ impl Scopes {
 }
 
 /// Routes of a table, with all that routes in scopes have.
-pub(super) fn as_in_scopes(table: RouteConfiguration, edge: &Edge) -> RouteConfiguration {
+pub(super) fn as_in_scopes(table: RouteConfiguration, global: &GlobalConfig) -> RouteConfiguration {
     RouteConfiguration {
         virtual_hosts: table
             .virtual_hosts
             .into_iter()
-            .map(|host| closed(with_composite_policies(host, edge)))
+            .map(|host| closed(with_composite_policies(host, global)))
             .collect(),
         typed_per_filter_config: without_lookup(),
         ..table
@@ -154,13 +154,13 @@ fn without_lookup() -> HashMap<String, Any> {
 
 /// Its policies are looked for when a request comes to them: where no scope was found in the first try, it began without a
 /// route.
-fn with_composite_policies(mut host: VirtualHost, edge: &Edge) -> VirtualHost {
+fn with_composite_policies(mut host: VirtualHost, global: &GlobalConfig) -> VirtualHost {
     let policies = host
         .routes
         .iter_mut()
         .filter_map(|route| route.typed_per_filter_config.get_mut(POLICY));
     for policy in policies {
-        if let Some(composite) = composite_per_route(policy, edge.largest_body) {
+        if let Some(composite) = composite_per_route(policy, global.max_body_size) {
             *policy = composite;
         }
     }

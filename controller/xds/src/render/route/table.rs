@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use envoy_types::pb::envoy::config::route::v3::{RouteConfiguration, VirtualHost};
 use prost::Message;
-use sluice_ir::{Changed, Config, Edge, Server, ServerName, Shared, changed};
+use sluice_ir::{Changed, Config, GlobalConfig, Server, ServerName, Shared, changed};
 
 use super::hosts_of;
 use crate::render::proto::encoded_host;
@@ -17,11 +17,11 @@ pub(super) const VIRTUAL_HOSTS: u32 = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     takes: fn(&ServerName) -> bool,
-    finish: fn(VirtualHost, &Edge) -> VirtualHost,
+    finish: fn(VirtualHost, &GlobalConfig) -> VirtualHost,
     servers: Shared<ServerName, Server>,
     /// Each as fields of the `RouteConfiguration`.
     hosts: BTreeMap<ServerName, Vec<u8>>,
-    edge: Edge,
+    global: GlobalConfig,
     catch_all: Option<Arc<Server>>,
     rendered: u64,
 }
@@ -30,14 +30,14 @@ impl Table {
     /// Of the hosts with these names, as they are after this.
     pub(super) fn of(
         takes: fn(&ServerName) -> bool,
-        finish: fn(VirtualHost, &Edge) -> VirtualHost,
+        finish: fn(VirtualHost, &GlobalConfig) -> VirtualHost,
     ) -> Self {
         Table {
             takes,
             finish,
             servers: Shared::default(),
             hosts: BTreeMap::new(),
-            edge: Edge::default(),
+            global: GlobalConfig::default(),
             catch_all: None,
             rendered: 0,
         }
@@ -77,7 +77,7 @@ impl Table {
                 .into_iter()
                 .flat_map(|server| hosts_of(name, server, config, self.takes));
             let mut hosts = hosts
-                .map(|host| (self.finish)(host, &config.edge))
+                .map(|host| (self.finish)(host, &config.global))
                 .peekable();
             if hosts.peek().is_none() {
                 self.hosts.remove(name);
@@ -96,10 +96,10 @@ impl Table {
 
     /// Forgets what does not follow from its server alone.
     fn forget(&mut self, config: &Config) {
-        if self.edge != config.edge {
+        if self.global != config.global {
             self.servers.clear();
             self.hosts.clear();
-            self.edge = config.edge.clone();
+            self.global = config.global.clone();
         }
         let catch_all = config.servers.get(&ServerName::CatchAll);
         if self.catch_all.as_ref() != catch_all {

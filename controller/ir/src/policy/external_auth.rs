@@ -9,7 +9,7 @@ use crate::{BackendId, Expression, Header, HeaderName, is_default};
 /// What is asked for each request, and what its answers mean: 2xx lets in, 401 and 403 are the client's answer, anything
 /// else is a failure, which lets nobody in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Question {
+pub struct ExternalAuth {
     /// Where. Its scheme is written, and its host, if it is not the one that the client asked for.
     pub url: Expression,
     /// Whose pods have the host of the URL; `None`: it is looked up.
@@ -20,10 +20,10 @@ pub struct Question {
     pub method: Option<String>,
     /// Where clients are sent instead of a 401.
     #[serde(skip_serializing_if = "is_default")]
-    pub sign_in: Option<Expression>,
+    pub signin_url: Option<Expression>,
     /// Headers of the answer that pods see, instead of the client's.
     #[serde(skip_serializing_if = "is_default")]
-    pub to_pods: Vec<HeaderName>,
+    pub upstream_headers: Vec<HeaderName>,
     /// Another `Host` than that of the URL.
     #[serde(skip_serializing_if = "is_default")]
     pub host: Option<Expression>,
@@ -31,16 +31,16 @@ pub struct Question {
     #[serde(skip_serializing_if = "is_default")]
     pub headers: Vec<Header>,
     /// Where the service may send a client back to.
-    pub back: Expression,
+    pub redirect_url: Expression,
     /// Cookies of the answer are the client's, whatever the pod says.
     #[serde(skip_serializing_if = "is_default")]
-    pub always_cookies: bool,
+    pub always_set_cookie: bool,
     /// Answers are remembered.
     #[serde(skip_serializing_if = "is_default")]
-    pub memory: Option<Memory>,
+    pub cache: Option<AuthCache>,
 }
 
-impl Question {
+impl ExternalAuth {
     /// Whether asking twice is like asking once: answers may be remembered, and connections may be kept.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
@@ -52,12 +52,12 @@ impl Question {
 
 /// How long answers are remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Memory {
+pub struct AuthCache {
     /// Requests of a location that agree in this have the same answer.
     pub key: Expression,
     /// By status, in seconds.
-    pub statuses: BTreeMap<u16, u32>,
+    pub ttl_by_status: BTreeMap<u16, u32>,
     /// For all others; zero: not at all.
     #[serde(skip_serializing_if = "is_default")]
-    pub others: u32,
+    pub default_ttl: u32,
 }

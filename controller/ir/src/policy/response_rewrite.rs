@@ -4,23 +4,23 @@ use serde::Serialize;
 
 use crate::{Expression, is_default};
 
-/// Of the answers of pods. Where a text begins like [`Replaced::from`], that part of it is replaced.
+/// Of the answers of pods. Where a text begins like [`Replacement::from`], that part of it is replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Rewritten {
-    /// In `Location` and `Refresh`.
+pub struct ResponseRewrite {
+    /// In `HttpRoute` and `Refresh`.
     #[serde(skip_serializing_if = "is_default")]
-    pub redirects: Option<Replaced>,
+    pub redirects: Option<Replacement>,
     /// In `Domain` of cookies; the whole of it.
     #[serde(skip_serializing_if = "is_default")]
-    pub cookie_domains: Option<Replaced>,
+    pub cookie_domains: Option<Replacement>,
     /// In `Path` of cookies.
     #[serde(skip_serializing_if = "is_default")]
-    pub cookie_paths: Option<Replaced>,
+    pub cookie_paths: Option<Replacement>,
 }
 
 /// One text for another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Replaced {
+pub struct Replacement {
     /// What a pod says.
     pub from: Expression,
     /// What clients see.

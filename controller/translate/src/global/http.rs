@@ -3,7 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Cidr, Edge, Header, HeaderBuffers, HeaderName, InvalidHeaderName, ServerTls, TlsVersions,
+    Cidr, GlobalConfig, Header, HeaderBuffers, HeaderName, InvalidHeaderName, ServerTls,
+    TlsVersions,
 };
 
 use super::view::{CLOSES, View};
@@ -34,36 +35,48 @@ pub(crate) const CIPHERS: &[&str] = &[
 const NOT_SET: (Severity, &str) = (Severity::Warning, "header not set");
 
 /// `false` when something that guards access cannot be read.
-pub(super) fn take(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) -> bool {
-    take_hsts(edge, view);
-    take_forwarded(edge, view);
-    take_headers(edge, view);
-    response_headers(edge, view, references);
-    take_tls(&mut edge.tls, view);
-    view.set(&mut edge.http.http2, "use-http2", value::bool);
+pub(super) fn take(
+    global: &mut GlobalConfig,
+    view: &mut View<'_, '_>,
+    references: References<'_>,
+) -> bool {
+    take_hsts(global, view);
+    take_forwarded(global, view);
+    take_headers(global, view);
+    response_headers(global, view, references);
+    take_tls(&mut global.tls, view);
+    view.set(&mut global.http.http2, "use-http2", value::bool);
     view.set(
-        &mut edge.http.streams,
+        &mut global.http.max_concurrent_streams,
         "http2-max-concurrent-streams",
         streams,
     );
-    view.set(&mut edge.http.keep_alive, "keep-alive", value::seconds);
-    view.set(&mut edge.http.requests, "keep-alive-requests", value::count);
     view.set(
-        &mut edge.http.header_timeout,
+        &mut global.http.keep_alive_timeout,
+        "keep-alive",
+        value::seconds,
+    );
+    view.set(
+        &mut global.http.keep_alive_requests,
+        "keep-alive-requests",
+        value::count,
+    );
+    view.set(
+        &mut global.http.header_timeout,
         "client-header-timeout",
         value::seconds,
     );
     view.set(
-        &mut edge.http.body_timeout,
+        &mut global.http.body_timeout,
         "client-body-timeout",
         value::seconds,
     );
     view.set(
-        &mut edge.http.headers,
+        &mut global.http.header_buffers,
         "large-client-header-buffers",
         header_buffers,
     );
-    request_headers(edge, view, references)
+    request_headers(global, view, references)
 }
 
 /// Number of concurrent streams, as HTTP/2 can express it.
@@ -129,12 +142,12 @@ fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
     view.set(&mut tls.curves, "ssl-ecdh-curve", curves);
     let rejects = (true, "handshakes for unknown hosts are rejected");
     view.strict(
-        &mut tls.rejects_unknown,
+        &mut tls.reject_unknown_names,
         "ssl-reject-handshake",
         value::bool,
         rejects,
     );
-    view.set(&mut tls.session, "ssl-session-timeout", |text| {
+    view.set(&mut tls.session_timeout, "ssl-session-timeout", |text| {
         Ok(NonZeroU32::new(value::span(text)? / 1000))
     });
     let mut names = Vec::new();
@@ -159,8 +172,8 @@ fn take_tls(tls: &mut ServerTls, view: &mut View<'_, '_>) {
     }
 }
 
-fn take_hsts(edge: &mut Edge, view: &mut View<'_, '_>) {
-    let mut hsts = edge.hsts.take().unwrap_or_default();
+fn take_hsts(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
+    let mut hsts = global.hsts.take().unwrap_or_default();
     let mut wanted = true;
     view.set(&mut wanted, "hsts", value::bool);
     view.set(
@@ -173,11 +186,11 @@ fn take_hsts(edge: &mut Edge, view: &mut View<'_, '_>) {
         text.parse()
             .map_err(|_| Expected::from("a number of seconds"))
     });
-    edge.hsts = wanted.then_some(hsts);
+    global.hsts = wanted.then_some(hsts);
 }
 
-fn take_forwarded(edge: &mut Edge, view: &mut View<'_, '_>) {
-    let forwarded = &mut edge.forwarded;
+fn take_forwarded(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
+    let forwarded = &mut global.forwarded;
     let (mut real_ip, mut keep_chain) = (false, false);
     view.set(
         &mut forwarded.proxy_protocol,
@@ -189,7 +202,11 @@ fn take_forwarded(edge: &mut Edge, view: &mut View<'_, '_>) {
         "proxy-protocol-header-timeout",
         |text| Ok(Some(value::span(text)?)),
     );
-    view.set(&mut forwarded.origin, "use-forwarded-headers", value::bool);
+    view.set(
+        &mut forwarded.trust_forwarded,
+        "use-forwarded-headers",
+        value::bool,
+    );
     view.set(&mut real_ip, "enable-real-ip", value::bool);
     view.set(&mut keep_chain, "compute-full-forwarded-for", value::bool);
     view.set(
@@ -198,16 +215,16 @@ fn take_forwarded(edge: &mut Edge, view: &mut View<'_, '_>) {
         value::bool,
     );
     let header = believed_header(view);
-    let trusted = trusted(view, forwarded.origin || real_ip);
+    let trusted = trusted(view, forwarded.trust_forwarded || real_ip);
     let (Some(header), false) = (header, trusted.is_empty()) else {
-        forwarded.origin = false;
+        forwarded.trust_forwarded = false;
         return;
     };
     // ingress-nginx: a chain is kept where it is believed.
-    forwarded.keep_chain = keep_chain && forwarded.origin;
-    if forwarded.origin || real_ip {
-        forwarded.client = Some(header);
-        forwarded.trusted = trusted;
+    forwarded.append_forwarded_for = keep_chain && forwarded.trust_forwarded;
+    if forwarded.trust_forwarded || real_ip {
+        forwarded.client_header = Some(header);
+        forwarded.trusted_proxies = trusted;
     }
 }
 
@@ -272,10 +289,14 @@ fn everybody() -> Vec<Cidr> {
     value::cidrs("0.0.0.0/0,::/0").unwrap_or_default()
 }
 
-fn take_headers(edge: &mut Edge, view: &mut View<'_, '_>) {
-    view.set(&mut edge.request_id, "generate-request-id", value::bool);
+fn take_headers(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
     view.set(
-        &mut edge.underscores,
+        &mut global.generate_request_id,
+        "generate-request-id",
+        value::bool,
+    );
+    view.set(
+        &mut global.underscores_in_headers,
         "enable-underscores-in-headers",
         value::bool,
     );
@@ -285,14 +306,15 @@ fn take_headers(edge: &mut Edge, view: &mut View<'_, '_>) {
         "allow-backend-server-header",
         value::bool,
     );
-    edge.hidden_headers = hidden(view);
-    edge.hidden_headers
+    global.hidden_headers = hidden(view);
+    global
+        .hidden_headers
         .retain(|name| *name != HeaderName::server());
     if !shows_server {
-        edge.hidden_headers.push(HeaderName::server());
+        global.hidden_headers.push(HeaderName::server());
     }
-    edge.hidden_headers.sort();
-    edge.hidden_headers.dedup();
+    global.hidden_headers.sort();
+    global.hidden_headers.dedup();
 }
 
 /// In lower case. One that cannot be hidden is reported, and the others are.
@@ -313,7 +335,11 @@ fn hidden(view: &mut View<'_, '_>) -> Vec<HeaderName> {
 
 /// Headers of requests: what cannot be made is taken away, so that no client says it in its place. `false`: nobody knows which
 /// there are, or one of them cannot be taken away.
-fn request_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) -> bool {
+fn request_headers(
+    global: &mut GlobalConfig,
+    view: &mut View<'_, '_>,
+    references: References<'_>,
+) -> bool {
     const KEY: &str = "proxy-set-headers";
     let Ok(data) = named(view, KEY, references, CLOSES) else {
         return false;
@@ -325,14 +351,14 @@ fn request_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: Referen
         let value = expression::for_headers(text);
         match value::own_header(name) {
             _ if name.eq_ignore_ascii_case("host") => match host_value(text) {
-                Ok(host) => edge.host = Some(host),
+                Ok(host) => global.host = Some(host),
                 Err(expected) => say(&expected, NOT_SET),
             },
             Ok(name) => {
                 if let Err(expected) = &value {
                     say(expected, (Severity::Warning, "header taken away"));
                 }
-                edge.request_headers.push(Header {
+                global.request_headers.push(Header {
                     name,
                     value: value.unwrap_or_default(),
                 });
@@ -356,7 +382,11 @@ fn is_of_clients(name: &str) -> bool {
 }
 
 /// Headers of answers. One that cannot be read is reported, and the others hold.
-fn response_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: References<'_>) {
+fn response_headers(
+    global: &mut GlobalConfig,
+    view: &mut View<'_, '_>,
+    references: References<'_>,
+) {
     const KEY: &str = "add-headers";
     let missing = (Severity::Warning, "headers not set");
     for (name, text) in named(view, KEY, references, missing).unwrap_or_default() {
@@ -367,7 +397,7 @@ fn response_headers(edge: &mut Edge, view: &mut View<'_, '_>, references: Refere
             })
         });
         match read {
-            Ok(header) => edge.response_headers.push(header),
+            Ok(header) => global.response_headers.push(header),
             Err(expected) => refuse(view, KEY, &expected, (name, text), NOT_SET),
         }
     }

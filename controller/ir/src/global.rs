@@ -15,7 +15,7 @@ const CDN_ID: &str = "sluice";
 
 /// What holds at the edge. The defaults are ingress-nginx's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Edge {
+pub struct GlobalConfig {
     /// `Strict-Transport-Security` of answers over https; replaces what a pod says.
     pub hsts: Option<Hsts>,
     /// Who a client is, and what else is believed.
@@ -33,13 +33,13 @@ pub struct Edge {
     #[serde(skip_serializing_if = "is_default")]
     pub hidden_headers: Vec<HeaderName>,
     /// A request without `X-Request-ID` gets one.
-    pub request_id: bool,
+    pub generate_request_id: bool,
     /// Names of headers may hold an underscore. Without this such headers are dropped.
     #[serde(skip_serializing_if = "is_default")]
-    pub underscores: bool,
+    pub underscores_in_headers: bool,
     /// Bytes of a request's body where a location says nothing else; `None` is no limit.
     #[serde(skip)]
-    pub largest_body: Option<u64>,
+    pub max_body_size: Option<u64>,
     /// What is kept of bodies where a location says nothing else.
     #[serde(skip)]
     pub buffering: Buffering,
@@ -66,18 +66,18 @@ pub struct Edge {
     pub tracing: Option<Tracing>,
 }
 
-impl Default for Edge {
+impl Default for GlobalConfig {
     fn default() -> Self {
-        Edge {
+        GlobalConfig {
             hsts: Some(Hsts::default()),
             forwarded: Forwarded::default(),
             host: None,
             request_headers: Vec::new(),
             response_headers: Vec::new(),
             hidden_headers: vec![HeaderName::server()],
-            request_id: true,
-            underscores: false,
-            largest_body: Some(1 << 20),
+            generate_request_id: true,
+            underscores_in_headers: false,
+            max_body_size: Some(1 << 20),
             buffering: Buffering::default(),
             blocked: Blocked::default(),
             compression: Compression::default(),
@@ -90,13 +90,13 @@ impl Default for Edge {
     }
 }
 
-impl Edge {
+impl GlobalConfig {
     /// Equals the default, but for the identifier.
-    pub(crate) fn is_usual(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         *self
-            == Edge {
+            == GlobalConfig {
                 cdn_id: self.cdn_id.clone(),
-                ..Edge::default()
+                ..GlobalConfig::default()
             }
     }
 }
@@ -120,11 +120,11 @@ pub struct Blocked {
 #[serde(rename_all = "snake_case")]
 pub enum TextMatch {
     /// This one, whatever case its letters have.
-    Whole(String),
+    ExactIgnoreCase(String),
     /// Those in which this pattern is found.
-    Found(String),
+    Regex(String),
     /// The same, whatever case the letters have.
-    FoundInAnyCase(String),
+    RegexIgnoreCase(String),
 }
 
 /// RFC 6797.
@@ -156,16 +156,16 @@ pub struct Forwarded {
     /// Milliseconds for the PROXY header, where that is said.
     #[serde(skip_serializing_if = "is_default")]
     pub proxy_timeout: Option<u32>,
-    /// A header says who the client is, when it comes from one of [`Forwarded::trusted`].
-    pub client: Option<String>,
+    /// A header says who the client is, when it comes from one of [`Forwarded::trusted_proxies`].
+    pub client_header: Option<String>,
     /// `X-Forwarded-Proto`, `-Port` and `-Host` are believed.
-    pub origin: bool,
+    pub trust_forwarded: bool,
     /// Who is believed about the client.
     #[serde(skip_serializing_if = "is_default")]
-    pub trusted: Vec<Cidr>,
+    pub trusted_proxies: Vec<Cidr>,
     /// Pods see all addresses of `X-Forwarded-For`, with the client's added, and not only the client's.
     #[serde(skip_serializing_if = "is_default")]
-    pub keep_chain: bool,
+    pub append_forwarded_for: bool,
     /// Pods see the URI as it was, in `X-Original-URI`.
     #[serde(skip_serializing_if = "is_default")]
     pub original_uri: bool,
@@ -186,30 +186,30 @@ pub struct Http {
     /// HTTP/2 is offered.
     pub http2: bool,
     /// Open requests of one HTTP/2 connection.
-    pub streams: u32,
+    pub max_concurrent_streams: u32,
     /// Seconds that an idle connection stays open.
-    pub keep_alive: u32,
+    pub keep_alive_timeout: u32,
     /// Requests of one connection.
-    pub requests: u32,
+    pub keep_alive_requests: u32,
     /// Seconds for the headers of a request.
     pub header_timeout: u32,
     /// Seconds between two reads of a request's body.
     pub body_timeout: u32,
     /// How much the headers of a request may be, where that is said.
     #[serde(skip_serializing_if = "is_default")]
-    pub headers: Option<HeaderBuffers>,
+    pub header_buffers: Option<HeaderBuffers>,
 }
 
 impl Default for Http {
     fn default() -> Self {
         Http {
             http2: true,
-            streams: 128,
-            keep_alive: 75,
-            requests: 1000,
+            max_concurrent_streams: 128,
+            keep_alive_timeout: 75,
+            keep_alive_requests: 1000,
             header_timeout: 60,
             body_timeout: 60,
-            headers: None,
+            header_buffers: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, ClientCertificates, ErrorPages, HttpsRedirect, PathMatch, Place,
+    BackendId, CanaryRules, ClientCertificates, ErrorContext, ErrorPages, HttpsRedirect, PathMatch,
     Policy, Redirect, ServerName, Template, is_default,
 };
 
@@ -20,15 +20,15 @@ pub struct Server {
     pub app_root: Option<String>,
     /// What certificates of clients mean here; `None`: nobody is asked for one.
     #[serde(skip_serializing_if = "is_default")]
-    pub clients: Option<ClientCertificates>,
+    pub client_certificates: Option<ClientCertificates>,
     /// Ciphers of TLS 1.2, as [`crate::ServerTls::ciphers`]; empty: those of all hosts.
     #[serde(skip_serializing_if = "is_default")]
     pub ciphers: Vec<String>,
     /// Whether its own order of ciphers counts and not the client's, where that is said.
     #[serde(skip_serializing_if = "is_default")]
-    pub prefers_its_ciphers: Option<bool>,
+    pub prefer_server_ciphers: Option<bool>,
     /// In the order they are tried: the first match wins. A request that matches none gets 404.
-    pub locations: Vec<Location>,
+    pub routes: Vec<HttpRoute>,
 }
 
 impl Server {
@@ -40,16 +40,16 @@ impl Server {
 
 /// One path rule of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Location {
+pub struct HttpRoute {
     /// The name that the data plane's route carries and the filter looks up.
-    pub id: LocationId,
+    pub id: RouteId,
     /// Which paths it takes.
     pub path: PathMatch,
     /// What it does with them.
     pub action: Action,
     /// Where it is sent to when the client speaks https, if not where [`Action::Forward`] says.
     #[serde(skip_serializing_if = "is_default")]
-    pub for_https: Option<BackendId>,
+    pub https_backend: Option<BackendId>,
     /// Second backends: the first whose rules say so gets the request.
     #[serde(skip_serializing_if = "is_default")]
     pub canaries: Vec<Canary>,
@@ -58,13 +58,13 @@ pub struct Location {
     pub session_path: Option<String>,
     /// Its pods are missing, so an error service is asked, and told this.
     #[serde(skip_serializing_if = "is_default")]
-    pub error: Option<ErrorRequest>,
+    pub error_request: Option<ErrorRequest>,
     /// Answers that clients do not get.
     #[serde(skip_serializing_if = "is_default")]
     pub error_pages: Option<ErrorPages>,
     /// What plain http is answered with instead.
     #[serde(skip_serializing_if = "is_default")]
-    pub https: Option<HttpsRedirect>,
+    pub https_redirect: Option<HttpsRedirect>,
     /// What the path becomes before a pod sees it, with the groups of [`PathMatch::Regex`].
     #[serde(skip_serializing_if = "is_default")]
     pub rewrite: Option<Template>,
@@ -73,22 +73,22 @@ pub struct Location {
     pub policy: Arc<Policy>,
 }
 
-impl Location {
+impl HttpRoute {
     /// A location without anything special about it.
     #[must_use]
     pub fn new(server: &ServerName, path: PathMatch, action: Action, policy: Arc<Policy>) -> Self {
-        let id = LocationId::new(server, &path);
+        let id = RouteId::new(server, &path);
         let canaries = Vec::new();
-        Location {
+        HttpRoute {
             id,
             path,
             action,
-            for_https: None,
+            https_backend: None,
             canaries,
             session_path: None,
-            error: None,
+            error_request: None,
             error_pages: None,
-            https: None,
+            https_redirect: None,
             rewrite: None,
             policy,
         }
@@ -107,12 +107,12 @@ impl Location {
         let mirror = self.policy.mirror.as_ref().map(|mirror| &mirror.backend);
         let question = self
             .policy
-            .guard
+            .authentication
             .as_ref()
-            .and_then(|guard| guard.question.as_ref());
+            .and_then(|guard| guard.external.as_ref());
         let question = question.and_then(|question| question.backend.as_ref());
         let canaries = self.canaries.iter().map(|canary| &canary.backend);
-        let others = [own, self.for_https.as_ref(), errors, mirror, question];
+        let others = [own, self.https_backend.as_ref(), errors, mirror, question];
         others.into_iter().flatten().chain(canaries)
     }
 }
@@ -134,19 +134,19 @@ pub struct ErrorRequest {
     /// What the client would have got.
     pub status: u16,
     /// Where.
-    pub place: Place,
+    pub place: ErrorContext,
 }
 
 /// Names a location: host, kind of match and path, which together are unique.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct LocationId(String);
+pub struct RouteId(String);
 
-impl LocationId {
+impl RouteId {
     /// A host name holds none of `=`, `~` and `/`, so the parts cannot run into each other.
     #[must_use]
     pub fn new(server: &ServerName, path: &PathMatch) -> Self {
-        LocationId(match path {
+        RouteId(match path {
             PathMatch::Exact(path) => format!("{server}={path}"),
             PathMatch::Prefix(path) => format!("{server}{path}"),
             PathMatch::Regex(regex) => format!("{server}~{}", regex.pattern),
@@ -179,8 +179,8 @@ mod tests {
     #[test]
     fn a_prefix_and_an_exact_path_have_different_ids() {
         let host = ServerName::parse("a.b").unwrap();
-        let exact = LocationId::new(&host, &PathMatch::Exact("/x".into()));
-        let prefix = LocationId::new(&host, &PathMatch::Prefix("/x".into()));
+        let exact = RouteId::new(&host, &PathMatch::Exact("/x".into()));
+        let prefix = RouteId::new(&host, &PathMatch::Prefix("/x".into()));
         assert_ne!(exact, prefix);
     }
 }

@@ -74,7 +74,7 @@ fn hosts_paths_and_names_are_in_their_grammars_or_not_served() {
         assert!(id.split('/').all(is_name), "{id:?}");
     }
     for server in &servers {
-        for location in config["servers"][server]["locations"].as_array().unwrap() {
+        for location in config["servers"][server]["routes"].as_array().unwrap() {
             let path = path(location);
             assert!(
                 path.starts_with('/') && !path.chars().any(char::is_control),

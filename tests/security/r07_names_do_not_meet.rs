@@ -135,7 +135,7 @@ proptest! {
         let config = json!(translation.config());
         prop_assert_eq!(config["backends"].as_object().unwrap().len(), names.len());
         for number in 0..names.len() {
-            let action = &config["servers"][format!("h{number}.test")]["locations"][0]["action"];
+            let action = &config["servers"][format!("h{number}.test")]["routes"][0]["action"];
             let id = action["forward"].as_str().unwrap();
             let backend = config["backends"][id].to_string();
             prop_assert!(backend.contains(&format!("10.0.0.{number}:80")), "{}: {}", id, backend);

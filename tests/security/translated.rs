@@ -203,7 +203,7 @@ pub(crate) fn some_data_plane(annotation: usize, value: usize) -> Option<DataPla
 /// No path of the owner's host lets anybody in.
 pub(crate) fn is_closed(translation: &Translation) -> bool {
     let config = config(translation);
-    let locations = config["servers"][HOST]["locations"]
+    let locations = config["servers"][HOST]["routes"]
         .as_array()
         .cloned()
         .unwrap_or_default();

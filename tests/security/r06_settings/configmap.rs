@@ -175,7 +175,7 @@ fn data(beside: &[(&str, &str)], key: &str, value: &str) -> Value {
 }
 
 fn action(served: &Value) -> &Value {
-    &served["servers"]["a.example"]["locations"][0]["action"]
+    &served["servers"]["a.example"]["routes"][0]["action"]
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn translated(objects: &[Value]) -> Result<Translation> {
 }
 
 fn takes(location: &HttpRoute, request: &str) -> bool {
-    match &location.path {
+    match &location.matches.path {
         PathMatch::Exact(path) => path == request,
         PathMatch::Prefix(path) => request
             .strip_prefix(path.as_str())

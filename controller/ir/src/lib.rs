@@ -23,7 +23,9 @@ mod path;
 mod policy;
 mod redirect;
 mod route;
+mod route_match;
 mod secret;
+mod server;
 mod shared;
 mod stream;
 mod tls;
@@ -56,7 +58,9 @@ pub use policy::{
     Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
 };
 pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
-pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId, Server};
+pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId};
+pub use route_match::{HeaderMatch, Precedence, QueryMatch, RouteMatch, ValueMatch};
+pub use server::Server;
 pub use shared::{Changed, Shared, SharedMap, changed};
 
 pub use secret::{SecretId, SecretValue, Sensitive};

@@ -1,50 +1,22 @@
-//! Virtual hosts and the locations under them.
+//! Routes of a virtual host.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, ClientCertificates, ErrorContext, ErrorPages, HttpsRedirect, PathMatch,
-    Policy, Redirect, ServerName, Template, is_default,
+    BackendId, CanaryRules, ErrorContext, ErrorPages, HttpsRedirect, IpAccess, PathMatch, Policy,
+    Redirect, RouteMatch, ServerName, Template, is_default,
 };
 
-/// One virtual host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Server {
-    /// Other names of it.
-    #[serde(skip_serializing_if = "is_default")]
-    pub aliases: Vec<ServerName>,
-    /// Where a request for exactly `/` is sent, before anything else.
-    #[serde(skip_serializing_if = "is_default")]
-    pub app_root: Option<String>,
-    /// What certificates of clients mean here; `None`: nobody is asked for one.
-    #[serde(skip_serializing_if = "is_default")]
-    pub client_certificates: Option<ClientCertificates>,
-    /// Ciphers of TLS 1.2, as [`crate::ServerTls::ciphers`]; empty: those of all hosts.
-    #[serde(skip_serializing_if = "is_default")]
-    pub ciphers: Vec<String>,
-    /// Whether its own order of ciphers counts and not the client's, where that is said.
-    #[serde(skip_serializing_if = "is_default")]
-    pub prefer_server_ciphers: Option<bool>,
-    /// In the order they are tried: the first match wins. A request that matches none gets 404.
-    pub routes: Vec<HttpRoute>,
-}
-
-impl Server {
-    /// All names of it; its own is the first.
-    pub fn names<'a>(&'a self, own: &'a ServerName) -> impl Iterator<Item = &'a ServerName> {
-        std::iter::once(own).chain(&self.aliases)
-    }
-}
-
-/// One path rule of a server.
+/// Requests of a server that are treated alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HttpRoute {
     /// The name that the data plane's route carries and the filter looks up.
     pub id: RouteId,
-    /// Which paths it takes.
-    pub path: PathMatch,
+    /// Requests that it takes.
+    #[serde(flatten)]
+    pub matches: RouteMatch,
     /// What it does with them.
     pub action: Action,
     /// Where it is sent to when the client speaks https, if not where [`Action::Forward`] says.
@@ -74,14 +46,14 @@ pub struct HttpRoute {
 }
 
 impl HttpRoute {
-    /// A location without anything special about it.
+    /// The only route of a server with this path, without any policy of its own.
     #[must_use]
     pub fn new(server: &ServerName, path: PathMatch, action: Action, policy: Arc<Policy>) -> Self {
-        let id = RouteId::new(server, &path);
+        let id = RouteId::from_path(server, &path);
         let canaries = Vec::new();
         HttpRoute {
             id,
-            path,
+            matches: RouteMatch::path(path),
             action,
             https_backend: None,
             canaries,
@@ -92,6 +64,14 @@ impl HttpRoute {
             rewrite: None,
             policy,
         }
+    }
+
+    /// True if not everybody may get through: what is behind it must not take its requests.
+    #[must_use]
+    pub fn has_access_control(&self) -> bool {
+        self.action == Action::Denied
+            || self.policy.authentication.is_some()
+            || self.policy.ip_access != IpAccess::default()
     }
 
     /// All backends that its requests, copies of them, or questions about them may be sent to.
@@ -137,15 +117,29 @@ pub struct ErrorRequest {
     pub place: ErrorContext,
 }
 
-/// Names a location: host, kind of match and path, which together are unique.
+/// Name of a route, unique in a configuration. Data planes carry it, the filter and metrics look it up, and nobody takes it
+/// apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct RouteId(String);
 
+/// Routes of our own, to error services and mirrors, begin with it.
+pub(crate) const INTERNAL_ROUTE: char = '!';
+
 impl RouteId {
-    /// A host name holds none of `=`, `~` and `/`, so the parts cannot run into each other.
+    /// An id as an input chooses it; ids of different routes differ. A leading `!` is escaped: such are internal routes.
     #[must_use]
-    pub fn new(server: &ServerName, path: &PathMatch) -> Self {
+    pub fn new(text: &str) -> Self {
+        RouteId(match text.strip_prefix(INTERNAL_ROUTE) {
+            Some(rest) => format!("%21{rest}"),
+            None => text.to_owned(),
+        })
+    }
+
+    /// The only route of a server with this path. A host name holds none of `=`, `~` and `/`, so the parts cannot run into each
+    /// other.
+    #[must_use]
+    pub fn from_path(server: &ServerName, path: &PathMatch) -> Self {
         RouteId(match path {
             PathMatch::Exact(path) => format!("{server}={path}"),
             PathMatch::Prefix(path) => format!("{server}{path}"),
@@ -179,8 +173,8 @@ mod tests {
     #[test]
     fn a_prefix_and_an_exact_path_have_different_ids() {
         let host = ServerName::parse("a.b").unwrap();
-        let exact = RouteId::new(&host, &PathMatch::Exact("/x".into()));
-        let prefix = RouteId::new(&host, &PathMatch::Prefix("/x".into()));
+        let exact = RouteId::from_path(&host, &PathMatch::Exact("/x".into()));
+        let prefix = RouteId::from_path(&host, &PathMatch::Prefix("/x".into()));
         assert_ne!(exact, prefix);
     }
 }

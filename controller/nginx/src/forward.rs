@@ -236,7 +236,7 @@ fn access(policy: &Policy) -> IpAccess {
 }
 
 fn rewrite(location: &HttpRoute) -> Option<(Word, Value)> {
-    match (&location.path, &location.rewrite) {
+    match (&location.matches.path, &location.rewrite) {
         (PathMatch::Regex(regex), Some(to)) => {
             let from = word(pattern(regex));
             Some((from, template(Text::default(), to).quoted()))

@@ -30,7 +30,7 @@ impl Matching {
     pub(crate) fn of(server: &Server) -> Self {
         let mut patterns = Beginnings::default();
         for location in &server.routes {
-            if let PathMatch::Regex(regex) = &location.path {
+            if let PathMatch::Regex(regex) = &location.matches.path {
                 patterns.add(&sluice_pattern::literal_prefix(&regex.pattern));
             }
         }

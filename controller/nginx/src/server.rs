@@ -95,7 +95,11 @@ impl<'a> ServerConf<'a> {
         for location in &server.routes {
             let mut missing = unsupported::check_location(location, host, context);
             let is_closed = missing.iter().any(|missing| missing.closes);
-            for (sign, path) in matching.next(&location.path) {
+            if !location.matches.is_path_only() && !is_closed {
+                unsupported.extend(missing);
+                continue;
+            }
+            for (sign, path) in matching.next(&location.matches.path) {
                 // The first that matches is taken; nginx refuses to see a path twice.
                 if !taken.insert((sign, path.clone())) {
                     continue;

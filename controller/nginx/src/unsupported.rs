@@ -110,6 +110,12 @@ pub(crate) fn check_location(
     {
         add("ssl-passthrough", false);
     }
+    if !location.matches.is_path_only() {
+        add(
+            "matches on methods, headers or query parameters",
+            location.has_access_control(),
+        );
+    }
     if let Action::Forward(main) = &location.action {
         check_backends(main, location, context)
             .into_iter()

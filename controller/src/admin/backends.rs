@@ -111,7 +111,7 @@ impl<'a> Uses<'a> {
                     .or_default()
                     .entry(name.to_string())
                     .or_default();
-                paths.push(location.path.text());
+                paths.push(location.matches.path.text());
                 for canary in &location.canaries {
                     uses.canaries.insert(&canary.backend, canary);
                     let alternatives = uses.alternatives.entry(main).or_default();

@@ -176,7 +176,7 @@ impl Place {
         let mut parts = backend.split('/');
         let host_ends = location.id.as_str().find(['=', '~', '/'])?;
         Some(Place {
-            path: location.path.text().to_owned(),
+            path: location.matches.path.text().to_owned(),
             namespace: owner.namespace.clone(),
             ingress: owner.name.clone(),
             service: parts.nth(1).unwrap_or_default().to_owned(),

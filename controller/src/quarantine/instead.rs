@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Action, Config, HostTls, HttpRoute, PathMatch, PathRegex, Server, ServerName};
+use sluice_ir::{
+    Action, Config, HostTls, HttpRoute, PathMatch, PathRegex, RouteMatch, Server, ServerName,
+};
 use sluice_translate::ObjectKey;
 
 use super::part::Given;
@@ -101,7 +103,10 @@ pub(super) fn replaced(
         match culprit.map(|culprit| last(host, location, culprit)) {
             None => kept.push(location.clone()),
             Some(Some(last)) => kept.push(last.clone()),
-            Some(None) if guards(location) || !matches!(location.path, PathMatch::Regex(_)) => {
+            Some(None)
+                if location.has_access_control()
+                    || !matches!(location.matches.path, PathMatch::Regex(_)) =>
+            {
                 kept.push(closed(host, location));
             }
             // Nobody is kept out here, and a beginning is more than the pattern: others keep what is theirs below it.
@@ -140,7 +145,7 @@ fn place(kept: &mut Vec<HttpRoute>, closing: &mut Vec<HttpRoute>) {
     let Some(last) = kept.pop() else { return };
     let (behind, before): (Vec<_>, Vec<_>) = std::mem::take(closing)
         .into_iter()
-        .partition(|closed| is_within(&last.path, &closed.path));
+        .partition(|closed| is_within(&last.matches.path, &closed.matches.path));
     kept.extend(before);
     kept.push(last);
     *closing = behind;
@@ -163,22 +168,27 @@ fn beginning(path: &PathMatch) -> String {
 
 /// All that a location may take, without a pattern that an engine could refuse.
 fn closed(host: &ServerName, location: &HttpRoute) -> HttpRoute {
-    let path = match &location.path {
-        PathMatch::Exact(_) | PathMatch::Prefix(_) => location.path.clone(),
+    let path = match &location.matches.path {
+        PathMatch::Exact(_) | PathMatch::Prefix(_) => location.matches.path.clone(),
         PathMatch::Regex(regex) => {
             let beginning = sluice_pattern::covering_prefix(&regex.pattern);
             PathMatch::Regex(PathRegex::plain(sluice_pattern::escape(&beginning)))
         }
     };
-    HttpRoute::new(host, path, Action::Denied, Arc::default())
-}
-
-/// Somebody is kept out, so what is behind it must not take its requests.
-fn guards(location: &HttpRoute) -> bool {
-    let policy = &location.policy;
-    location.action == Action::Denied
-        || policy.authentication.is_some()
-        || policy.ip_access != Default::default()
+    let closed = HttpRoute::new(host, path, Action::Denied, Arc::default());
+    if location.matches.is_path_only() {
+        return closed;
+    }
+    // Values of headers and parameters may be what was refused.
+    let matches = RouteMatch {
+        method: location.matches.method.clone(),
+        ..closed.matches.clone()
+    };
+    HttpRoute {
+        id: location.id.clone(),
+        matches,
+        ..closed
+    }
 }
 
 /// What a host has of others, in order.

@@ -47,7 +47,7 @@ fn refuses(config: &Config) -> bool {
         .servers
         .values()
         .flat_map(|server| &server.routes)
-        .any(|it| it.path.text().starts_with("/bad/["))
+        .any(|it| it.matches.path.text().starts_with("/bad/["))
 }
 
 /// A publisher and its data plane, in which everything happens at once.
@@ -115,7 +115,12 @@ fn paths(config: &Config, host: &str) -> Vec<(String, bool)> {
     let server = &config.servers[&ServerName::parse(host).unwrap()];
     let locations = server.routes.iter();
     locations
-        .map(|it| (it.path.text().to_owned(), it.action != Action::Denied))
+        .map(|it| {
+            (
+                it.matches.path.text().to_owned(),
+                it.action != Action::Denied,
+            )
+        })
         .collect()
 }
 

@@ -136,7 +136,7 @@ impl Path {
         // A prefix with an exact twin has a slash more among patterns.
         let begins = match kind {
             "pattern" => &PATTERNS[number].0[..PATTERNS[number].1],
-            _ => location.path.text(),
+            _ => location.matches.path.text(),
         };
         Some(Path {
             namespace,
@@ -154,7 +154,7 @@ impl Path {
 }
 
 fn takes(location: &HttpRoute, request: &str) -> bool {
-    match &location.path {
+    match &location.matches.path {
         PathMatch::Exact(path) => path == request,
         PathMatch::Prefix(path) => request
             .strip_prefix(path.as_str())

@@ -40,7 +40,7 @@ pub(super) fn locations<'a>(
     for rule in sorted {
         match location(rule, &exact, name, host) {
             // What comes second is never reached.
-            Ok(location) if seen.insert(location.path.clone()) => {
+            Ok(location) if seen.insert(location.matches.path.clone()) => {
                 locations.push((location, Some(rule)))
             }
             Ok(_) => {}
@@ -55,7 +55,8 @@ pub(super) fn locations<'a>(
                 };
                 let mut reporter = Reporter::new(rule.owner.clone(), reports);
                 reporter.say(Severity::Error, rule.field.clone(), reason, consequence);
-                let closed = closed.filter(|(_, location)| seen.insert(location.path.clone()));
+                let closed =
+                    closed.filter(|(_, location)| seen.insert(location.matches.path.clone()));
                 locations.extend(closed.map(|(_, location)| (location, Some(rule))));
             }
         }

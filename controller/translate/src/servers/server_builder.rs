@@ -226,7 +226,8 @@ fn literal<'a>(
         .iter()
         .map(|(path, rule)| (location(path, rule), Some(*rule)));
     let mut locations: Vec<Claimed<'_>> = claimed.chain(bare).collect();
-    locations.sort_by(|(a, _), (b, _)| precedence(&a.path).cmp(&precedence(&b.path)));
+    locations
+        .sort_by(|(a, _), (b, _)| precedence(&a.matches.path).cmp(&precedence(&b.matches.path)));
     locations
 }
 

@@ -92,10 +92,10 @@ pub(super) fn locations<'a>(
             let mut part = of_one(rules, name, host, reports);
             // Somebody else has the bare form.
             part.retain(|(location, rule)| {
-                rule.is_some() || !written.contains(location.path.text())
+                rule.is_some() || !written.contains(location.matches.path.text())
             });
             // Which comes to the same, and is the order of all.
-            part.sort_by_key(|(location, _)| match &location.path {
+            part.sort_by_key(|(location, _)| match &location.matches.path {
                 PathMatch::Exact(path) => (usize::MAX - path.len(), false),
                 PathMatch::Prefix(path) => (usize::MAX - path.len(), true),
                 PathMatch::Regex(_) => (0, false),
@@ -105,7 +105,11 @@ pub(super) fn locations<'a>(
         .collect();
     let paths: Vec<Vec<&PathMatch>> = parts
         .iter()
-        .map(|part| part.iter().map(|(location, _)| &location.path).collect())
+        .map(|part| {
+            part.iter()
+                .map(|(location, _)| &location.matches.path)
+                .collect()
+        })
         .collect();
     let order = precedence::merged(&paths);
     let mut parts: Vec<Vec<Option<Claimed<'a>>>> = parts
@@ -126,9 +130,9 @@ fn without_seconds<'a>(
     let mut first: BTreeMap<PathMatch, Option<&ObjectRef>> = BTreeMap::new();
     let mut kept = Vec::new();
     for (location, rule) in locations {
-        match (first.get(&location.path), rule) {
+        match (first.get(&location.matches.path), rule) {
             (None, _) => {
-                first.insert(location.path.clone(), rule.map(|rule| &rule.owner));
+                first.insert(location.matches.path.clone(), rule.map(|rule| &rule.owner));
                 kept.push((location, rule));
             }
             (Some(Some(owner)), Some(rule)) => {

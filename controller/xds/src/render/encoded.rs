@@ -63,7 +63,9 @@ pub(super) fn kept() -> HeaderToMetadata {
 
 /// The first route of every host.
 pub(super) fn route() -> Route {
-    let root = match_of(&PathMatch::Prefix("/".to_owned()));
+    let root = match_of(&sluice_ir::RouteMatch::path(PathMatch::Prefix(
+        "/".to_owned(),
+    )));
     // Most have none at all, which costs least to find out.
     let encoded = [
         contains(":path", "%"),

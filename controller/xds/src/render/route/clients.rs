@@ -116,7 +116,7 @@ fn answer(location: &HttpRoute, global: &GlobalConfig, status: u32) -> Route {
     };
     Route {
         name: location.id.as_str().to_owned(),
-        r#match: Some(match_of(&location.path)),
+        r#match: Some(match_of(&location.matches)),
         action: Some(RouteKind::DirectResponse(answer)),
         tracing: tracing::of_route(&location.policy.tracing, global),
         ..Route::default()

@@ -32,7 +32,7 @@ pub(super) fn routes(
 ) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
-        r#match: Some(match_of(&location.path)),
+        r#match: Some(match_of(&location.matches)),
         metadata: metadata(location),
         tracing: tracing::of_route(&location.policy.tracing, global),
         ..Route::default()
@@ -61,7 +61,7 @@ pub(super) fn to_https(
 ) -> Vec<Route> {
     let route = Route {
         name: location.id.as_str().to_owned(),
-        r#match: Some(match_of(&location.path)),
+        r#match: Some(match_of(&location.matches)),
         tracing: tracing::of_route(&location.policy.tracing, global),
         ..Route::default()
     };
@@ -142,7 +142,7 @@ fn to_pods(
         action.host_rewrite_specifier = host(policy, global);
         match &location.rewrite {
             Some(template) => {
-                action.regex_rewrite = redirect::substitution(&location.path, template)
+                action.regex_rewrite = redirect::substitution(&location.matches.path, template)
             }
             None => action.path_rewrite = SENT.to_owned(),
         }

@@ -1,19 +1,58 @@
 //! Route matching.
 
 use envoy_types::pb::envoy::config::route::v3::header_matcher::HeaderMatchSpecifier;
+use envoy_types::pb::envoy::config::route::v3::query_parameter_matcher::QueryParameterMatchSpecifier as Specifier;
 use envoy_types::pb::envoy::config::route::v3::route_match::PathSpecifier;
-use envoy_types::pb::envoy::config::route::v3::{HeaderMatcher, Route, RouteMatch};
+use envoy_types::pb::envoy::config::route::v3::{
+    HeaderMatcher, QueryParameterMatcher, Route, RouteMatch,
+};
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatcher, StringMatcher};
 use envoy_types::pb::google::protobuf::BoolValue;
 use sluice_filter_core::path;
-use sluice_ir::{Hostname, PathMatch, PathRegex};
+use sluice_ir::{Hostname, PathMatch, PathRegex, QueryMatch, ValueMatch};
 use sluice_pattern::Subject;
 
 /// Scheme of the client's request, from trusted headers only.
 const PROTO: &str = "x-forwarded-proto";
 
-pub(in crate::render) fn match_of(path: &PathMatch) -> RouteMatch {
+/// All that a route asks of a request.
+pub(in crate::render) fn match_of(matches: &sluice_ir::RouteMatch) -> RouteMatch {
+    let method = matches.method.iter().map(|method| is(":method", method));
+    let headers = matches.headers.iter().map(|header| match &header.value {
+        ValueMatch::Present => present(header.name.as_str()),
+        ValueMatch::Exact(value) => is(header.name.as_str(), value),
+        ValueMatch::Regex(pattern) => self::matches(header.name.as_str(), pattern),
+    });
+    RouteMatch {
+        headers: method.chain(headers).collect(),
+        query_parameters: matches.query.iter().map(query_parameter).collect(),
+        ..match_of_path(&matches.path)
+    }
+}
+
+fn query_parameter(query: &QueryMatch) -> QueryParameterMatcher {
+    let text = |pattern| {
+        Specifier::StringMatch(StringMatcher {
+            match_pattern: Some(pattern),
+            ..StringMatcher::default()
+        })
+    };
+    let specifier = match &query.value {
+        ValueMatch::Present => Specifier::PresentMatch(true),
+        ValueMatch::Exact(value) => text(MatchPattern::Exact(value.clone())),
+        ValueMatch::Regex(pattern) => text(MatchPattern::SafeRegex(RegexMatcher {
+            regex: pattern.clone(),
+            ..RegexMatcher::default()
+        })),
+    };
+    QueryParameterMatcher {
+        name: query.name.clone(),
+        query_parameter_match_specifier: Some(specifier),
+    }
+}
+
+fn match_of_path(path: &PathMatch) -> RouteMatch {
     // A pattern of characters alone takes what begins like it, which costs no program.
     let text = match path {
         PathMatch::Regex(regex) => sluice_pattern::literal(&regex.pattern),
@@ -205,7 +244,7 @@ mod tests {
     fn a_pattern_of_characters_alone_needs_no_program() {
         let of = |pattern: &str| {
             let regex = PathRegex::plain(pattern.to_owned());
-            match_of(&PathMatch::Regex(regex))
+            match_of_path(&PathMatch::Regex(regex))
         };
         let literal = of(r"/a\.b");
         assert_eq!(

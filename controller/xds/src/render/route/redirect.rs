@@ -76,7 +76,7 @@ pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -
                 )),
                 host_redirect: host.clone(),
                 port_redirect: port.map(u32::from).unwrap_or_default(),
-                path_rewrite_specifier: substitution(&location.path, path)
+                path_rewrite_specifier: substitution(&location.matches.path, path)
                     .map(PathRewriteSpecifier::RegexRewrite),
                 ..action(status)
             };

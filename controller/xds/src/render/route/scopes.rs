@@ -170,7 +170,7 @@ fn with_composite_policies(mut host: VirtualHost, global: &GlobalConfig) -> Virt
 /// A path that a host does not have is not found. Without a route the filter would take the host for one that has no scope,
 /// and look for the path among the others.
 fn closed(mut host: VirtualHost) -> VirtualHost {
-    let root = PathMatch::Prefix("/".to_owned());
+    let root = sluice_ir::RouteMatch::path(PathMatch::Prefix("/".to_owned()));
     let takes_all = |route: &Route| route.r#match.as_ref() == Some(&match_of(&root));
     if !host.routes.iter().any(takes_all) {
         let not_found = DirectResponseAction {

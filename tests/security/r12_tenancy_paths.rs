@@ -183,7 +183,8 @@ async fn every_path_is_tried_in_the_order_of_the_ir(plane: Plane) -> Result<()> 
                 .find(|location| takes(location, request));
             let answer = sluice.get(&host, request).await?;
             let expected = match first.map(|location| &location.action) {
-                Some(Action::Forward(backend)) => backend
+                Some(Action::Forward(to)) => to
+                    .primary()
                     .as_str()
                     .split('/')
                     .nth(1)

@@ -14,6 +14,7 @@ mod backend;
 mod balance;
 mod cidr;
 mod compression;
+mod destination;
 mod expression;
 mod global;
 mod header;
@@ -44,6 +45,7 @@ pub use balance::{
 };
 pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compression, CompressionSettings};
+pub use destination::{Destination, WeightedBackend};
 pub use expression::{Expression, ExpressionPart, Variable};
 pub use global::{
     Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,
@@ -161,7 +163,7 @@ mod tests {
     fn forwarding(path: &str, service: &str) -> Config {
         let (name, id) = (ServerName::CatchAll, BackendId::new("default", service, 80));
         let path = PathMatch::Exact(path.to_owned());
-        let location = HttpRoute::new(&name, path, Action::Forward(id.clone()), Arc::default());
+        let location = HttpRoute::new(&name, path, Action::to(id.clone()), Arc::default());
         let mut config = Config::default();
         config.servers.insert(
             name,
@@ -180,10 +182,7 @@ mod tests {
         let actions: Vec<_> = locations(&both)
             .map(|location| location.action.clone())
             .collect();
-        assert_eq!(
-            actions,
-            [Action::Forward(BackendId::new("default", "new", 80))]
-        );
+        assert_eq!(actions, [Action::to(BackendId::new("default", "new", 80))]);
         assert_eq!(both.backends.len(), 2);
         assert_eq!(
             locations(&forwarding("/a", "x").with_routes_of(&forwarding("/b", "x"))).count(),

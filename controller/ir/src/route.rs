@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, ErrorContext, ErrorPages, HttpsRedirect, IpAccess, PathMatch, Policy,
-    Redirect, RouteMatch, ServerName, Template, is_default,
+    BackendId, CanaryRules, Destination, ErrorContext, ErrorPages, HttpsRedirect, IpAccess,
+    PathMatch, Policy, Redirect, RouteMatch, ServerName, Template, is_default,
 };
 
 /// Requests of a server that are treated alike.
@@ -74,12 +74,25 @@ impl HttpRoute {
             || self.policy.ip_access != IpAccess::default()
     }
 
+    /// Backends of a route that forwards.
+    #[must_use]
+    pub fn destination(&self) -> Option<&Destination> {
+        self.action.destination()
+    }
+
+    /// The primary backend of a route that forwards.
+    #[must_use]
+    pub fn primary_backend(&self) -> Option<&BackendId> {
+        self.destination().map(Destination::primary)
+    }
+
     /// All backends that its requests, copies of them, or questions about them may be sent to.
     pub fn backends(&self) -> impl Iterator<Item = &BackendId> {
-        let own = match &self.action {
-            Action::Forward(id) => Some(id),
-            Action::Denied | Action::Redirect(_) => None,
-        };
+        let own = self
+            .destination()
+            .map_or(&[][..], Destination::backends)
+            .iter()
+            .map(|weighted| &weighted.backend);
         let errors = self
             .error_pages
             .as_ref()
@@ -92,8 +105,8 @@ impl HttpRoute {
             .and_then(|guard| guard.external.as_ref());
         let question = question.and_then(|question| question.backend.as_ref());
         let canaries = self.canaries.iter().map(|canary| &canary.backend);
-        let others = [own, self.https_backend.as_ref(), errors, mirror, question];
-        others.into_iter().flatten().chain(canaries)
+        let others = [self.https_backend.as_ref(), errors, mirror, question];
+        own.chain(others.into_iter().flatten()).chain(canaries)
     }
 }
 
@@ -158,12 +171,29 @@ impl RouteId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Sends it to a backend of [`crate::Config::backends`].
-    Forward(BackendId),
+    /// Sends it to a backend.
+    Forward(Destination),
     /// Answers 503: something that guards access to this location cannot be honoured, so nothing gets through.
     Denied,
     /// Answers that it is elsewhere.
     Redirect(Redirect),
+}
+
+impl Action {
+    /// Sends all requests to one backend.
+    #[must_use]
+    pub fn to(backend: BackendId) -> Self {
+        Action::Forward(backend.into())
+    }
+
+    /// Backends that it forwards to.
+    #[must_use]
+    pub fn destination(&self) -> Option<&Destination> {
+        match self {
+            Action::Forward(destination) => Some(destination),
+            Action::Denied | Action::Redirect(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]

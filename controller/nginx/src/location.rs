@@ -1,7 +1,7 @@
 //! One path rule: what nginx does with its requests before and after the filter has chosen a pod.
 
 use askama::Template;
-use sluice_ir::{Action, ClientCertificates, HttpRoute, PathRegex, VerifyClient};
+use sluice_ir::{Action, BackendId, ClientCertificates, HttpRoute, PathRegex, VerifyClient};
 use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, value, word};
@@ -53,7 +53,8 @@ impl LocationConf {
             _ if is_closed => Content::Denied,
             Action::Denied => Content::Denied,
             Action::Redirect(redirect) => Content::Redirect(redirect::answer(redirect)),
-            Action::Forward(id) => {
+            Action::Forward(to) => {
+                let id = to.primary();
                 let at = format!("{sign}{path}");
                 Content::Forward(Box::new(Forward::new((location, &at), id, host, context)))
             }
@@ -94,8 +95,5 @@ impl LocationConf {
 
 /// The main backend of a location, without its canaries.
 fn main(location: &HttpRoute) -> &str {
-    match &location.action {
-        Action::Forward(id) => id.as_str(),
-        Action::Denied | Action::Redirect(_) => "",
-    }
+    location.primary_backend().map_or("", BackendId::as_str)
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use sluice_ir::{
-    Action, BackendId, ClientCertificates, HttpRoute, Policy, Protocol, RouteId, SecretId,
-    ServerName, StreamPort, UpstreamTls, VerifyClient,
+    BackendId, ClientCertificates, HttpRoute, Policy, Protocol, RouteId, SecretId, ServerName,
+    StreamPort, UpstreamTls, VerifyClient,
 };
 
 use crate::server::{Host, RenderContext};
@@ -116,7 +116,7 @@ pub(crate) fn check_location(
             location.has_access_control(),
         );
     }
-    if let Action::Forward(main) = &location.action {
+    if let Some(main) = location.primary_backend() {
         check_backends(main, location, context)
             .into_iter()
             .for_each(|what| add(what, true));

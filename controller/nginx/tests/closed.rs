@@ -67,7 +67,7 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
         place: Default::default(),
     };
     policies.map(|policy| {
-        let forward = Action::Forward(BackendId::new("d", "shop", 80));
+        let forward = Action::to(BackendId::new("d", "shop", 80));
         let is_plain = policy == Policy::default();
         let location = HttpRoute::new(&name, path.clone(), forward, Arc::new(policy));
         HttpRoute {

@@ -19,7 +19,7 @@ fn config(backend: Backend, canaries: Vec<Canary>) -> Config {
         BackendId::new("default", "shop", 80),
     );
     let path = PathMatch::Prefix("/".to_owned());
-    let location = HttpRoute::new(&name, path, Action::Forward(id.clone()), Arc::default());
+    let location = HttpRoute::new(&name, path, Action::to(id.clone()), Arc::default());
     let server = Server {
         routes: vec![HttpRoute {
             canaries,

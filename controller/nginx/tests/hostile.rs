@@ -54,7 +54,7 @@ fn config(text: &str) -> Config {
     });
     let rewritten = HttpRoute {
         rewrite: Some(template),
-        ..location(PathMatch::Regex(regex), Action::Forward(id.clone()))
+        ..location(PathMatch::Regex(regex), Action::to(id.clone()))
     };
     let server = Server {
         app_root: Some(format!("/{text}")),
@@ -67,7 +67,7 @@ fn config(text: &str) -> Config {
                 error_request: Some(ErrorRequest { status: 503, place }),
                 ..location(
                     PathMatch::Prefix(format!("/p{text}")),
-                    Action::Forward(id.clone()),
+                    Action::to(id.clone()),
                 )
             },
         ],

@@ -105,12 +105,10 @@ pub(crate) fn forwarding(
     server: &ir::Server,
 ) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     server.routes.iter().filter_map(|location| {
-        let ir::Action::Forward(id) = &location.action else {
-            return None;
-        };
+        let destination = location.destination()?;
         let forwards = wire::Location {
-            backend: id.to_string(),
-            canaries: location.canaries.iter().map(canary).collect(),
+            backend: destination.primary().to_string(),
+            canaries: alternatives(location, destination),
             session_path: location.session_path.clone(),
             connections: location.policy.limits.as_ref().and_then(connections),
             rewriting: rewriting::rewriting(&location.policy.response_rewrite),
@@ -142,6 +140,35 @@ fn connections(limits: &ir::ClientLimits) -> Option<wire::Connections> {
         status,
         exempt,
     })
+}
+
+/// Canaries first: what their rules leave is shared by weight.
+fn alternatives(location: &ir::HttpRoute, destination: &ir::Destination) -> Vec<wire::Canary> {
+    let canaries = location.canaries.iter().map(canary);
+    let taken: f64 = location
+        .canaries
+        .iter()
+        .map(|canary| f64::from(canary.rules.weight) / f64::from(canary.rules.total.max(1)))
+        .sum();
+    let backends = destination.backends().iter();
+    let sum: f64 = backends.map(|backend| f64::from(backend.weight)).sum();
+    let rest = (1.0 - taken).clamp(0.0, 1.0);
+    let weighted = destination.alternatives().iter();
+    let weighted = weighted.map(|backend| wire::Canary {
+        backend: backend.backend.to_string(),
+        weight: Some(part(rest * f64::from(backend.weight) / sum)),
+        ..wire::Canary::default()
+    });
+    canaries.chain(weighted).collect()
+}
+
+/// A part of all requests, from 0 to 1, to the millionth.
+fn part(of_all: f64) -> wire::Share {
+    const TOTAL: u32 = 1_000_000;
+    wire::Share {
+        weight: (of_all * f64::from(TOTAL)).round() as u32,
+        total: TOTAL,
+    }
 }
 
 fn canary(canary: &ir::Canary) -> wire::Canary {

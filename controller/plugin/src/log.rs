@@ -321,7 +321,7 @@ mod tests {
             let mut config = config(&[("a", &["10.0.0.1:80"]), ("b", &["10.0.0.2:80"])]);
             let id = ir::BackendId::new("n", service, 80);
             let path = ir::PathMatch::Prefix("/".to_owned());
-            let location = ir::HttpRoute::new(&name, path, ir::Action::Forward(id), Arc::default());
+            let location = ir::HttpRoute::new(&name, path, ir::Action::to(id), Arc::default());
             let server = ir::Server {
                 routes: vec![location],
                 ..ir::Server::default()

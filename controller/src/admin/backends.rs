@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use k8s_openapi::api::core::v1::Service;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sluice_ir::{Action, Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance};
+use sluice_ir::{Affinity, Backend, BackendId, Canary, CanaryValue, Config, LoadBalance};
 use sluice_translate::{ObjectKey, Resources};
 
 /// The subset size is there even when nothing is hashed.
@@ -102,7 +102,7 @@ impl<'a> Uses<'a> {
         };
         for (name, server) in &config.servers {
             for location in &server.routes {
-                let Action::Forward(main) = &location.action else {
+                let Some(main) = location.primary_backend() else {
                     continue;
                 };
                 let paths = uses

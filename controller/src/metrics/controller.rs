@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus::{Gauge, GaugeVec, IntCounter, Opts, Registry};
-use sluice_ir::{Action, Backend};
+use sluice_ir::Backend;
 use sluice_translate::{Kind, ObjectKey, Snapshot, Updated};
 use sluice_xds::{RouteCache, Store};
 
@@ -163,7 +163,7 @@ fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
     }
     let config = snapshot.config();
     for location in config.servers.values().flat_map(|server| &server.routes) {
-        let Action::Forward(backend) = &location.action else {
+        let Some(backend) = location.primary_backend() else {
             continue;
         };
         let leads_nowhere = |backend: &Arc<Backend>| backend.endpoints.is_empty();

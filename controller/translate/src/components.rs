@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sluice_ir::{Action, BackendId, Hostname, RouteId, SecretId, Server, ServerName};
+use sluice_ir::{BackendId, Hostname, HttpRoute, RouteId, SecretId, Server, ServerName};
 
 use crate::backends::Precedence;
 use crate::servers::ErrorService;
@@ -47,10 +47,8 @@ impl RouteGroup {
     /// The ports of Services that its locations lead to.
     pub(crate) fn ports(&self) -> BTreeSet<BackendId> {
         let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
-        let mains = locations.filter_map(|location| match &location.action {
-            Action::Forward(main) => Some(main.service_port()),
-            _ => None,
-        });
+        let mains = locations.filter_map(HttpRoute::primary_backend);
+        let mains = mains.map(BackendId::service_port);
         mains.collect()
     }
 
@@ -60,12 +58,10 @@ impl RouteGroup {
             return BTreeSet::new();
         }
         let locations = self.servers.iter().flat_map(|(_, server)| &server.routes);
-        let watched = locations.filter_map(|location| match &location.action {
-            Action::Forward(main) => {
-                let asked = self.error_services.get(&location.id)?;
-                Some([main.clone(), asked.backend.clone()])
-            }
-            _ => None,
+        let watched = locations.filter_map(|location| {
+            let main = location.primary_backend()?;
+            let asked = self.error_services.get(&location.id)?;
+            Some([main.clone(), asked.backend.clone()])
         });
         watched.flatten().collect()
     }

@@ -24,7 +24,7 @@ pub(crate) fn overlay_canaries(
 ) -> Arc<Server> {
     let mut overlaid = Arc::clone(server);
     for (position, location) in server.routes.iter().enumerate() {
-        let Action::Forward(main) = &location.action else {
+        let Some(main) = location.primary_backend() else {
             continue;
         };
         let canaries = registry.canaries(&main.service_port());
@@ -57,7 +57,7 @@ fn ask(location: &mut HttpRoute, main: &BackendId, asked: &ErrorService, backend
             .iter_mut()
             .for_each(|pages| pages.backend.clone_from(next));
     } else if is_dead(main) {
-        location.action = Action::Forward(backend.clone());
+        location.action = Action::to(backend.clone());
         location.https_backend = None;
         location.error_request = Some(ErrorRequest {
             status: 503,

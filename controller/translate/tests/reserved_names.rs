@@ -2,7 +2,7 @@
 //! however a newer namespace asks for one, it does not get it, and presents no certificate of an older one.
 
 use serde_json::{Value, json};
-use sluice_ir::{Action, ServerName};
+use sluice_ir::{HttpRoute, ServerName};
 use sluice_translate::{Object, Options, Report, Resources, Severity, Translation, translate};
 
 const OWNER: &str = "owner";
@@ -93,10 +93,8 @@ fn served(translation: &Translation, name: &ServerName) -> Option<String> {
     server
         .routes
         .iter()
-        .find_map(|location| match &location.action {
-            Action::Forward(backend) => backend.as_str().split('/').next().map(str::to_owned),
-            Action::Denied | Action::Redirect(_) => None,
-        })
+        .find_map(HttpRoute::primary_backend)
+        .and_then(|backend| backend.as_str().split('/').next().map(str::to_owned))
 }
 
 /// Reports about the name to its newer claimant.

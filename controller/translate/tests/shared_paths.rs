@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use regex_lite::Regex;
 use serde_json::{Value, json};
-use sluice_ir::{Action, HttpRoute, PathMatch, Server, ServerName};
+use sluice_ir::{HttpRoute, PathMatch, Server, ServerName};
 use sluice_translate::{Object, Options, Resources, translate};
 
 const HOST: &str = "shared.example";
@@ -126,9 +126,7 @@ struct Path {
 impl Path {
     /// `None` where somebody is led from a bare form to the one with a slash.
     fn of(location: &HttpRoute) -> Option<Path> {
-        let Action::Forward(backend) = &location.action else {
-            return None;
-        };
+        let backend = location.primary_backend()?;
         let mut parts = backend.as_str().split('/');
         let (namespace, service) = (parts.next()?.to_owned(), parts.next()?.to_owned());
         let (kind, number) = service.split_once('-')?;

@@ -189,7 +189,10 @@ fn a_canary_is_an_alternative_of_its_backend_and_no_server() {
         config.backends.insert(next, Backend::default().into());
         for (name, mut server) in config.servers.clone() {
             for location in &mut Arc::make_mut(&mut server).routes {
-                if matches!(&location.action, Action::Forward(main) if main.as_str() == WEB) {
+                if location
+                    .primary_backend()
+                    .is_some_and(|main| main.as_str() == WEB)
+                {
                     location.canaries.push(canary.clone());
                 }
             }

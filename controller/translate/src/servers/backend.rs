@@ -61,7 +61,7 @@ impl Assembly<'_> {
         );
         let error_service = self.error_service(context);
         Some(RouteTarget {
-            action: Action::Forward(id),
+            action: Action::to(id),
             for_https,
             error_service,
             place,

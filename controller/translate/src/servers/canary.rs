@@ -5,7 +5,7 @@
 //! of each, and then draws one by the weights of all.
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Action, BackendId, Canary, CanaryRules, ServerName};
+use sluice_ir::{BackendId, Canary, CanaryRules, Destination, ServerName};
 
 use super::Assembly;
 use super::path_rule::IngressContext;
@@ -159,7 +159,7 @@ impl Assembly<'_> {
             .and_then(|builder| builder.taken.rule(path, *kind));
         let rule =
             rule.ok_or("expected a host and a path of another Ingress, got one that nobody has")?;
-        let Action::Forward(main) = &rule.target.action else {
+        let Some(main) = rule.target.action.destination().map(Destination::primary) else {
             return Err("expected a path that leads to pods, got one that does not".to_owned());
         };
         // Who shares a host with others must not take their requests (R12 of the security rules).

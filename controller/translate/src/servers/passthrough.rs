@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::num::{NonZeroU8, NonZeroU32};
 
-use sluice_ir::{Action, BackendId, Hostname, IpAccess, ServerName, Transport};
+use sluice_ir::{BackendId, Destination, Hostname, IpAccess, ServerName, Transport};
 
 use super::Assembly;
 use super::path_rule::{IngressContext, PathRule};
@@ -154,10 +154,7 @@ fn say_unguarded(rule: &PathRule, reports: &mut Vec<Report>) {
 }
 
 fn leads(rule: &PathRule) -> Option<&BackendId> {
-    match &rule.target.action {
-        Action::Forward(id) => Some(id),
-        Action::Denied | Action::Redirect(_) => None,
-    }
+    rule.target.action.destination().map(Destination::primary)
 }
 
 /// The same pods, spoken to without TLS and without HTTP.

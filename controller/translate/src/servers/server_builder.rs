@@ -157,7 +157,7 @@ fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool
     } else {
         PathMatch::Prefix("/".to_owned())
     };
-    HttpRoute::new(name, root, Action::Forward(backend.clone()), Arc::default())
+    HttpRoute::new(name, root, Action::to(backend.clone()), Arc::default())
 }
 
 /// As in ingress-nginx, where the paths of a host are all patterns, or none is.

@@ -53,7 +53,7 @@ fn all_to(config: &mut Config, host: &str, service: &str) {
         config,
         host,
         PathMatch::Prefix("/".into()),
-        Action::Forward(id(service)),
+        Action::to(id(service)),
     );
 }
 
@@ -81,7 +81,7 @@ fn site(pods: &[&Pod]) -> Config {
         &mut config,
         "shop.test",
         PathMatch::Prefix("/api".into()),
-        Action::Forward(id("shop")),
+        Action::to(id("shop")),
     );
     all_to(&mut config, "*.wild.test", "shop");
     config

@@ -167,7 +167,7 @@ mod tests {
     /// Whether a route asks for a good certificate, for any, or for none; and whether it leads to pods.
     fn shape(demand: VerifyClient, subject: Option<&str>) -> Vec<(&'static str, bool)> {
         let server = ServerName::parse("a.example").unwrap();
-        let action = Action::Forward(BackendId::new("n", "s", 80));
+        let action = Action::to(BackendId::new("n", "s", 80));
         let location = HttpRoute::new(
             &server,
             PathMatch::Prefix("/".into()),

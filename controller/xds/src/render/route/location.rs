@@ -10,8 +10,8 @@ use envoy_types::pb::envoy::config::route::v3::route_action::{
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use sluice_ir::{
-    Action, BackendId, Canary, ErrorRequest, GlobalConfig, HttpRoute, Mirror, Policy, ServerName,
-    Timeouts,
+    Action, BackendId, Destination, ErrorRequest, GlobalConfig, HttpRoute, Mirror, Policy,
+    ServerName, Timeouts,
 };
 
 use super::matching::{handshake, is, match_of, only_for, spoken};
@@ -38,7 +38,7 @@ pub(super) fn routes(
         ..Route::default()
     };
     match &location.action {
-        Action::Forward(backend) => forwarding(&route, location, backend, server, global),
+        Action::Forward(to) => forwarding(&route, location, to, server, global),
         Action::Denied => {
             let denied = DirectResponseAction {
                 status: 503,
@@ -76,7 +76,7 @@ pub(super) fn to_https(
 fn forwarding(
     route: &Route,
     location: &HttpRoute,
-    backend: &BackendId,
+    to: &Destination,
     server: &ServerName,
     global: &GlobalConfig,
 ) -> Vec<Route> {
@@ -100,29 +100,30 @@ fn forwarding(
         location
             .canaries
             .iter()
-            .flat_map(|canary| to_canary(&route, location, canary, global)),
+            .map(|canary| &canary.backend)
+            .chain(to.alternatives().iter().map(|weighted| &weighted.backend))
+            .flat_map(|backend| to_alternative(&route, location, backend, global)),
     );
     if let Some(backend) = &location.https_backend {
         let https = to_pods(&route, location, backend, global).into_iter();
         routes.extend(https.map(|route| only_for(route, spoken("https"))));
     }
-    routes.extend(to_pods(&route, location, backend, global));
+    routes.extend(to_pods(&route, location, to.primary(), global));
     match &policy.cors {
         Some(cors) => cors::routes(routes, &route, cors),
         None => routes,
     }
 }
 
-/// Only the filter says that a request is for a canary, and then the route is looked for again. Without the filter
-/// there is only the main backend.
-fn to_canary(
+/// Only the filter sends a request to another backend than the primary one, and then the route is looked up again.
+fn to_alternative(
     route: &Route,
     location: &HttpRoute,
-    canary: &Canary,
+    backend: &BackendId,
     global: &GlobalConfig,
 ) -> Vec<Route> {
-    let chosen = || is(BACKEND_HEADER, canary.backend.as_str());
-    let routes = to_pods(route, location, &canary.backend, global).into_iter();
+    let chosen = || is(BACKEND_HEADER, backend.as_str());
+    let routes = to_pods(route, location, backend, global).into_iter();
     routes.map(|route| only_for(route, chosen())).collect()
 }
 
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_repeated_without_harm_has_a_route_of_its_own() {
-        let routes = routes_for(Action::Forward(BackendId::new("default", "shop", 80)));
+        let routes = routes_for(Action::to(BackendId::new("default", "shop", 80)));
         let [get, post] = routes.as_slice() else {
             panic!("{routes:?}")
         };

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::BackendId;
+use crate::{BackendId, Filter, is_default};
 
 /// Backends that share the requests of a route. There is one at least, and one has a weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +18,19 @@ pub struct WeightedBackend {
     pub backend: BackendId,
     /// Its share is this over the sum of the weights.
     pub weight: u32,
+    /// Filters for the requests that it takes, and for their responses; they come after those of the route.
+    #[serde(skip_serializing_if = "is_default")]
+    pub filters: Vec<Filter>,
 }
 
 impl From<BackendId> for Destination {
     fn from(backend: BackendId) -> Self {
         Destination {
-            backends: vec![WeightedBackend { backend, weight: 1 }],
+            backends: vec![WeightedBackend {
+                backend,
+                weight: 1,
+                filters: Vec::new(),
+            }],
         }
     }
 }
@@ -48,6 +55,13 @@ impl Destination {
         &self.backends[0].backend
     }
 
+    /// Filters for the requests that a backend takes; none for one that takes them by another rule than a weight.
+    #[must_use]
+    pub fn filters(&self, backend: &BackendId) -> &[Filter] {
+        let found = self.backends.iter().find(|it| it.backend == *backend);
+        found.map_or(&[], |weighted| &weighted.filters)
+    }
+
     /// All backends, the primary one first.
     #[must_use]
     pub fn backends(&self) -> &[WeightedBackend] {
@@ -65,7 +79,7 @@ impl Destination {
 impl Serialize for Destination {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.backends.as_slice() {
-            [only] => only.backend.serialize(serializer),
+            [only] if only.filters.is_empty() => only.backend.serialize(serializer),
             several => several.serialize(serializer),
         }
     }
@@ -79,6 +93,7 @@ mod tests {
         WeightedBackend {
             backend: BackendId::new("n", service, 80),
             weight,
+            filters: Vec::new(),
         }
     }
 

@@ -16,6 +16,7 @@ mod cidr;
 mod compression;
 mod destination;
 mod expression;
+mod filter;
 mod global;
 mod header;
 mod host;
@@ -47,19 +48,22 @@ pub use cidr::{Cidr, InvalidCidr};
 pub use compression::{Compression, CompressionSettings};
 pub use destination::{Destination, WeightedBackend};
 pub use expression::{Expression, ExpressionPart, Variable};
+pub use filter::{
+    Filter, HeaderChange, HeaderModification, request_header_changes, response_header_changes,
+};
 pub use global::{
     Blocked, Forwarded, GlobalConfig, HeaderBuffers, Hsts, Http, MAX_LOOPS, TextMatch,
 };
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use host::{Hostname, InvalidHostname, ServerName};
 pub use log::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
-pub use path::{PathMatch, PathRegex, Template, TemplatePart};
+pub use path::{PathMatch, PathRegex, PathRewrite, Template, TemplatePart};
 pub use policy::{
     AuthCache, Authentication, BasicAuth, Buffering, ClientLimits, ConnectionLimit, Cors,
-    ErrorContext, ErrorPages, ExternalAuth, IpAccess, Mirror, Origin, Origins, Policy, Rate,
-    Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
+    ErrorContext, ErrorPages, ExternalAuth, Fraction, IpAccess, Mirror, Origin, Origins, Policy,
+    Rate, Replacement, ResponseRewrite, Retries, RetryOn, Timeouts,
 };
-pub use redirect::{HttpsRedirect, Redirect, RedirectTo};
+pub use redirect::{HttpsRedirect, Redirect, RedirectTo, Scheme};
 pub use route::{Action, Canary, ErrorRequest, HttpRoute, RouteId};
 pub use route_match::{HeaderMatch, Precedence, QueryMatch, RouteMatch, ValueMatch};
 pub use server::Server;
@@ -120,7 +124,8 @@ impl Config {
     #[must_use]
     pub fn mirrors(&self) -> BTreeSet<&BackendId> {
         locations(self)
-            .filter_map(|location| Some(&location.policy.mirror.as_ref()?.backend))
+            .flat_map(|location| &location.policy.mirrors)
+            .map(|mirror| &mirror.backend)
             .collect()
     }
 

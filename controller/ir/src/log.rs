@@ -64,7 +64,7 @@ pub enum LogPart {
     /// Taken as it is.
     Text(String),
     /// Something to know.
-    LogField(LogField),
+    Field(LogField),
 }
 
 /// Something to know about a request or a connection once it is over. What there is not is `-`.

@@ -50,6 +50,24 @@ impl PathRegex {
     }
 }
 
+/// Path that takes the place of the one of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum PathRewrite {
+    /// A path with the groups of [`PathMatch::Regex`].
+    Template(Template),
+    /// This path.
+    Full {
+        /// Begins with a slash.
+        full: String,
+    },
+    /// This in place of the path of [`PathMatch::Prefix`]; what follows stays.
+    Prefix {
+        /// Begins with a slash, and ends with none unless it is the only one.
+        prefix: String,
+    },
+}
+
 /// A text with captured groups in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Template(pub Vec<TemplatePart>);

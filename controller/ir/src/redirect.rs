@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Hostname, Template};
+use crate::{Hostname, PathRewrite, Template};
 
 /// An answer that leads elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,8 +25,19 @@ pub enum RedirectTo {
     PathOnly(String),
     /// The same path of another host, without a slash at the end, and with the port of the listener.
     Host(Hostname),
+    /// The same URL with other parts; the query goes along.
+    Parts {
+        /// `None` is that of the request.
+        scheme: Option<Scheme>,
+        /// `None` is that of the request.
+        host: Option<Hostname>,
+        /// `None` is the usual one of the scheme if that is named, else that of the request.
+        port: Option<u16>,
+        /// `None` is that of the request.
+        path: Option<PathRewrite>,
+    },
     /// A URL with parts of the path in it; the query goes along.
-    ResponseRewrite {
+    Template {
         /// `http` or `https`.
         scheme: &'static str,
         /// The host.
@@ -36,6 +47,26 @@ pub enum RedirectTo {
         /// What the path becomes.
         path: Template,
     },
+}
+
+/// Scheme of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the variants are the values")]
+pub enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    /// `http` or `https`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
 }
 
 /// From http to the same URI with https, without a port.

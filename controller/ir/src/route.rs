@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::{
-    BackendId, CanaryRules, Destination, ErrorContext, ErrorPages, HttpsRedirect, IpAccess,
-    PathMatch, Policy, Redirect, RouteMatch, ServerName, Template, is_default,
+    BackendId, CanaryRules, Destination, ErrorContext, ErrorPages, Filter, HttpsRedirect, IpAccess,
+    PathMatch, PathRewrite, Policy, Redirect, RouteMatch, ServerName, is_default,
 };
 
 /// Requests of a server that are treated alike.
@@ -37,9 +37,12 @@ pub struct HttpRoute {
     /// What plain http is answered with instead.
     #[serde(skip_serializing_if = "is_default")]
     pub https_redirect: Option<HttpsRedirect>,
-    /// What the path becomes before a pod sees it, with the groups of [`PathMatch::Regex`].
+    /// Path that the upstream sees instead; the query stays.
     #[serde(skip_serializing_if = "is_default")]
-    pub rewrite: Option<Template>,
+    pub rewrite: Option<PathRewrite>,
+    /// Modifications of requests and responses, in order.
+    #[serde(skip_serializing_if = "is_default")]
+    pub filters: Vec<Filter>,
     /// What holds for them beside that. Locations of one Ingress share it.
     #[serde(skip_serializing_if = "is_default")]
     pub policy: Arc<Policy>,
@@ -62,6 +65,7 @@ impl HttpRoute {
             error_pages: None,
             https_redirect: None,
             rewrite: None,
+            filters: Vec::new(),
             policy,
         }
     }
@@ -97,7 +101,7 @@ impl HttpRoute {
             .error_pages
             .as_ref()
             .and_then(|pages| pages.backend.as_ref());
-        let mirror = self.policy.mirror.as_ref().map(|mirror| &mirror.backend);
+        let mirrors = self.policy.mirrors.iter().map(|mirror| &mirror.backend);
         let question = self
             .policy
             .authentication
@@ -105,8 +109,10 @@ impl HttpRoute {
             .and_then(|guard| guard.external.as_ref());
         let question = question.and_then(|question| question.backend.as_ref());
         let canaries = self.canaries.iter().map(|canary| &canary.backend);
-        let others = [self.https_backend.as_ref(), errors, mirror, question];
-        own.chain(others.into_iter().flatten()).chain(canaries)
+        let others = [self.https_backend.as_ref(), errors, question];
+        own.chain(others.into_iter().flatten())
+            .chain(mirrors)
+            .chain(canaries)
     }
 }
 

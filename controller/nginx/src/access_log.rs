@@ -205,7 +205,7 @@ fn escaped(text: &str) -> String {
 fn line(parts: &[LogPart], names: Names, settings: &Settings) -> Vec<Bit> {
     let parts = parts.iter().map(|part| match part {
         LogPart::Text(text) => Bit::Text(text.clone()),
-        LogPart::LogField(fact) => {
+        LogPart::Field(fact) => {
             names(fact, settings).map_or_else(|| Bit::Text("-".to_owned()), Bit::Variable)
         }
     });

@@ -89,6 +89,12 @@ impl Text {
         self
     }
 
+    /// Another value behind it.
+    pub(crate) fn append(mut self, other: Text) -> Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
     /// A variable. Characters that cannot be in a name are what nginx makes of them in names of headers.
     pub(crate) fn variable(mut self, name: &str) -> Self {
         let letter = |c: char| {

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    BackendId, HttpRoute, IpAccess, PathMatch, Policy, Protocol, RetryOn, Timeouts, Transport,
-    UpstreamTls,
+    BackendId, HttpRoute, IpAccess, PathMatch, PathRewrite, Policy, Protocol, RetryOn, Timeouts,
+    Transport, UpstreamTls,
 };
 
 use crate::buffering::{self, Directive};
@@ -37,7 +37,7 @@ pub(crate) struct Forward {
     pub(crate) cors: Option<CorsConf>,
     pub(crate) https: Option<Answer>,
     pub(crate) rewrite: Option<(Word, Value)>,
-    pub(crate) mirror: Option<Word>,
+    pub(crate) mirrors: Vec<Word>,
     /// Only heads of requests are copied.
     pub(crate) mirrors_heads: bool,
     /// Upstream responses that error pages replace.
@@ -119,7 +119,7 @@ impl Forward {
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let around = || is_grpc.then(|| ResponseHeaders::for_server(global));
         let has_own_body = policy.max_body_size != global.max_body_size;
-        let mirror = mirror::of(location, context.config).map(|(mirror, _)| mirror);
+        let mirrors = || mirror::of(location, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
             guard: policy
@@ -139,8 +139,8 @@ impl Forward {
                 .as_ref()
                 .map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(location),
-            mirror: mirror.map(mirror::path),
-            mirrors_heads: mirror.is_some_and(|mirror| mirror.bodiless),
+            mirrors: mirrors().map(mirror::path).collect(),
+            mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
             errors: errors::pages(location, context.config),
             module,
             connect: transport.connect_timeout,
@@ -236,14 +236,23 @@ fn access(policy: &Policy) -> IpAccess {
 }
 
 fn rewrite(location: &HttpRoute) -> Option<(Word, Value)> {
-    match (&location.matches.path, &location.rewrite) {
-        (PathMatch::Regex(regex), Some(to)) => {
-            let from = word(pattern(regex));
-            Some((from, template(Text::default(), to).quoted()))
+    let text = |text: &str| Text::default().then(text);
+    let (from, to) = match (&location.matches.path, location.rewrite.as_ref()?) {
+        (PathMatch::Regex(regex), PathRewrite::Template(to)) => {
+            (pattern(regex), template(Text::default(), to))
         }
-        // Without a pattern there is nothing to take groups from.
-        _ => None,
-    }
+        (_, PathRewrite::Full { full }) => ("(?s)^".to_owned(), text(full)),
+        (PathMatch::Prefix(old), PathRewrite::Prefix { prefix }) => {
+            let old = sluice_pattern::escape(old.trim_end_matches('/'));
+            match prefix.as_str() {
+                "/" => (format!("(?s)^{old}/?(.*)$"), text("/").group(1)),
+                prefix => (format!("(?s)^{old}(/.*)?$"), text(prefix).group(1)),
+            }
+        }
+        // Without a pattern there is nothing to take groups from, without a prefix none to replace.
+        (_, PathRewrite::Template(_) | PathRewrite::Prefix { .. }) => return None,
+    };
+    Some((word(from), to.quoted()))
 }
 
 /// Nothing where `http {}` has said it all.

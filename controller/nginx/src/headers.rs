@@ -1,8 +1,11 @@
 //! Request and response headers. nginx inherits none of them into a location that sets one of its own, so such a location
 //! sets all of them.
 
+use std::collections::BTreeSet;
+
 use sluice_ir::{
-    ClientCertificates, ErrorRequest, GlobalConfig, Header, HeaderName, Hsts, HttpRoute,
+    ClientCertificates, Config, Destination, ErrorRequest, Filter, GlobalConfig, Header,
+    HeaderChange, HeaderName, Hsts, HttpRoute, request_header_changes, response_header_changes,
 };
 
 use crate::conf::{Text, Value, Word, value, word};
@@ -98,7 +101,8 @@ pub(crate) fn for_location(
 ) -> Vec<(String, Text)> {
     let policy = &location.policy;
     let text = |text: &str| Text::default().then(text);
-    let mut own = Vec::new();
+    let changes = request_header_changes(filters(location));
+    let mut own: Vec<_> = changes.iter().map(request_header).collect();
     own.extend(
         policy
             .host
@@ -124,6 +128,49 @@ pub(crate) fn for_location(
     );
     own.extend(guard::upstream_headers(policy));
     own
+}
+
+/// Filters of a route and of its only backend; those of one of several are reported.
+fn filters(location: &HttpRoute) -> impl Iterator<Item = &Filter> {
+    let of_backend = location.destination().map(Destination::backends);
+    let of_backend = match of_backend {
+        Some([only]) => only.filters.as_slice(),
+        _ => &[],
+    };
+    location.filters.iter().chain(of_backend)
+}
+
+/// nginx sends no header whose value is empty.
+fn request_header(change: &HeaderChange) -> (String, Text) {
+    let name = change.name.as_str();
+    let mut text = Text::default();
+    if !change.replaces {
+        text = text.variable(&appending(name));
+    }
+    for (n, value) in change.values.iter().enumerate() {
+        let separator = if n == 0 { "" } else { ", " };
+        text = text.then(separator).append(expression(value));
+    }
+    (name.to_owned(), text)
+}
+
+/// Variable that holds what a client said in a header, and a comma behind it.
+fn appending(name: &str) -> String {
+    format!("sluice_append_{}", snake_case(name))
+}
+
+fn snake_case(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}
+
+/// Request headers that a filter adds to, as nginx's variables name them.
+pub(crate) fn appended(config: &Config) -> BTreeSet<String> {
+    let routes = config.servers.values().flat_map(|server| &server.routes);
+    let changes = routes.flat_map(|route| request_header_changes(filters(route)));
+    changes
+        .filter(|change| !change.replaces)
+        .map(|change| snake_case(change.name.as_str()))
+        .collect()
 }
 
 /// Request headers to an error service, as in ingress-nginx.
@@ -160,12 +207,29 @@ impl ResponseHeaders {
         let policy = &location.policy;
         let own = policy.response_headers.iter().map(name_and_value);
         let cors = policy.cors.iter().flat_map(cors::headers);
+        let changes = response_header_changes(filters(location));
         let own: Vec<_> = own.chain(cors).collect();
         let has_cookies = policy
             .authentication
             .as_ref()
             .is_some_and(|guard| guard.external.is_some());
-        (has_cookies || !own.is_empty()).then(|| ResponseHeaders::with(global, own))
+        let is_usual = !has_cookies && own.is_empty() && changes.is_empty();
+        (!is_usual).then(|| ResponseHeaders::with(global, own).changed(&changes))
+    }
+
+    /// With what filters do.
+    fn changed(mut self, changes: &[HeaderChange]) -> Self {
+        for change in changes {
+            let name = change.name.as_str();
+            if change.replaces {
+                self.lines.retain(|(known, _)| !known.0.is(name));
+                self.hidden.push(word(name));
+            }
+            let values = change.values.iter();
+            self.lines
+                .extend(values.map(|value| (word(name), expression(value).quoted())));
+        }
+        self
     }
 
     fn with(global: &GlobalConfig, own: Vec<(String, Text)>) -> Self {

@@ -1,5 +1,7 @@
 //! Directives for all hosts.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Server, ServerName};
 
@@ -11,7 +13,7 @@ use crate::conf::{Text, Value, Word, word};
 use crate::headers::{self, Line, ResponseHeaders, client_header, client_variable};
 use crate::kong::{self, KongConf};
 use crate::limits::{self, Zone};
-use crate::mirror::{self, Relay};
+use crate::mirror::{self, Relay, Sampled};
 use crate::server::{RenderContext, ServerConf};
 use crate::settings::{Engine, Settings};
 use crate::streams::{self, StreamConf};
@@ -43,6 +45,8 @@ struct MainConf<'a> {
     nobody: Word,
     relays: Vec<Relay>,
     copies_socket: Word,
+    sampled: Vec<Sampled>,
+    appended: BTreeSet<String>,
     requests: Option<Word>,
     access_log: Option<Written>,
     global: GlobalConf<'a>,
@@ -128,6 +132,8 @@ pub(crate) fn render(
         )),
         relays: mirror::relays(config),
         copies_socket: mirror::socket(settings),
+        sampled: mirror::sampled(config),
+        appended: headers::appended(config),
         requests: settings.requests.as_deref().map(file),
         access_log,
         global: GlobalConf::new(&config.global, settings.engine.is_kongs()),

@@ -52,7 +52,9 @@ impl LocationConf {
         let content = match &location.action {
             _ if is_closed => Content::Denied,
             Action::Denied => Content::Denied,
-            Action::Redirect(redirect) => Content::Redirect(redirect::answer(redirect)),
+            Action::Redirect(redirect) => {
+                Content::Redirect(redirect::answer(redirect, &location.matches.path))
+            }
             Action::Forward(to) => {
                 let id = to.primary();
                 let at = format!("{sign}{path}");

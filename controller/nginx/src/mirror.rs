@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sluice_ir::{Action, BackendId, Config, HttpRoute, Mirror, Policy, Server};
+use sluice_ir::{BackendId, Config, Fraction, HttpRoute, Mirror, Policy, Server};
 
 use crate::conf::{Text, Value, Word, value, word};
 use crate::file_names::hash;
@@ -35,28 +35,36 @@ pub(crate) struct Copies {
     pub(crate) tls: Option<Value>,
     pub(crate) pods: Vec<Line>,
     pub(crate) bodiless: bool,
+    /// Variable that is empty for requests that are not copied.
+    pub(crate) sample: Option<String>,
 }
 
 /// The location that a mirror is. It begins with no slash, as paths of clients and of Ingresses do, so no client can ask for
 /// it and no Ingress can have it.
 pub(crate) fn path(mirror: &Mirror) -> Word {
+    word(format!("sluice_mirror_{}", identity(mirror)))
+}
+
+/// Mirrors that agree in this are one location of nginx's.
+fn identity(mirror: &Mirror) -> String {
     let body = if mirror.bodiless { " bodiless" } else { "" };
-    let place = format!("{} {}{body}", mirror.backend.as_str(), mirror.host);
-    word(format!("sluice_mirror_{}", hash(&place)))
+    let part = mirror.fraction.map_or_else(String::new, |fraction| {
+        format!(" {} of a million", fraction.millionths())
+    });
+    let place = format!("{} {}{body}{part}", mirror.backend.as_str(), mirror.host);
+    hash(&place)
 }
 
 /// Those of a server, each once.
 pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
     let mut all: BTreeMap<_, (&Mirror, String, Vec<&Policy>)> = BTreeMap::new();
     for location in &server.routes {
-        let Some((mirror, place)) = of(location, config) else {
-            continue;
-        };
-        let key = (mirror.backend.as_str(), &mirror.host, mirror.bodiless);
-        all.entry(key)
-            .or_insert_with(|| (mirror, place, Vec::new()))
-            .2
-            .push(&location.policy);
+        for (mirror, place) in of(location, config) {
+            all.entry(identity(mirror))
+                .or_insert_with(|| (mirror, place, Vec::new()))
+                .2
+                .push(&location.policy);
+        }
     }
     all.into_values()
         .map(|(mirror, place, policies)| conf(mirror, &place, &policies, config))
@@ -65,14 +73,53 @@ pub(crate) fn copies(server: &Server, config: &Config) -> Vec<Copies> {
 
 /// A mirror that nginx serves, and where it leads. The filter chooses once for each request, so copies for a Service go to
 /// the address of the Service itself; where there is none, they are requests of their own, on a socket of nginx's.
-pub(crate) fn of<'a>(location: &'a HttpRoute, config: &Config) -> Option<(&'a Mirror, String)> {
-    let forwards = matches!(location.action, Action::Forward(_));
-    let mirror = location.policy.mirror.as_ref().filter(|_| forwards)?;
-    config.backends.get(&mirror.backend)?;
-    let place = mirror
-        .address
-        .map_or_else(|| RELAYS.to_owned(), |address| address.to_string());
-    Some((mirror, place))
+pub(crate) fn of<'a>(
+    location: &'a HttpRoute,
+    config: &Config,
+) -> impl Iterator<Item = (&'a Mirror, String)> {
+    let forwards = location.destination().is_some();
+    let mirrors = location.policy.mirrors.iter();
+    let served =
+        mirrors.filter(move |mirror| forwards && config.backends.contains_key(&mirror.backend));
+    served.map(|mirror| {
+        let place = mirror
+            .address
+            .map_or_else(|| RELAYS.to_owned(), |address| address.to_string());
+        (mirror, place)
+    })
+}
+
+/// Requests of which a part is copied.
+pub(crate) struct Sampled {
+    /// Variable that is empty for requests that are not copied.
+    pub(crate) variable: String,
+    /// Percentage, to the hundredth, as far as nginx counts; `None` is none of them.
+    pub(crate) percent: Option<String>,
+}
+
+/// Every fraction of requests that is copied somewhere, each once.
+pub(crate) fn sampled(config: &Config) -> Vec<Sampled> {
+    let locations = config.servers.values().flat_map(|server| &server.routes);
+    let mirrors = locations.flat_map(|location| of(location, config));
+    let sampled: BTreeMap<String, Fraction> = mirrors
+        .filter_map(|(mirror, _)| Some((sample(mirror)?, mirror.fraction?)))
+        .collect();
+    let sampled = sampled.into_iter().map(|(variable, fraction)| Sampled {
+        variable,
+        percent: percent(fraction),
+    });
+    sampled.collect()
+}
+
+fn sample(mirror: &Mirror) -> Option<String> {
+    mirror.fraction?;
+    Some(format!("sluice_sample_{}", identity(mirror)))
+}
+
+/// nginx reads two places behind the point; less than that is rounded up.
+fn percent(fraction: Fraction) -> Option<String> {
+    let hundredths = fraction.millionths().div_ceil(100);
+    (hundredths > 0).then(|| format!("{}.{:02}", hundredths / 100, hundredths % 100))
 }
 
 /// Where relays listen: one socket, because a path may be no longer than 100 bytes or so.
@@ -86,7 +133,7 @@ pub(crate) fn socket(settings: &Settings) -> Word {
 /// Every relay, each once.
 pub(crate) fn relays(config: &Config) -> Vec<Relay> {
     let locations = config.servers.values().flat_map(|server| &server.routes);
-    let mirrors = locations.filter_map(|location| of(location, config));
+    let mirrors = locations.flat_map(|location| of(location, config));
     let relayed = mirrors
         .filter(|(mirror, _)| mirror.address.is_none())
         .map(|(mirror, _)| &mirror.backend);
@@ -136,6 +183,7 @@ fn conf(mirror: &Mirror, place: &str, policies: &[&Policy], config: &Config) -> 
             own.into_iter().chain(auth_headers(policies)).collect(),
         ),
         bodiless: mirror.bodiless,
+        sample: sample(mirror),
     }
 }
 

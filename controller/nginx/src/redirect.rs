@@ -1,8 +1,8 @@
 //! Answers that lead elsewhere.
 
-use sluice_ir::{HttpsRedirect, Redirect, RedirectTo, ServerName};
+use sluice_ir::{HttpsRedirect, PathMatch, PathRewrite, Redirect, RedirectTo, ServerName};
 
-use crate::conf::{Text, Value};
+use crate::conf::{Text, Value, Word, word};
 use crate::expression::{HOST, PORT, SCHEME, UNSLASHED, template};
 
 /// A status and where it leads.
@@ -11,6 +11,8 @@ pub(crate) struct Answer {
     pub(crate) to: Value,
     /// nginx takes the second word of `return` for a place with these only.
     pub(crate) by_return: bool,
+    /// The request line's path and query, whose groups are in it; nothing else is redirected.
+    pub(crate) target: Option<Word>,
 }
 
 impl Answer {
@@ -19,13 +21,15 @@ impl Answer {
             status,
             to: to.quoted(),
             by_return: matches!(status, 301..=303 | 307 | 308),
+            target: None,
         }
     }
 }
 
 /// Response of a location. Groups are those of the location's own pattern.
-pub(crate) fn answer(redirect: &Redirect) -> Answer {
+pub(crate) fn answer(redirect: &Redirect, path: &PathMatch) -> Answer {
     let to = match &redirect.to {
+        RedirectTo::Parts { .. } => return parts(redirect, path),
         RedirectTo::Url(url) => Text::default().then(url),
         RedirectTo::Path(path) => here().then(path).variable("is_args").variable("args"),
         RedirectTo::PathOnly(path) => here().then(path),
@@ -36,7 +40,7 @@ pub(crate) fn answer(redirect: &Redirect) -> Answer {
                 .then(host.as_str());
             text.then(":").variable(PORT).variable(UNSLASHED)
         }
-        RedirectTo::ResponseRewrite {
+        RedirectTo::Template {
             scheme,
             host,
             port,
@@ -52,6 +56,52 @@ pub(crate) fn answer(redirect: &Redirect) -> Answer {
         }
     };
     Answer::new(redirect.status, to)
+}
+
+/// The same URL with other parts. A prefix is replaced in the path as it was sent, so that what follows stays as it is.
+fn parts(redirect: &Redirect, matched: &PathMatch) -> Answer {
+    let RedirectTo::Parts {
+        scheme,
+        host,
+        port,
+        path,
+    } = &redirect.to
+    else {
+        return Answer::new(redirect.status, here());
+    };
+    let text = match scheme {
+        Some(scheme) => Text::default().then(scheme.as_str()),
+        None => Text::default().variable(SCHEME),
+    };
+    let text = text.then("://");
+    let text = match (host, port) {
+        (Some(host), _) => text.then(host.as_str()),
+        (None, Some(_)) => text.variable("host"),
+        (None, None) => text.variable(HOST),
+    };
+    let text = match port {
+        Some(port) => text.then(&format!(":{port}")),
+        None => text,
+    };
+    let query = |text: Text| text.variable("is_args").variable("args");
+    let (target, text) = match (path, matched) {
+        (None, _) => (None, text.variable("request_uri")),
+        (Some(PathRewrite::Full { full }), _) => (None, query(text.then(full))),
+        (Some(PathRewrite::Template(to)), _) => (None, query(template(text, to))),
+        (Some(PathRewrite::Prefix { prefix }), PathMatch::Prefix(old)) => {
+            let old = sluice_pattern::escape(old.trim_end_matches('/'));
+            let (pattern, text) = match prefix.as_str() {
+                "/" => (format!("^{old}(?:/([^?]*))?(\\?.*)?$"), text.then("/")),
+                prefix => (format!("^{old}(/[^?]*)?(\\?.*)?$"), text.then(prefix)),
+            };
+            (Some(word(pattern)), text.group(1).group(2))
+        }
+        (Some(PathRewrite::Prefix { .. }), _) => (None, text.variable("request_uri")),
+    };
+    Answer {
+        target,
+        ..Answer::new(redirect.status, text)
+    }
 }
 
 /// Redirect of plain http to https.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use sluice_ir::{
-    BackendId, ClientCertificates, HttpRoute, Policy, Protocol, RouteId, SecretId, ServerName,
-    StreamPort, UpstreamTls, VerifyClient,
+    BackendId, ClientCertificates, Destination, HttpRoute, Policy, Protocol, RouteId, SecretId,
+    ServerName, StreamPort, UpstreamTls, VerifyClient,
 };
 
 use crate::server::{Host, RenderContext};
@@ -116,6 +116,9 @@ pub(crate) fn check_location(
             location.has_access_control(),
         );
     }
+    if has_different_filters(location) {
+        add("header filters of one of several backends", false);
+    }
     if let Some(main) = location.primary_backend() {
         check_backends(main, location, context)
             .into_iter()
@@ -155,6 +158,14 @@ fn check_client_certificates(
     }
 }
 
+/// nginx chooses headers before the filter chooses a backend.
+fn has_different_filters(location: &HttpRoute) -> bool {
+    let backends = location
+        .destination()
+        .map_or(&[][..], Destination::backends);
+    backends.len() > 1 && backends.iter().any(|backend| !backend.filters.is_empty())
+}
+
 /// Backend settings that would be served differently from what was written; the location is closed.
 fn check_backends(
     main: &BackendId,
@@ -163,6 +174,10 @@ fn check_backends(
 ) -> Vec<&'static str> {
     let config = context.config;
     let canaries = location.canaries.iter().map(|canary| &canary.backend);
+    let weighted = location
+        .destination()
+        .map_or(&[][..], Destination::alternatives);
+    let canaries = canaries.chain(weighted.iter().map(|weighted| &weighted.backend));
     let first = transport(main, config);
     let mut all = Vec::new();
     for id in std::iter::once(main).chain(canaries) {
@@ -243,7 +258,7 @@ fn assert_handled(policy: &Policy) {
         http10: _,
         buffering: _,
         response_rewrite: _,
-        mirror: _,
+        mirrors: _,
         // In `location.rs`.
         access_log_off: _,
         // Reported with their annotations: nginx has no spans.

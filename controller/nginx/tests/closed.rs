@@ -50,12 +50,13 @@ fn location(path: &str, copies: &BackendId) -> [HttpRoute; 4] {
         host: "copies.test".to_owned(),
         address: None,
         bodiless: false,
+        fraction: None,
     };
     let policies = [
         guarded(None, Some(question())),
         guarded(Some(passwords), None),
         Policy {
-            mirror: Some(mirror),
+            mirrors: vec![mirror],
             ..Policy::default()
         },
         Policy::default(),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use sluice_ir::{
     Action, Backend, BackendId, Blocked, Config, ErrorContext, ErrorPages, ErrorRequest,
-    Expression, GlobalConfig, Header, HeaderName, HttpRoute, Mirror, PathMatch, PathRegex, Policy,
-    Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId, SecretValue, Server, ServerName,
-    ServerTls, Shared, Template, TemplatePart, TextMatch, Transport, UpstreamTls, Verify,
+    Expression, Fraction, GlobalConfig, Header, HeaderName, HttpRoute, Mirror, PathMatch,
+    PathRegex, PathRewrite, Policy, Redirect, RedirectTo, Replacement, ResponseRewrite, SecretId,
+    SecretValue, Server, ServerName, ServerTls, Shared, Template, TemplatePart, TextMatch,
+    Transport, UpstreamTls, Verify,
 };
 use sluice_nginx::{OpenSsl, Part, Settings, render};
 
@@ -53,7 +54,7 @@ fn config(text: &str) -> Config {
         to: RedirectTo::Url(text.to_owned()),
     });
     let rewritten = HttpRoute {
-        rewrite: Some(template),
+        rewrite: Some(PathRewrite::Template(template)),
         ..location(PathMatch::Regex(regex), Action::to(id.clone()))
     };
     let server = Server {
@@ -126,12 +127,13 @@ fn policy(text: &str, copies: &BackendId) -> Policy {
             cookie_domains: replaced(),
             cookie_paths: replaced(),
         },
-        mirror: Some(Mirror {
+        mirrors: vec![Mirror {
             backend: copies.clone(),
             host: text.to_owned(),
             address: None,
             bodiless: true,
-        }),
+            fraction: Fraction::new(1, 3),
+        }],
         ..Policy::default()
     }
 }

@@ -19,6 +19,34 @@ pub struct Mirror {
     /// Copies have no body. Only nginx sends such.
     #[serde(skip_serializing_if = "is_default")]
     pub bodiless: bool,
+    /// Part of the requests that is copied, chosen at random; `None` is all of them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fraction: Option<Fraction>,
+}
+
+/// So many of a million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Fraction(u32);
+
+impl Fraction {
+    const WHOLE: u32 = 1_000_000;
+
+    /// `numerator` out of `denominator`, to the millionth; `None` when that is no part of a whole.
+    #[must_use]
+    pub fn new(numerator: u32, denominator: u32) -> Option<Self> {
+        if denominator == 0 || numerator > denominator {
+            return None;
+        }
+        let millionths = u64::from(numerator) * u64::from(Self::WHOLE) / u64::from(denominator);
+        u32::try_from(millionths).ok().map(Fraction)
+    }
+
+    /// Millionths, from 0 to 1,000,000.
+    #[must_use]
+    pub fn millionths(self) -> u32 {
+        self.0
+    }
 }
 
 impl Mirror {

@@ -24,7 +24,7 @@ pub use errors::{ErrorContext, ErrorPages};
 pub use external_auth::{AuthCache, ExternalAuth};
 pub use ip_access::IpAccess;
 pub use limits::{ClientLimits, ConnectionLimit, Rate};
-pub use mirror::Mirror;
+pub use mirror::{Fraction, Mirror};
 pub use response_rewrite::{Replacement, ResponseRewrite};
 pub use timeouts::{Retries, RetryOn, Timeouts};
 
@@ -83,9 +83,9 @@ pub struct Policy {
     /// What of the answers of pods is written anew.
     #[serde(skip_serializing_if = "is_default")]
     pub response_rewrite: ResponseRewrite,
-    /// Who gets a copy.
+    /// Copies of requests.
     #[serde(skip_serializing_if = "is_default")]
-    pub mirror: Option<Mirror>,
+    pub mirrors: Vec<Mirror>,
     /// Nothing is written down about its requests.
     #[serde(skip_serializing_if = "is_default")]
     pub access_log_off: bool,
@@ -121,7 +121,7 @@ impl Default for Policy {
             http10: false,
             buffering: Buffering::default(),
             response_rewrite: ResponseRewrite::default(),
-            mirror: None,
+            mirrors: Vec::new(),
             access_log_off: false,
             tracing: SpanPolicy::default(),
         }

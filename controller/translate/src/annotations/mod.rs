@@ -244,7 +244,7 @@ fn policy(view: &mut View<'_, '_>, globals: &Globals) -> Policy {
         http10: backend::http10(view, globals),
         buffering: body::buffering(view, globals),
         response_rewrite: response_rewrite::response_rewrite(view, globals),
-        mirror: None,
+        mirrors: Vec::new(),
         access_log_off: observe::unlogged(view),
         tracing: observe::traced(view, globals),
     }

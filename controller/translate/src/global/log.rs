@@ -141,7 +141,7 @@ fn parts(text: &str, lookup: Lookup) -> (Vec<LogPart>, Names) {
         };
         match lookup(name) {
             Some((fact, difference)) => {
-                parts.push(LogPart::LogField(fact));
+                parts.push(LogPart::Field(fact));
                 if difference != Difference::None {
                     names.insert(name.to_owned(), Some(difference));
                 }
@@ -195,9 +195,9 @@ mod tests {
         let (read, names) = parts("$remote_addr [${geoip_city}] $5 $status", facts::of_request);
         let text = |text: &str| LogPart::Text(text.to_owned());
         let expected = [
-            LogPart::LogField(LogField::ClientAddress),
+            LogPart::Field(LogField::ClientAddress),
             text(" [-] - "),
-            LogPart::LogField(LogField::Status),
+            LogPart::Field(LogField::Status),
         ];
         assert_eq!(read, expected);
         assert_eq!(names.keys().collect::<Vec<_>>(), ["5", "geoip_city"]);

@@ -408,12 +408,13 @@ impl Assembly<'_> {
         let backend = self.target(&target, context, "mirror-target");
         let address = service_address(&target, self.tracker, self.options);
         let annotations = Arc::make_mut(&mut context.annotations);
-        Arc::make_mut(&mut annotations.policy).mirror = Some(Mirror {
+        Arc::make_mut(&mut annotations.policy).mirrors = vec![Mirror {
             backend,
             host,
             address,
             bodiless,
-        });
+            fraction: None,
+        }];
     }
 
     /// An authentication service is asked at its pods, or where its name leads.

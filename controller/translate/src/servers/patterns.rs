@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_ir::{Action, HttpRoute, PathMatch, PathRegex, Redirect, RedirectTo, ServerName};
+use sluice_ir::{
+    Action, HttpRoute, PathMatch, PathRegex, PathRewrite, Redirect, RedirectTo, ServerName,
+};
 
 use super::path_rule::{HostFacts, PathRule};
 use super::server_builder::Claimed;
@@ -96,7 +98,7 @@ fn location(
             "expected a rewrite-target whose host is written out, got one with a group in it";
         let (scheme, authority, path) = target.as_url().ok_or(wrong)?;
         let (host, port) = host_and_port(&authority).ok_or(wrong)?;
-        let to = RedirectTo::ResponseRewrite {
+        let to = RedirectTo::Template {
             scheme,
             host,
             port,
@@ -113,7 +115,7 @@ fn location(
                     .to_owned(),
             );
         }
-        location.rewrite = Some(to);
+        location.rewrite = Some(PathRewrite::Template(to));
     }
     Ok(location)
 }

@@ -5,8 +5,12 @@ use envoy_types::pb::envoy::config::common::mutation_rules::v3::header_mutation:
 use envoy_types::pb::envoy::config::common::mutation_rules::v3::header_mutation::RemoveOnMatch;
 use envoy_types::pb::envoy::config::core::v3::header_value_option::HeaderAppendAction;
 use envoy_types::pb::envoy::config::core::v3::{HeaderValue, HeaderValueOption};
+use envoy_types::pb::envoy::config::route::v3::Route;
 use envoy_types::pb::envoy::r#type::matcher::v3::StringMatcher;
 use envoy_types::pb::envoy::r#type::matcher::v3::string_matcher::MatchPattern;
+use sluice_ir::{Filter, HeaderChange, request_header_changes, response_header_changes};
+
+use super::format::format;
 
 pub(super) fn remove(header: &str) -> HeaderMutation {
     HeaderMutation {
@@ -25,6 +29,43 @@ pub(super) fn set(header: &str, format: &str) -> HeaderValueOption {
         append_action: HeaderAppendAction::OverwriteIfExistsOrAdd.into(),
         ..HeaderValueOption::default()
     }
+}
+
+/// What filters do with the headers of requests and responses of a route.
+pub(super) fn modify<'a, F: Iterator<Item = &'a Filter>>(
+    route: &mut Route,
+    filters: impl Fn() -> F,
+) {
+    for change in request_header_changes(filters()) {
+        change_header(
+            &change,
+            &mut route.request_headers_to_add,
+            &mut route.request_headers_to_remove,
+        );
+    }
+    for change in response_header_changes(filters()) {
+        change_header(
+            &change,
+            &mut route.response_headers_to_add,
+            &mut route.response_headers_to_remove,
+        );
+    }
+}
+
+/// Envoy removes before it adds.
+fn change_header(
+    change: &HeaderChange,
+    add: &mut Vec<HeaderValueOption>,
+    remove: &mut Vec<String>,
+) {
+    let name = change.name.as_str();
+    if change.replaces {
+        remove.push(name.to_owned());
+    }
+    add.extend(change.values.iter().map(|value| HeaderValueOption {
+        append_action: HeaderAppendAction::AppendIfExistsOrAdd.into(),
+        ..set(name, &format(value))
+    }));
 }
 
 /// In a format, a text that means itself.

@@ -28,7 +28,7 @@ pub(super) fn object(fields: &BTreeMap<String, LogValue>) -> Struct {
 pub(super) fn line(parts: &[LogPart]) -> String {
     let parts = parts.iter().map(|part| match part {
         LogPart::Text(text) => literal(text),
-        LogPart::LogField(fact) => operator(fact),
+        LogPart::Field(fact) => operator(fact),
     });
     parts.collect()
 }
@@ -92,7 +92,7 @@ mod tests {
     fn text_is_never_an_operator() {
         let parts = [
             LogPart::Text("100% ".to_owned()),
-            LogPart::LogField(LogField::RequestHeader("x-a".to_owned())),
+            LogPart::Field(LogField::RequestHeader("x-a".to_owned())),
         ];
         assert_eq!(line(&parts), "100%% %REQ(x-a)%");
     }

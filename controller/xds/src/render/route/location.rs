@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 
-use envoy_types::pb::envoy::config::core::v3::Metadata;
+use envoy_types::pb::envoy::config::core::v3::{Metadata, RuntimeFractionalPercent};
 use envoy_types::pb::envoy::config::route::v3::route::Action as RouteKind;
 use envoy_types::pb::envoy::config::route::v3::route_action::{
     ClusterSpecifier, HostRewriteSpecifier, RequestMirrorPolicy,
 };
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, Route, RouteAction};
+use envoy_types::pb::envoy::r#type::v3::FractionalPercent;
+use envoy_types::pb::envoy::r#type::v3::fractional_percent::DenominatorType;
 use envoy_types::pb::google::protobuf::{Struct, Value, value};
 use sluice_ir::{
-    Action, BackendId, Destination, ErrorRequest, GlobalConfig, HttpRoute, Mirror, Policy,
-    ServerName, Timeouts,
+    Action, BackendId, Destination, ErrorRequest, Fraction, GlobalConfig, HttpRoute, Mirror,
+    Policy, ServerName, Timeouts,
 };
 
 use super::matching::{handshake, is, match_of, only_for, spoken};
@@ -20,7 +22,7 @@ use crate::BACKEND_HEADER;
 use crate::render::encoded::SENT;
 use crate::render::format::format;
 use crate::render::forwarded::BELIEVED_HOST;
-use crate::render::header::{literal, set};
+use crate::render::header::{self, literal, set};
 use crate::render::proto::seconds;
 use crate::render::tracing;
 use crate::render::{policy, request_headers};
@@ -134,6 +136,8 @@ fn to_pods(
     global: &GlobalConfig,
 ) -> Vec<Route> {
     let policy = &location.policy;
+    let own = location.destination().map(|to| to.filters(backend));
+    let filters = || location.filters.iter().chain(own.unwrap_or_default());
     let forwarding = |idempotent, is_handshake| {
         let mut route = route.clone();
         let mut action = forward(backend, policy, idempotent);
@@ -142,12 +146,13 @@ fn to_pods(
             .map(|policy| retry::unless_looped(policy, global));
         action.host_rewrite_specifier = host(policy, global);
         match &location.rewrite {
-            Some(template) => {
-                action.regex_rewrite = redirect::substitution(&location.matches.path, template)
+            Some(rewrite) => {
+                action.regex_rewrite = redirect::substitution(&location.matches.path, rewrite)
             }
             None => action.path_rewrite = SENT.to_owned(),
         }
         tell_pods(&mut route, location);
+        header::modify(&mut route, filters);
         route
             .request_headers_to_remove
             .extend(request_headers::removed(global, policy));
@@ -221,7 +226,7 @@ pub(super) fn forward(id: &BackendId, policy: &Policy, idempotent: bool) -> Rout
         timeout: seconds(0),
         idle_timeout: seconds(idle_timeout(policy)),
         retry_policy: Some(retry::policy(&policy.retries, &policy.timeouts, idempotent)),
-        request_mirror_policies: policy.mirror.iter().map(copy_to).collect(),
+        request_mirror_policies: policy.mirrors.iter().map(copy_to).collect(),
         ..RouteAction::default()
     }
 }
@@ -231,7 +236,18 @@ fn copy_to(mirror: &Mirror) -> RequestMirrorPolicy {
         cluster: mirror.backend.as_str().to_owned(),
         host_rewrite_literal: mirror.host.clone(),
         disable_shadow_host_suffix_append: true,
+        runtime_fraction: mirror.fraction.map(of_all),
         ..RequestMirrorPolicy::default()
+    }
+}
+
+fn of_all(fraction: Fraction) -> RuntimeFractionalPercent {
+    RuntimeFractionalPercent {
+        default_value: Some(FractionalPercent {
+            numerator: fraction.millionths(),
+            denominator: DenominatorType::Million.into(),
+        }),
+        ..RuntimeFractionalPercent::default()
     }
 }
 

@@ -8,7 +8,8 @@ use envoy_types::pb::envoy::config::route::v3::route::Action;
 use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAction, Route};
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::{
-    HttpRoute, HttpsRedirect, PathMatch, Redirect, RedirectTo, ServerName, Template, TemplatePart,
+    Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, PathRewrite, Redirect, RedirectTo,
+    ServerName, Template, TemplatePart,
 };
 
 use super::matching::{bare_root, only_for, present, spoken, whole};
@@ -64,7 +65,27 @@ pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -
                 .chain(elsewhere(80))
                 .collect()
         }
-        RedirectTo::ResponseRewrite {
+        RedirectTo::Parts {
+            scheme,
+            host,
+            port,
+            path,
+        } => {
+            let rewrite = path.as_ref();
+            let rewrite = rewrite.and_then(|path| substitution(&location.matches.path, path));
+            let scheme = scheme.map(|scheme| scheme.as_str().to_owned());
+            vec![acting(
+                route,
+                RedirectAction {
+                    scheme_rewrite_specifier: scheme.map(SchemeRewriteSpecifier::SchemeRedirect),
+                    host_redirect: host.as_ref().map_or("", Hostname::as_str).to_owned(),
+                    port_redirect: port.map(u32::from).unwrap_or_default(),
+                    path_rewrite_specifier: rewrite.map(PathRewriteSpecifier::RegexRewrite),
+                    ..action(status)
+                },
+            )]
+        }
+        RedirectTo::Template {
             scheme,
             host,
             port,
@@ -76,8 +97,12 @@ pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -
                 )),
                 host_redirect: host.clone(),
                 port_redirect: port.map(u32::from).unwrap_or_default(),
-                path_rewrite_specifier: substitution(&location.matches.path, path)
-                    .map(PathRewriteSpecifier::RegexRewrite),
+                path_rewrite_specifier: match &location.matches.path {
+                    PathMatch::Regex(regex) => {
+                        Some(PathRewriteSpecifier::RegexRewrite(by_template(regex, path)))
+                    }
+                    _ => None,
+                },
                 ..action(status)
             };
             vec![acting(route, rewritten)]
@@ -136,14 +161,28 @@ pub(super) fn app_root(path: &str) -> Action {
     })
 }
 
-/// `None` when the location has no pattern: then there is nothing to substitute in.
+/// `None` where the rewrite does not fit the path: a template needs a pattern, and a prefix a prefix.
 pub(super) fn substitution(
     path: &PathMatch,
-    template: &Template,
+    rewrite: &PathRewrite,
 ) -> Option<RegexMatchAndSubstitute> {
-    let PathMatch::Regex(regex) = path else {
-        return None;
-    };
+    let text = |text: &str| text.replace('\\', r"\\");
+    match (path, rewrite) {
+        (PathMatch::Regex(regex), PathRewrite::Template(to)) => Some(by_template(regex, to)),
+        (_, PathRewrite::Template(_)) => None,
+        (_, PathRewrite::Full { full }) => Some(substitute("(?s)^.*$", text(full))),
+        (PathMatch::Prefix(old), PathRewrite::Prefix { prefix }) => {
+            let old = sluice_pattern::escape(old.trim_end_matches('/'));
+            Some(match prefix.as_str() {
+                "/" => substitute(&format!("(?s)^{old}/?(.*)$"), r"/\1".to_owned()),
+                prefix => substitute(&format!("(?s)^{old}(/.*)?$"), text(prefix) + r"\1"),
+            })
+        }
+        (_, PathRewrite::Prefix { .. }) => None,
+    }
+}
+
+fn by_template(regex: &PathRegex, template: &Template) -> RegexMatchAndSubstitute {
     // The route has looked at a pattern of characters alone, and all of the path is replaced.
     let is_literal = sluice_pattern::literal(&regex.pattern).is_some();
     let whole = if is_literal {
@@ -155,13 +194,17 @@ pub(super) fn substitution(
         TemplatePart::Text(text) => text.replace('\\', r"\\"),
         TemplatePart::Group(group) => format!(r"\{group}"),
     });
-    Some(RegexMatchAndSubstitute {
+    substitute(&whole, pieces.collect())
+}
+
+fn substitute(regex: &str, substitution: String) -> RegexMatchAndSubstitute {
+    RegexMatchAndSubstitute {
         pattern: Some(RegexMatcher {
-            regex: whole,
+            regex: regex.to_owned(),
             ..RegexMatcher::default()
         }),
-        substitution: pieces.collect(),
-    })
+        substitution,
+    }
 }
 
 /// To the path without a slash at its end, as it was sent.

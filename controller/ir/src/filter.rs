@@ -1,0 +1,138 @@
+//! Filters of a route and of its backends: modifications of a request and of its response, in order.
+
+use serde::Serialize;
+
+use crate::{Expression, Header, HeaderName, is_default};
+
+/// One filter. Those of a route come before those of the backend that takes the request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filter {
+    /// Headers of the request, before the upstream sees them.
+    RequestHeaders(HeaderModification),
+    /// Headers of the response, before the client sees them.
+    ResponseHeaders(HeaderModification),
+}
+
+/// Modification of headers, in this order: set, add, remove.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HeaderModification {
+    /// Replace what is there.
+    #[serde(skip_serializing_if = "is_default")]
+    pub set: Vec<Header>,
+    /// Come beside what is there.
+    #[serde(skip_serializing_if = "is_default")]
+    pub add: Vec<Header>,
+    /// Are taken away.
+    #[serde(skip_serializing_if = "is_default")]
+    pub remove: Vec<HeaderName>,
+}
+
+/// What all filters together do with one header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderChange {
+    /// Name of the header; names that differ in case only are one.
+    pub name: HeaderName,
+    /// Values that are there already are taken away.
+    pub replaces: bool,
+    /// Values that come in their place, or beside them.
+    pub values: Vec<Expression>,
+}
+
+/// What filters do with the headers of a request, one change for each header.
+pub fn request_header_changes<'a>(
+    filters: impl IntoIterator<Item = &'a Filter>,
+) -> Vec<HeaderChange> {
+    changes(filters.into_iter().filter_map(|filter| match filter {
+        Filter::RequestHeaders(modification) => Some(modification),
+        Filter::ResponseHeaders(_) => None,
+    }))
+}
+
+/// What filters do with the headers of a response, one change for each header.
+pub fn response_header_changes<'a>(
+    filters: impl IntoIterator<Item = &'a Filter>,
+) -> Vec<HeaderChange> {
+    changes(filters.into_iter().filter_map(|filter| match filter {
+        Filter::ResponseHeaders(modification) => Some(modification),
+        Filter::RequestHeaders(_) => None,
+    }))
+}
+
+fn changes<'a>(modifications: impl Iterator<Item = &'a HeaderModification>) -> Vec<HeaderChange> {
+    let mut changes = Vec::new();
+    for HeaderModification { set, add, remove } in modifications {
+        for header in set {
+            *change(&mut changes, &header.name) = HeaderChange {
+                name: header.name.clone(),
+                replaces: true,
+                values: vec![header.value.clone()],
+            };
+        }
+        for header in add {
+            let change = change(&mut changes, &header.name);
+            change.values.push(header.value.clone());
+        }
+        for name in remove {
+            let change = change(&mut changes, name);
+            change.replaces = true;
+            change.values.clear();
+        }
+    }
+    changes
+}
+
+fn change<'a>(changes: &'a mut Vec<HeaderChange>, name: &HeaderName) -> &'a mut HeaderChange {
+    let is_same = |change: &HeaderChange| {
+        let known = change.name.as_str();
+        known.eq_ignore_ascii_case(name.as_str())
+    };
+    let known = changes.iter().position(is_same).unwrap_or_else(|| {
+        changes.push(HeaderChange {
+            name: name.clone(),
+            replaces: false,
+            values: Vec::new(),
+        });
+        changes.len() - 1
+    });
+    &mut changes[known]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(name: &str, value: &str) -> Header {
+        Header {
+            name: HeaderName::parse(name).unwrap(),
+            value: Expression::literal(value),
+        }
+    }
+
+    #[test]
+    fn later_filters_work_on_what_earlier_ones_left() {
+        let of_route = Filter::RequestHeaders(HeaderModification {
+            set: vec![header("x-a", "1"), header("x-b", "1")],
+            add: vec![header("x-c", "1")],
+            ..HeaderModification::default()
+        });
+        let of_backend = Filter::RequestHeaders(HeaderModification {
+            add: vec![header("X-A", "2")],
+            remove: vec![header("x-b", "").name],
+            ..HeaderModification::default()
+        });
+        let response = Filter::ResponseHeaders(HeaderModification {
+            remove: vec![header("x-a", "").name],
+            ..HeaderModification::default()
+        });
+        let changes = request_header_changes([&of_route, &of_backend, &response]);
+        let shown: Vec<_> = changes
+            .iter()
+            .map(|change| (change.name.as_str(), change.replaces, change.values.len()))
+            .collect();
+        assert_eq!(
+            shown,
+            [("x-a", true, 2), ("x-b", true, 0), ("x-c", false, 1)]
+        );
+    }
+}

@@ -50,8 +50,7 @@ impl Policies {
                 let known = || same.cloned().unwrap_or_else(|| Arc::new(Known::of(text)));
                 policies.users.entry(id.clone()).or_insert_with(known);
             }
-            let locations = config.servers.values().flat_map(|server| &server.routes);
-            for (id, policy) in locations.filter_map(policy_of) {
+            for (id, policy) in config.routes().filter_map(policy_of) {
                 policies.locations.entry(id).or_insert(policy);
             }
             if std::ptr::eq(config, now) {
@@ -73,7 +72,7 @@ impl Policies {
         let mut servers = changed(&before.servers, &now.servers)
             .flat_map(|server| [server.before, server.now])
             .flatten();
-        before.users == now.users && !servers.any(watches)
+        before.users == now.users && before.listeners == now.listeners && !servers.any(watches)
     }
 
     pub(crate) fn location(&self, id: &str) -> Option<&LocationPolicy> {

@@ -20,6 +20,7 @@ mod filter;
 mod global;
 mod header;
 mod host;
+mod listener;
 mod log;
 mod path;
 mod policy;
@@ -56,6 +57,7 @@ pub use global::{
 };
 pub use header::{CDN_LOOP, Header, HeaderName, InvalidHeaderName};
 pub use host::{Hostname, InvalidHostname, ServerName};
+pub use listener::{Listener, ListenerName, ListenerTls};
 pub use log::{AccessLog, LogField, LogFormat, LogPart, LogTarget, LogValue};
 pub use path::{PathMatch, PathRegex, PathRewrite, Template, TemplatePart};
 pub use policy::{
@@ -88,6 +90,9 @@ pub struct Config {
     pub global: GlobalConfig,
     /// By name; the catch-all server is always there.
     pub servers: Shared<ServerName, Server>,
+    /// Listeners beside those for http and https, which serve `servers`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub listeners: BTreeMap<ListenerName, Listener>,
     /// Every backend that a location names.
     pub backends: Shared<BackendId, Backend>,
     /// Ports beside those for HTTP.
@@ -112,10 +117,36 @@ pub struct Config {
 }
 
 impl Config {
+    /// Servers of all listeners.
+    pub fn all_servers(&self) -> impl Iterator<Item = &Arc<Server>> {
+        let others = self.listeners.values();
+        let others = others.flat_map(|listener| listener.servers.values());
+        self.servers.values().chain(others)
+    }
+
+    /// Routes of all listeners.
+    pub fn routes(&self) -> impl Iterator<Item = &HttpRoute> {
+        self.all_servers().flat_map(|server| &server.routes)
+    }
+
+    /// What a listener serves, as if it were all that is served.
+    #[must_use]
+    pub fn on_listener(&self, listener: &Listener) -> Config {
+        let tls = listener.tls.clone().unwrap_or_default();
+        Config {
+            servers: listener.servers.clone(),
+            listeners: BTreeMap::new(),
+            tls: tls.hosts,
+            default_certificate: tls.default_certificate,
+            passthrough: SharedMap::default(),
+            ..self.clone()
+        }
+    }
+
     /// Who tells clients about errors, of any location.
     #[must_use]
     pub fn error_services(&self) -> BTreeSet<&BackendId> {
-        locations(self)
+        self.routes()
             .filter_map(|location| location.error_pages.as_ref()?.backend.as_ref())
             .collect()
     }
@@ -123,7 +154,7 @@ impl Config {
     /// Who gets copies of requests, of any location.
     #[must_use]
     pub fn mirrors(&self) -> BTreeSet<&BackendId> {
-        locations(self)
+        self.routes()
             .flat_map(|location| &location.policy.mirrors)
             .map(|mirror| &mirror.backend)
             .collect()
@@ -135,8 +166,9 @@ impl Config {
     pub fn with_routes_of(&self, other: &Config) -> Config {
         let mut both = self.clone();
         // A redirect does not need the backends: until it takes over, its requests go where they went.
-        let decided =
-            locations(self).filter(|location| !matches!(location.action, Action::Redirect(_)));
+        let decided = self
+            .routes()
+            .filter(|location| !matches!(location.action, Action::Redirect(_)));
         let known: BTreeSet<&RouteId> = decided.map(|location| &location.id).collect();
         for (name, server) in &other.servers {
             let gone = server
@@ -148,6 +180,11 @@ impl Config {
                 .routes
                 .extend(gone);
         }
+        for (name, listener) in &other.listeners {
+            both.listeners
+                .entry(name.clone())
+                .or_insert_with(|| listener.clone());
+        }
         for (id, backend) in &other.backends {
             both.backends
                 .entry(id.clone())
@@ -155,10 +192,6 @@ impl Config {
         }
         both
     }
-}
-
-fn locations(config: &Config) -> impl Iterator<Item = &HttpRoute> {
-    config.servers.values().flat_map(|server| &server.routes)
 }
 
 #[cfg(test)]
@@ -184,13 +217,17 @@ mod tests {
     #[test]
     fn while_one_becomes_the_other_both_are_known_and_the_new_one_decides() {
         let both = forwarding("/a", "new").with_routes_of(&forwarding("/a", "old"));
-        let actions: Vec<_> = locations(&both)
+        let actions: Vec<_> = both
+            .routes()
             .map(|location| location.action.clone())
             .collect();
         assert_eq!(actions, [Action::to(BackendId::new("default", "new", 80))]);
         assert_eq!(both.backends.len(), 2);
         assert_eq!(
-            locations(&forwarding("/a", "x").with_routes_of(&forwarding("/b", "x"))).count(),
+            forwarding("/a", "x")
+                .with_routes_of(&forwarding("/b", "x"))
+                .routes()
+                .count(),
             2
         );
     }

@@ -165,7 +165,7 @@ fn snake_case(name: &str) -> String {
 
 /// Request headers that a filter adds to, as nginx's variables name them.
 pub(crate) fn appended(config: &Config) -> BTreeSet<String> {
-    let routes = config.servers.values().flat_map(|server| &server.routes);
+    let routes = config.routes();
     let changes = routes.flat_map(|route| request_header_changes(filters(route)));
     changes
         .filter(|change| !change.replaces)

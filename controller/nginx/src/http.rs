@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use askama::Template;
 use sluice_ir::{Cidr, CompressionSettings, Config, GlobalConfig, MAX_LOOPS, Server, ServerName};
 
-use crate::Unsupported;
 use crate::access_log::Written;
 use crate::blocked::BlockedConf;
 use crate::buffering::{self, Directive};
@@ -18,6 +17,7 @@ use crate::server::{RenderContext, ServerConf};
 use crate::settings::{Engine, Settings};
 use crate::streams::{self, StreamConf};
 use crate::tls::TlsConf;
+use crate::unsupported::{self, Unsupported};
 use crate::upstream::{self, Upstream};
 
 /// nginx reads at most 4096 bytes as one word.
@@ -108,6 +108,7 @@ pub(crate) fn render(
     let servers = servers
         .map(|(name, server)| ServerConf::new(name, server, context, unsupported))
         .collect();
+    unsupported.extend(unsupported::check_listeners(config));
     unsupported.extend(kong::unsupported_globally(config, settings));
     let file = |path: &std::path::Path| word(path.display());
     let (module, filter) = match &settings.engine {

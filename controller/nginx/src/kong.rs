@@ -52,7 +52,7 @@ impl KongConf {
         let Engine::Kong { filter, cache, .. } = &settings.engine else {
             return None;
         };
-        let locations = config.servers.values().flat_map(|server| &server.routes);
+        let locations = config.routes();
         let retries = locations.filter_map(Kind::of).collect();
         let file = |path: &std::path::Path| word(path.display());
         let (filter, cache) = (file(filter), file(cache));
@@ -188,7 +188,7 @@ pub(crate) fn unsupported_globally(config: &Config, settings: &Settings) -> Opti
         .values()
         .any(|backend| backend.transport.keep_alive != KeepAlive::default());
     (settings.engine.is_kongs() && is_kept).then_some(Unsupported {
-        part: Part::Edge("upstream-keepalive-requests"),
+        part: Part::Setting("upstream-keepalive-requests"),
         what: Cow::Borrowed("upstream-keepalive-*: ngx_wasm_module keeps no connections to pods"),
         closes: false,
     })

@@ -33,7 +33,7 @@ pub(crate) struct ConnectionLimit {
 /// In the order of the locations that are the first of theirs.
 pub(crate) fn zones(config: &Config) -> Vec<Zone> {
     let (mut seen, mut zones) = (BTreeSet::new(), Vec::new());
-    for location in config.servers.values().flat_map(|server| &server.routes) {
+    for location in config.routes() {
         let Some(limits) = &location.policy.limits else {
             continue;
         };

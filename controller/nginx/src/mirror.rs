@@ -99,7 +99,7 @@ pub(crate) struct Sampled {
 
 /// Every fraction of requests that is copied somewhere, each once.
 pub(crate) fn sampled(config: &Config) -> Vec<Sampled> {
-    let locations = config.servers.values().flat_map(|server| &server.routes);
+    let locations = config.routes();
     let mirrors = locations.flat_map(|location| of(location, config));
     let sampled: BTreeMap<String, Fraction> = mirrors
         .filter_map(|(mirror, _)| Some((sample(mirror)?, mirror.fraction?)))
@@ -132,7 +132,7 @@ pub(crate) fn socket(settings: &Settings) -> Word {
 
 /// Every relay, each once.
 pub(crate) fn relays(config: &Config) -> Vec<Relay> {
-    let locations = config.servers.values().flat_map(|server| &server.routes);
+    let locations = config.routes();
     let mirrors = locations.flat_map(|location| of(location, config));
     let relayed = mirrors
         .filter(|(mirror, _)| mirror.address.is_none())

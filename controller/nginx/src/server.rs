@@ -108,7 +108,7 @@ impl<'a> ServerConf<'a> {
                     LocationConf::new((sign, &path), location, host, context, is_closed)
                 };
                 let Some(whole) = made(is_closed) else {
-                    let part = Part::Location(location.id.clone());
+                    let part = Part::Route(location.id.clone());
                     let what = "a text longer than nginx reads".into();
                     missing.push(Unsupported {
                         part,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use sluice_ir::{
-    BackendId, ClientCertificates, Destination, HttpRoute, Policy, Protocol, RouteId, SecretId,
-    ServerName, StreamPort, UpstreamTls, VerifyClient,
+    BackendId, ClientCertificates, Config, Destination, HttpRoute, ListenerName, Policy, Protocol,
+    RouteId, SecretId, ServerName, StreamPort, UpstreamTls, VerifyClient,
 };
 
 use crate::server::{Host, RenderContext};
@@ -16,10 +16,12 @@ use crate::{errors, kong};
 /// Scope of an unsupported feature.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// A location.
-    Location(RouteId),
+    /// A route.
+    Route(RouteId),
+    /// A listener beside those for http and https.
+    Listener(ListenerName),
     /// All hosts: a key of the operator's ConfigMap.
-    Edge(&'static str),
+    Setting(&'static str),
     /// A port without HTTP.
     Port(StreamPort),
 }
@@ -27,8 +29,9 @@ pub enum Part {
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::Location(location) => write!(f, "location {}", location.as_str()),
-            Part::Edge(key) => write!(f, "data.{key}"),
+            Part::Route(location) => write!(f, "location {}", location.as_str()),
+            Part::Listener(name) => write!(f, "listener {name}"),
+            Part::Setting(key) => write!(f, "data.{key}"),
             Part::Port(port) => write!(f, "data.{}", port.number),
         }
     }
@@ -51,7 +54,7 @@ impl Unsupported {
     pub fn reason(&self) -> String {
         match self.part {
             Part::Port(_) => format!("expected {}", self.what),
-            Part::Location(_) | Part::Edge(_) => {
+            Part::Route(_) | Part::Listener(_) | Part::Setting(_) => {
                 format!("{}: not served by the nginx data plane", self.what)
             }
         }
@@ -61,10 +64,11 @@ impl Unsupported {
     #[must_use]
     pub fn consequence(&self) -> &'static str {
         match (&self.part, self.closes) {
-            (Part::Location(_), true) => "the location answers 503",
-            (Part::Location(_), false) => "the location is served without",
-            (Part::Edge(_), true) => "every request answers 403",
-            (Part::Edge(_), false) => "everything is served without",
+            (Part::Route(_), true) => "the location answers 503",
+            (Part::Route(_), false) => "the location is served without",
+            (Part::Setting(_), true) => "every request answers 403",
+            (Part::Setting(_), false) => "everything is served without",
+            (Part::Listener(_), _) => "listener not served",
             (Part::Port(_), _) => "port not served",
         }
     }
@@ -82,6 +86,15 @@ impl fmt::Display for Unsupported {
     }
 }
 
+/// nginx listens for http and for https only.
+pub(crate) fn check_listeners(config: &Config) -> impl Iterator<Item = Unsupported> {
+    config.listeners.keys().map(|name| Unsupported {
+        part: Part::Listener(name.clone()),
+        what: Cow::Borrowed("a port of its own"),
+        closes: false,
+    })
+}
+
 /// Unsupported features of one location of a host.
 pub(crate) fn check_location(
     location: &HttpRoute,
@@ -89,7 +102,7 @@ pub(crate) fn check_location(
     context: RenderContext<'_>,
 ) -> Vec<Unsupported> {
     let mut all = Vec::new();
-    let part = || Part::Location(location.id.clone());
+    let part = || Part::Route(location.id.clone());
     let mut add = |what, closes| {
         all.push(Unsupported {
             part: part(),

@@ -26,7 +26,7 @@ pub(crate) fn apply<'a>(
     for (key, count) in blocked::too_long(&config.global.blocked) {
         let what = format!("{count} texts that are longer than nginx reads").into();
         unsupported.push(Unsupported {
-            part: Part::Edge(key),
+            part: Part::Setting(key),
             what,
             closes: true,
         });
@@ -34,7 +34,7 @@ pub(crate) fn apply<'a>(
     }
     let mut drop_setting = |key, what: String| {
         unsupported.push(Unsupported {
-            part: Part::Edge(key),
+            part: Part::Setting(key),
             what: what.into(),
             closes: false,
         });

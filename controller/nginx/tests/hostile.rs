@@ -269,8 +269,8 @@ fn a_text_that_nginx_cannot_read_costs_what_it_stands_in_only() {
             .filter(|unsupported| is_wanted(&unsupported.part))
             .collect::<Vec<_>>()
     };
-    assert_eq!(of(|part| matches!(part, Part::Location(_))).len(), 3);
-    let keys = of(|part| matches!(part, Part::Edge(_)));
+    assert_eq!(of(|part| matches!(part, Part::Route(_))).len(), 3);
+    let keys = of(|part| matches!(part, Part::Setting(_)));
     let keys: Vec<_> = keys
         .into_iter()
         .map(|unsupported| unsupported.part.to_string())

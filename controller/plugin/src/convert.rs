@@ -72,8 +72,7 @@ pub(crate) fn locations(
     config: &ir::Config,
 ) -> impl Iterator<Item = (String, wire::Location)> + '_ {
     config
-        .servers
-        .values()
+        .all_servers()
         .flat_map(|server| forwarding(server))
         .chain(asked(config))
 }

@@ -84,8 +84,11 @@ impl Log {
         let servers: Vec<_> = ir::changed(&before.servers, &now.servers)
             .map(|changed| changed.name)
             .collect();
+        let has_other_listeners = before.listeners != now.listeners;
         let of = |config: &ir::Config| -> BTreeMap<String, wire::Location> {
             let servers = servers.iter().filter_map(|name| config.servers.get(*name));
+            let listeners = config.listeners.values().filter(|_| has_other_listeners);
+            let servers = servers.chain(listeners.flat_map(|listener| listener.servers.values()));
             let forwarding = servers.flat_map(|server| convert::forwarding(server));
             forwarding.chain(convert::asked(config)).collect()
         };

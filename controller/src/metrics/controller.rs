@@ -162,7 +162,7 @@ fn orphans(snapshot: &Snapshot, gauge: &GaugeVec) {
         }
     }
     let config = snapshot.config();
-    for location in config.servers.values().flat_map(|server| &server.routes) {
+    for location in config.routes() {
         let Some(backend) = location.primary_backend() else {
             continue;
         };

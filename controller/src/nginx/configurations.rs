@@ -163,8 +163,10 @@ impl Configurations {
     /// Whose it is.
     fn owner(&self, part: &Part, snapshot: &Snapshot) -> Option<ObjectRef> {
         let (kind, key) = match part {
-            Part::Location(location) => (Kind::Ingress, snapshot.owner(location)),
-            Part::Edge(_) => (Kind::ConfigMap, self.owners.edge.as_ref()),
+            Part::Route(location) => (Kind::Ingress, snapshot.owner(location)),
+            // No object that is translated today has listeners.
+            Part::Listener(_) => return None,
+            Part::Setting(_) => (Kind::ConfigMap, self.owners.edge.as_ref()),
             Part::Port(StreamPort {
                 protocol: L4Protocol::Tcp,
                 ..

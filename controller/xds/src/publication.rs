@@ -8,7 +8,8 @@
 
 use std::time::Instant;
 
-use sluice_ir::{Backend, BackendId, Changed, Config, changed};
+use envoy_types::pb::envoy::config::route::v3::RouteConfiguration;
+use sluice_ir::{Backend, BackendId, Changed, Config, Listener, ListenerName, changed};
 
 use crate::render::{self, DEFAULT_CERTIFICATE, FILTER, HTTP, HTTPS, LOOKUP_FILTER, RouteCache};
 use crate::settings::TRACES_CLUSTER;
@@ -86,6 +87,9 @@ impl Update {
             Some(listener) => update.put(ResourceType::Listener, HTTPS, &listener),
             None => update.remove(ResourceType::Listener, HTTPS),
         }
+        for (name, listener) in &config.listeners {
+            update.own_listener(&own_name(name), listener, config, settings);
+        }
         for (port, stream) in &config.streams {
             match render::stream(*port, stream, &config.global, settings) {
                 Some(listener) => update.put(ResourceType::Listener, &port.to_string(), &listener),
@@ -115,6 +119,15 @@ impl Update {
     #[must_use]
     pub fn removals(before: &Config, now: &Config) -> Self {
         let mut update = Update::default();
+        for name in before.listeners.keys().chain(now.listeners.keys()) {
+            let change = match now.listeners.contains_key(name) {
+                true => Change::Keep,
+                false => Change::Remove,
+            };
+            for kind in [ResourceType::Listener, ResourceType::Route] {
+                update.change(kind, &own_name(name), change.clone());
+            }
+        }
         for port in before
             .streams
             .keys()
@@ -159,6 +172,25 @@ impl Update {
         update
     }
 
+    /// Sets a listener with a table of its own.
+    fn own_listener(
+        &mut self,
+        name: &str,
+        listener: &Listener,
+        config: &Config,
+        settings: &Settings,
+    ) {
+        let Some(rendered) = render::own_listener(name, listener, config, settings) else {
+            return;
+        };
+        self.put(ResourceType::Listener, name, &rendered);
+        let routes = RouteConfiguration {
+            name: name.to_owned(),
+            ..render::routes(&config.on_listener(listener))
+        };
+        self.put(ResourceType::Route, name, &routes);
+    }
+
     /// Sets the endpoints of one backend; its cluster is there already.
     pub fn endpoints(&mut self, id: &BackendId, backend: &Backend) {
         self.put(
@@ -167,6 +199,11 @@ impl Update {
             &render::load_assignment(id, &backend.endpoints),
         );
     }
+}
+
+/// No other listener or route configuration begins so.
+fn own_name(name: &ListenerName) -> String {
+    format!("listener/{name}")
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The listeners: LDS.
 
+use std::net::SocketAddr;
+
 use envoy_types::pb::envoy::config::listener::v3::filter::ConfigType as NetworkConfig;
 use envoy_types::pb::envoy::config::listener::v3::listener_filter::ConfigType as ListenerConfig;
 use envoy_types::pb::envoy::config::listener::v3::{
@@ -9,7 +11,7 @@ use envoy_types::pb::envoy::extensions::filters::listener::proxy_protocol::v3::P
 use envoy_types::pb::envoy::extensions::filters::listener::tls_inspector::v3::TlsInspector;
 use envoy_types::pb::google::protobuf::Duration;
 use prost::{Message, Name};
-use sluice_ir::{ClientValidation, Config, GlobalConfig, HostTls};
+use sluice_ir::{ClientValidation, Config, GlobalConfig, HostTls, SecretId};
 
 use super::manager::{Front, Scheme, manager};
 use super::proto::{address, any, millis_long, yes};
@@ -23,30 +25,14 @@ pub fn listener(
     settings: &Settings,
     discovery: Discovery,
 ) -> Option<Listener> {
-    let (first, others) = settings.http.split_first()?;
-    let additional = |socket| AdditionalAddress {
-        address: Some(address(socket)),
-        ..Default::default()
+    let front = Front {
+        scheme: Scheme::Http,
+        global,
+        settings,
+        discovery,
+        routes: HTTP,
     };
-    Some(Listener {
-        name: HTTP.to_owned(),
-        address: Some(address(*first)),
-        additional_addresses: others.iter().copied().map(additional).collect(),
-        listener_filters_timeout: proxy_timeout(global),
-        listener_filters: proxy_protocol(global).into_iter().collect(),
-        filter_chains: vec![filter_chain(
-            HTTP,
-            None,
-            &Front {
-                scheme: Scheme::Http,
-                global,
-                settings,
-                discovery,
-            },
-        )],
-        enable_reuse_port: yes(),
-        ..Listener::default()
-    })
+    plain(HTTP, &settings.http, &front)
 }
 
 /// The listener for HTTPS, with the same routes; `None` when there is none.
@@ -57,16 +43,83 @@ pub fn tls_listener(
     discovery: Discovery,
 ) -> Option<Listener> {
     let https = settings.https.as_ref()?;
-    let global = &config.global;
     let front = Front {
         scheme: Scheme::Https,
-        global,
+        global: &config.global,
         settings,
         discovery,
+        routes: HTTP,
     };
-    let chain = |host: &HostTls| FilterChain {
-        transport_socket: Some(tls::terminated(global, host)),
-        ..filter_chain(HTTPS, host.client_validation.as_ref(), &front)
+    Some(secure(HTTPS, https.address, config, None, &front))
+}
+
+/// Another listener, on the address of that for HTTP and with a table of its own; `None` when there is no address.
+#[must_use]
+pub fn own_listener(
+    name: &str,
+    listener: &sluice_ir::Listener,
+    config: &Config,
+    settings: &Settings,
+) -> Option<Listener> {
+    let address = SocketAddr::new(settings.http.first()?.ip(), listener.port.get());
+    let config = config.on_listener(listener);
+    let front = Front {
+        scheme: if listener.tls.is_some() {
+            Scheme::Https
+        } else {
+            Scheme::Http
+        },
+        global: &config.global,
+        settings,
+        discovery: Discovery::Table,
+        routes: name,
+    };
+    match &listener.tls {
+        Some(tls) => {
+            let certificate = tls.default_certificate.as_ref();
+            Some(secure(name, address, &config, certificate, &front))
+        }
+        None => plain(name, &[address], &front),
+    }
+}
+
+fn plain(name: &str, addresses: &[SocketAddr], front: &Front<'_>) -> Option<Listener> {
+    let (first, others) = addresses.split_first()?;
+    let additional = |socket| AdditionalAddress {
+        address: Some(address(socket)),
+        ..Default::default()
+    };
+    Some(Listener {
+        name: name.to_owned(),
+        address: Some(address(*first)),
+        additional_addresses: others.iter().copied().map(additional).collect(),
+        listener_filters_timeout: proxy_timeout(front.global),
+        listener_filters: proxy_protocol(front.global).into_iter().collect(),
+        filter_chains: vec![filter_chain(name, None, front)],
+        enable_reuse_port: yes(),
+        ..Listener::default()
+    })
+}
+
+/// `certificate`: of all hosts without one of their own; `None` is that of all listeners.
+fn secure(
+    name: &str,
+    socket: SocketAddr,
+    config: &Config,
+    certificate: Option<&SecretId>,
+    front: &Front<'_>,
+) -> Listener {
+    let global = front.global;
+    let chain = |host: &HostTls| {
+        let certificate = host.certificate.as_ref().or(certificate);
+        let host = HostTls {
+            certificate: certificate.cloned(),
+            ..host.clone()
+        };
+        FilterChain {
+            transport_socket: Some(tls::terminated(global, &host)),
+            ..filter_chain(name, host.client_validation.as_ref(), front)
+        }
     };
     let chains = filter_chains::groups(config).map(|(host, names)| {
         let server_names = names.into_iter().flat_map(tls::asked_for).collect();
@@ -75,33 +128,31 @@ pub fn tls_listener(
     let passed = config
         .passthrough
         .iter()
-        .map(|(host, backend)| passthrough::chain(host, backend, global, settings));
+        .map(|(host, backend)| passthrough::chain(host, backend, global, front.settings));
     let mut chains: Vec<FilterChain> = chains.chain(passed).collect();
-    if global.tls.reject_unknown_names && chains.is_empty() {
+    let rejects = global.tls.reject_unknown_names;
+    if rejects && chains.is_empty() {
         // There has to be one. No host has this name.
-        chains.push(only_for(
-            vec!["nobody-".to_owned()],
-            chain(&HostTls::default()),
-        ));
+        let none = vec!["nobody-".to_owned()];
+        chains.push(only_for(none, chain(&HostTls::default())));
     }
     let inspector = listener_filter(
         "envoy.filters.listener.tls_inspector",
         TlsInspector::default(),
     );
-    Some(Listener {
-        name: HTTPS.to_owned(),
-        address: Some(address(https.address)),
+    Listener {
+        name: name.to_owned(),
+        address: Some(address(socket)),
         listener_filters_timeout: proxy_timeout(global),
         listener_filters: proxy_protocol(global)
             .into_iter()
             .chain([inspector])
             .collect(),
         filter_chains: chains,
-        default_filter_chain: (!global.tls.reject_unknown_names)
-            .then(|| chain(&HostTls::default())),
+        default_filter_chain: (!rejects).then(|| chain(&HostTls::default())),
         enable_reuse_port: yes(),
         ..Listener::default()
-    })
+    }
 }
 
 fn only_for(server_names: Vec<String>, chain: FilterChain) -> FilterChain {

@@ -58,6 +58,8 @@ pub(super) struct Front<'a> {
     pub(super) global: &'a GlobalConfig,
     pub(super) settings: &'a Settings,
     pub(super) discovery: Discovery,
+    /// Name of the route configuration, where there is one table.
+    pub(super) routes: &'a str,
 }
 
 /// The name is for statistics.
@@ -71,6 +73,7 @@ pub(super) fn manager(
         global,
         settings,
         discovery,
+        routes,
     } = *front;
     let detection = forwarded::detection(&global.forwarded);
     let mut mutations = forwarded::before_everything(&global.forwarded, scheme.port());
@@ -90,7 +93,7 @@ pub(super) fn manager(
             CodecType::Http1
         }
         .into(),
-        route_specifier: Some(route_discovery::specifier(discovery)),
+        route_specifier: Some(route_discovery::specifier(discovery, routes)),
         http_filters: filters(front),
         access_log: access_logs(global, settings),
         upgrade_configs: vec![websockets()],
@@ -131,6 +134,7 @@ fn filters(front: &Front<'_>) -> Vec<HttpFilter> {
         global,
         settings,
         discovery,
+        routes: _,
     } = *front;
     // A route switches it on where routes are known from the beginning.
     let unless_known = |filter| HttpFilter {
@@ -345,6 +349,7 @@ mod tests {
             global,
             settings: &quiet,
             discovery: Discovery::Table,
+            routes: "http",
         };
         filters(&front)
             .into_iter()
@@ -394,6 +399,7 @@ mod tests {
                 global,
                 settings,
                 discovery: Discovery::Table,
+                routes: "http",
             };
             manager("http", None, &front).access_log.len()
         };

@@ -37,7 +37,7 @@ mod upstream_tls;
 pub use cluster::cluster;
 pub use endpoints::load_assignment;
 pub use filter::{CAPABILITIES, filter, lookup_filter};
-pub use listener::{listener, tls_listener};
+pub use listener::{listener, own_listener, tls_listener};
 pub(crate) use probe::{PROBE, TLS_PROBE, listener as probe_listener, tls as probe_tls_listener};
 pub(crate) use route::probe_routes;
 pub use route::{Discovery, RouteCache, routes};

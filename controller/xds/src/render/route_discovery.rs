@@ -19,11 +19,11 @@ use super::proto::ads_awaited;
 use super::{Discovery, HTTP};
 use crate::settings::SCOPE_HEADER;
 
-pub(super) fn specifier(discovery: Discovery) -> RouteSpecifier {
+pub(super) fn specifier(discovery: Discovery, table: &str) -> RouteSpecifier {
     match discovery {
         Discovery::Table => RouteSpecifier::Rds(Rds {
             config_source: Some(ads_awaited()),
-            route_config_name: HTTP.to_owned(),
+            route_config_name: table.to_owned(),
         }),
         Discovery::Scopes => {
             let all = ScopedRds {

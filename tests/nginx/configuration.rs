@@ -61,7 +61,7 @@ fn a_configuration_that_the_filter_refuses_is_refused_with_its_words() -> Result
     )?;
     is_refused(
         &format!("{wasm} sluice_filter '{{\"schema\":7}}';"),
-        "the filter refuses its configuration",
+        "the filter rejected its configuration",
     )
 }
 

@@ -8,7 +8,6 @@ use crate::tree::{Source, sources};
 const KNOWN: &[(&str, usize)] = &[
     ("controller/nginx", 10),
     ("controller/translate", 22),
-    ("nginx-wasm/module", 7),
     ("nginx-wasm/ngxsafe", 10),
 ];
 

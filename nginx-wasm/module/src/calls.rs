@@ -2,21 +2,31 @@
 
 use std::collections::HashMap;
 
-use sluice_ngxsafe::{Call, Message, NotStarted};
-use sluice_pwhost::{Answer, ContextId, HttpCall, Status};
+use sluice_ngxsafe::{Answer, Call, Message, NotStarted};
+use sluice_pwhost::{ContextId, HttpCall, Status};
 
-use crate::worker;
-
-/// Calls under way; dropping them ends them.
+/// HTTP calls in flight by token; dropping them cancels them.
 #[derive(Default)]
 pub(crate) struct Calls {
-    last: u32,
-    live: HashMap<u32, (ContextId, Call)>,
+    last_token: u32,
+    in_flight: HashMap<u32, (ContextId, Call)>,
 }
 
+/// Callback for the end of a call: its token, and the response or the reason for its failure.
+pub(crate) type OnCallEnd = fn(u32, Result<Answer, &'static str>);
+
 impl Calls {
-    /// Starts a call for a context; its token is the answer.
-    pub(crate) fn start(&mut self, context: ContextId, call: HttpCall<'_>) -> Answer<u32> {
+    /// Starts a call for a context and returns its token. `on_end` is called later, never from in here.
+    ///
+    /// # Errors
+    ///
+    /// `BadArgument` for headers that cannot be sent or an unknown upstream, `InternalFailure` if there is no connection.
+    pub(crate) fn start(
+        &mut self,
+        context: ContextId,
+        call: HttpCall<'_>,
+        on_end: OnCallEnd,
+    ) -> Result<u32, Status> {
         let mut message = Message {
             method: b"",
             target: b"",
@@ -24,7 +34,7 @@ impl Calls {
             headers: &[],
             body: call.body,
         };
-        let mut others = Vec::new();
+        let mut headers = Vec::new();
         for (name, value) in call.headers {
             if [name, value]
                 .into_iter()
@@ -38,29 +48,29 @@ impl Calls {
                 b":path" => message.target = value,
                 b":authority" => message.authority = value,
                 b":scheme" => {}
-                name => others.push((name, value)),
+                name => headers.push((name, value)),
             }
         }
         if message.method.is_empty() || message.target.is_empty() || message.target.contains(&b' ')
         {
             return Err(Status::BadArgument);
         }
-        message.headers = &others;
-        self.last = self.last.wrapping_add(1);
-        let token = self.last;
+        message.headers = &headers;
+        self.last_token = self.last_token.wrapping_add(1);
+        let token = self.last_token;
         let call = Call::start(call.upstream, message, call.timeout, move |result| {
-            worker::answered(token, result)
+            on_end(token, result);
         });
         let call = call.map_err(|reason| match reason {
             NotStarted::Target => Status::BadArgument,
             NotStarted::Unreachable => Status::InternalFailure,
         })?;
-        self.live.insert(token, (context, call));
+        self.in_flight.insert(token, (context, call));
         Ok(token)
     }
 
-    /// A call has ended; the context that made it.
-    pub(crate) fn ended(&mut self, token: u32) -> Option<ContextId> {
-        self.live.remove(&token).map(|(context, _)| context)
+    /// Removes a call that has ended and returns the context that made it.
+    pub(crate) fn finish(&mut self, token: u32) -> Option<ContextId> {
+        self.in_flight.remove(&token).map(|(context, _)| context)
     }
 }

@@ -1,4 +1,4 @@
-//! A running instance of the filter, and the calls into it.
+//! A running instance of the filter and the calls into it.
 
 use std::rc::Rc;
 
@@ -6,36 +6,36 @@ use sluice_ngxsafe::{Answer, Level, Request, log};
 use sluice_pwhost::{Action, Context, ContextId, Trap, Vm};
 
 use crate::Sluice;
-use crate::configuration::Filter;
-use crate::nginx::Nginx;
+use crate::env::NginxEnv;
+use crate::filter::Filter;
 
-/// An instance with its root contexts, one for each configuration.
+/// An instance with its root contexts, one for each plugin configuration.
 pub(crate) struct Instance {
-    vm: Vm<Nginx>,
+    vm: Vm<NginxEnv>,
     roots: Vec<Context>,
 }
 
 impl Instance {
     /// Starts an instance and configures it.
-    pub(crate) fn new(filter: &Filter, host: Nginx) -> Result<Self, String> {
-        let vm = Vm::new(&filter.plugin, host).map_err(|trap| trap.to_string())?;
-        Self::configured(vm, filter)
+    pub(crate) fn new(filter: &Filter, env: NginxEnv) -> Result<Self, String> {
+        let vm = Vm::new(&filter.plugin, env).map_err(|trap| trap.to_string())?;
+        Self::configure(vm, filter)
     }
 
-    /// A new one in its place, after a trap.
+    /// Replaces a trapped instance by a new one.
     pub(crate) fn restart(self, filter: &Filter) -> Result<Self, String> {
         let mut vm = self.vm;
-        vm.env_mut().forget();
-        Self::configured(vm.restart(), filter)
+        vm.env_mut().reset();
+        Self::configure(vm.restart(), filter)
     }
 
-    fn configured(mut vm: Vm<Nginx>, filter: &Filter) -> Result<Self, String> {
+    fn configure(mut vm: Vm<NginxEnv>, filter: &Filter) -> Result<Self, String> {
         if let Some(trap) = vm.trap() {
             return Err(trap.to_string());
         }
         let mut roots = Vec::new();
         for configuration in &*filter.configurations {
-            roots.push(root(&mut vm, configuration, roots.is_empty())?);
+            roots.push(create_root(&mut vm, configuration, roots.is_empty())?);
         }
         Ok(Self { vm, roots })
     }
@@ -43,13 +43,13 @@ impl Instance {
     pub(crate) fn on_request(
         &mut self,
         request: &Request<Sluice>,
-        root: usize,
+        root_index: usize,
     ) -> Result<Action, Trap> {
-        let Some(root) = self.roots.get(root) else {
+        let Some(root) = self.roots.get(root_index) else {
             return Ok(Action::Continue);
         };
         let context = self.vm.create_http(root)?;
-        self.vm.env_mut().open(context.id(), request);
+        self.vm.env_mut().add_request(context.id(), request);
         let (headers, has_body) = request
             .with(|view| (view.request_header_count(), view.has_body()))
             .unwrap_or_default();
@@ -74,7 +74,7 @@ impl Instance {
         let Some(context) = &*context else {
             return Ok(());
         };
-        // Whether the guest is done makes no difference: nginx is.
+        // nginx does not wait for a guest that is not done.
         self.vm.on_done(context)?;
         self.vm.on_log(context)
     }
@@ -84,30 +84,30 @@ impl Instance {
             return Ok(());
         };
         if self.vm.is_live(&context) {
-            self.vm.env_mut().close(context.id());
+            self.vm.env_mut().remove_request(context.id());
         }
         self.vm.on_delete(context)
     }
 
-    pub(crate) fn tick(&mut self, root: ContextId) -> Result<(), Trap> {
+    pub(crate) fn on_tick(&mut self, root: ContextId) -> Result<(), Trap> {
         if let Some(context) = self.roots.iter().find(|context| context.id() == root) {
             self.vm.on_tick(context)?;
         }
-        self.vm.env().ticks.again(root);
+        self.vm.env().timers.rearm(root);
         Ok(())
     }
 
-    /// Tells the guest of an answer, or of a call that failed: it has no headers then.
-    pub(crate) fn answered(
+    /// Passes the end of a call to the guest. A call that failed has no response headers.
+    pub(crate) fn on_call_end(
         &mut self,
         token: u32,
         result: Result<Answer, &'static str>,
     ) -> Result<(), Trap> {
-        let host = self.vm.env_mut();
-        let Some(id) = host.calls.ended(token) else {
+        let env = self.vm.env_mut();
+        let Some(id) = env.calls.finish(token) else {
             return Ok(());
         };
-        let answer = result
+        let response = result
             .map_err(|reason| {
                 log(
                     Level::Info,
@@ -115,35 +115,54 @@ impl Instance {
                 )
             })
             .ok();
-        let sizes = answer.as_ref().map_or((0, 0), |answer| {
-            (answer.headers.len() + 1, answer.body.len())
+        let (headers, body_size) = response.as_ref().map_or((0, 0), |response| {
+            (response.headers.len() + 1, response.body.len())
         });
-        let (headers, body) = (
-            u32::try_from(sizes.0).unwrap_or(0),
-            u32::try_from(sizes.1).unwrap_or(0),
+        env.call_response = response;
+        let called = self.on_http_call_response(
+            id,
+            token,
+            u32::try_from(headers).unwrap_or(0),
+            u32::try_from(body_size).unwrap_or(0),
         );
-        host.answer = answer;
-        let request = host.request(id).cloned();
-        let told = match self.roots.iter().find(|root| root.id() == id) {
-            Some(root) => self.vm.on_http_call_response(root, token, headers, body, 0),
-            None => request.map_or(Ok(()), |request| match &*request.data().borrow() {
-                Some(context) => self
-                    .vm
-                    .on_http_call_response(context, token, headers, body, 0),
-                None => Ok(()),
-            }),
+        self.vm.env_mut().call_response = None;
+        called
+    }
+
+    fn on_http_call_response(
+        &mut self,
+        id: ContextId,
+        token: u32,
+        headers: u32,
+        body_size: u32,
+    ) -> Result<(), Trap> {
+        if let Some(root) = self.roots.iter().find(|root| root.id() == id) {
+            return self
+                .vm
+                .on_http_call_response(root, token, headers, body_size, 0);
+        }
+        let Some(request) = self.vm.env().request(id).cloned() else {
+            return Ok(());
         };
-        self.vm.env_mut().answer = None;
-        told
+        let context = request.data().borrow();
+        let Some(context) = &*context else {
+            return Ok(());
+        };
+        self.vm
+            .on_http_call_response(context, token, headers, body_size, 0)
     }
 }
 
-/// Makes a root context; with the first one the VM starts.
-fn root(vm: &mut Vm<Nginx>, configuration: &Rc<[u8]>, is_first: bool) -> Result<Context, String> {
+/// Creates a root context; the first one also starts the VM.
+fn create_root(
+    vm: &mut Vm<NginxEnv>,
+    configuration: &Rc<[u8]>,
+    is_first: bool,
+) -> Result<Context, String> {
     let failed = |trap: Trap| trap.to_string();
     let root = vm.create_root().map_err(failed)?;
     if is_first && !vm.on_vm_start(&root, 0).map_err(failed)? {
-        return Err("the filter does not start".to_owned());
+        return Err("the filter refused to start".to_owned());
     }
     vm.env_mut().configuration = Some(Rc::clone(configuration));
     let size = u32::try_from(configuration.len()).unwrap_or(u32::MAX);
@@ -152,6 +171,6 @@ fn root(vm: &mut Vm<Nginx>, configuration: &Rc<[u8]>, is_first: bool) -> Result<
     if accepted {
         Ok(root)
     } else {
-        Err("the filter refuses its configuration; its own line says why".to_owned())
+        Err("the filter rejected its configuration; see its own log line".to_owned())
     }
 }

@@ -1,15 +1,15 @@
-//! `libngx_sluice.so`: the filter, and upstream peers of its choice, in a stock nginx.
+//! `libngx_sluice.so`: the filter and the upstream peers that it picks, in a stock nginx.
 //!
 //! ```text
 //!   nginx.conf --directives--> Main { plugin, configurations }     once, before the workers are forked
 //!                                 |
-//!   worker:   one Vm<Nginx> ------+--- root contexts, ticks, calls to the controller
+//!   worker:   one Vm<NginxEnv> ---+--- root contexts, ticks, calls to the controller
 //!                ^      | effects: variables, headers, replies, resumes
 //!   request -> precontent -> [filter picks, into $sluice_endpoint] -> upstream { sluice_peer; keepalive } -> pod
 //!           <- header filter, log phase, end
 //! ```
 //!
-//! | directive | where | what |
+//! | directive | context | effect |
 //! |---|---|---|
 //! | `sluice_wasm FILE;` | http | the filter, as `sluice-compile` wrote it |
 //! | `sluice_filter CONFIG...;` or `off` | http, server, location | filters requests, with this configuration (arguments are joined: nginx limits one to 4 kB) |
@@ -27,26 +27,26 @@
 )]
 
 mod calls;
-mod configuration;
-mod exchange;
+mod directives;
+mod env;
+mod filter;
 mod instance;
-mod nginx;
-mod ticks;
+mod phases;
+mod timers;
 mod worker;
 
 use sluice_ngxsafe::{Arguments, Directive, Module, Peers, Request, Set, Step, module};
 
-use configuration::{Location, Main};
-use exchange::Exchange;
+use directives::{Location, Main};
+use phases::RequestContext;
 
-/// The variable that the filter leaves its candidates in.
+/// The filter writes its candidates here, `IP:PORT` each, separated by commas.
 const ENDPOINT: &str = "sluice_endpoint";
-/// The variable that names the location; the configuration sets it.
+/// The name of the location, set by the configuration.
 const LOCATION: &str = "sluice_location";
-/// The variable that the filter leaves the backend in, where the location leaves that open: a canary's.
+/// The filter writes the backend here if the location has a canary.
 const BACKEND: &str = "sluice_backend";
-
-/// The variable that says that a request has come back; the configuration may map it.
+/// `1` for a request that came back to this proxy; the configuration may map it.
 const RETURNS: &str = "sluice_returns";
 const PEERS: Peers = Peers {
     candidates: ENDPOINT,
@@ -65,18 +65,18 @@ module!(
 impl Module for Sluice {
     type Main = Main;
     type Location = Location;
-    type Request = Exchange;
+    type Request = RequestContext;
 
     const DIRECTIVES: &'static [Directive<Self>] = &[
         Directive {
             name: c"sluice_wasm",
             arguments: Arguments::One,
-            set: Set::Main(configuration::wasm),
+            set: Set::Main(directives::wasm),
         },
         Directive {
             name: c"sluice_filter",
             arguments: Arguments::Some,
-            set: Set::Location(configuration::filter),
+            set: Set::Location(directives::filter),
         },
         Directive {
             name: c"sluice_peer",
@@ -92,11 +92,13 @@ impl Module for Sluice {
     }
 
     fn configured(main: &mut Main) -> Result<bool, String> {
-        main.finish()
+        main.load_filter()
     }
 
     fn start_worker(main: &Main) {
-        worker::start(main);
+        if let Some(filter) = main.filter() {
+            worker::start(filter);
+        }
     }
 
     fn stop_worker() {
@@ -104,22 +106,22 @@ impl Module for Sluice {
     }
 
     fn wants(location: &Location) -> bool {
-        location.root().is_some()
+        location.root_index().is_some()
     }
 
     fn on_request(request: &Request<Self>, location: &Location) -> Step {
-        exchange::on_request(request, location)
+        phases::on_request(request, location)
     }
 
     fn on_response(request: &Request<Self>) -> Step {
-        exchange::on_response(request)
+        phases::on_response(request)
     }
 
     fn on_log(request: &Request<Self>) {
-        exchange::on_log(request);
+        phases::on_log(request);
     }
 
     fn on_end(request: &Request<Self>) {
-        exchange::on_end(request);
+        phases::on_end(request);
     }
 }

@@ -1,4 +1,4 @@
-//! A worker process: its instance of the filter, and a new one after a trap.
+//! A worker process: its instance of the filter, which is replaced after a trap.
 
 use std::cell::RefCell;
 use std::thread;
@@ -9,15 +9,14 @@ use sluice_pwhost::wasmtime::Engine;
 use sluice_pwhost::{Action, ContextId, Trap};
 
 use crate::Sluice;
-use crate::configuration::{Filter, Main};
-use crate::exchange::{FAILED, LONGEST_PAUSE};
+use crate::env::{EventHandlers, NginxEnv};
+use crate::filter::Filter;
 use crate::instance::Instance;
-use crate::nginx::Nginx;
 
-/// What a worker process has.
+/// The filter of a worker process.
 pub(crate) struct Worker {
     filter: Filter,
-    /// `None` after a trap, when no new one would start.
+    /// `None` if the last start failed.
     instance: Option<Instance>,
     started: Instant,
 }
@@ -26,16 +25,23 @@ thread_local! {
     static WORKER: RefCell<Option<Worker>> = const { RefCell::new(None) };
 }
 
-/// The clock that interrupts a filter which does not return.
-const TICK: Duration = Duration::from_millis(50);
-/// How long a worker without an instance waits before it tries again.
-const NEXT_START: Duration = Duration::from_secs(1);
+/// The response where the filter should have decided and did not.
+pub(crate) const FAILED: Step = Step::Fail(500);
+/// Limit of a pause. Longer than any timeout of the filter itself; it ends requests that the filter lost track of.
+const PAUSE_LIMIT: Duration = Duration::from_secs(5);
+/// Tick of the epoch clock, which interrupts a filter that does not return.
+const EPOCH_TICK: Duration = Duration::from_millis(50);
+/// Delay of a worker without an instance before it starts another one.
+const RESTART_DELAY: Duration = Duration::from_secs(1);
+const EVENT_HANDLERS: EventHandlers = EventHandlers {
+    on_tick,
+    on_call_end,
+};
 
 /// Starts the filter in this process.
-pub(crate) fn start(main: &Main) {
-    let Some(filter) = main.filter() else { return };
+pub(crate) fn start(filter: &Filter) {
     let begun = Instant::now();
-    start_clock(filter.engine.clone());
+    start_epoch_clock(filter.engine.clone());
     let mut worker = Worker {
         filter: filter.clone(),
         instance: None,
@@ -43,59 +49,58 @@ pub(crate) fn start(main: &Main) {
     };
     worker.start_instance();
     WORKER.with_borrow_mut(|slot| *slot = Some(worker));
-    let took = format!(
+    let message = format!(
         "sluice: the filter started in {} us",
         begun.elapsed().as_micros()
     );
-    log(Level::Info, took.as_bytes());
+    log(Level::Info, message.as_bytes());
 }
 
-/// Ends the filter in this process, and with it its connections.
+/// Stops the filter in this process and closes its connections.
 pub(crate) fn stop() {
     let worker =
         WORKER.try_with(|slot| slot.try_borrow_mut().ok().and_then(|mut slot| slot.take()));
     drop(worker);
 }
 
-/// Does something with the worker; `None` where there is none, or where it is at work already.
+/// Runs `work` with the worker; `None` if there is none, or if it is running already.
 pub(crate) fn with<R>(work: impl FnOnce(&mut Worker) -> R) -> Option<R> {
     WORKER.with(|slot| slot.try_borrow_mut().ok()?.as_mut().map(work))
 }
 
-/// A root context's period has passed.
-pub(crate) fn tick(root: ContextId) {
-    with(|worker| worker.tick(root));
+fn on_tick(root: ContextId) {
+    with(|worker| worker.call(|instance| instance.on_tick(root)));
 }
 
-/// A call has ended.
-pub(crate) fn answered(token: u32, result: Result<Answer, &'static str>) {
-    with(|worker| worker.answered(token, result));
+fn on_call_end(token: u32, result: Result<Answer, &'static str>) {
+    with(|worker| worker.call(|instance| instance.on_call_end(token, result)));
 }
 
-fn start_clock(engine: Engine) {
+fn start_epoch_clock(engine: Engine) {
     let clock = move || loop {
-        thread::sleep(TICK);
+        thread::sleep(EPOCH_TICK);
         engine.increment_epoch();
     };
     if let Err(error) = process::spawn("sluice-clock", clock) {
-        let message =
-            format!("sluice: a filter that does not return will not be interrupted: {error}");
+        let message = format!(
+            "sluice: no thread for the epoch clock, a filter that does not return will not be interrupted: {error}"
+        );
         log(Level::Crit, message.as_bytes());
     }
 }
 
-/// What a worker does; each call into the guest is one of these.
+/// The calls into the guest.
 impl Worker {
-    pub(crate) fn on_request(&mut self, request: &Request<Sluice>, root: usize) -> Step {
-        if self.instance.is_none() && self.started.elapsed() > NEXT_START {
+    pub(crate) fn on_request(&mut self, request: &Request<Sluice>, root_index: usize) -> Step {
+        if self.instance.is_none() && self.started.elapsed() > RESTART_DELAY {
             self.start_instance();
         }
         let Some(instance) = &mut self.instance else {
             return FAILED;
         };
-        match instance.on_request(request, root) {
+        match instance.on_request(request, root_index) {
             Ok(Action::Continue) => Step::Continue,
-            Ok(Action::Pause) => Step::Pause(LONGEST_PAUSE),
+            Ok(Action::Pause) => Step::Pause(PAUSE_LIMIT),
             Err(trap) => {
                 self.recover(&trap);
                 FAILED
@@ -110,7 +115,8 @@ impl Worker {
         match instance.on_response(request) {
             Ok(Action::Continue) => Step::Continue,
             Ok(Action::Pause) => {
-                let message = b"sluice: the filter paused a response, which this host cannot";
+                let message =
+                    b"sluice: the filter paused a response, which this host does not support";
                 // The request is live: nginx is sending its response.
                 let _ = request.with(|view| view.log(Level::Error, message));
                 FAILED
@@ -123,48 +129,40 @@ impl Worker {
     }
 
     pub(crate) fn on_log(&mut self, request: &Request<Sluice>) {
-        self.tell(|instance| instance.on_log(request));
+        self.call(|instance| instance.on_log(request));
     }
 
     pub(crate) fn on_end(&mut self, request: &Request<Sluice>) {
-        self.tell(|instance| instance.on_end(request));
+        self.call(|instance| instance.on_end(request));
     }
 
-    fn tick(&mut self, root: ContextId) {
-        self.tell(|instance| instance.tick(root));
-    }
-
-    fn answered(&mut self, token: u32, result: Result<Answer, &'static str>) {
-        self.tell(|instance| instance.answered(token, result));
-    }
-
-    fn tell(&mut self, call: impl FnOnce(&mut Instance) -> Result<(), Trap>) {
+    fn call(&mut self, call: impl FnOnce(&mut Instance) -> Result<(), Trap>) {
         if let Some(Err(trap)) = self.instance.as_mut().map(call) {
             self.recover(&trap);
         }
     }
 
-    /// A trap costs the request that it happened in; the next one has a new instance.
+    /// Replaces the instance after a trap, which costs the request that it happened in.
     fn recover(&mut self, trap: &Trap) {
         log(
             Level::Error,
-            format!("sluice: the filter trapped and starts again: {trap}").as_bytes(),
+            format!("sluice: the filter trapped and is restarted: {trap}").as_bytes(),
         );
         self.started = Instant::now();
         let Some(instance) = self.instance.take() else {
             return;
         };
-        let started = instance.restart(&self.filter);
-        self.keep(started);
+        let restarted = instance.restart(&self.filter);
+        self.set_instance(restarted);
     }
 
     fn start_instance(&mut self) {
         self.started = Instant::now();
-        let started = Instance::new(&self.filter, Nginx::of_a_worker());
-        self.keep(started);
+        let started = Instance::new(&self.filter, NginxEnv::new(EVENT_HANDLERS));
+        self.set_instance(started);
     }
 
-    fn keep(&mut self, instance: Result<Instance, String>) {
+    fn set_instance(&mut self, instance: Result<Instance, String>) {
         match instance {
             Ok(instance) => self.instance = Some(instance),
             Err(reason) => {

@@ -108,12 +108,18 @@ fn link_metrics<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
     import!(
         linker,
         "proxy_increment_metric",
-        |guest, metric, by: i64| { Ok(guest.env().increment_metric(metric, by)?) }
+        |guest, metric, by: i64| {
+            guest.env().increment_metric(metric, by)?;
+            Ok(())
+        }
     );
     import!(
         linker,
         "proxy_record_metric",
-        |guest, metric, value: u64| { Ok(guest.env().record_metric(metric, value)?) }
+        |guest, metric, value: u64| {
+            guest.env().record_metric(metric, value)?;
+            Ok(())
+        }
     );
     import!(linker, "proxy_get_metric", |guest, metric, out| {
         let Parts {

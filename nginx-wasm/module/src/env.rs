@@ -1,4 +1,4 @@
-//! nginx, as the guest sees it.
+//! The host environment of the guest, on nginx.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,55 +13,62 @@ use sluice_pwhost::{
 };
 
 use crate::Sluice;
-use crate::calls::Calls;
-use crate::ticks::Ticks;
+use crate::calls::{Calls, OnCallEnd};
+use crate::timers::TickTimers;
 
-/// What the filter asks at the end of a request, and its answer's lines.
+/// Property with the outcome of a request's tries; its value has a line for each of these variables.
 const OUTCOME: &[u8] = b"sluice_outcome";
-const TOLD: [&[u8]; 4] = [
+const OUTCOME_VARIABLES: [&[u8]; 4] = [
     b"upstream_addr",
     b"upstream_status",
     b"upstream_connect_time",
     b"upstream_response_time",
 ];
 
-/// The host of one instance.
+/// Callbacks of nginx's event loop for the timers and calls that the guest starts.
+#[derive(Clone, Copy)]
+pub(crate) struct EventHandlers {
+    pub(crate) on_tick: fn(ContextId),
+    pub(crate) on_call_end: OnCallEnd,
+}
+
+/// The host environment of one instance.
 #[derive(Default)]
-pub(crate) struct Nginx {
-    /// `false` in the master, where a configuration is only tried.
-    serves: bool,
+pub(crate) struct NginxEnv {
+    /// `None` while the master tests a configuration.
+    event_handlers: Option<EventHandlers>,
     current: Option<ContextId>,
     requests: HashMap<ContextId, Request<Sluice>>,
     pub(crate) calls: Calls,
-    pub(crate) ticks: Ticks,
-    /// While the guest is configured.
+    pub(crate) timers: TickTimers,
+    /// Set during `proxy_on_configure`.
     pub(crate) configuration: Option<Rc<[u8]>>,
-    /// While the guest is told of an answer.
-    pub(crate) answer: Option<HttpAnswer>,
+    /// Set during `proxy_on_http_call_response`.
+    pub(crate) call_response: Option<HttpAnswer>,
     scratch: Vec<u8>,
 }
 
-impl Nginx {
-    /// A host that only tries a configuration: nothing that the guest starts is started.
-    pub(crate) fn on_trial() -> Self {
+impl NginxEnv {
+    /// The environment of a configuration test: timers and calls that the guest asks for are not started.
+    pub(crate) fn for_configuration_test() -> Self {
         Self::default()
     }
 
-    /// The host of a worker's instance.
-    pub(crate) fn of_a_worker() -> Self {
+    /// The environment of a worker's instance.
+    pub(crate) fn new(event_handlers: EventHandlers) -> Self {
         Self {
-            serves: true,
+            event_handlers: Some(event_handlers),
             ..Self::default()
         }
     }
 
-    /// From now on the guest reaches this request by the id of its context.
-    pub(crate) fn open(&mut self, context: ContextId, request: &Request<Sluice>) {
+    /// Registers the request of an HTTP context.
+    pub(crate) fn add_request(&mut self, context: ContextId, request: &Request<Sluice>) {
         self.requests.insert(context, request.clone());
     }
 
-    /// The request has ended.
-    pub(crate) fn close(&mut self, context: ContextId) {
+    /// Removes a request that has ended.
+    pub(crate) fn remove_request(&mut self, context: ContextId) {
         self.requests.remove(&context);
     }
 
@@ -70,14 +77,14 @@ impl Nginx {
         self.requests.get(&context)
     }
 
-    /// The instance is gone: so is what it had started. Requests that it had paused are asked about again.
-    pub(crate) fn forget(&mut self) {
+    /// Drops everything that a trapped instance had started. Its paused requests start again in the next instance.
+    pub(crate) fn reset(&mut self) {
         self.calls = Calls::default();
-        self.ticks = Ticks::default();
-        self.answer = None;
+        self.timers = TickTimers::default();
+        self.call_response = None;
         self.configuration = None;
         for (_, request) in self.requests.drain() {
-            // Only those that are paused can be; the others go on without the filter.
+            // Fails for requests that are not paused; those go on without the filter.
             let _ = request.restart();
         }
     }
@@ -86,35 +93,35 @@ impl Nginx {
         self.requests.get(&self.current?)
     }
 
-    fn look<R>(&self, look: impl FnOnce(&mut View<'_>) -> R) -> Answer<R> {
+    fn with_request<R>(&self, read: impl FnOnce(&mut View<'_>) -> R) -> Answer<R> {
         self.current()
             .ok_or(Status::NotFound)?
-            .with(look)
+            .with(read)
             .map_err(|_| Status::NotFound)
     }
 
     fn edit(&self, edit: impl FnOnce(&mut View<'_>) -> Result<(), Refused>) -> Answer<()> {
-        self.look(edit)?.map_err(|refused| match refused {
+        self.with_request(edit)?.map_err(|refused| match refused {
             Refused::NotEditable | Refused::Malformed => Status::BadArgument,
             Refused::OutOfMemory => Status::InternalFailure,
         })
     }
 
-    /// What `read` copies into the scratch buffer.
-    fn copied(
+    /// The bytes that `read` copies into the scratch buffer.
+    fn copy(
         &mut self,
         read: impl FnOnce(&mut View<'_>, &mut Vec<u8>) -> Option<()>,
     ) -> Answer<Cow<'_, [u8]>> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        let found = self.look(|view| read(view, &mut scratch));
+        let found = self.with_request(|view| read(view, &mut scratch));
         self.scratch = scratch;
         found?.ok_or(Status::NotFound)?;
         Ok(Cow::Borrowed(&self.scratch))
     }
 }
 
-impl Env for Nginx {
+impl Env for NginxEnv {
     fn enter(&mut self, context: ContextId) {
         self.current = Some(context);
     }
@@ -132,7 +139,7 @@ impl Env for Nginx {
             LogLevel::Critical => Level::Crit,
         };
         let line = [b"sluice: ", message].concat();
-        if self.look(|view| view.log(level, &line)).is_err() {
+        if self.with_request(|view| view.log(level, &line)).is_err() {
             log(level, &line);
         }
     }
@@ -154,9 +161,9 @@ impl Env for Nginx {
     fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
         let name = variable(path).ok_or(Status::NotFound)?;
         if name == OUTCOME {
-            return self.copied(outcome);
+            return self.copy(outcome);
         }
-        self.copied(|view, out| {
+        self.copy(|view, out| {
             out.extend_from_slice(view.variable(name)?);
             Some(())
         })
@@ -164,7 +171,7 @@ impl Env for Nginx {
 
     fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
         let name = variable(path).ok_or(Status::NotFound)?;
-        self.look(|view| view.set_variable(name, value))?
+        self.with_request(|view| view.set_variable(name, value))?
             .map_err(|not_set| match not_set {
                 NotSet::Unknown => Status::NotFound,
                 NotSet::ReadOnly => Status::BadArgument,
@@ -174,7 +181,7 @@ impl Env for Nginx {
 
     fn header(&mut self, map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
         match map {
-            MapType::HttpRequestHeaders => self.copied(|view, out| {
+            MapType::HttpRequestHeaders => self.copy(|view, out| {
                 let [method, scheme, target] = view.request_line();
                 out.extend_from_slice(match name {
                     b":method" => method,
@@ -185,7 +192,7 @@ impl Env for Nginx {
                 });
                 Some(())
             }),
-            MapType::HttpResponseHeaders => self.copied(|view, out| {
+            MapType::HttpResponseHeaders => self.copy(|view, out| {
                 match name {
                     b":status" => {
                         out.extend_from_slice(view.response_status().to_string().as_bytes())
@@ -195,11 +202,11 @@ impl Env for Nginx {
                 Some(())
             }),
             MapType::HttpCallResponseHeaders => {
-                let answer = self.answer.as_ref().ok_or(Status::NotFound)?;
+                let response = self.call_response.as_ref().ok_or(Status::NotFound)?;
                 if name == b":status" {
-                    return Ok(Cow::Owned(answer.status.to_string().into_bytes()));
+                    return Ok(Cow::Owned(response.status.to_string().into_bytes()));
                 }
-                let found = answer
+                let found = response
                     .headers
                     .iter()
                     .find(|(key, _)| key.eq_ignore_ascii_case(name));
@@ -213,7 +220,7 @@ impl Env for Nginx {
 
     fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
         match map {
-            MapType::HttpRequestHeaders => self.look(|view| {
+            MapType::HttpRequestHeaders => self.with_request(|view| {
                 let [method, scheme, target] = view.request_line();
                 let authority = view.request_header(b"host").unwrap_or_default();
                 for (name, value) in [
@@ -226,14 +233,14 @@ impl Env for Nginx {
                 }
                 view.each_request_header(|name, value| out.push(name, value));
             }),
-            MapType::HttpResponseHeaders => self.look(|view| {
+            MapType::HttpResponseHeaders => self.with_request(|view| {
                 out.push(b":status", view.response_status().to_string().as_bytes());
                 view.each_response_header(|name, value| out.push(name, value));
             }),
             MapType::HttpCallResponseHeaders => {
-                let answer = self.answer.as_ref().ok_or(Status::NotFound)?;
-                out.push(b":status", answer.status.to_string().as_bytes());
-                answer
+                let response = self.call_response.as_ref().ok_or(Status::NotFound)?;
+                out.push(b":status", response.status.to_string().as_bytes());
+                response
                     .headers
                     .iter()
                     .for_each(|(name, value)| out.push(name, value));
@@ -267,7 +274,9 @@ impl Env for Nginx {
     fn buffer(&mut self, buffer: BufferType, start: usize, max: usize) -> Answer<Cow<'_, [u8]>> {
         let bytes = match buffer {
             BufferType::PluginConfiguration => self.configuration.as_deref().unwrap_or_default(),
-            BufferType::HttpCallResponseBody => &self.answer.as_ref().ok_or(Status::NotFound)?.body,
+            BufferType::HttpCallResponseBody => {
+                &self.call_response.as_ref().ok_or(Status::NotFound)?.body
+            }
             BufferType::VmConfiguration => &[],
             _ => return Err(Status::Unimplemented),
         };
@@ -286,7 +295,7 @@ impl Env for Nginx {
             headers,
             body: response.body.to_vec(),
         };
-        // A response that is under way cannot be replaced.
+        // Fails once a response has begun.
         self.current()
             .ok_or(Status::BadArgument)?
             .reply(reply)
@@ -294,11 +303,9 @@ impl Env for Nginx {
     }
 
     fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
-        let context = self
-            .current
-            .filter(|_| self.serves)
-            .ok_or(Status::InternalFailure)?;
-        self.calls.start(context, call)
+        let handlers = self.event_handlers.ok_or(Status::InternalFailure)?;
+        let context = self.current.ok_or(Status::InternalFailure)?;
+        self.calls.start(context, call, handlers.on_call_end)
     }
 
     fn continue_stream(&mut self, stream: StreamType) -> Answer<()> {
@@ -308,24 +315,25 @@ impl Env for Nginx {
                 .ok_or(Status::BadArgument)?
                 .resume()
                 .map_err(|_| Status::BadArgument),
-            // It is never paused.
+            // A response is never paused.
             StreamType::HttpResponse => Ok(()),
             _ => Err(Status::Unimplemented),
         }
     }
 
     fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
-        if self.serves {
-            self.ticks
-                .set(self.current.ok_or(Status::InternalFailure)?, period);
+        if let Some(handlers) = self.event_handlers {
+            let root = self.current.ok_or(Status::InternalFailure)?;
+            self.timers.set(root, period, handlers.on_tick);
         }
         Ok(())
     }
 }
 
-/// How a request went, all at once: a line for each of nginx's lists. `None` when nobody was asked.
+/// The outcome of all tries of a request in one property, a line for each of nginx's lists. `None` if no upstream was
+/// tried.
 fn outcome(view: &mut View<'_>, out: &mut Vec<u8>) -> Option<()> {
-    let [tried, others @ ..] = TOLD;
+    let [tried, others @ ..] = OUTCOME_VARIABLES;
     out.extend_from_slice(view.variable(tried).filter(|tried| !tried.is_empty())?);
     for name in others {
         out.push(b'\n');
@@ -334,7 +342,7 @@ fn outcome(view: &mut View<'_>, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The variable that a property stands for: `ngx`, `NAME`, or as Kong's host has it, `ngx.NAME`.
+/// The variable behind a property: `ngx`, `NAME`, or in the form of Kong's host, `ngx.NAME`.
 fn variable(path: PropertyPath<'_>) -> Option<&[u8]> {
     let mut segments = path.segments();
     let name = match segments.next()? {

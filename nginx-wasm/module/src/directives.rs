@@ -1,33 +1,24 @@
-//! The directives.
+//! The directives and the configuration that they write.
 
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use sluice_ngxsafe::{Conf, load_precompiled};
-use sluice_pwhost::wasmtime::Engine;
-use sluice_pwhost::{Options, Plugin, Unimplemented, engine_config};
+use sluice_ngxsafe::Conf;
 
+use crate::env::NginxEnv;
+use crate::filter::Filter;
 use crate::instance::Instance;
-use crate::nginx::Nginx;
 
-/// `http {}`.
+/// Configuration of `http {}`.
 #[derive(Default)]
 pub struct Main {
     wasm: Option<PathBuf>,
-    /// Each is a root context; locations that say the same share one.
+    /// Plugin configurations, one root context each; locations with equal ones share it.
     configurations: Vec<Rc<[u8]>>,
     filter: Option<Filter>,
 }
 
-/// A filter that is loaded and was tried, ready for the workers.
-#[derive(Clone)]
-pub(crate) struct Filter {
-    pub(crate) engine: Engine,
-    pub(crate) plugin: Plugin<Nginx>,
-    pub(crate) configurations: Rc<[Rc<[u8]>]>,
-}
-
-/// `location {}`.
+/// Configuration of a `location {}`.
 #[derive(Default)]
 pub struct Location {
     filtering: Filtering,
@@ -38,15 +29,9 @@ enum Filtering {
     #[default]
     Inherited,
     Off,
-    /// On, with the configuration of this number.
+    /// On, with the plugin configuration at this index.
     On(usize),
 }
-
-/// How far the filter's memory can grow: the tables of the largest cluster twice, while one replaces the other.
-const MEMORY: usize = 256 << 20;
-/// A call may last this many ticks of the clock, one second. So much must not be too little on a machine that is
-/// overloaded: a filter that is interrupted loses its tables, and would be when it reads them again.
-pub(crate) const DEADLINE_TICKS: u64 = 20;
 
 /// `sluice_wasm FILE;`
 pub(crate) fn wasm(conf: &Conf<'_>, main: &mut Main) -> Result<(), String> {
@@ -71,13 +56,13 @@ pub(crate) fn filter(
     location.filtering = if text == b"off" {
         Filtering::Off
     } else {
-        Filtering::On(main.root(&text))
+        Filtering::On(main.root_index(&text))
     };
     Ok(())
 }
 
 impl Main {
-    fn root(&mut self, text: &[u8]) -> usize {
+    fn root_index(&mut self, text: &[u8]) -> usize {
         let known = self
             .configurations
             .iter()
@@ -88,8 +73,13 @@ impl Main {
         })
     }
 
-    /// Loads the filter and tries it, so that one that cannot work fails `nginx -t` and not the workers.
-    pub(crate) fn finish(&mut self) -> Result<bool, String> {
+    /// Loads the filter and starts an instance on trial, so that a filter that does not work fails `nginx -t` and not
+    /// the workers. `false`: no location is filtered.
+    ///
+    /// # Errors
+    ///
+    /// `sluice_wasm` is missing, or the filter cannot be loaded, does not start or rejects a configuration.
+    pub(crate) fn load_filter(&mut self) -> Result<bool, String> {
         let Some(file) = &self.wasm else {
             return if self.configurations.is_empty() {
                 Ok(false)
@@ -100,28 +90,14 @@ impl Main {
                 )
             };
         };
-        let engine =
-            Engine::new(&engine_config()).map_err(|error| format!("wasmtime: {error:#}"))?;
-        let module = load_precompiled(&engine, file)?;
-        let options = Options {
-            memory_bytes: MEMORY,
-            deadline_ticks: Some(DEADLINE_TICKS),
-            unimplemented: Unimplemented::Answers,
-        };
-        let failed = |reason: String| format!("{}: {reason}", file.display());
-        let plugin = Plugin::new(&module, options).map_err(|trap| failed(trap.to_string()))?;
-        let configurations = self.configurations.as_slice().into();
-        let filter = Filter {
-            engine,
-            plugin,
-            configurations,
-        };
-        Instance::new(&filter, Nginx::on_trial()).map_err(failed)?;
+        let filter = Filter::load(file, &self.configurations)?;
+        Instance::new(&filter, NginxEnv::for_configuration_test())
+            .map_err(|reason| format!("{}: {reason}", file.display()))?;
         self.filter = Some(filter);
         Ok(!self.configurations.is_empty())
     }
 
-    /// What a worker starts with; `None` where nothing is filtered.
+    /// The filter that each worker starts; `None` if no location is filtered.
     pub(crate) fn filter(&self) -> Option<&Filter> {
         self.filter
             .as_ref()
@@ -136,10 +112,10 @@ impl Location {
         }
     }
 
-    /// The number of the configuration that filters here.
-    pub(crate) fn root(&self) -> Option<usize> {
+    /// Index of the plugin configuration, and of its root context; `None` if requests are not filtered here.
+    pub(crate) fn root_index(&self) -> Option<usize> {
         match self.filtering {
-            Filtering::On(root) => Some(root),
+            Filtering::On(root_index) => Some(root_index),
             Filtering::Inherited | Filtering::Off => None,
         }
     }

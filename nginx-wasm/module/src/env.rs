@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use sluice_ngxsafe::{Answer as HttpAnswer, Level, NotSet, Refused, Reply, Request, View, log};
+use sluice_ngxsafe::{Answer as HttpAnswer, Level, NotSet, Refused, Reply, View, log};
 use sluice_pwhost::{
     Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
     PropertyPath, Status, StreamType,
 };
 
-use crate::Sluice;
 use crate::calls::{Calls, OnCallEnd};
+use crate::request::Request;
 use crate::timers::TickTimers;
 
 /// Property with the outcome of a request's tries; its value has a line for each of these variables.
@@ -38,7 +38,7 @@ pub(crate) struct NginxEnv {
     /// `None` while the master tests a configuration.
     event_handlers: Option<EventHandlers>,
     current: Option<ContextId>,
-    requests: HashMap<ContextId, Request<Sluice>>,
+    requests: HashMap<ContextId, Request>,
     pub(crate) calls: Calls,
     pub(crate) timers: TickTimers,
     /// Set during `proxy_on_configure`.
@@ -63,7 +63,7 @@ impl NginxEnv {
     }
 
     /// Registers the request of an HTTP context.
-    pub(crate) fn add_request(&mut self, context: ContextId, request: &Request<Sluice>) {
+    pub(crate) fn add_request(&mut self, context: ContextId, request: &Request) {
         self.requests.insert(context, request.clone());
     }
 
@@ -73,7 +73,7 @@ impl NginxEnv {
     }
 
     /// The request of a context; `None` for a root context.
-    pub(crate) fn request(&self, context: ContextId) -> Option<&Request<Sluice>> {
+    pub(crate) fn request(&self, context: ContextId) -> Option<&Request> {
         self.requests.get(&context)
     }
 
@@ -89,7 +89,7 @@ impl NginxEnv {
         }
     }
 
-    fn current(&self) -> Option<&Request<Sluice>> {
+    fn current(&self) -> Option<&Request> {
         self.requests.get(&self.current?)
     }
 

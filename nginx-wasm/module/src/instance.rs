@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use sluice_ngxsafe::{Answer, Level, Request, log};
+use sluice_ngxsafe::{Answer, Level, log};
 use sluice_pwhost::{Action, Context, ContextId, Trap, Vm};
 
-use crate::Sluice;
 use crate::env::NginxEnv;
 use crate::filter::Filter;
+use crate::request::Request;
 
 /// An instance with its root contexts, one for each plugin configuration.
 pub(crate) struct Instance {
@@ -42,7 +42,7 @@ impl Instance {
 
     pub(crate) fn on_request(
         &mut self,
-        request: &Request<Sluice>,
+        request: &Request,
         root_index: usize,
     ) -> Result<Action, Trap> {
         let Some(root) = self.roots.get(root_index) else {
@@ -58,7 +58,7 @@ impl Instance {
         action
     }
 
-    pub(crate) fn on_response(&mut self, request: &Request<Sluice>) -> Result<Action, Trap> {
+    pub(crate) fn on_response(&mut self, request: &Request) -> Result<Action, Trap> {
         let context = request.data().borrow();
         let Some(context) = &*context else {
             return Ok(Action::Continue);
@@ -69,7 +69,7 @@ impl Instance {
         self.vm.on_response_headers(context, headers, is_head)
     }
 
-    pub(crate) fn on_log(&mut self, request: &Request<Sluice>) -> Result<(), Trap> {
+    pub(crate) fn on_log(&mut self, request: &Request) -> Result<(), Trap> {
         let context = request.data().borrow();
         let Some(context) = &*context else {
             return Ok(());
@@ -79,7 +79,7 @@ impl Instance {
         self.vm.on_log(context)
     }
 
-    pub(crate) fn on_end(&mut self, request: &Request<Sluice>) -> Result<(), Trap> {
+    pub(crate) fn on_end(&mut self, request: &Request) -> Result<(), Trap> {
         let Some(context) = request.data().take() else {
             return Ok(());
         };

@@ -32,13 +32,14 @@ mod env;
 mod filter;
 mod instance;
 mod phases;
+mod request;
 mod timers;
 mod worker;
 
-use sluice_ngxsafe::{Arguments, Directive, Module, Peers, Request, Set, Step, module};
+use sluice_ngxsafe::{Arguments, Directive, Module, Peers, Set, Step, module};
 
 use directives::{Location, Main};
-use phases::RequestContext;
+use request::{Request, RequestContext};
 
 /// The filter writes its candidates here, `IP:PORT` each, separated by commas.
 const ENDPOINT: &str = "sluice_endpoint";
@@ -109,19 +110,19 @@ impl Module for Sluice {
         location.root_index().is_some()
     }
 
-    fn on_request(request: &Request<Self>, location: &Location) -> Step {
+    fn on_request(request: &Request, location: &Location) -> Step {
         phases::on_request(request, location)
     }
 
-    fn on_response(request: &Request<Self>) -> Step {
+    fn on_response(request: &Request) -> Step {
         phases::on_response(request)
     }
 
-    fn on_log(request: &Request<Self>) {
+    fn on_log(request: &Request) {
         phases::on_log(request);
     }
 
-    fn on_end(request: &Request<Self>) {
+    fn on_end(request: &Request) {
         phases::on_end(request);
     }
 }

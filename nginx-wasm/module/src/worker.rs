@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluice_ngxsafe::{Answer, Level, Request, Step, log, process};
+use sluice_ngxsafe::{Answer, Level, Step, log, process};
 use sluice_pwhost::wasmtime::Engine;
 use sluice_pwhost::{Action, ContextId, Trap};
 
-use crate::Sluice;
 use crate::env::{EventHandlers, NginxEnv};
 use crate::filter::Filter;
 use crate::instance::Instance;
+use crate::request::Request;
 
 /// The filter of a worker process.
 pub(crate) struct Worker {
@@ -91,7 +91,7 @@ fn start_epoch_clock(engine: Engine) {
 
 /// The calls into the guest.
 impl Worker {
-    pub(crate) fn on_request(&mut self, request: &Request<Sluice>, root_index: usize) -> Step {
+    pub(crate) fn on_request(&mut self, request: &Request, root_index: usize) -> Step {
         if self.instance.is_none() && self.started.elapsed() > RESTART_DELAY {
             self.start_instance();
         }
@@ -108,7 +108,7 @@ impl Worker {
         }
     }
 
-    pub(crate) fn on_response(&mut self, request: &Request<Sluice>) -> Step {
+    pub(crate) fn on_response(&mut self, request: &Request) -> Step {
         let Some(instance) = &mut self.instance else {
             return Step::Continue;
         };
@@ -128,11 +128,11 @@ impl Worker {
         }
     }
 
-    pub(crate) fn on_log(&mut self, request: &Request<Sluice>) {
+    pub(crate) fn on_log(&mut self, request: &Request) {
         self.call(|instance| instance.on_log(request));
     }
 
-    pub(crate) fn on_end(&mut self, request: &Request<Sluice>) {
+    pub(crate) fn on_end(&mut self, request: &Request) {
         self.call(|instance| instance.on_end(request));
     }
 

@@ -30,7 +30,8 @@
 mod address;
 mod call;
 mod candidates;
-mod config;
+mod conf;
+mod directives;
 mod headers;
 mod list;
 mod log;
@@ -41,27 +42,28 @@ mod pods;
 mod pool;
 mod precompiled;
 pub mod process;
+mod registration;
 mod reply;
 mod request;
-pub mod stream;
+mod stream;
+mod table;
 mod timer;
 mod variables;
 mod view;
 mod worker;
 
 pub use call::{Answer, Call, Message, NotStarted};
-pub use config::Conf;
+pub use conf::Conf;
 pub use headers::Refused;
 pub use log::{Level, log};
-pub use module::{
-    Arguments, Commands, Directive, HttpContext, Module, Peers, Pointers, Registered, Set, Step,
-    Table,
-};
+pub use module::{Arguments, Directive, Module, Peers, Registered, Set, Step};
 #[doc(hidden)]
 pub use nginx_sys;
 pub use pool::OutOfMemory;
 pub use precompiled::load as load_precompiled;
+pub use registration::{Commands, HttpContext, Pointers};
 pub use reply::Reply;
 pub use request::{Finished, Request};
+pub use table::Table;
 pub use timer::Timer;
 pub use view::{NotSet, View};

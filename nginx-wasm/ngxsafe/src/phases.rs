@@ -1,6 +1,7 @@
 //! nginx's phases: where the module is asked about a request.
 
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use nginx_sys::{
@@ -11,9 +12,9 @@ use nginx_sys::{
     ngx_int_t,
 };
 
-use crate::config;
 use crate::module::{Registered, Step};
 use crate::request::{PhaseResult, Request, State};
+use crate::{conf, directives};
 
 const OK: ngx_int_t = NGX_OK as ngx_int_t;
 const ERROR: ngx_int_t = NGX_ERROR as ngx_int_t;
@@ -36,11 +37,11 @@ static NEXT: Next = Next(Cell::new(None));
 pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
     // SAFETY: by contract, and nobody else has a reference to the main configuration.
     unsafe {
-        match M::configured(&mut *config::main::<M>(cf)) {
+        match M::configured(&mut *directives::main::<M>(cf)) {
             Ok(true) => install::<M>(cf),
             Ok(false) => OK,
             Err(reason) => {
-                config::refuse(cf, &reason);
+                conf::log_error(cf, &reason);
                 ERROR
             }
         }
@@ -59,7 +60,7 @@ unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
     // SAFETY: `cf` is in `http {}`, whose core module has its main configuration; a pushed element is a handler.
     unsafe {
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
-        let core = config::core_main((*context).main_conf);
+        let core = conf::core_main((*context).main_conf);
         for (phase, handler) in handlers {
             let pushed: *mut ngx_http_handler_pt =
                 ngx_array_push(&raw mut (*core).phases[phase as usize].handlers).cast();
@@ -81,10 +82,10 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
             return DECLINED;
         };
         let location = &*(*(*r).loc_conf.add(M::table().ctx_index())).cast::<M::Location>();
-        let current = Request::<M>::current(r);
+        let current = Request::<M::Request>::current(r, M::table());
         if let Some(request) = &current {
-            match request.live().state.get() {
-                State::Fresh => request.end(),
+            match request.state() {
+                State::Fresh => end::<M>(request),
                 State::Paused => return NGX_AGAIN as ngx_int_t,
                 State::Asking | State::Passed | State::Answered => return DECLINED,
             }
@@ -92,15 +93,15 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
             return DECLINED;
         }
         // An internal redirect starts a request again, with the same handle.
-        let former = current.or_else(|| Request::<M>::find(r));
+        let former = current.or_else(|| Request::find(r, M::table()));
         let Some(request) = former
-            .inspect(Request::end)
-            .or_else(|| Request::create(live))
+            .inspect(end::<M>)
+            .or_else(|| Request::create(live, M::table()))
         else {
             return INTERNAL_SERVER_ERROR;
         };
-        request.set_current(r);
-        match ask(&request, r, location) {
+        request.set_current(r, M::table());
+        match ask::<M>(&request, r, location) {
             PhaseResult::Decline => DECLINED,
             PhaseResult::Wait => NGX_AGAIN as ngx_int_t,
             PhaseResult::Done => NGX_DONE as ngx_int_t,
@@ -110,21 +111,18 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
 }
 
 unsafe fn ask<M: Registered>(
-    request: &Request<M>,
+    request: &Request<M::Request>,
     r: *mut ngx_http_request_t,
     location: &M::Location,
 ) -> PhaseResult {
-    let live = request.live();
-    live.open.set(true);
-    live.logged.set(false);
-    live.state.set(State::Asking);
+    request.begin();
     // SAFETY: the request is live: nothing that the module can call ends it (rule 3).
     unsafe {
         match M::on_request(request, location) {
             Step::Continue => request.settle(r),
             Step::Pause(deadline) => request.pause(r, deadline),
             Step::Fail(status) => {
-                live.state.set(State::Answered);
+                request.set_state(State::Answered);
                 PhaseResult::Fail(status as ngx_int_t)
             }
         }
@@ -136,11 +134,11 @@ unsafe extern "C" fn header_filter<M: Registered>(r: *mut ngx_http_request_t) ->
     // what nginx knows it by.
     unsafe {
         if r == (*r).main
-            && let Some(request) = Request::<M>::current(r)
-            && request.live().state.get() == State::Passed
+            && let Some(request) = Request::<M::Request>::current(r, M::table())
+            && request.state() == State::Passed
             && let Step::Fail(status) = M::on_response(&request)
         {
-            request.live().state.set(State::Answered);
+            request.set_state(State::Answered);
             return ngx_http_filter_finalize_request(r, M::table().as_ptr(), status as ngx_int_t);
         }
         NEXT.0.get().map_or(OK, |next| next(r))
@@ -148,9 +146,39 @@ unsafe extern "C" fn header_filter<M: Registered>(r: *mut ngx_http_request_t) ->
 }
 
 unsafe extern "C" fn log<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
-    // SAFETY: nginx calls this with a live request.
-    if let Some(request) = unsafe { Request::<M>::current(r).or_else(|| Request::find(r)) } {
-        request.log();
+    let table = M::table();
+    // SAFETY: nginx calls this with a live request; the table is the module's own.
+    let request = unsafe { Request::current(r, table).or_else(|| Request::find(r, table)) };
+    if let Some(request) = request {
+        log_once::<M>(&request);
     }
     OK
+}
+
+/// Calls `on_log` unless it was called already.
+fn log_once<M: Registered>(request: &Request<M::Request>) {
+    if request.take_log() {
+        M::on_log(request);
+    }
+}
+
+/// Calls `on_log` and `on_end` unless they were called already.
+fn end<M: Registered>(request: &Request<M::Request>) {
+    log_once::<M>(request);
+    if request.take_end() {
+        M::on_end(request);
+    }
+}
+
+/// The cleanup of a request's pool: the request has ended.
+///
+/// # Safety
+///
+/// By nginx, once, with the pointer that `Request::create` gave it.
+pub(crate) unsafe extern "C" fn end_of_request<M: Registered>(data: *mut c_void) {
+    // SAFETY: by contract; the handle was created for this module, whose per-request state this type is.
+    let request = unsafe { Request::<M::Request>::from_cleanup(data) };
+    // First, so that no callback gets at a request whose memory is being freed.
+    request.detach();
+    end::<M>(&request);
 }

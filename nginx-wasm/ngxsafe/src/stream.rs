@@ -14,7 +14,7 @@ use nginx_sys::{
     ngx_stream_upstream_srv_conf_t, ngx_uint_t,
 };
 
-use crate::config::{self, Conf};
+use crate::conf::{self, Conf};
 use crate::log::{self, Level};
 use crate::pods::{Pods, Row};
 use crate::{address, pool};
@@ -85,7 +85,7 @@ unsafe extern "C" fn configure(
         Err(reason) => {
             let reason = format!("\"{}\": {reason}", NAME.to_string_lossy());
             // SAFETY: `cf` is live.
-            unsafe { config::refuse(cf, &reason) };
+            unsafe { conf::log_error(cf, &reason) };
             // NGX_CONF_ERROR, which is a pointer in C.
             usize::MAX as *mut c_char
         }

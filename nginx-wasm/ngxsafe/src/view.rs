@@ -9,7 +9,7 @@ use nginx_sys::{
     ngx_str_t, ngx_uint_t,
 };
 
-use crate::config;
+use crate::conf;
 use crate::log::{self, Level};
 use crate::pool;
 
@@ -76,7 +76,7 @@ impl View<'_> {
         // and a variable with the flag `INDEXED` an index within the request's. The value is a copy in the
         // request's pool, of a length that fits nginx's 28 bits.
         unsafe {
-            let core = config::core_main((*r).main_conf);
+            let core = conf::core_main((*r).main_conf);
             let found = ngx_hash_find(&raw mut (*core).variables_hash, key, name.data, name.len);
             let variable = found
                 .cast::<ngx_http_variable_t>()

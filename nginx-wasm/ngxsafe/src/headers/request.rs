@@ -6,7 +6,7 @@ use nginx_sys::{
 };
 
 use super::{Refused, editable, known, pair, push};
-use crate::config;
+use crate::conf;
 use crate::list::{self, Elements};
 use crate::pool;
 use crate::view::View;
@@ -139,7 +139,7 @@ unsafe fn request_field(
 ) -> Option<known::Field> {
     // SAFETY: by contract; the core module's hash gives a header's description, whose offset is one of `headers_in`.
     unsafe {
-        let core = config::core_main((*r).main_conf);
+        let core = conf::core_main((*r).main_conf);
         let (hash, name, length) = ((*element).hash, (*element).lowcase_key, (*element).key.len);
         let header: *mut ngx_http_header_t =
             ngx_hash_find(&raw mut (*core).headers_in_hash, hash, name, length).cast();

@@ -8,24 +8,24 @@ use std::rc::Rc;
 use nginx_sys::ngx_http_request_t;
 
 use super::{Live, Request, State, pause};
-use crate::module::Registered;
 use crate::pool;
+use crate::table::Table;
 
-impl<M: Registered> Request<M> {
+impl<D: Default> Request<D> {
     /// The handle of a request that passed this module before, also where an internal redirect wiped its context.
     ///
     /// # Safety
     ///
-    /// `r` is live.
-    pub(crate) unsafe fn find(r: *mut ngx_http_request_t) -> Option<Self> {
-        // SAFETY: `r` and its pool are live. A cleanup with our handler has what `Request::create` gave it: a counted
+    /// `r` is live, and `table` is that of the module whose per-request state is `D`.
+    pub(crate) unsafe fn find(r: *mut ngx_http_request_t, table: &'static Table) -> Option<Self> {
+        // SAFETY: `r` and its pool are live. A cleanup with the module's handler has what `Request::create` gave it: a counted
         // pointer whose count the cleanup holds until the pool is destroyed.
         unsafe {
             let mut cleanup = (*(*r).pool).cleanup;
             while !cleanup.is_null() {
                 if (*cleanup)
                     .handler
-                    .is_some_and(|handler| ptr::fn_addr_eq(handler, M::table().end_of_request()))
+                    .is_some_and(|handler| ptr::fn_addr_eq(handler, table.end_of_request()))
                 {
                     return Some(Self::borrowed((*cleanup).data.cast()));
                 }
@@ -39,22 +39,29 @@ impl<M: Registered> Request<M> {
     ///
     /// # Safety
     ///
-    /// `r` is live.
-    pub(crate) unsafe fn current(r: *mut ngx_http_request_t) -> Option<Self> {
-        // SAFETY: `r` is live, and our slot of its contexts is null or what `set_current` wrote.
+    /// `r` is live, and `table` is that of the module whose per-request state is `D`.
+    pub(crate) unsafe fn current(
+        r: *mut ngx_http_request_t,
+        table: &'static Table,
+    ) -> Option<Self> {
+        // SAFETY: `r` is live, and the module's slot of its contexts is null or what `set_current` wrote.
         unsafe {
-            let live: *const Live<M> = (*(*r).ctx.add(M::table().ctx_index())).cast();
+            let live: *const Live<D> = (*(*r).ctx.add(table.ctx_index())).cast();
             (!live.is_null()).then(|| Self::borrowed(live))
         }
     }
 
-    /// Makes a handle, which lives at least as long as the request.
+    /// Creates a handle, which lives at least as long as the request.
     ///
     /// # Safety
     ///
-    /// `r` is live and not null.
-    pub(crate) unsafe fn create(r: NonNull<ngx_http_request_t>) -> Option<Self> {
-        let live = Rc::new(Live::<M> {
+    /// `r` is live, `table` is that of the module whose per-request state is `D`, and its `end_of_request` takes the
+    /// pointer back with [`Request::from_cleanup`].
+    pub(crate) unsafe fn create(
+        r: NonNull<ngx_http_request_t>,
+        table: &'static Table,
+    ) -> Option<Self> {
+        let live = Rc::new(Live::<D> {
             raw: Cell::new(Some(r)),
             state: Cell::new(State::Fresh),
             open: Cell::new(false),
@@ -62,19 +69,19 @@ impl<M: Registered> Request<M> {
             outcome: RefCell::new(None),
             // SAFETY: nginx's own events start as zeroes.
             event: UnsafeCell::new(unsafe { std::mem::zeroed() }),
-            data: M::Request::default(),
+            data: D::default(),
         });
         // SAFETY: the event is not in any queue yet; the request and its connection are live, and the connection's
         // log lives as long as the event is in use: until the pool's cleanup.
         unsafe {
             let event = live.event.get();
             (*event).data = Rc::as_ptr(&live).cast_mut().cast();
-            (*event).handler = Some(pause::ended::<M>);
+            (*event).handler = Some(pause::ended::<D>);
             (*event).log = (*(*r.as_ptr()).connection).log;
             let counted = Rc::into_raw(Rc::clone(&live));
             if pool::on_destroy(
                 (*r.as_ptr()).pool,
-                M::table().end_of_request(),
+                table.end_of_request(),
                 counted.cast_mut().cast(),
             )
             .is_err()
@@ -90,16 +97,34 @@ impl<M: Registered> Request<M> {
     ///
     /// # Safety
     ///
-    /// `r` is the live request of this handle.
-    pub(crate) unsafe fn set_current(&self, r: *mut ngx_http_request_t) {
-        // SAFETY: our index is within the contexts. The pointer is not counted, but its cleanup's count outlives it.
-        unsafe { *(*r).ctx.add(M::table().ctx_index()) = Rc::as_ptr(&self.0).cast_mut().cast() };
+    /// `r` is the live request of this handle, and `table` is the one that it was created with.
+    pub(crate) unsafe fn set_current(&self, r: *mut ngx_http_request_t, table: &'static Table) {
+        // SAFETY: the module's index is within the contexts. The pointer is not counted, but its cleanup's count outlives it.
+        unsafe { *(*r).ctx.add(table.ctx_index()) = Rc::as_ptr(&self.0).cast_mut().cast() };
+    }
+}
+
+impl<D> Request<D> {
+    /// Takes back the handle that the pool's cleanup holds.
+    ///
+    /// # Safety
+    ///
+    /// `data` is the pointer that [`Request::create`] gave to a cleanup, and it is taken back once.
+    pub(crate) unsafe fn from_cleanup(data: *mut c_void) -> Self {
+        // SAFETY: by contract it came from `Rc::into_raw`, and its count is taken back here.
+        Self(unsafe { Rc::from_raw(data.cast::<Live<D>>()) })
+    }
+
+    /// Marks the request as ended: its memory is being freed.
+    pub(crate) fn detach(&self) {
+        self.disarm();
+        self.0.raw.set(None);
     }
 
     /// # Safety
     ///
     /// `live` came from `Rc::into_raw` and its count is at least one.
-    pub(super) unsafe fn borrowed(live: *const Live<M>) -> Self {
+    pub(super) unsafe fn borrowed(live: *const Live<D>) -> Self {
         // SAFETY: by contract.
         unsafe {
             Rc::increment_strong_count(live);
@@ -107,36 +132,28 @@ impl<M: Registered> Request<M> {
         }
     }
 
-    pub(crate) fn live(&self) -> &Live<M> {
-        &self.0
+    /// Begins a pass of the request through the module.
+    pub(crate) fn begin(&self) {
+        self.0.open.set(true);
+        self.0.logged.set(false);
+        self.0.state.set(State::Asking);
     }
 
-    /// `on_log`, once.
-    pub(crate) fn log(&self) {
-        if self.0.open.get() && !self.0.logged.replace(true) {
-            M::on_log(self);
-        }
+    /// True once for each pass: `on_log` is to be called now.
+    pub(crate) fn take_log(&self) -> bool {
+        self.0.open.get() && !self.0.logged.replace(true)
     }
 
-    /// `on_log` if it has not been, and `on_end`, once.
-    pub(crate) fn end(&self) {
-        self.log();
-        if self.0.open.replace(false) {
-            M::on_end(self);
-        }
+    /// True once for each pass: `on_end` is to be called now.
+    pub(crate) fn take_end(&self) -> bool {
+        self.0.open.replace(false)
     }
-}
 
-/// The pool's cleanup: the request has ended.
-///
-/// # Safety
-///
-/// By nginx, once, with the pointer that `Request::create` gave it.
-pub(crate) unsafe extern "C" fn finished<M: Registered>(data: *mut c_void) {
-    // SAFETY: `Request::create` gave it a counted pointer, which is taken back here, once.
-    let request = Request::<M>(unsafe { Rc::from_raw(data.cast::<Live<M>>()) });
-    request.disarm();
-    // First, so that nothing looks at a request whose memory is being freed.
-    request.0.raw.set(None);
-    request.end();
+    pub(crate) fn state(&self) -> State {
+        self.0.state.get()
+    }
+
+    pub(crate) fn set_state(&self, state: State) {
+        self.0.state.set(state);
+    }
 }

@@ -9,12 +9,12 @@ use std::rc::Rc;
 
 use nginx_sys::{ngx_event_t, ngx_http_request_t, ngx_post_event, ngx_posted_events};
 
-use crate::{Module, Reply, View};
-pub(crate) use lifecycle::finished;
+use crate::reply::Reply;
+use crate::view::View;
 pub(crate) use pause::PhaseResult;
 
-/// A request, or what is left of it.
-pub struct Request<M: Module>(Rc<Live<M>>);
+/// A handle of a request with its per-request state `D`.
+pub struct Request<D: 'static>(Rc<Live<D>>);
 
 /// The request has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,28 +44,28 @@ pub(crate) enum State {
     Answered,
 }
 
-pub(crate) struct Live<M: Module> {
+struct Live<D> {
     /// `None` once the request's pool is destroyed.
     raw: Cell<Option<NonNull<ngx_http_request_t>>>,
-    pub(crate) state: Cell<State>,
+    state: Cell<State>,
     /// True if `on_log` and `on_end` are still to be called.
-    pub(crate) open: Cell<bool>,
-    pub(crate) logged: Cell<bool>,
+    open: Cell<bool>,
+    logged: Cell<bool>,
     outcome: RefCell<Option<Outcome>>,
     /// The deadline of a pause as a timer, the end of a pause as a posted event.
     event: UnsafeCell<ngx_event_t>,
-    data: M::Request,
+    data: D,
 }
 
-impl<M: Module> Clone for Request<M> {
+impl<D> Clone for Request<D> {
     fn clone(&self) -> Self {
         Self(Rc::clone(&self.0))
     }
 }
 
-impl<M: Module> Request<M> {
+impl<D> Request<D> {
     /// Per-request state of the module.
-    pub fn data(&self) -> &M::Request {
+    pub fn data(&self) -> &D {
         &self.0.data
     }
 

@@ -10,7 +10,6 @@ use nginx_sys::{
 };
 
 use super::{Outcome, Request, State};
-use crate::module::Registered;
 use crate::reply;
 
 /// Result of a phase handler: nginx's return codes are there.
@@ -26,7 +25,7 @@ pub(crate) enum PhaseResult {
     Fail(ngx_int_t),
 }
 
-impl<M: Registered> Request<M> {
+impl<D> Request<D> {
     /// Pauses the request, or does at once what was recorded while the module was asked.
     ///
     /// # Safety
@@ -104,9 +103,9 @@ impl<M: Registered> Request<M> {
 /// # Safety
 ///
 /// By nginx, for an event that `Request::create` made.
-pub(super) unsafe extern "C" fn ended<M: Registered>(event: *mut ngx_event_t) {
-    // SAFETY: the event is in a queue only while its request lives (`finished`), so its data is a live pointer.
-    let request = unsafe { Request::<M>::borrowed((*event).data.cast()) };
+pub(super) unsafe extern "C" fn ended<D: 'static>(event: *mut ngx_event_t) {
+    // SAFETY: the event is in a queue only while its request lives (`Request::detach`), so its data is a live pointer.
+    let request = unsafe { Request::<D>::borrowed((*event).data.cast()) };
     let Some(r) = request.0.raw.get() else { return };
     let r = r.as_ptr();
     // SAFETY: the request is live, and this is nginx's event loop: nobody holds a reference into the request. After

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use sluice_filter_config::{Connections, Location, PluginConfig};
-use sluice_pwhost::ContextId;
 use sluice_tests::fake::{
     BACKEND, FakeHost, Filter, LOCATION, Outcome, Personality, Request, SharedData, backend,
     snapshot,
 };
+use sluice_wasm_host::ContextId;
 
 const POD: &str = "10.0.0.1:80";
 const ALICE: &str = "192.0.2.1";

@@ -4,7 +4,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use sluice_filter_config::{LoadBalance, Location, Outlier};
-use sluice_pwhost::ContextId;
+use sluice_wasm_host::ContextId;
 
 use sluice_tests::fake::{BACKEND, Filter, LOCATION, Outcome, Personality, backend, snapshot};
 

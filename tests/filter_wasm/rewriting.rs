@@ -5,8 +5,8 @@ use std::time::Duration;
 use sluice_filter_config::{
     Affinity, AffinityMode, Cookie, HashKey, Location, Replaced, Rewriting,
 };
-use sluice_pwhost::ContextId;
 use sluice_tests::fake::{BACKEND, Filter, LOCATION, Personality, backend, snapshot};
+use sluice_wasm_host::ContextId;
 
 const POD: &str = "10.0.0.1:80";
 const QUICK: Duration = Duration::from_millis(5);

@@ -1,8 +1,8 @@
 //! The scope of a request, where Envoy looks for each host by itself.
 
 use sluice_filter_config::{Host, PluginConfig, Snapshot, Tables, Version};
-use sluice_pwhost::ContextId;
 use sluice_tests::fake::{self, Filter, LOCATION, Outcome, Personality, Request};
+use sluice_wasm_host::ContextId;
 
 const LOOKS_UP: &str = "sluice.lookup";
 

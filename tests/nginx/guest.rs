@@ -49,7 +49,7 @@ impl Guest {
     /// Writes it into a folder as the module takes it.
     pub(crate) fn compile(self, folder: &Path) -> Result<PathBuf> {
         let wasm = wat::parse_str(self.text())?;
-        let native = sluice_pwhost::compile(&wasm).and_then(|module| module.serialize());
+        let native = sluice_wasm_host::compile(&wasm).and_then(|module| module.serialize());
         let file = folder.join("guest.cwasm");
         fs::write(
             &file,

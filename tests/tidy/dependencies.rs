@@ -34,10 +34,10 @@ const CLOSED: &[(&str, &[&str])] = &[
     // The nginx module is a join of two crates that do not know each other; only one of them knows nginx.
     (
         "sluice-nginx-module",
-        &["rustix", "sluice-ngxsafe", "sluice-pwhost"],
+        &["rustix", "sluice-ngx", "sluice-wasm-host"],
     ),
-    ("sluice-ngxsafe", &["httparse", "nginx-sys", "wasmtime"]),
-    ("sluice-pwhost", &["wasmtime"]),
+    ("sluice-ngx", &["httparse", "nginx-sys", "wasmtime"]),
+    ("sluice-wasm-host", &["anyhow", "wasmtime"]),
     // D4: our words know nobody else's.
     ("sluice-ir", &["imbl", "serde"]),
     // A pattern is a text, and what it costs is the same for everybody.
@@ -111,20 +111,20 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("proxy-wasm", &["sluice-filter"]),
     (
         "wasmtime",
-        &["sluice-ngxsafe", "sluice-pwhost", "sluice-tests"],
+        &["sluice-ngx", "sluice-wasm-host", "sluice-tests"],
     ),
-    ("nginx-sys", &["sluice-ngxsafe"]),
+    ("nginx-sys", &["sluice-ngx"]),
     (
         "anyhow",
         &[
             "sluice",
             "sluice-authz",
-            "sluice-compile",
             "sluice-kube",
             "sluice-resolver",
             "sluice-source",
             "sluice-tasks",
             "sluice-tests",
+            "sluice-wasm-host",
             "xtask",
         ],
     ),

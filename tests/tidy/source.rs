@@ -91,7 +91,7 @@ fn unsafe_code_is_where_a_foreign_interface_is() {
     let mut others = sources("");
     let is_home = |source: &Source| {
         FILTER_AND_HOST.contains(&source.path.as_str())
-            || source.path.starts_with("nginx-wasm/ngxsafe/src/")
+            || source.path.starts_with("nginx-wasm/ngx/src/")
     };
     let homes = others.extract_if(.., |source| is_home(source)).count();
     assert!(homes > 1, "adapt this test if they moved");
@@ -105,7 +105,7 @@ fn unsafe_code_is_where_a_foreign_interface_is() {
     none_uses(
         others,
         &words,
-        "talk to nginx in nginx-wasm/ngxsafe, to the filter's host in filter/src/host.rs",
+        "talk to nginx in nginx-wasm/ngx, to the filter's host in filter/src/host.rs",
     );
 }
 
@@ -115,7 +115,7 @@ fn nobody_else_allows_unsafe_code() {
     const HOMES: [&str; 3] = [
         "filter/src/host.rs",
         "filter/src/exports.rs",
-        "nginx-wasm/ngxsafe/src/lib.rs",
+        "nginx-wasm/ngx/src/lib.rs",
     ];
     // In pieces, because this file is searched too.
     let words = [

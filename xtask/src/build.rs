@@ -39,7 +39,7 @@ impl Profile {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(repository());
-    // For the crates below nginx-wasm/ that bind nginx; the others do not look at it.
+    // For sluice-ngx, which binds nginx; other crates do not read it.
     command.env("NGINX_BUILD_DIR", nginx_source().join("objs"));
     // What `cargo run` tells about this package, ring's build script takes for its own: a build from here and one from a
     // shell would each throw away the other's.
@@ -96,7 +96,7 @@ pub(crate) fn nginx_module() -> Result<PathBuf> {
     Ok(module)
 }
 
-/// The filter as the nginx module takes it, beside the .wasm. Old ones are written anew: they fit one version only.
+/// The filter as native code for the nginx module, beside the .wasm. Written anew each time: it fits one version only.
 pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
     let mut step = Step::start("the filter for nginx (native code)");
     let native = wasm.with_extension("cwasm");
@@ -109,23 +109,22 @@ pub(crate) fn compiled(programs: &Path, wasm: &Path) -> Result<PathBuf> {
     Ok(native)
 }
 
-/// The folder with the controller and the programs of `tests/`.
+/// The folder with the controller and the programs of `tests/`, without the crates that need nginx's headers.
 pub(crate) fn programs(profile: Profile) -> Result<PathBuf> {
     build_programs(
         "the controller",
         profile,
-        &[
-            "xtask",
-            "sluice-compile",
-            "sluice-nginx-module",
-            "sluice-ngxsafe",
-        ],
+        &["xtask", "sluice-nginx-module", "sluice-ngx"],
     )
 }
 
-/// With `sluice-compile`, which brings a compiler with it.
+/// The programs of the whole workspace, with the features that the test runner builds them with.
 pub(crate) fn all_programs(profile: Profile) -> Result<PathBuf> {
-    build_programs("the controller and the compiler", profile, &["xtask"])
+    build_programs(
+        "the controller and the programs of the tests",
+        profile,
+        &["xtask"],
+    )
 }
 
 fn build_programs(title: &str, profile: Profile, excluded: &[&str]) -> Result<PathBuf> {

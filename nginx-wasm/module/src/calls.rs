@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use sluice_ngxsafe::{Answer, Call, Message, NotStarted};
-use sluice_pwhost::{ContextId, HttpCall, Status};
+use sluice_ngx::{Answer, Call, Message, NotStarted};
+use sluice_wasm_host::{ContextId, HttpCall, Status};
 
 /// HTTP calls in flight by token; dropping them cancels them.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use sluice_ngxsafe::Conf;
+use sluice_ngx::Conf;
 
 use crate::env::NginxEnv;
 use crate::filter::Filter;

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use sluice_ngxsafe::{Answer as HttpAnswer, Level, NotSet, Refused, Reply, View, log};
-use sluice_pwhost::{
+use sluice_ngx::{Answer as HttpAnswer, Level, NotSet, Refused, Reply, View, log};
+use sluice_wasm_host::{
     Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
     PropertyPath, Status, StreamType,
 };

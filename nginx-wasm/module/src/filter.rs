@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use sluice_ngxsafe::load_precompiled;
-use sluice_pwhost::wasmtime::Engine;
-use sluice_pwhost::{Options, Plugin, Unimplemented, engine_config};
+use sluice_ngx::load_precompiled;
+use sluice_wasm_host::wasmtime::Engine;
+use sluice_wasm_host::{Options, Plugin, Unimplemented, engine_config};
 
 use crate::env::NginxEnv;
 

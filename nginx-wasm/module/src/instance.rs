@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use sluice_ngxsafe::{Answer, Level, log};
-use sluice_pwhost::{Action, Context, ContextId, Trap, Vm};
+use sluice_ngx::{Answer, Level, log};
+use sluice_wasm_host::{Action, Context, ContextId, Trap, Vm};
 
 use crate::env::NginxEnv;
 use crate::filter::Filter;

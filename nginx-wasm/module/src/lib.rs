@@ -16,7 +16,7 @@
 //! | `sluice_peer;` | upstream, before `keepalive` | connects to the candidates in `$sluice_endpoint` |
 //! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the pods in a file of the controller's |
 //!
-//! nginx is behind `sluice-ngxsafe`, the ABI behind `sluice-pwhost`; this crate only joins them, without `unsafe`.
+//! nginx is behind `sluice-ngx`, the ABI behind `sluice-wasm-host`; this crate only joins them, without `unsafe`.
 //!
 //! Absent: a compiler, bodies (nginx passes them on untouched), shared data, metrics.
 #![deny(
@@ -36,7 +36,7 @@ mod request;
 mod timers;
 mod worker;
 
-use sluice_ngxsafe::{Arguments, Directive, Module, Peers, Set, Step, module};
+use sluice_ngx::{Arguments, Directive, Module, Peers, Set, Step, module};
 
 use directives::{Location, Main};
 use request::{Request, RequestContext};

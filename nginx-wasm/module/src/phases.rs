@@ -1,6 +1,6 @@
 //! The phases of a request, each passed on to the worker.
 
-use sluice_ngxsafe::Step;
+use sluice_ngx::Step;
 
 use crate::directives::Location;
 use crate::request::Request;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use sluice_ngxsafe::Timer;
-use sluice_pwhost::ContextId;
+use sluice_ngx::Timer;
+use sluice_wasm_host::ContextId;
 
 /// The timers of the root contexts that set a tick period.
 #[derive(Default)]

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluice_ngxsafe::{Answer, Level, Step, log, process};
-use sluice_pwhost::wasmtime::Engine;
-use sluice_pwhost::{Action, ContextId, Trap};
+use sluice_ngx::{Answer, Level, Step, log, process};
+use sluice_wasm_host::wasmtime::Engine;
+use sluice_wasm_host::{Action, ContextId, Trap};
 
 use crate::env::{EventHandlers, NginxEnv};
 use crate::filter::Filter;

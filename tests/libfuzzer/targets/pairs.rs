@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../../filter/src/pairs.rs"]
 mod guest;
 #[allow(dead_code, reason = "the file of the host, without its runtime")]
-#[path = "../../../nginx-wasm/pwhost/src/pairs.rs"]
+#[path = "../../../nginx-wasm/host/src/pairs.rs"]
 mod host;
 
 fuzz_target!(|data: &[u8]| {

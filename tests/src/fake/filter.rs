@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Control, Host, PluginConfig, Tables, Version};
-use sluice_pwhost::{
+use sluice_wasm_host::{
     Action, Context, ContextId, Options, Plugin, Unimplemented, Vm, compile, engine_config,
     wasmtime,
 };

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sluice_pwhost::{
+use sluice_wasm_host::{
     Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, MetricType,
     PairsBuf, PropertyPath, Status, StreamType,
 };

@@ -16,11 +16,11 @@ use sluice_filter_config::{
     PluginConfig, Snapshot, Tables, Version,
 };
 use sluice_filter_core::affinity::{backend_key, endpoint_key};
-use sluice_pwhost::{
+use sluice_tests::artifacts;
+use sluice_wasm_host::{
     Action, Answer, BufferType, Context, ContextId, Env, LogLevel, MapType, MetricType, Options,
     Plugin, PropertyPath, Status, Vm, compile,
 };
-use sluice_tests::artifacts;
 
 use crate::Effort;
 use crate::row::{Measured, Row};

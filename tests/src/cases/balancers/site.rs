@@ -5,7 +5,7 @@ use std::num::NonZeroU8;
 use std::time::Duration;
 
 use sluice_filter_config::{self as wire, Tables, Version};
-use sluice_pwhost::ContextId;
+use sluice_wasm_host::ContextId;
 
 use super::endpoint::on_the_wire;
 use crate::fake::{FakeHost, Filter, LOCATION, Outcome, Personality, Request};

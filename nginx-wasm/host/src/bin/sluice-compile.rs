@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     };
     let (input, output) = (Path::new(input), Path::new(output));
     let wasm = fs::read(input).with_context(|| format!("read {}", input.display()))?;
-    let native = sluice_pwhost::compile(&wasm).and_then(|module| module.serialize());
+    let native = sluice_wasm_host::compile(&wasm).and_then(|module| module.serialize());
     let native = native.map_err(|error| anyhow!("compile {}: {error:#}", input.display()))?;
     write_whole(output, &native).with_context(|| format!("write {}", output.display()))
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{NOW, guest, reported_by_tick, start};
-use sluice_pwhost::{Cause, LogLevel};
+use sluice_wasm_host::{Cause, LogLevel};
 
 /// An import of a wasi function under the name `$f`.
 fn wasi(name: &str, parameters: &str) -> String {

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use sluice_pwhost::{
+use sluice_wasm_host::{
     Answer, Context, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, Options, Pairs,
     PairsBuf, Plugin, PropertyPath, Status, StreamType, Trap, Vm, compile,
 };

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use sluice_pwhost::{
+use sluice_wasm_host::{
     Answer, BufferType, ContextId, Env, LogLevel, MapType, MetricType, Options, Plugin,
     PropertyPath, StreamType, Vm, compile,
 };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Fake, guest, start, start_with, try_start};
-use sluice_pwhost::{Action, Cause, Context, ContextId, Options, Plugin, Vm, compile};
+use sluice_wasm_host::{Action, Cause, Context, ContextId, Options, Plugin, Vm, compile};
 
 const HTTP: &str = r#"
     (func (export "proxy_on_context_create") (param i32 i32)

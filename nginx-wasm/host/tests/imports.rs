@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Call, Reply, guest, reported_by_tick, start, start_with};
-use sluice_pwhost::{Cause, Options, Unimplemented};
+use sluice_wasm_host::{Cause, Options, Unimplemented};
 
 const GET_PROPERTY: &str =
     r#"(import "env" "proxy_get_property" (func $get (param i32 i32 i32 i32) (result i32)))"#;

@@ -1,7 +1,7 @@
-//! The numbers of the ABI, as enums. Source: proxy-wasm/spec, abi-versions/v0.2.1.
+//! Enums of the ABI with their numbers. Source: proxy-wasm/spec, abi-versions/v0.2.1.
 
-/// Declares an enum of the ABI with its numbers and the way back from a number.
-macro_rules! numbers {
+/// Declares an enum of the ABI with its numbers and the conversions from and to a number.
+macro_rules! abi_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$item_doc:meta])* $item:ident = $number:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,7 +9,7 @@ macro_rules! numbers {
         pub enum $name { $($(#[$item_doc])* $item = $number,)* }
 
         impl $name {
-            /// The value with this number, if the ABI has one.
+            /// Parses a number; `None` if the ABI does not define it.
             #[must_use]
             pub fn from_number(number: u32) -> Option<Self> {
                 match number {
@@ -18,7 +18,7 @@ macro_rules! numbers {
                 }
             }
 
-            /// The number that crosses the ABI.
+            /// Number of the value in the ABI.
             #[must_use]
             pub fn number(self) -> u32 {
                 self as u32
@@ -27,73 +27,73 @@ macro_rules! numbers {
     };
 }
 
-numbers! {
-    /// What a host call answers.
+abi_enum! {
+    /// Status of a host call.
     ///
-    /// The Rust SDK knows 0 to 4, 7, 8 and 10 only, and panics on most others: answer one of those where the guest
-    /// is expected to go on.
+    /// The Rust SDK knows 0 to 4, 7, 8 and 10 only, and panics on most others: return one of those where the guest
+    /// is expected to continue.
     Status {
-        /// Done.
+        /// Success.
         Ok = 0,
         /// No such header, property, key, queue or metric.
         NotFound = 1,
-        /// An argument is out of its range, or not possible in this phase.
+        /// An argument is out of range, or not allowed in this phase.
         BadArgument = 2,
-        /// A value could not be serialised for the guest.
+        /// A value could not be serialized for the guest.
         SerializationFailure = 3,
-        /// A serialised value of the guest could not be read.
+        /// A serialized value from the guest could not be parsed.
         ParseFailure = 4,
         /// An expression could not be evaluated.
         BadExpression = 5,
-        /// A pointer of the guest leads outside of its memory.
+        /// A pointer from the guest is outside its memory.
         InvalidMemoryAccess = 6,
-        /// The queue holds nothing.
+        /// The queue is empty.
         Empty = 7,
-        /// The value was changed by somebody else since it was read.
+        /// The value has changed since it was read.
         CasMismatch = 8,
-        /// The answer is not what the caller said it would be.
+        /// The result does not match the expectation of the caller.
         ResultMismatch = 9,
         /// The host failed.
         InternalFailure = 10,
         /// The connection is broken.
         BrokenConnection = 11,
-        /// This host does not have that.
+        /// The host does not implement the call.
         Unimplemented = 12,
     }
 }
 
-numbers! {
+abi_enum! {
     /// Levels of log lines, least severe first.
     LogLevel {
-        /// Steps of an algorithm.
+        /// Tracing of single steps.
         Trace = 0,
-        /// For whoever debugs the guest.
+        /// For debugging the guest.
         Debug = 1,
         /// Normal operation.
         Info = 2,
-        /// Something an operator should look at some time.
+        /// Something that an operator should check.
         Warn = 3,
         /// Something failed.
         Error = 4,
-        /// The guest cannot go on.
+        /// The guest cannot continue.
         Critical = 5,
     }
 }
 
-numbers! {
-    /// What the host does with the stream after a callback.
+abi_enum! {
+    /// Action of the host on the stream after a callback.
     Action {
-        /// Go on.
+        /// Continue.
         Continue = 0,
         /// Hold the stream until `continue_stream` or a local response.
         Pause = 1,
     }
 }
 
-numbers! {
+abi_enum! {
     /// The header maps that a guest can name.
     MapType {
-        /// The client's request, as it goes upstream.
+        /// The request, as it goes upstream.
         HttpRequestHeaders = 0,
         /// Its trailers.
         HttpRequestTrailers = 1,
@@ -101,9 +101,9 @@ numbers! {
         HttpResponseHeaders = 2,
         /// Its trailers.
         HttpResponseTrailers = 3,
-        /// The first metadata of a gRPC call of the guest.
+        /// The initial metadata of a gRPC call of the guest.
         GrpcReceiveInitialMetadata = 4,
-        /// The last metadata of a gRPC call of the guest.
+        /// The trailing metadata of a gRPC call of the guest.
         GrpcReceiveTrailingMetadata = 5,
         /// The response to an HTTP call of the guest.
         HttpCallResponseHeaders = 6,
@@ -112,12 +112,12 @@ numbers! {
     }
 }
 
-numbers! {
+abi_enum! {
     /// The buffers that a guest can name.
     BufferType {
-        /// The part of the request body at hand.
+        /// The available part of the request body.
         HttpRequestBody = 0,
-        /// The part of the response body at hand.
+        /// The available part of the response body.
         HttpResponseBody = 1,
         /// Bytes from the client of a TCP stream.
         DownstreamData = 2,
@@ -136,7 +136,7 @@ numbers! {
     }
 }
 
-numbers! {
+abi_enum! {
     /// The halves of a stream.
     StreamType {
         /// An HTTP request.
@@ -150,12 +150,12 @@ numbers! {
     }
 }
 
-numbers! {
-    /// Kinds of metrics.
+abi_enum! {
+    /// Metric types.
     MetricType {
-        /// Only grows.
+        /// Increases only.
         Counter = 0,
-        /// Goes up and down.
+        /// Increases and decreases.
         Gauge = 1,
         /// A distribution.
         Histogram = 2,

@@ -1,26 +1,26 @@
-//! The calls into the guest, one method for each callback of the ABI.
+//! Calls into the guest, one method for each callback of the ABI.
 
 use crate::{Action, Context, Env, Trap, Vm};
 
-/// The guest's callbacks. `size` and `number` arguments are what the guest will find in the buffer or the map.
+/// The guest's callbacks. `size` and `number` arguments are the lengths of the buffer or map that the guest may read.
 impl<E: Env> Vm<E> {
     /// Creates a root context: one per plugin configuration.
     ///
     /// # Errors
     ///
-    /// As all callbacks here: the guest trapped.
+    /// The guest trapped. The same goes for all callbacks.
     pub fn create_root(&mut self) -> Result<Context, Trap> {
         self.create(None)
     }
 
-    /// Creates the context of an HTTP request. Stale at once if `root` is.
+    /// Creates the context of an HTTP request. Stale from the start if `root` is.
     pub fn create_http(&mut self, root: &Context) -> Result<Context, Trap> {
         self.create(Some(root))
     }
 
-    /// The VM has started; `false`: the guest refuses.
+    /// The VM has started; `false` if the guest rejects that.
     pub fn on_vm_start(&mut self, root: &Context, size: u32) -> Result<bool, Trap> {
-        self.ask(
+        self.call_bool(
             "proxy_on_vm_start",
             root,
             |exports| &exports.vm_start,
@@ -28,9 +28,9 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// A configuration is there; `false`: the guest refuses it.
+    /// A plugin configuration is available; `false` if the guest rejects it.
     pub fn on_configure(&mut self, root: &Context, size: u32) -> Result<bool, Trap> {
-        self.ask(
+        self.call_bool(
             "proxy_on_configure",
             root,
             |exports| &exports.configure,
@@ -40,12 +40,12 @@ impl<E: Env> Vm<E> {
 
     /// The tick period has passed.
     pub fn on_tick(&mut self, root: &Context) -> Result<(), Trap> {
-        self.tell("proxy_on_tick", root, |exports| &exports.tick, root.id.0)
+        self.notify("proxy_on_tick", root, |exports| &exports.tick, root.id.0)
     }
 
-    /// A queue that this root context registered has got an item.
+    /// A queue that this root context registered has received an item.
     pub fn on_queue_ready(&mut self, root: &Context, queue: u32) -> Result<(), Trap> {
-        self.tell(
+        self.notify(
             "proxy_on_queue_ready",
             root,
             |exports| &exports.queue_ready,
@@ -53,7 +53,7 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// The response to an HTTP call of this context, a root or an HTTP one. No headers, and nothing else: it failed.
+    /// Response to an HTTP call of this root or HTTP context. A call that failed has no headers, body or trailers.
     pub fn on_http_call_response(
         &mut self,
         context: &Context,
@@ -63,7 +63,7 @@ impl<E: Env> Vm<E> {
         trailers: u32,
     ) -> Result<(), Trap> {
         let arguments = (context.id.0, token, headers, body_size, trailers);
-        self.tell(
+        self.notify(
             "proxy_on_http_call_response",
             context,
             |exports| &exports.http_call_response,
@@ -71,7 +71,7 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// The host calls a function of the guest; its arguments are `BufferType::CallData`.
+    /// Calls a foreign function of the guest; its arguments are `BufferType::CallData`.
     pub fn on_foreign_function(
         &mut self,
         context: &Context,
@@ -79,7 +79,7 @@ impl<E: Env> Vm<E> {
         size: u32,
     ) -> Result<(), Trap> {
         let arguments = (context.id.0, function, size);
-        self.tell(
+        self.notify(
             "proxy_on_foreign_function",
             context,
             |exports| &exports.foreign_function,
@@ -87,7 +87,7 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// The request's headers are there.
+    /// Request headers are available.
     pub fn on_request_headers(
         &mut self,
         context: &Context,
@@ -95,7 +95,7 @@ impl<E: Env> Vm<E> {
         eof: bool,
     ) -> Result<Action, Trap> {
         let arguments = (context.id.0, number, u32::from(eof));
-        self.act(
+        self.call_action(
             "proxy_on_request_headers",
             context,
             |exports| &exports.request_headers,
@@ -103,7 +103,7 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// A part of the request's body is there.
+    /// A part of the request body is available.
     pub fn on_request_body(
         &mut self,
         context: &Context,
@@ -111,7 +111,7 @@ impl<E: Env> Vm<E> {
         eof: bool,
     ) -> Result<Action, Trap> {
         let arguments = (context.id.0, size, u32::from(eof));
-        self.act(
+        self.call_action(
             "proxy_on_request_body",
             context,
             |exports| &exports.request_body,
@@ -119,10 +119,10 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// The request's trailers are there.
+    /// Request trailers are available.
     pub fn on_request_trailers(&mut self, context: &Context, number: u32) -> Result<Action, Trap> {
         let arguments = (context.id.0, number);
-        self.act(
+        self.call_action(
             "proxy_on_request_trailers",
             context,
             |exports| &exports.request_trailers,
@@ -130,7 +130,7 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// The response's headers are there.
+    /// Response headers are available.
     pub fn on_response_headers(
         &mut self,
         context: &Context,
@@ -138,7 +138,7 @@ impl<E: Env> Vm<E> {
         eof: bool,
     ) -> Result<Action, Trap> {
         let arguments = (context.id.0, number, u32::from(eof));
-        self.act(
+        self.call_action(
             "proxy_on_response_headers",
             context,
             |exports| &exports.response_headers,
@@ -146,7 +146,7 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// A part of the response's body is there.
+    /// A part of the response body is available.
     pub fn on_response_body(
         &mut self,
         context: &Context,
@@ -154,7 +154,7 @@ impl<E: Env> Vm<E> {
         eof: bool,
     ) -> Result<Action, Trap> {
         let arguments = (context.id.0, size, u32::from(eof));
-        self.act(
+        self.call_action(
             "proxy_on_response_body",
             context,
             |exports| &exports.response_body,
@@ -162,10 +162,10 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// The response's trailers are there.
+    /// Response trailers are available.
     pub fn on_response_trailers(&mut self, context: &Context, number: u32) -> Result<Action, Trap> {
         let arguments = (context.id.0, number);
-        self.act(
+        self.call_action(
             "proxy_on_response_trailers",
             context,
             |exports| &exports.response_trailers,
@@ -173,9 +173,9 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// The host is done with the context; `false`: the guest is not, and will call `Env::done`.
+    /// The host is done with the context; `false` if the guest is not and will call `Env::done`.
     pub fn on_done(&mut self, context: &Context) -> Result<bool, Trap> {
-        self.ask(
+        self.call_bool(
             "proxy_on_done",
             context,
             |exports| &exports.done,
@@ -185,7 +185,7 @@ impl<E: Env> Vm<E> {
 
     /// The request is over and about to be logged.
     pub fn on_log(&mut self, context: &Context) -> Result<(), Trap> {
-        self.tell(
+        self.notify(
             "proxy_on_log",
             context,
             |exports| &exports.log,
@@ -193,9 +193,9 @@ impl<E: Env> Vm<E> {
         )
     }
 
-    /// Deletes the context. Its id is free afterwards, whatever the guest does.
+    /// Deletes the context. Its id is free afterwards, even if the guest traps.
     pub fn on_delete(&mut self, context: Context) -> Result<(), Trap> {
-        let deleted = self.tell(
+        let deleted = self.notify(
             "proxy_on_delete",
             &context,
             |exports| &exports.delete,

@@ -1,4 +1,4 @@
-//! Compiling wasm, for the tests and for `sluice-compile`.
+//! Compilation of wasm, for the tests and for `sluice-compile`.
 
 use wasmtime::{Engine, Module, Result};
 

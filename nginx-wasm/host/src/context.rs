@@ -1,12 +1,12 @@
-//! Contexts: their ids, and which of them live.
+//! Contexts: their ids and lifetimes.
 
 use std::collections::BTreeMap;
 
-/// The id of a context, as the guest knows it.
+/// Id of a context in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContextId(pub u32);
 
-/// A context of the guest, held by whoever created it until `Vm::on_delete` takes it back.
+/// A context of the guest, held by its creator until `Vm::on_delete` takes it back.
 ///
 /// It cannot be cloned: as long as one exists, its id is not given to another context. One that outlives its
 /// instance (see [`Vm::restart`](crate::Vm::restart)) is stale: calls for it do nothing.
@@ -17,14 +17,14 @@ pub struct Context {
 }
 
 impl Context {
-    /// The id, to be compared with what [`Env::enter`](crate::Env::enter) is told.
+    /// The id, which [`Env::enter`](crate::Env::enter) receives.
     #[must_use]
     pub fn id(&self) -> ContextId {
         self.id
     }
 }
 
-/// The live contexts of an instance and, until they are deleted, those of the instances before it.
+/// The live contexts of an instance, and those of earlier instances until they are deleted.
 #[derive(Debug, Default)]
 pub(crate) struct Contexts {
     /// The generation of each context by its id.
@@ -33,8 +33,8 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Opens a context with the next free id. There is one: the memory for 2^32 contexts ends before their ids do.
-    /// 0 is no id, it stands for "no parent".
+    /// Opens a context with the next free id. There always is one: memory is exhausted long before 2^32 ids are.
+    /// 0 is not an id, it stands for "no parent".
     pub(crate) fn open(&mut self, generation: u32) -> Context {
         loop {
             self.last = self.last.wrapping_add(1);
@@ -48,7 +48,7 @@ impl Contexts {
         }
     }
 
-    /// Frees the id, unless the context is of another VM, whose ids are not ours.
+    /// Frees the id, unless the context belongs to another VM.
     pub(crate) fn close(&mut self, context: &Context) {
         if self.is_live(context.id, context.generation) {
             self.live.remove(&context.id.0);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_of_an_older_generation_keeps_its_id_but_is_not_live() {
+    fn context_of_an_older_generation_keeps_its_id_but_is_not_live() {
         let mut contexts = Contexts::default();
         let old = contexts.open(1);
         assert!(contexts.is_live(old.id, 1));
@@ -85,8 +85,9 @@ mod tests {
         contexts.last = 0;
         assert_ne!(contexts.open(2).id, old.id);
     }
+
     #[test]
-    fn a_context_of_another_vm_frees_nothing() {
+    fn context_of_another_vm_frees_nothing() {
         let (mut ours, mut theirs) = (Contexts::default(), Contexts::default());
         let (our, their) = (ours.open(1), theirs.open(2));
         assert_eq!(our.id, their.id);

@@ -1,12 +1,12 @@
-//! The engine's configuration.
+//! The configuration of the wasmtime engine.
 
 use wasmtime::Config;
 
-/// The one configuration for whoever compiles a module and for whoever loads it: wasmtime refuses a module that was
-/// compiled with another one.
+/// The configuration for compiling and for loading a module: wasmtime refuses a module that was compiled with
+/// another one.
 ///
-/// Epoch interruption is always on, because a filter that loops for ever takes a whole nginx worker with it; it
-/// costs 0.2 us a request (measured in the spike), and nothing happens until somebody increments the epoch.
+/// Epoch interruption is always on, because a filter that loops forever would block a whole nginx worker; it
+/// costs 0.2 us per request (measured), and has no effect until the epoch is incremented.
 #[must_use]
 pub fn engine_config() -> Config {
     let mut config = Config::new();

@@ -1,8 +1,8 @@
-//! The callbacks that a guest exports, looked up once per instance.
+//! The callbacks that a guest exports, resolved once per instance.
 
 use wasmtime::{AsContextMut, Instance, Result, TypedFunc, WasmParams, WasmResults, bail};
 
-/// A callback; `None` where the guest does not have it.
+/// A callback; `None` if the guest does not export it.
 pub(crate) type Export<P, R> = Option<TypedFunc<P, R>>;
 
 /// The callbacks of ABI 0.2.1 for root and HTTP contexts. Arguments start with the context's id.
@@ -28,8 +28,8 @@ pub(crate) struct Exports {
 }
 
 impl Exports {
-    /// Looks all callbacks up. One of another type is an error, not an absence: the guest was built for another ABI.
-    pub(crate) fn of(instance: &Instance, mut store: impl AsContextMut) -> Result<Self> {
+    /// Resolves all callbacks. One of another type is an error, not an absence: the guest was built for another ABI.
+    pub(crate) fn from_instance(instance: &Instance, mut store: impl AsContextMut) -> Result<Self> {
         let store = &mut store;
         Ok(Self {
             initialize: first(instance, store, &["_initialize", "_start"])?,

@@ -1,4 +1,4 @@
-//! The guest from inside a host call: its memory, which is checked at each access, and the host's state beside it.
+//! The guest during a host call: its memory, with checked access, and the state of the host.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use wasmtime::{Caller, Memory, StoreLimits, StoreLimitsBuilder, TypedFunc};
 use crate::context::Contexts;
 use crate::{ContextId, Env, Options, PairsBuf, Status};
 
-/// What a store holds beside the instance.
+/// Host state of a store.
 pub(crate) struct State<E> {
     pub(crate) env: E,
     pub(crate) contexts: Contexts,
     pub(crate) generation: u32,
     pub(crate) options: Options,
     pub(crate) limits: StoreLimits,
-    /// Unknown while the instance is being made.
+    /// `None` during instantiation.
     pub(crate) memory: Option<Memory>,
-    /// Shared, because a copy of a typed function copies its type, and this one is called several times a request.
+    /// Shared, because cloning a typed function clones its type, and this one is called several times per request.
     pub(crate) allocate: Option<Arc<TypedFunc<u32, u32>>>,
-    /// The answer to the current host call, on its way from the env to the guest; kept for its memory.
-    pub(crate) reply: Vec<u8>,
+    /// Output of the current host call, on its way from the env to the guest; kept between calls to reuse its memory.
+    pub(crate) output: Vec<u8>,
     pub(crate) pairs: PairsBuf,
 }
 
-/// Tables are the host's memory too, 8 bytes an element. A large Rust guest has one of some thousands.
+/// Limit of a table, which costs the host 8 bytes per element. A large Rust guest has one with some thousands.
 const TABLE_ELEMENTS: usize = 100_000;
 const TABLES: usize = 4;
 
@@ -44,38 +44,38 @@ impl<E> State<E> {
             limits,
             memory: None,
             allocate: None,
-            reply: Vec::new(),
+            output: Vec::new(),
             pairs: PairsBuf::default(),
         }
     }
 }
 
-/// Why a host call does not succeed.
-pub(crate) enum Fault {
-    /// The guest is told.
+/// Failure of a host call.
+pub(crate) enum HostCallError {
+    /// Returned to the guest.
     Status(Status),
-    /// The guest cannot go on.
+    /// Ends the guest.
     Trap(wasmtime::Error),
 }
 
-impl From<Status> for Fault {
+impl From<Status> for HostCallError {
     fn from(status: Status) -> Self {
         Self::Status(status)
     }
 }
 
-/// How much of the reply buffer is kept between calls: more than any header map, less than a table of endpoints.
-const KEPT_REPLY: usize = 64 << 10;
+/// Capacity of the output buffer that is kept between calls: more than any header map, less than a table of endpoints.
+const KEPT_OUTPUT: usize = 64 << 10;
 
-/// The guest that makes the current host call.
+/// The guest of the current host call.
 pub(crate) struct Guest<'a, E: Env>(pub(crate) Caller<'a, State<E>>);
 
-/// What a host call works with, side by side.
+/// Disjoint borrows for a host call.
 pub(crate) struct Parts<'a, E> {
-    pub(crate) memory: View<'a>,
+    pub(crate) memory: GuestMemory<'a>,
     pub(crate) env: &'a mut E,
-    /// Empty at first; `Guest::give_reply` hands it over.
-    pub(crate) reply: &'a mut Vec<u8>,
+    /// Empty at first; `Guest::return_output` passes it to the guest.
+    pub(crate) output: &'a mut Vec<u8>,
     pub(crate) pairs: &'a mut PairsBuf,
 }
 
@@ -93,34 +93,43 @@ impl<E: Env> Guest<'_, E> {
         state.contexts.is_live(context, state.generation)
     }
 
-    pub(crate) fn parts(&mut self) -> Result<Parts<'_, E>, Fault> {
+    pub(crate) fn parts(&mut self) -> Result<Parts<'_, E>, HostCallError> {
         let memory = self.memory()?;
         let (bytes, state) = memory.data_and_store_mut(&mut self.0);
-        if state.reply.capacity() > KEPT_REPLY {
-            state.reply = Vec::new();
+        if state.output.capacity() > KEPT_OUTPUT {
+            state.output = Vec::new();
         }
-        state.reply.clear();
+        state.output.clear();
         state.pairs.clear();
         Ok(Parts {
-            memory: View(bytes),
+            memory: GuestMemory(bytes),
             env: &mut state.env,
-            reply: &mut state.reply,
+            output: &mut state.output,
             pairs: &mut state.pairs,
         })
     }
 
-    /// Copies the reply into memory that the guest allocates, and stores its address and length where the guest
-    /// asked for. Nothing to copy is null and 0, as in Envoy.
-    pub(crate) fn give_reply(&mut self, out_address: u32, out_length: u32) -> Result<(), Fault> {
-        let reply = std::mem::take(&mut self.0.data_mut().reply);
-        let given = self.give(&reply, out_address, out_length);
-        if reply.capacity() <= KEPT_REPLY {
-            self.0.data_mut().reply = reply;
+    /// Copies the output into memory that the guest allocates, and writes its address and length to the given
+    /// addresses. An empty output is null and 0, as in Envoy.
+    pub(crate) fn return_output(
+        &mut self,
+        out_address: u32,
+        out_length: u32,
+    ) -> Result<(), HostCallError> {
+        let output = std::mem::take(&mut self.0.data_mut().output);
+        let given = self.write_output(&output, out_address, out_length);
+        if output.capacity() <= KEPT_OUTPUT {
+            self.0.data_mut().output = output;
         }
         given
     }
 
-    fn give(&mut self, bytes: &[u8], out_address: u32, out_length: u32) -> Result<(), Fault> {
+    fn write_output(
+        &mut self,
+        bytes: &[u8],
+        out_address: u32,
+        out_length: u32,
+    ) -> Result<(), HostCallError> {
         let length = u32::try_from(bytes.len()).map_err(|_| Status::InternalFailure)?;
         let address = if bytes.is_empty() {
             0
@@ -135,51 +144,58 @@ impl<E: Env> Guest<'_, E> {
         memory.write_u32(out_length, length)
     }
 
-    /// The guest's own allocator runs here, inside of a host call; a trap in it ends the outer call too.
-    fn allocate(&mut self, length: u32) -> Result<u32, Fault> {
+    /// Calls the guest's allocator, inside a host call; a trap in it ends the outer call too.
+    fn allocate(&mut self, length: u32) -> Result<u32, HostCallError> {
         let allocate = self
             .0
             .data()
             .allocate
             .clone()
             .ok_or(Status::InternalFailure)?;
-        match allocate.call(&mut self.0, length).map_err(Fault::Trap)? {
+        match allocate
+            .call(&mut self.0, length)
+            .map_err(HostCallError::Trap)?
+        {
             0 => Err(Status::InvalidMemoryAccess.into()),
             address => Ok(address),
         }
     }
 
-    fn memory(&self) -> Result<Memory, Fault> {
+    fn memory(&self) -> Result<Memory, HostCallError> {
         self.0
             .data()
             .memory
-            .ok_or(Fault::Status(Status::InvalidMemoryAccess))
+            .ok_or(HostCallError::Status(Status::InvalidMemoryAccess))
     }
 }
 
-/// The guest's memory. It is as long as the guest made it, so checked addresses are also the cap of all lengths.
-pub(crate) struct View<'a>(&'a mut [u8]);
+/// The guest's memory. Its size is set by the guest, so checked addresses bound all lengths as well.
+pub(crate) struct GuestMemory<'a>(&'a mut [u8]);
 
-impl View<'_> {
+impl GuestMemory<'_> {
     pub(crate) fn length(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn bytes(&self, address: u32, length: u32) -> Result<&[u8], Fault> {
+    pub(crate) fn bytes(&self, address: u32, length: u32) -> Result<&[u8], HostCallError> {
         Ok(self
             .0
             .get(range(address, length)?)
             .ok_or(Status::InvalidMemoryAccess)?)
     }
 
-    pub(crate) fn bytes_mut(&mut self, address: u32, length: u32) -> Result<&mut [u8], Fault> {
+    pub(crate) fn bytes_mut(
+        &mut self,
+        address: u32,
+        length: u32,
+    ) -> Result<&mut [u8], HostCallError> {
         Ok(self
             .0
             .get_mut(range(address, length)?)
             .ok_or(Status::InvalidMemoryAccess)?)
     }
 
-    pub(crate) fn read_u32(&self, address: u32) -> Result<u32, Fault> {
+    pub(crate) fn read_u32(&self, address: u32) -> Result<u32, HostCallError> {
         let bytes = self
             .bytes(address, 4)?
             .first_chunk()
@@ -187,22 +203,22 @@ impl View<'_> {
         Ok(u32::from_le_bytes(*bytes))
     }
 
-    pub(crate) fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), HostCallError> {
         let length = u32::try_from(bytes.len()).map_err(|_| Status::InvalidMemoryAccess)?;
         self.bytes_mut(address, length)?.copy_from_slice(bytes);
         Ok(())
     }
 
-    pub(crate) fn write_u32(&mut self, address: u32, value: u32) -> Result<(), Fault> {
+    pub(crate) fn write_u32(&mut self, address: u32, value: u32) -> Result<(), HostCallError> {
         self.write(address, &value.to_le_bytes())
     }
 
-    pub(crate) fn write_u64(&mut self, address: u32, value: u64) -> Result<(), Fault> {
+    pub(crate) fn write_u64(&mut self, address: u32, value: u64) -> Result<(), HostCallError> {
         self.write(address, &value.to_le_bytes())
     }
 }
 
-fn range(address: u32, length: u32) -> Result<Range<usize>, Fault> {
+fn range(address: u32, length: u32) -> Result<Range<usize>, HostCallError> {
     let start = address as usize;
     let end = start
         .checked_add(length as usize)

@@ -1,24 +1,24 @@
-//! Limits and manners of a host.
+//! Limits of a VM and its behaviour at the edges of the ABI.
 
-/// Limits and manners of a host.
+/// Limits of a VM and its behaviour at the edges of the ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How far the guest's memory can grow, in bytes. A guest that needs more traps.
+    /// Limit of the guest's memory in bytes. A guest that needs more traps.
     pub memory_bytes: usize,
-    /// How many increments of the engine's epoch a call may last, where the first can come at once; `None` for no
-    /// limit. Somebody must call `Engine::increment_epoch`, in nginx a thread with all signals blocked.
+    /// Limit of a call in increments of the engine's epoch, the first of which can come at once; `None` for no limit.
+    /// The owner calls `Engine::increment_epoch`, in nginx from a thread with all signals blocked.
     pub deadline_ticks: Option<u64>,
-    /// What a call of something that this host does not have does to the guest.
+    /// Effect of a host call that the host does not implement.
     pub unimplemented: Unimplemented,
 }
 
-/// What a call of something that the host does not have does to the guest.
+/// Effect of a host call that the host does not implement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unimplemented {
-    /// It answers `Status::Unimplemented`, as Envoy does.
-    Answers,
-    /// It traps, as Kong's ngx_wasm_module does.
-    Traps,
+    /// It returns `Status::Unimplemented`, as in Envoy.
+    ReturnStatus,
+    /// It traps, as in Kong's ngx_wasm_module.
+    Trap,
 }
 
 impl Default for Options {
@@ -26,7 +26,7 @@ impl Default for Options {
         Self {
             memory_bytes: 64 << 20,
             deadline_ticks: None,
-            unimplemented: Unimplemented::Answers,
+            unimplemented: Unimplemented::ReturnStatus,
         }
     }
 }

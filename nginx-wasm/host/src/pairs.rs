@@ -1,21 +1,21 @@
-//! Header maps as they cross the ABI: count, sizes of all names and values, then all bytes, each NUL-terminated.
+//! Serialized header maps of the ABI: count, sizes of all names and values, then all bytes, each NUL-terminated.
 
-/// A serialised header map of the guest, checked: iterating it cannot fail.
+/// A validated, serialized header map of the guest; iteration cannot fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Pairs<'a> {
-    /// (name length, value length) of each pair, 8 bytes a pair.
+    /// (name length, value length) of each pair, 8 bytes per pair.
     sizes: &'a [u8],
     bytes: &'a [u8],
 }
 
 impl<'a> Pairs<'a> {
-    /// Reads a serialised map. No bytes at all are an empty map; bytes after the map are ignored, as Envoy does.
+    /// Parses a serialized map. An empty slice is an empty map; bytes after the map are ignored, as in Envoy.
     #[must_use]
-    pub fn parse(serialised: &'a [u8]) -> Option<Self> {
-        if serialised.is_empty() {
+    pub fn parse(serialized: &'a [u8]) -> Option<Self> {
+        if serialized.is_empty() {
             return Some(Self::default());
         }
-        let (count, rest) = serialised.split_first_chunk()?;
+        let (count, rest) = serialized.split_first_chunk()?;
         let table = usize::try_from(u32::from_le_bytes(*count))
             .ok()?
             .checked_mul(8)?;
@@ -28,7 +28,7 @@ impl<'a> Pairs<'a> {
         Some(pairs)
     }
 
-    /// The number of pairs.
+    /// Number of pairs.
     #[must_use]
     pub fn count(&self) -> usize {
         self.sizes.len() / 8
@@ -59,7 +59,7 @@ impl<'a> Iterator for Pairs<'a> {
     }
 }
 
-/// A header map under serialisation; kept by the host, so that its memory is used again.
+/// A header map being serialized; the host keeps it to reuse its memory.
 #[derive(Debug, Default)]
 pub struct PairsBuf {
     sizes: Vec<u8>,
@@ -67,7 +67,7 @@ pub struct PairsBuf {
 }
 
 impl PairsBuf {
-    /// Adds a pair. One that is longer than the ABI can say is left out (no HTTP server lets one in).
+    /// Adds a pair. One whose length does not fit the ABI is skipped (no HTTP server accepts it).
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
         let (Ok(name_size), Ok(value_size)) =
             (u32::try_from(name.len()), u32::try_from(value.len()))
@@ -82,14 +82,14 @@ impl PairsBuf {
         self.bytes.push(0);
     }
 
-    /// Forgets the pairs and keeps the memory.
+    /// Removes the pairs and keeps the memory.
     pub fn clear(&mut self) {
         self.sizes.clear();
         self.bytes.clear();
     }
 
-    /// Appends the serialised map to `out`; nothing for an empty map, as Envoy does.
-    pub fn serialise(&self, out: &mut Vec<u8>) {
+    /// Appends the serialized map to `out`; nothing for an empty map, as in Envoy.
+    pub fn serialize(&self, out: &mut Vec<u8>) {
         if self.sizes.is_empty() {
             return;
         }
@@ -104,17 +104,17 @@ impl PairsBuf {
 mod tests {
     use super::*;
 
-    fn serialised(pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
+    fn serialized(pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
         let (mut buffer, mut out) = (PairsBuf::default(), Vec::new());
         for (name, value) in pairs {
             buffer.push(name, value);
         }
-        buffer.serialise(&mut out);
+        buffer.serialize(&mut out);
         out
     }
 
     #[test]
-    fn what_was_serialised_is_read_back() {
+    fn serialized_pairs_parse_back() {
         let cases: [&[(&[u8], &[u8])]; 3] = [
             &[],
             &[(b"", b"")],
@@ -125,7 +125,7 @@ mod tests {
             ],
         ];
         for pairs in cases {
-            let bytes = serialised(pairs);
+            let bytes = serialized(pairs);
             let parsed = Pairs::parse(&bytes).unwrap();
             assert_eq!(parsed.count(), pairs.len());
             assert_eq!(parsed.collect::<Vec<_>>(), pairs);
@@ -133,23 +133,23 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_the_specification() {
+    fn serialization_follows_the_specification() {
         assert_eq!(
-            serialised(&[(b"a", b"bc")]),
+            serialized(&[(b"a", b"bc")]),
             b"\x01\0\0\0\x01\0\0\0\x02\0\0\0a\0bc\0"
         );
     }
 
     #[test]
-    fn a_map_that_is_cut_short_anywhere_is_refused() {
-        let bytes = serialised(&[(b"one", b"1"), (b"two", b"22")]);
+    fn truncated_map_is_rejected() {
+        let bytes = serialized(&[(b"one", b"1"), (b"two", b"22")]);
         for end in 1..bytes.len() {
             assert_eq!(Pairs::parse(&bytes[..end]), None, "cut at {end}");
         }
     }
 
     #[test]
-    fn sizes_that_overflow_are_refused() {
+    fn overflowing_sizes_are_rejected() {
         assert_eq!(Pairs::parse(&[0xff; 4]), None);
         assert_eq!(
             Pairs::parse(&[

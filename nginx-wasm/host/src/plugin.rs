@@ -1,4 +1,4 @@
-//! A module that is linked and ready to be instantiated.
+//! A linked module, ready to be instantiated.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,13 +7,13 @@ use wasmtime::{InstancePre, Linker, Module};
 use crate::guest::State;
 use crate::{Env, Options, Trap, imports};
 
-/// A module whose imports are linked to the host calls of `E`. Instances of it are [`Vm`](crate::Vm)s.
+/// A module with its imports linked to the host calls of `E`. Its instances are [`Vm`](crate::Vm)s.
 pub struct Plugin<E: 'static> {
     pub(crate) linked: InstancePre<State<E>>,
     pub(crate) options: Options,
 }
 
-/// Tells contexts of one instance from those of another, of any plugin.
+/// Distinguishes the contexts of all instances of all plugins.
 static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) fn next_generation() -> u32 {
@@ -33,7 +33,7 @@ impl<E: Env> Plugin<E> {
         let mut linker = Linker::new(module.engine());
         let linked =
             imports::link(&mut linker, module).and_then(|()| linker.instantiate_pre(module));
-        let linked = linked.map_err(|error| Trap::of_start("link", &error))?;
+        let linked = linked.map_err(|error| Trap::from_start("link", &error))?;
         Ok(Self { linked, options })
     }
 }

@@ -1,36 +1,36 @@
-//! How a call into the guest fails.
+//! Failures of calls into the guest.
 
 use std::fmt;
 
-/// A call into the guest that did not return. The instance is dead from then on: its memory is in no known state.
+/// A call into the guest that did not return. The instance is dead from then on: the state of its memory is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trap {
-    /// The export that was called, or what was being done.
+    /// The export that was called, or the operation that failed.
     pub call: &'static str,
-    /// What ended it.
+    /// Cause of the trap.
     pub cause: Cause,
-    /// The runtime's words.
+    /// Message of the runtime.
     pub message: String,
 }
 
-/// What ended a call.
+/// Cause of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The module cannot run here: an import or an export has another type, a limit is too low.
+    /// The module cannot be instantiated: an import or an export has another type, or a limit is too low.
     Start,
-    /// The guest trapped: a panic, memory that it could not get, an access out of bounds.
+    /// The guest trapped: a panic, a failed allocation, an access out of bounds.
     Guest,
     /// It ran longer than `Options::deadline_ticks`.
     Deadline,
     /// It called `proc_exit` with this code.
     Exit(u32),
-    /// It was not called: an earlier call had trapped.
+    /// The guest was not called, because an earlier call trapped.
     Dead,
 }
 
 impl Trap {
-    /// The trap that stands for `error`, which wasmtime returned from `call`.
-    pub(crate) fn of_call(call: &'static str, error: &wasmtime::Error) -> Self {
+    /// Converts the error that wasmtime returned from `call`.
+    pub(crate) fn from_call(call: &'static str, error: &wasmtime::Error) -> Self {
         let cause = if let Some(exit) = error.downcast_ref::<Exit>() {
             Cause::Exit(exit.0)
         } else if matches!(error.downcast_ref(), Some(wasmtime::Trap::Interrupt)) {
@@ -38,7 +38,7 @@ impl Trap {
         } else {
             Cause::Guest
         };
-        // The root alone is one line for a log; around it there is a backtrace of a guest that is stripped.
+        // The root cause is one line for a log; the rest is a backtrace of a stripped guest.
         Self {
             call,
             cause,
@@ -46,7 +46,7 @@ impl Trap {
         }
     }
 
-    pub(crate) fn of_start(call: &'static str, error: &wasmtime::Error) -> Self {
+    pub(crate) fn from_start(call: &'static str, error: &wasmtime::Error) -> Self {
         Self {
             call,
             cause: Cause::Start,
@@ -71,7 +71,7 @@ impl fmt::Display for Trap {
 
 impl std::error::Error for Trap {}
 
-/// `proc_exit`, on its way through wasmtime.
+/// Error of `proc_exit`, carried through wasmtime.
 #[derive(Debug)]
 pub(crate) struct Exit(pub(crate) u32);
 

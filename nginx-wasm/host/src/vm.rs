@@ -1,4 +1,4 @@
-//! A running instance of a plugin, and the calls into it.
+//! A running instance of a plugin and the calls into it.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::{Action, Context, Env, Trap};
 
 /// An instance of a plugin with its host. Not shared between threads: nginx has one in each worker.
 ///
-/// A callback that the guest does not have, and any callback for a stale context, is skipped and answers what lets
-/// the host go on: [`Action::Continue`], `true`. After a [`Trap`] every callback for a context of this instance answers
-/// one, until the owner makes a new instance with [`Vm::restart`].
+/// A callback that the guest does not export, and any callback for a stale context, is skipped and returns the value
+/// that lets the host continue: [`Action::Continue`] or `true`. After a [`Trap`] every callback for a context of this
+/// instance returns one, until the owner creates a new instance with [`Vm::restart`].
 pub struct Vm<E: Env> {
     store: Store<State<E>>,
     exports: Exports,
@@ -23,7 +23,7 @@ pub struct Vm<E: Env> {
 }
 
 impl<E: Env> Vm<E> {
-    /// Makes an instance and runs its `_initialize`. It has no context yet: a root context comes first.
+    /// Creates an instance and runs its `_initialize`. It has no context yet; a root context comes first.
     ///
     /// # Errors
     ///
@@ -37,21 +37,21 @@ impl<E: Env> Vm<E> {
         }
     }
 
-    /// Throws the instance away and makes a new one for the same host. All contexts are stale from now on, root
-    /// contexts too; their ids stay taken until they are deleted. The new instance can be dead as well, see
-    /// [`Vm::trap`]; it can be restarted again.
+    /// Replaces the instance by a new one with the same host. All contexts, root contexts included, are stale from now
+    /// on; their ids stay in use until they are deleted. The new instance can be dead as well, see [`Vm::trap`]; it can
+    /// be restarted again.
     #[must_use]
     pub fn restart(self) -> Self {
         let state = self.store.into_data();
         Self::build(self.plugin, state.env, state.contexts)
     }
 
-    /// What killed the instance, if it is dead.
+    /// The trap that ended the instance, if it is dead.
     pub fn trap(&self) -> Option<&Trap> {
         self.dead.as_ref()
     }
 
-    /// Whether calls for this context reach the guest: it was made by the current instance, which lives.
+    /// True if calls for this context reach the guest: the current instance created it and is not dead.
     pub fn is_live(&self, context: &Context) -> bool {
         self.dead.is_none() && !self.is_stale(context)
     }
@@ -61,12 +61,12 @@ impl<E: Env> Vm<E> {
         &self.store.data().env
     }
 
-    /// The host, to be told what the next call is about and asked what the last one did.
+    /// The host, to prepare the next call and to collect the effects of the last one.
     pub fn env_mut(&mut self) -> &mut E {
         &mut self.store.data_mut().env
     }
 
-    /// The instructions that the guest has executed so far, where the engine counts them (`Config::consume_fuel`).
+    /// Instructions that the guest has executed so far, if the engine counts them (`Config::consume_fuel`).
     pub fn instructions(&self) -> Option<u64> {
         self.store.get_fuel().ok().map(|left| u64::MAX - left)
     }
@@ -77,10 +77,10 @@ impl<E: Env> Vm<E> {
     }
 }
 
-/// How callbacks are called; which there are is in `callbacks.rs`.
+/// The mechanics of a callback; the callbacks themselves are in `callbacks.rs`.
 impl<E: Env> Vm<E> {
-    /// A callback that answers nothing.
-    pub(crate) fn tell<P: WasmParams>(
+    /// Calls a callback without a result.
+    pub(crate) fn notify<P: WasmParams>(
         &mut self,
         name: &'static str,
         context: &Context,
@@ -90,8 +90,8 @@ impl<E: Env> Vm<E> {
         self.call(name, context, pick, arguments).map(|_| ())
     }
 
-    /// A callback that answers a boolean.
-    pub(crate) fn ask<P: WasmParams>(
+    /// Calls a callback that returns a boolean.
+    pub(crate) fn call_bool<P: WasmParams>(
         &mut self,
         name: &'static str,
         context: &Context,
@@ -100,25 +100,25 @@ impl<E: Env> Vm<E> {
     ) -> Result<bool, Trap> {
         Ok(self
             .call(name, context, pick, arguments)?
-            .is_none_or(|answer| answer != 0))
+            .is_none_or(|result| result != 0))
     }
 
-    /// A callback that answers an action. A number that is none of the ABI's is a pause, as in Envoy for those that it
-    /// does not know: a guest that wanted to stop a request must not let it through.
-    pub(crate) fn act<P: WasmParams>(
+    /// Calls a callback that returns an action. An unknown number is a pause, as in Envoy: a guest that wanted to stop
+    /// a request must not let it through.
+    pub(crate) fn call_action<P: WasmParams>(
         &mut self,
         name: &'static str,
         context: &Context,
         pick: impl FnOnce(&Exports) -> &Export<P, u32>,
         arguments: P,
     ) -> Result<Action, Trap> {
-        let answer = self.call(name, context, pick, arguments)?;
-        Ok(answer.map_or(Action::Continue, |number| {
+        let result = self.call(name, context, pick, arguments)?;
+        Ok(result.map_or(Action::Continue, |number| {
             Action::from_number(number).unwrap_or(Action::Pause)
         }))
     }
 
-    /// `parent` is a root context, or `None` for a context that is one.
+    /// Creates a context. `parent` is its root context, or `None` for a root context.
     pub(crate) fn create(&mut self, parent: Option<&Context>) -> Result<Context, Trap> {
         let name = "proxy_on_context_create";
         let state = self.store.data_mut();
@@ -126,7 +126,7 @@ impl<E: Env> Vm<E> {
             parent.map_or((0, state.generation), |root| (root.id.0, root.generation));
         let context = state.contexts.open(generation);
         let arguments = (context.id.0, parent_id);
-        match self.tell(name, &context, |exports| &exports.context_create, arguments) {
+        match self.notify(name, &context, |exports| &exports.context_create, arguments) {
             Ok(()) => Ok(context),
             Err(trap) => {
                 self.close(&context);
@@ -157,10 +157,10 @@ impl<E: Env> Vm<E> {
         };
         self.store.data_mut().env.enter(context.id);
         set_deadline(&mut self.store);
-        let answer = callback.call(&mut self.store, arguments);
+        let result = callback.call(&mut self.store, arguments);
         self.store.data_mut().env.leave();
-        answer.map(Some).map_err(|error| {
-            let trap = Trap::of_call(name, &error);
+        result.map(Some).map_err(|error| {
+            let trap = Trap::from_call(name, &error);
             self.dead = Some(trap.clone());
             trap
         })
@@ -191,29 +191,29 @@ impl<E: Env> Vm<E> {
 fn store<E: Env>(plugin: &Plugin<E>, state: State<E>) -> Store<State<E>> {
     let mut store = Store::new(plugin.linked.module().engine(), state);
     store.limiter(|state| &mut state.limits);
-    // An engine that counts starts with none; one that does not, refuses.
+    // An engine that counts instructions starts without fuel; one that does not returns an error here.
     store.set_fuel(u64::MAX).ok();
     store
 }
 
 fn instantiate<E: Env>(plugin: &Plugin<E>, store: &mut Store<State<E>>) -> Result<Exports, Trap> {
-    let refused = |error: Error| Trap::of_start("instantiate", &error);
+    let refused = |error: Error| Trap::from_start("instantiate", &error);
     set_deadline(store);
     let instance = plugin.linked.instantiate(&mut *store).map_err(refused)?;
     let memory = instance.get_memory(&mut *store, "memory");
     let allocate = allocator(&instance, &mut *store).map_err(refused)?;
     let state = store.data_mut();
     (state.memory, state.allocate) = (memory, allocate.map(Arc::new));
-    let exports = Exports::of(&instance, &mut *store).map_err(refused)?;
+    let exports = Exports::from_instance(&instance, &mut *store).map_err(refused)?;
     if let Some(initialize) = &exports.initialize {
         initialize
             .call(&mut *store, ())
-            .map_err(|error| Trap::of_call("_initialize", &error))?;
+            .map_err(|error| Trap::from_call("_initialize", &error))?;
     }
     Ok(exports)
 }
 
-/// Far enough for ever, and no overflow when wasmtime adds it to the current epoch.
+/// Never reached, and no overflow when wasmtime adds it to the current epoch.
 const NO_DEADLINE: u64 = u64::MAX / 2;
 
 fn set_deadline<E: Env>(store: &mut Store<State<E>>) {

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use sluice_wasm_host::{
-    Answer, BufferType, ContextId, Env, LogLevel, MapType, MetricType, Options, Plugin,
+    BufferType, ContextId, Env, HostResult, LogLevel, MapType, MetricType, Options, Plugin,
     PropertyPath, StreamType, Vm, compile,
 };
 
@@ -42,40 +42,45 @@ impl Env for Scribe {
         0x0000_0001_0000_0007
     }
 
-    fn random(&mut self, _: &mut [u8]) -> Answer<()> {
+    fn random(&mut self, _: &mut [u8]) -> HostResult<()> {
         Ok(())
     }
 
-    fn log_level(&mut self) -> Answer<LogLevel> {
+    fn log_level(&mut self) -> HostResult<LogLevel> {
         Ok(LogLevel::Critical)
     }
 
-    fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
+    fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> HostResult<()> {
         self.note("set_property", &[path.0, value]);
         Ok(())
     }
 
-    fn header(&mut self, map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
+    fn header(&mut self, map: MapType, name: &[u8]) -> HostResult<Cow<'_, [u8]>> {
         self.note(&format!("header {map:?}"), &[name]);
         Ok(ANSWER)
     }
 
-    fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+    fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
         self.note(&format!("add_header {map:?}"), &[name, value]);
         Ok(())
     }
 
-    fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+    fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
         self.note(&format!("replace_header {map:?}"), &[name, value]);
         Ok(())
     }
 
-    fn remove_header(&mut self, map: MapType, name: &[u8]) -> Answer<()> {
+    fn remove_header(&mut self, map: MapType, name: &[u8]) -> HostResult<()> {
         self.note(&format!("remove_header {map:?}"), &[name]);
         Ok(())
     }
 
-    fn buffer(&mut self, buffer: BufferType, start: usize, max: usize) -> Answer<Cow<'_, [u8]>> {
+    fn buffer(
+        &mut self,
+        buffer: BufferType,
+        start: usize,
+        max: usize,
+    ) -> HostResult<Cow<'_, [u8]>> {
         self.note(&format!("buffer {buffer:?} {start} {max}"), &[]);
         Ok(ANSWER)
     }
@@ -86,81 +91,90 @@ impl Env for Scribe {
         start: usize,
         size: usize,
         value: &[u8],
-    ) -> Answer<()> {
+    ) -> HostResult<()> {
         self.note(&format!("set_buffer {buffer:?} {start} {size}"), &[value]);
         Ok(())
     }
 
-    fn close_stream(&mut self, stream: StreamType) -> Answer<()> {
+    fn close_stream(&mut self, stream: StreamType) -> HostResult<()> {
         self.note(&format!("close_stream {stream:?}"), &[]);
         Ok(())
     }
 
-    fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
+    fn set_tick_period(&mut self, period: Duration) -> HostResult<()> {
         self.note(&format!("report {}", period.as_millis()), &[]);
         Ok(())
     }
 
-    fn shared_data(&mut self, key: &[u8]) -> Answer<(Cow<'_, [u8]>, u32)> {
+    fn shared_data(&mut self, key: &[u8]) -> HostResult<(Cow<'_, [u8]>, u32)> {
         self.note("shared_data", &[key]);
         Ok((ANSWER, 7))
     }
 
-    fn set_shared_data(&mut self, key: &[u8], value: &[u8], cas: Option<NonZeroU32>) -> Answer<()> {
+    fn set_shared_data(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        cas: Option<NonZeroU32>,
+    ) -> HostResult<()> {
         self.note(&format!("set_shared_data {cas:?}"), &[key, value]);
         Ok(())
     }
 
-    fn register_queue(&mut self, name: &[u8]) -> Answer<u32> {
+    fn register_queue(&mut self, name: &[u8]) -> HostResult<u32> {
         self.note("register_queue", &[name]);
         Ok(7)
     }
 
-    fn resolve_queue(&mut self, vm_id: &[u8], name: &[u8]) -> Answer<u32> {
+    fn resolve_queue(&mut self, vm_id: &[u8], name: &[u8]) -> HostResult<u32> {
         self.note("resolve_queue", &[vm_id, name]);
         Ok(7)
     }
 
-    fn dequeue(&mut self, queue: u32) -> Answer<Cow<'_, [u8]>> {
+    fn dequeue(&mut self, queue: u32) -> HostResult<Cow<'_, [u8]>> {
         self.note(&format!("dequeue {queue}"), &[]);
         Ok(ANSWER)
     }
 
-    fn enqueue(&mut self, queue: u32, item: &[u8]) -> Answer<()> {
+    fn enqueue(&mut self, queue: u32, item: &[u8]) -> HostResult<()> {
         self.note(&format!("enqueue {queue}"), &[item]);
         Ok(())
     }
 
-    fn define_metric(&mut self, kind: MetricType, name: &[u8]) -> Answer<u32> {
+    fn define_metric(&mut self, kind: MetricType, name: &[u8]) -> HostResult<u32> {
         self.note(&format!("define_metric {kind:?}"), &[name]);
         Ok(7)
     }
 
-    fn increment_metric(&mut self, metric: u32, by: i64) -> Answer<()> {
+    fn increment_metric(&mut self, metric: u32, by: i64) -> HostResult<()> {
         self.note(&format!("increment_metric {metric} {by}"), &[]);
         Ok(())
     }
 
-    fn record_metric(&mut self, metric: u32, value: u64) -> Answer<()> {
+    fn record_metric(&mut self, metric: u32, value: u64) -> HostResult<()> {
         self.note(&format!("record_metric {metric} {value}"), &[]);
         Ok(())
     }
 
-    fn metric(&mut self, metric: u32) -> Answer<u64> {
+    fn metric(&mut self, metric: u32) -> HostResult<u64> {
         self.note(&format!("metric {metric}"), &[]);
         Ok(7)
     }
 
-    fn call_foreign_function(&mut self, name: &[u8], arguments: &[u8]) -> Answer<Cow<'_, [u8]>> {
+    fn call_foreign_function(
+        &mut self,
+        name: &[u8],
+        arguments: &[u8],
+    ) -> HostResult<Cow<'_, [u8]>> {
         self.note("call_foreign_function", &[name, arguments]);
         Ok(ANSWER)
     }
 
-    fn call_status(&mut self) -> Answer<(u32, Cow<'_, [u8]>)> {
+    fn call_status(&mut self) -> HostResult<(u32, Cow<'_, [u8]>)> {
         Ok((7, ANSWER))
     }
 
-    fn done(&mut self) -> Answer<()> {
+    fn done(&mut self) -> HostResult<()> {
         self.note("done", &[]);
         Ok(())
     }
@@ -210,7 +224,7 @@ fn call(import: &str, arguments: &str) -> Vec<String> {
 }
 
 #[test]
-fn imports_about_the_plugin() {
+fn plugin_imports() {
     assert_eq!(call("proxy_log", &format!("3 {KEY}")), ["log Warn key"]);
     assert_eq!(call("proxy_get_log_level", NUMBER), ["report 5"]);
     assert_eq!(
@@ -241,7 +255,7 @@ fn imports_about_the_plugin() {
 }
 
 #[test]
-fn imports_about_http() {
+fn http_imports() {
     let header = call("proxy_get_header_map_value", &format!("0 {KEY} {BYTES}"));
     assert_eq!(header, ["header HttpRequestHeaders key", "log Info answer"]);
     let added = call("proxy_add_header_map_value", &format!("1 {KEY} {VALUE}"));
@@ -269,7 +283,7 @@ fn imports_about_http() {
 }
 
 #[test]
-fn imports_about_what_is_shared() {
+fn shared_state_imports() {
     let data = call("proxy_get_shared_data", &format!("{KEY} {BYTES} {NUMBER}"));
     assert_eq!(data, ["shared_data key", "report 7", "log Info answer"]);
     let set = call("proxy_set_shared_data", &format!("{KEY} {VALUE} 5"));

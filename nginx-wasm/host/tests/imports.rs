@@ -1,4 +1,4 @@
-//! Host calls: statuses, hostile pointers, serialised maps.
+//! Host calls: statuses, hostile pointers, serialized maps.
 
 mod common;
 
@@ -14,7 +14,7 @@ const LOG: &str = r#"(import "env" "proxy_log" (func $log (param i32 i32 i32) (r
 const OUTSIDE: u128 = 6;
 
 #[test]
-fn pointers_out_of_bounds_are_a_status() {
+fn out_of_bounds_pointers_return_a_status() {
     let cases = [
         "(i32.const 2) (i32.const 65530) (i32.const 7)",
         "(i32.const 2) (i32.const 0) (i32.const 65537)",
@@ -32,7 +32,7 @@ fn pointers_out_of_bounds_are_a_status() {
 }
 
 #[test]
-fn places_for_answers_out_of_bounds_are_a_status() {
+fn out_of_bounds_result_addresses_return_a_status() {
     for places in [
         "(i32.const 65533) (i32.const 0)",
         "(i32.const 0) (i32.const -2)",
@@ -48,7 +48,7 @@ fn places_for_answers_out_of_bounds_are_a_status() {
 }
 
 #[test]
-fn a_guest_without_memory_gets_a_status() {
+fn guest_without_memory_gets_a_status() {
     let wat = r#"(module
         (import "env" "proxy_log" (func $log (param i32 i32 i32) (result i32)))
         (import "env" "proxy_set_tick_period_milliseconds" (func $report (param i32) (result i32)))
@@ -76,7 +76,7 @@ fn reader(allocator: &str) -> String {
 }
 
 #[test]
-fn answers_are_written_where_the_guest_allocates() {
+fn results_are_written_to_memory_that_the_guest_allocates() {
     for name in ["proxy_on_memory_allocate", "malloc"] {
         let allocator =
             format!(r#"(func (export "{name}") (param i32) (result i32) (i32.const 4096))"#);
@@ -92,7 +92,7 @@ fn answers_are_written_where_the_guest_allocates() {
 }
 
 #[test]
-fn an_empty_answer_is_null_and_needs_no_allocator() {
+fn empty_result_is_null_and_needs_no_allocator() {
     let (mut vm, root) = start(&reader(""));
     vm.on_tick(&root).unwrap();
     assert_eq!(vm.env().reported, [0, 0]);
@@ -102,7 +102,7 @@ fn an_empty_answer_is_null_and_needs_no_allocator() {
 }
 
 #[test]
-fn an_allocator_that_lies_or_traps_hurts_only_the_guest() {
+fn broken_allocator_affects_only_the_guest() {
     for address in ["0", "65533", "-1"] {
         let allocator =
             format!(r#"(func (export "malloc") (param i32) (result i32) (i32.const {address}))"#);
@@ -123,7 +123,7 @@ fn an_allocator_that_lies_or_traps_hurts_only_the_guest() {
 const ABSENT: [&str; 2] = ["proxy_of_another_abi", "proxy_done"];
 
 #[test]
-fn what_the_host_lacks_is_answered_as_unimplemented() {
+fn unimplemented_calls_return_a_status() {
     for name in ABSENT {
         let import = format!(r#"(import "env" "{name}" (func $absent (result i32)))"#);
         assert_eq!(
@@ -134,9 +134,9 @@ fn what_the_host_lacks_is_answered_as_unimplemented() {
 }
 
 #[test]
-fn what_the_host_lacks_traps_where_that_is_its_manner() {
+fn unimplemented_calls_trap_if_configured() {
     let options = Options {
-        unimplemented: Unimplemented::Traps,
+        unimplemented: Unimplemented::Trap,
         ..Options::default()
     };
     for name in ABSENT {
@@ -150,7 +150,7 @@ fn what_the_host_lacks_traps_where_that_is_its_manner() {
 }
 
 #[test]
-fn numbers_outside_of_an_enum_are_bad_arguments() {
+fn numbers_outside_an_enum_are_bad_arguments() {
     let import =
         r#"(import "env" "proxy_continue_stream" (func $continue (param i32) (result i32)))"#;
     let body = "(call $report (call $continue (i32.const 3))) (call $report (call $continue (i32.const 4)))";
@@ -158,7 +158,7 @@ fn numbers_outside_of_an_enum_are_bad_arguments() {
 }
 
 #[test]
-fn only_live_contexts_can_be_made_effective() {
+fn only_live_contexts_can_become_effective() {
     let import =
         r#"(import "env" "proxy_set_effective_context" (func $switch (param i32) (result i32)))"#;
     let body = r#"(func (export "proxy_on_queue_ready") (param i32 i32)
@@ -180,7 +180,7 @@ const MAPS: &str = r#"
     (import "env" "proxy_set_header_map_pairs" (func $set (param i32 i32 i32) (result i32)))"#;
 
 #[test]
-fn a_header_map_goes_through_the_guest_unchanged() {
+fn header_map_passes_through_the_guest_unchanged() {
     let body = r#"(func (export "proxy_on_tick") (param i32)
         (call $report (call $all (i32.const 0) (i32.const 0) (i32.const 4)))
         (call $report (call $set (i32.const 2) (i32.load (i32.const 0)) (i32.load (i32.const 4)))))"#;
@@ -206,14 +206,14 @@ fn a_header_map_goes_through_the_guest_unchanged() {
 }
 
 #[test]
-fn a_header_map_that_is_none_does_not_parse() {
+fn invalid_header_map_is_a_parse_failure() {
     let body = "(i32.store (i32.const 0) (i32.const 0x7fffffff))
         (call $report (call $set (i32.const 2) (i32.const 0) (i32.const 100)))";
     assert_eq!(reported_by_tick(MAPS, body), [4]);
 }
 
 #[test]
-fn local_responses_and_calls_reach_the_host_whole() {
+fn local_responses_and_calls_reach_the_host_complete() {
     let imports = r#"
         (import "env" "proxy_send_local_response" (func $reply (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
         (import "env" "proxy_http_call" (func $http (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))"#;

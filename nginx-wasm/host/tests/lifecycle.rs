@@ -15,7 +15,7 @@ const HTTP: &str = r#"
 "#;
 
 #[test]
-fn a_guest_without_callbacks_lets_everything_through() {
+fn guest_without_callbacks_continues_every_stream() {
     let (mut vm, root) = start("(module)");
     assert!(vm.on_vm_start(&root, 0).unwrap());
     assert!(vm.on_configure(&root, 0).unwrap());
@@ -52,7 +52,7 @@ fn a_guest_without_callbacks_lets_everything_through() {
 }
 
 #[test]
-fn callbacks_get_their_context_and_arguments() {
+fn callbacks_receive_context_and_arguments() {
     let (mut vm, root) = start(&guest("", HTTP));
     let http = vm.create_http(&root).unwrap();
     assert_eq!(
@@ -70,7 +70,7 @@ fn callbacks_get_their_context_and_arguments() {
 }
 
 #[test]
-fn an_action_that_is_none_pauses() {
+fn unknown_action_pauses() {
     let (mut vm, root) = start(&guest("", HTTP));
     let http = vm.create_http(&root).unwrap();
     assert_eq!(
@@ -80,7 +80,7 @@ fn an_action_that_is_none_pauses() {
 }
 
 #[test]
-fn initialize_runs_before_all_else() {
+fn initialize_runs_first() {
     for name in ["_initialize", "_start"] {
         let body = format!(r#"(func (export "{name}") (call $report (i32.const 5)))"#);
         assert_eq!(start(&guest("", &body)).0.env().reported, [5]);
@@ -101,7 +101,7 @@ fn trapped() -> (Vm<Fake>, Context, Context) {
 }
 
 #[test]
-fn after_a_trap_the_instance_is_dead() {
+fn trap_kills_the_instance() {
     let (mut vm, root, http) = trapped();
     assert!(!vm.is_live(&http));
     assert_eq!(vm.trap().unwrap().cause, Cause::Guest);
@@ -114,7 +114,7 @@ fn after_a_trap_the_instance_is_dead() {
 }
 
 #[test]
-fn contexts_of_an_older_instance_are_skipped() {
+fn contexts_of_an_older_instance_are_stale() {
     let (vm, old_root, old_http) = trapped();
     let mut vm = vm.restart();
     assert_eq!(vm.trap(), None);
@@ -151,7 +151,7 @@ fn contexts_of_an_older_instance_are_skipped() {
 }
 
 #[test]
-fn a_context_that_cannot_be_created_frees_its_id() {
+fn failed_context_creation_frees_the_id() {
     let body = r#"(func (export "proxy_on_context_create") (param i32 i32) unreachable)"#;
     let mut vm = try_start(&guest("", body), Options::default()).unwrap();
     assert_eq!(vm.create_root().unwrap_err().cause, Cause::Guest);
@@ -169,7 +169,7 @@ const LOOPS: [&str; 2] = [
 ];
 
 #[test]
-fn a_guest_that_loops_is_interrupted() {
+fn looping_guest_is_interrupted() {
     for wat in LOOPS {
         let options = Options {
             deadline_ticks: Some(2),
@@ -197,7 +197,7 @@ fn a_guest_that_loops_is_interrupted() {
 }
 
 #[test]
-fn the_deadline_of_a_call_starts_with_the_call() {
+fn deadline_starts_with_the_call() {
     let body = r#"(func (export "proxy_on_tick") (param i32) (call $report (i32.const 1)))"#;
     let module = compile(&wat::parse_str(guest("", body)).unwrap()).unwrap();
     for deadline_ticks in [Some(2), None] {
@@ -229,7 +229,7 @@ fn memory_does_not_grow_beyond_the_limit() {
 }
 
 #[test]
-fn tables_do_not_grow_without_limit() {
+fn tables_do_not_grow_beyond_the_limit() {
     let body = r#"(table $table 1 funcref) (func (export "proxy_on_tick") (param i32)
         (call $report (i32.add (i32.const 100) (table.grow $table (ref.null func) (i32.const 1000000)))))"#;
     let (mut vm, root) = start(&guest("", body));
@@ -238,7 +238,7 @@ fn tables_do_not_grow_without_limit() {
 }
 
 #[test]
-fn a_guest_that_starts_above_the_limit_is_refused() {
+fn guest_that_starts_above_the_memory_limit_is_rejected() {
     let options = Options {
         memory_bytes: 1 << 10,
         ..Options::default()
@@ -250,7 +250,7 @@ fn a_guest_that_starts_above_the_limit_is_refused() {
 }
 
 #[test]
-fn a_callback_of_another_type_is_refused() {
+fn callback_of_another_type_is_rejected() {
     let trap = try_start(
         r#"(module (func (export "proxy_on_log") (param i64)))"#,
         Options::default(),
@@ -262,7 +262,7 @@ fn a_callback_of_another_type_is_refused() {
 }
 
 #[test]
-fn an_import_from_elsewhere_is_refused() {
+fn import_of_another_module_is_rejected() {
     let trap = try_start(
         r#"(module (import "js" "alert" (func)))"#,
         Options::default(),
@@ -274,7 +274,7 @@ fn an_import_from_elsewhere_is_refused() {
 }
 
 #[test]
-fn an_import_of_another_type_is_refused() {
+fn import_of_another_type_is_rejected() {
     let wat = r#"(module (import "env" "proxy_log" (func (param i32) (result i32))))"#;
     assert_eq!(
         try_start(wat, Options::default()).err().unwrap().cause,
@@ -283,7 +283,7 @@ fn an_import_of_another_type_is_refused() {
 }
 
 #[test]
-fn recursion_without_end_is_a_trap() {
+fn endless_recursion_is_a_trap() {
     let body = r#"(func $f (export "proxy_on_tick") (param i32) (call $f (local.get 0)) (call $f (local.get 0)))"#;
     let (mut vm, root) = start(&guest("", body));
     assert_eq!(vm.on_tick(&root).unwrap_err().cause, Cause::Guest);

@@ -13,7 +13,7 @@ fn wasi(name: &str, parameters: &str) -> String {
 }
 
 #[test]
-fn what_the_guest_prints_is_logged() {
+fn guest_output_is_logged() {
     let body = r#"
         (data (i32.const 0) "\40\00\00\00\06\00\00\00\46\00\00\00\06\00\00\00")
         (data (i32.const 64) "hello world\n")
@@ -37,7 +37,7 @@ fn what_the_guest_prints_is_logged() {
 }
 
 #[test]
-fn iovecs_that_overlap_do_not_make_the_host_copy_more_than_the_guest_has() {
+fn overlapping_iovecs_copy_no_more_than_the_guest_memory() {
     let body =
         "(i32.store (i32.const 4) (i32.const 65536)) (i32.store (i32.const 12) (i32.const 65536))
         (call $report (call $f (i32.const 1) (i32.const 0) (i32.const 2) (i32.const 32)))";
@@ -48,7 +48,7 @@ fn iovecs_that_overlap_do_not_make_the_host_copy_more_than_the_guest_has() {
 }
 
 #[test]
-fn there_are_no_arguments_and_no_environment() {
+fn arguments_and_environment_are_empty() {
     for name in ["args_sizes_get", "environ_sizes_get"] {
         let body = "(i32.store (i32.const 0) (i32.const 5)) (i32.store (i32.const 4) (i32.const 5))
             (call $report (call $f (i32.const 0) (i32.const 4)))
@@ -66,7 +66,7 @@ fn there_are_no_arguments_and_no_environment() {
 }
 
 #[test]
-fn the_clock_is_the_hosts() {
+fn clock_comes_from_the_host() {
     let body = "(call $report (call $f (i32.const 0) (i64.const 1) (i32.const 0)))
         (call $report (i32.wrap_i64 (i64.div_u (i64.load (i32.const 0)) (i64.const 1000000000))))
         (call $report (call $f (i32.const 1) (i64.const 1) (i32.const 65529)))
@@ -79,7 +79,7 @@ fn the_clock_is_the_hosts() {
 }
 
 #[test]
-fn randomness_is_the_hosts() {
+fn random_bytes_come_from_the_host() {
     let body = "(call $report (call $f (i32.const 1) (i32.const 2)))
         (call $report (i32.load (i32.const 0)))
         (call $report (call $f (i32.const 65535) (i32.const 2)))
@@ -99,7 +99,7 @@ fn exit_is_a_trap_with_its_code() {
 }
 
 #[test]
-fn there_are_no_files_and_nothing_else() {
+fn there_are_no_files() {
     for (name, errno) in [
         ("fd_prestat_get", 8),
         ("path_open", 8),

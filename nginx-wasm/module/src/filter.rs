@@ -37,7 +37,7 @@ impl Filter {
         let options = Options {
             memory_bytes: MEMORY_BYTES,
             deadline_ticks: Some(DEADLINE_TICKS),
-            unimplemented: Unimplemented::Answers,
+            unimplemented: Unimplemented::ReturnStatus,
         };
         let plugin =
             Plugin::new(&module, options).map_err(|trap| format!("{}: {trap}", file.display()))?;

@@ -50,7 +50,7 @@ mod tests {
     const LIST: &[u8] = b"10.0.0.1:80,10.0.0.2:80,[::1]:8080";
 
     #[test]
-    fn each_try_takes_the_next_candidate_until_there_is_none() {
+    fn each_try_takes_the_next_candidate() {
         let mut candidates = Candidates::default();
         let mut tries = Candidates::count(LIST);
         let mut seen = Vec::new();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_try_that_is_given_back_takes_the_same_candidate() {
+    fn returned_try_takes_the_same_candidate() {
         let mut candidates = Candidates::default();
         assert_eq!(candidates.next(LIST, 3), Some(&b"10.0.0.1:80"[..]));
         candidates.tried(2);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_that_is_skipped_is_not_a_try() {
+    fn skipped_candidate_is_not_a_try() {
         let mut candidates = Candidates::default();
         assert_eq!(candidates.next(b"x,y", 2), Some(&b"x"[..]));
         assert_eq!(candidates.next(b"x,y", 2), Some(&b"y"[..]));

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_kept_and_spread() {
+    fn weights_are_respected_and_spread() {
         let mut turns = Turns {
             all: vec![(5, 0), (1, 0), (1, 0)],
         };
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_tries_every_pod_once() {
+    fn connection_tries_each_endpoint_once() {
         let mut row = Row {
             addresses: ["a", "b", "c"].map(str::to_owned).into(),
             first: 2,
@@ -205,8 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_replaced_counts_from_the_next_connection_on_and_one_that_is_gone_changes_nothing()
-     {
+    fn replaced_file_applies_to_the_next_connection_and_missing_file_changes_nothing() {
         let folder = std::env::temp_dir().join(format!("sluice-pods-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (file, staged) = (folder.join("pods"), folder.join("staged"));

@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     pairs
         .iter()
         .for_each(|(name, value)| buffer.push(name, value));
-    buffer.serialise(&mut written);
+    buffer.serialize(&mut written);
     let again: Vec<_> = host::Pairs::parse(&written)
         .expect("what was written can be read")
         .collect();

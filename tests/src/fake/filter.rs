@@ -96,8 +96,8 @@ impl Filter {
 
     fn start(host: FakeHost, is_told: bool) -> Self {
         let unimplemented = match host.personality {
-            Personality::Envoy => Unimplemented::Answers,
-            Personality::Nginx => Unimplemented::Traps,
+            Personality::Envoy => Unimplemented::ReturnStatus,
+            Personality::Nginx => Unimplemented::Trap,
         };
         Self::start_with(
             module(),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluice_wasm_host::{
-    Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, MetricType,
+    BufferType, ContextId, Env, HostResult, HttpCall, LocalResponse, LogLevel, MapType, MetricType,
     PairsBuf, PropertyPath, Status, StreamType,
 };
 
@@ -226,7 +226,7 @@ impl FakeHost {
         );
     }
 
-    fn request(&mut self) -> Answer<&mut Request> {
+    fn request(&mut self) -> HostResult<&mut Request> {
         // Outside of a request there is no map; hosts answer a status, not a crash.
         self.requests
             .get_mut(&self.current)
@@ -265,7 +265,7 @@ impl Env for FakeHost {
         u64::try_from(self.now.as_nanos()).unwrap()
     }
 
-    fn random(&mut self, out: &mut [u8]) -> Answer<()> {
+    fn random(&mut self, out: &mut [u8]) -> HostResult<()> {
         for byte in out {
             self.random = self.random.wrapping_mul(5).wrapping_add(13);
             *byte = self.random;
@@ -273,7 +273,7 @@ impl Env for FakeHost {
         Ok(())
     }
 
-    fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
+    fn property(&mut self, path: PropertyPath<'_>) -> HostResult<Cow<'_, [u8]>> {
         self.reads += 1;
         let of_header = path
             .0
@@ -297,7 +297,7 @@ impl Env for FakeHost {
             .ok_or(Status::NotFound)
     }
 
-    fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
+    fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> HostResult<()> {
         let declared = [
             b"ngx.sluice_endpoint".as_slice(),
             b"ngx.sluice_backend",
@@ -314,7 +314,7 @@ impl Env for FakeHost {
         Ok(())
     }
 
-    fn header(&mut self, map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
+    fn header(&mut self, map: MapType, name: &[u8]) -> HostResult<Cow<'_, [u8]>> {
         if map == MapType::HttpCallResponseHeaders {
             let status = self
                 .answer_status
@@ -333,7 +333,7 @@ impl Env for FakeHost {
             .ok_or(Status::NotFound)
     }
 
-    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
+    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> HostResult<()> {
         self.reads += 1;
         for (name, value) in &*self.request()?.map(map) {
             out.push(name, value);
@@ -341,26 +341,31 @@ impl Env for FakeHost {
         Ok(())
     }
 
-    fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+    fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
         assert_eq!(map, MapType::HttpResponseHeaders);
         let pair = (name.to_vec(), value.to_vec());
         self.request()?.response_headers.push(pair);
         Ok(())
     }
 
-    fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+    fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
         self.remove_header(map, name)?;
         let pair = (name.to_vec(), value.to_vec());
         self.request()?.map(map).push(pair);
         Ok(())
     }
 
-    fn remove_header(&mut self, map: MapType, name: &[u8]) -> Answer<()> {
+    fn remove_header(&mut self, map: MapType, name: &[u8]) -> HostResult<()> {
         self.request()?.map(map).retain(|(known, _)| known != name);
         Ok(())
     }
 
-    fn buffer(&mut self, buffer: BufferType, start: usize, max: usize) -> Answer<Cow<'_, [u8]>> {
+    fn buffer(
+        &mut self,
+        buffer: BufferType,
+        start: usize,
+        max: usize,
+    ) -> HostResult<Cow<'_, [u8]>> {
         let bytes = match buffer {
             BufferType::PluginConfiguration => &self.configuration,
             BufferType::HttpCallResponseBody => &self.answer_body,
@@ -370,12 +375,12 @@ impl Env for FakeHost {
         Ok(Cow::Borrowed(&bytes[..bytes.len().min(max)]))
     }
 
-    fn send_local_response(&mut self, response: LocalResponse<'_>) -> Answer<()> {
+    fn send_local_response(&mut self, response: LocalResponse<'_>) -> HostResult<()> {
         self.request()?.replied = Some(response.status);
         Ok(())
     }
 
-    fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
+    fn http_call(&mut self, call: HttpCall<'_>) -> HostResult<u32> {
         assert!(
             self.personality == Personality::Envoy || !self.configuring,
             "Kong's host traps on a call from on_configure"
@@ -398,13 +403,13 @@ impl Env for FakeHost {
         Ok(token)
     }
 
-    fn continue_stream(&mut self, stream: StreamType) -> Answer<()> {
+    fn continue_stream(&mut self, stream: StreamType) -> HostResult<()> {
         assert_eq!(stream, StreamType::HttpRequest);
         self.request()?.resumed = true;
         Ok(())
     }
 
-    fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
+    fn set_tick_period(&mut self, period: Duration) -> HostResult<()> {
         assert!(
             self.personality == Personality::Envoy || self.configuring,
             "Kong's host honours the tick period in on_configure only"
@@ -413,7 +418,7 @@ impl Env for FakeHost {
         Ok(())
     }
 
-    fn shared_data(&mut self, key: &[u8]) -> Answer<(Cow<'_, [u8]>, u32)> {
+    fn shared_data(&mut self, key: &[u8]) -> HostResult<(Cow<'_, [u8]>, u32)> {
         let shared = self
             .shared
             .as_ref()
@@ -425,7 +430,12 @@ impl Env for FakeHost {
     }
 
     /// As Envoy does it: what is not there has every version, and no version means all of them.
-    fn set_shared_data(&mut self, key: &[u8], value: &[u8], cas: Option<NonZeroU32>) -> Answer<()> {
+    fn set_shared_data(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        cas: Option<NonZeroU32>,
+    ) -> HostResult<()> {
         let mut shared = self
             .shared
             .as_ref()
@@ -442,7 +452,7 @@ impl Env for FakeHost {
         Ok(())
     }
 
-    fn define_metric(&mut self, _kind: MetricType, name: &[u8]) -> Answer<u32> {
+    fn define_metric(&mut self, _kind: MetricType, name: &[u8]) -> HostResult<u32> {
         if !self.metrics {
             // Kong's host without room for metrics in its shared memory.
             return Err(Status::InternalFailure);
@@ -456,7 +466,7 @@ impl Env for FakeHost {
         Ok(u32::try_from(id).unwrap())
     }
 
-    fn increment_metric(&mut self, metric: u32, by: i64) -> Answer<()> {
+    fn increment_metric(&mut self, metric: u32, by: i64) -> HostResult<()> {
         let counter = self
             .counters
             .values_mut()

@@ -1,8 +1,8 @@
 //! `sluice-compile IN.wasm OUT.cwasm`: compiles the filter ahead of time for the nginx module.
 //!
-//! The module has no compiler: it is a tenth of the size without one, and no worker ever spends time on it. What this
-//! writes fits the version of wasmtime that both were built with, and this kind of processor; the module refuses
-//! anything else when nginx reads its configuration.
+//! The module has no compiler: it is a tenth of the size without one, and workers start faster. The output fits only the
+//! version of wasmtime that both were built with and this kind of processor; the module refuses anything else when nginx
+//! reads its configuration.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ fn main() -> Result<()> {
     let wasm = fs::read(input).with_context(|| format!("read {}", input.display()))?;
     let native = sluice_wasm_host::compile(&wasm).and_then(|module| module.serialize());
     let native = native.map_err(|error| anyhow!("compile {}: {error:#}", input.display()))?;
-    write_whole(output, &native).with_context(|| format!("write {}", output.display()))
+    write_atomically(output, &native).with_context(|| format!("write {}", output.display()))
 }
 
-/// Beside the final name first: nginx may be reading the old one.
-fn write_whole(output: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut fresh = output.as_os_str().to_owned();
-    fresh.push(format!(".{}", std::process::id()));
-    let fresh = PathBuf::from(fresh);
-    fs::write(&fresh, bytes)?;
-    fs::rename(&fresh, output)
+/// Writes a temporary file and renames it: nginx may be reading the old one.
+fn write_atomically(output: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut temporary = output.as_os_str().to_owned();
+    temporary.push(format!(".{}", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    fs::write(&temporary, bytes)?;
+    fs::rename(&temporary, output)
 }

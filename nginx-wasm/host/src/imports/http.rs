@@ -1,11 +1,11 @@
-//! Imports about HTTP streams and calls: headers, buffers, local responses.
+//! Imports of HTTP streams and calls: headers, buffers, local responses.
 
 use std::time::Duration;
 
 use wasmtime::{Linker, Result};
 
-use super::{import, known};
-use crate::guest::{Fault, Parts, State, View};
+use super::{import, valid};
+use crate::guest::{GuestMemory, HostCallError, Parts, State};
 use crate::{BufferType, Env, HttpCall, LocalResponse, MapType, Pairs, Status, StreamType};
 
 pub(super) fn link<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
@@ -21,19 +21,22 @@ fn link_headers<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         linker,
         "proxy_get_header_map_value",
         |guest, map, name, name_len, out, out_len| {
-            let map = known(MapType::from_number(map))?;
+            let map = valid(MapType::from_number(map))?;
             let Parts {
-                memory, env, reply, ..
+                memory,
+                env,
+                output,
+                ..
             } = guest.parts()?;
-            reply.extend_from_slice(&env.header(map, memory.bytes(name, name_len)?)?);
-            guest.give_reply(out, out_len)
+            output.extend_from_slice(&env.header(map, memory.bytes(name, name_len)?)?);
+            guest.return_output(out, out_len)
         }
     );
     import!(
         linker,
         "proxy_add_header_map_value",
         |guest, map, name, name_len, value, value_len| {
-            let map = known(MapType::from_number(map))?;
+            let map = valid(MapType::from_number(map))?;
             let Parts { memory, env, .. } = guest.parts()?;
             Ok(env.add_header(
                 map,
@@ -46,7 +49,7 @@ fn link_headers<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         linker,
         "proxy_replace_header_map_value",
         |guest, map, name, name_len, value, value_len| {
-            let map = known(MapType::from_number(map))?;
+            let map = valid(MapType::from_number(map))?;
             let Parts { memory, env, .. } = guest.parts()?;
             Ok(env.replace_header(
                 map,
@@ -59,7 +62,7 @@ fn link_headers<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         linker,
         "proxy_remove_header_map_value",
         |guest, map, name, name_len| {
-            let map = known(MapType::from_number(map))?;
+            let map = valid(MapType::from_number(map))?;
             let Parts { memory, env, .. } = guest.parts()?;
             Ok(env.remove_header(map, memory.bytes(name, name_len)?)?)
         }
@@ -72,20 +75,20 @@ fn link_header_maps<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         linker,
         "proxy_get_header_map_pairs",
         |guest, map, out, out_len| {
-            let map = known(MapType::from_number(map))?;
+            let map = valid(MapType::from_number(map))?;
             let Parts {
-                env, reply, pairs, ..
+                env, output, pairs, ..
             } = guest.parts()?;
             env.headers(map, pairs)?;
-            pairs.serialise(reply);
-            guest.give_reply(out, out_len)
+            pairs.serialize(output);
+            guest.return_output(out, out_len)
         }
     );
     import!(
         linker,
         "proxy_set_header_map_pairs",
         |guest, map, headers, headers_len| {
-            let map = known(MapType::from_number(map))?;
+            let map = valid(MapType::from_number(map))?;
             let Parts { memory, env, .. } = guest.parts()?;
             Ok(env.set_headers(map, pairs(&memory, headers, headers_len)?)?)
         }
@@ -98,18 +101,18 @@ fn link_buffers<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         linker,
         "proxy_get_buffer_bytes",
         |guest, buffer, start, max, out, out_len| {
-            let buffer = known(BufferType::from_number(buffer))?;
-            let Parts { env, reply, .. } = guest.parts()?;
-            reply.extend_from_slice(&env.buffer(buffer, start as usize, max as usize)?);
-            reply.truncate(max as usize);
-            guest.give_reply(out, out_len)
+            let buffer = valid(BufferType::from_number(buffer))?;
+            let Parts { env, output, .. } = guest.parts()?;
+            output.extend_from_slice(&env.buffer(buffer, start as usize, max as usize)?);
+            output.truncate(max as usize);
+            guest.return_output(out, out_len)
         }
     );
     import!(
         linker,
         "proxy_set_buffer_bytes",
         |guest, buffer, start, size, value, value_len| {
-            let buffer = known(BufferType::from_number(buffer))?;
+            let buffer = valid(BufferType::from_number(buffer))?;
             let Parts { memory, env, .. } = guest.parts()?;
             Ok(env.set_buffer(
                 buffer,
@@ -124,11 +127,11 @@ fn link_buffers<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
 
 fn link_streams<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
     import!(linker, "proxy_continue_stream", |guest, stream| {
-        let stream = known(StreamType::from_number(stream))?;
+        let stream = valid(StreamType::from_number(stream))?;
         Ok(guest.env().continue_stream(stream)?)
     });
     import!(linker, "proxy_close_stream", |guest, stream| {
-        let stream = known(StreamType::from_number(stream))?;
+        let stream = valid(StreamType::from_number(stream))?;
         Ok(guest.env().close_stream(stream)?)
     });
     Ok(())
@@ -174,7 +177,7 @@ fn link_calls<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
             let Parts {
                 mut memory, env, ..
             } = guest.parts()?;
-            // A call whose token cannot be told must not be made.
+            // A call must not be made if its token cannot be returned.
             memory.bytes(out, 4)?;
             let token = env.http_call(HttpCall {
                 upstream: memory.bytes(upstream, upstream_len)?,
@@ -189,6 +192,10 @@ fn link_calls<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
     Ok(())
 }
 
-fn pairs<'a>(memory: &'a View<'_>, address: u32, length: u32) -> Result<Pairs<'a>, Fault> {
-    Pairs::parse(memory.bytes(address, length)?).ok_or(Fault::Status(Status::ParseFailure))
+fn pairs<'a>(
+    memory: &'a GuestMemory<'_>,
+    address: u32,
+    length: u32,
+) -> Result<Pairs<'a>, HostCallError> {
+    Pairs::parse(memory.bytes(address, length)?).ok_or(HostCallError::Status(Status::ParseFailure))
 }

@@ -1,10 +1,10 @@
-//! Imports about the plugin itself: log, time, properties, contexts, foreign functions.
+//! Imports of the plugin itself: log, time, properties, contexts, foreign functions.
 
 use std::time::Duration;
 
 use wasmtime::{Linker, Result};
 
-use super::{import, known};
+use super::{import, valid};
 use crate::guest::{Parts, State};
 use crate::{ContextId, Env, LogLevel, PropertyPath, Status};
 
@@ -17,11 +17,14 @@ pub(super) fn link<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         "proxy_call_foreign_function",
         |guest, name, name_len, arg, arg_len, out, out_len| {
             let Parts {
-                memory, env, reply, ..
+                memory,
+                env,
+                output,
+                ..
             } = guest.parts()?;
             let (name, arguments) = (memory.bytes(name, name_len)?, memory.bytes(arg, arg_len)?);
-            reply.extend_from_slice(&env.call_foreign_function(name, arguments)?);
-            guest.give_reply(out, out_len)
+            output.extend_from_slice(&env.call_foreign_function(name, arguments)?);
+            guest.return_output(out, out_len)
         }
     );
     Ok(())
@@ -29,7 +32,7 @@ pub(super) fn link<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
 
 fn link_log_and_time<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
     import!(linker, "proxy_log", |guest, level, message, message_len| {
-        let level = known(LogLevel::from_number(level))?;
+        let level = valid(LogLevel::from_number(level))?;
         let Parts { memory, env, .. } = guest.parts()?;
         env.log(level, memory.bytes(message, message_len)?);
         Ok(())
@@ -68,10 +71,13 @@ fn link_properties<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         "proxy_get_property",
         |guest, path, path_len, out, out_len| {
             let Parts {
-                memory, env, reply, ..
+                memory,
+                env,
+                output,
+                ..
             } = guest.parts()?;
-            reply.extend_from_slice(&env.property(PropertyPath(memory.bytes(path, path_len)?))?);
-            guest.give_reply(out, out_len)
+            output.extend_from_slice(&env.property(PropertyPath(memory.bytes(path, path_len)?))?);
+            guest.return_output(out, out_len)
         }
     );
     import!(
@@ -103,13 +109,13 @@ fn link_contexts<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
             let Parts {
                 mut memory,
                 env,
-                reply,
+                output,
                 ..
             } = guest.parts()?;
             let (code, message) = env.call_status()?;
             memory.write_u32(out_code, code)?;
-            reply.extend_from_slice(&message);
-            guest.give_reply(out, out_len)
+            output.extend_from_slice(&message);
+            guest.return_output(out, out_len)
         }
     );
     Ok(())

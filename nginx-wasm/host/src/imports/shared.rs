@@ -1,10 +1,10 @@
-//! Imports about what outlives a request: shared data, queues, metrics.
+//! Imports of state that outlives a request: shared data, queues, metrics.
 
 use std::num::NonZeroU32;
 
 use wasmtime::{Linker, Result};
 
-use super::{import, known};
+use super::{import, valid};
 use crate::guest::{Parts, State};
 use crate::{Env, MetricType};
 
@@ -22,13 +22,13 @@ fn link_data<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
             let Parts {
                 mut memory,
                 env,
-                reply,
+                output,
                 ..
             } = guest.parts()?;
             let (value, cas) = env.shared_data(memory.bytes(key, key_len)?)?;
-            reply.extend_from_slice(&value);
+            output.extend_from_slice(&value);
             memory.write_u32(out_cas, cas)?;
-            guest.give_reply(out, out_len)
+            guest.return_output(out, out_len)
         }
     );
     import!(
@@ -72,13 +72,16 @@ fn link_queues<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         "proxy_dequeue_shared_queue",
         |guest, queue, out, out_len| {
             let Parts {
-                memory, env, reply, ..
+                memory,
+                env,
+                output,
+                ..
             } = guest.parts()?;
-            // An item that cannot be handed over must stay where it is.
+            // An item that cannot be returned must stay in the queue.
             memory.bytes(out, 4)?;
             memory.bytes(out_len, 4)?;
-            reply.extend_from_slice(&env.dequeue(queue)?);
-            guest.give_reply(out, out_len)
+            output.extend_from_slice(&env.dequeue(queue)?);
+            guest.return_output(out, out_len)
         }
     );
     import!(
@@ -97,7 +100,7 @@ fn link_metrics<E: Env>(linker: &mut Linker<State<E>>) -> Result<()> {
         linker,
         "proxy_define_metric",
         |guest, kind, name, name_len, out| {
-            let kind = known(MetricType::from_number(kind))?;
+            let kind = valid(MetricType::from_number(kind))?;
             let Parts {
                 mut memory, env, ..
             } = guest.parts()?;

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use sluice_wasm_host::{
-    Answer, Context, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, Options, Pairs,
-    PairsBuf, Plugin, PropertyPath, Status, StreamType, Trap, Vm, compile,
+    Context, ContextId, Env, HostResult, HttpCall, LocalResponse, LogLevel, MapType, Options,
+    Pairs, PairsBuf, Plugin, PropertyPath, Status, StreamType, Trap, Vm, compile,
 };
 
 pub(crate) const NOW: u64 = 1_700_000_000_123_456_789;
@@ -68,17 +68,17 @@ impl Env for Fake {
         NOW
     }
 
-    fn random(&mut self, out: &mut [u8]) -> Answer<()> {
+    fn random(&mut self, out: &mut [u8]) -> HostResult<()> {
         out.fill(7);
         Ok(())
     }
 
-    fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
+    fn property(&mut self, path: PropertyPath<'_>) -> HostResult<Cow<'_, [u8]>> {
         self.asked.push(path.0.to_vec());
         Ok(Cow::Borrowed(&self.property))
     }
 
-    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
+    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> HostResult<()> {
         let MapType::HttpRequestHeaders = map else {
             return Err(Status::BadArgument);
         };
@@ -88,7 +88,7 @@ impl Env for Fake {
         Ok(())
     }
 
-    fn set_headers(&mut self, map: MapType, headers: Pairs<'_>) -> Answer<()> {
+    fn set_headers(&mut self, map: MapType, headers: Pairs<'_>) -> HostResult<()> {
         let MapType::HttpResponseHeaders = map else {
             return Err(Status::BadArgument);
         };
@@ -96,7 +96,7 @@ impl Env for Fake {
         Ok(())
     }
 
-    fn send_local_response(&mut self, response: LocalResponse<'_>) -> Answer<()> {
+    fn send_local_response(&mut self, response: LocalResponse<'_>) -> HostResult<()> {
         self.local = Some(Reply {
             status: response.status,
             details: response.details.to_vec(),
@@ -107,7 +107,7 @@ impl Env for Fake {
         Ok(())
     }
 
-    fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
+    fn http_call(&mut self, call: HttpCall<'_>) -> HostResult<u32> {
         self.calls.push(Call {
             upstream: call.upstream.to_vec(),
             headers: owned(call.headers),
@@ -118,12 +118,12 @@ impl Env for Fake {
         Ok(77)
     }
 
-    fn continue_stream(&mut self, stream: StreamType) -> Answer<()> {
+    fn continue_stream(&mut self, stream: StreamType) -> HostResult<()> {
         self.reported.push(u128::from(stream.number()) + 1000);
         Ok(())
     }
 
-    fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
+    fn set_tick_period(&mut self, period: Duration) -> HostResult<()> {
         self.reported.push(period.as_millis());
         Ok(())
     }

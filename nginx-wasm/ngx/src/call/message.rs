@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_one_http_1_0_message() {
+    fn request_is_one_http_1_0_message() {
         let headers = [(&b"accept"[..], &b"*/*"[..])];
         let message = Message {
             method: b"POST",
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_complete_with_its_last_byte_and_not_before() {
+    fn response_is_complete_with_its_last_byte() {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-A: 1\r\n\r\nabc";
         for end in 0..bytes.len() {
             assert_eq!(read(&bytes[..end], false), Progress::Incomplete, "{end}");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_length_the_end_of_the_connection_ends_the_body() {
+    fn body_without_length_ends_with_the_connection() {
         let bytes = b"HTTP/1.0 204 No Content\r\n\r\n";
         assert_eq!(read(bytes, false), Progress::Incomplete);
         assert_eq!(
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_http_or_too_long_is_invalid() {
+    fn malformed_or_too_long_response_is_invalid() {
         let answers: [&[u8]; 4] = [
             b"hello\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",

@@ -18,8 +18,8 @@ use sluice_filter_config::{
 use sluice_filter_core::affinity::{backend_key, endpoint_key};
 use sluice_tests::artifacts;
 use sluice_wasm_host::{
-    Action, Answer, BufferType, Context, ContextId, Env, LogLevel, MapType, MetricType, Options,
-    Plugin, PropertyPath, Status, Vm, compile,
+    Action, BufferType, Context, ContextId, Env, HostResult, LogLevel, MapType, MetricType,
+    Options, Plugin, PropertyPath, Status, Vm, compile,
 };
 
 use crate::Effort;
@@ -298,7 +298,7 @@ impl Env for Bare {
         u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    fn random(&mut self, out: &mut [u8]) -> Answer<()> {
+    fn random(&mut self, out: &mut [u8]) -> HostResult<()> {
         for byte in out {
             self.random = self.random.wrapping_mul(5).wrapping_add(13);
             *byte = self.random;
@@ -306,14 +306,14 @@ impl Env for Bare {
         Ok(())
     }
 
-    fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
+    fn property(&mut self, path: PropertyPath<'_>) -> HostResult<Cow<'_, [u8]>> {
         match path.0 {
             b"xds\0route_name" => Ok(Cow::Borrowed(LOCATION.as_bytes())),
             _ => Err(Status::NotFound),
         }
     }
 
-    fn header(&mut self, _map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
+    fn header(&mut self, _map: MapType, name: &[u8]) -> HostResult<Cow<'_, [u8]>> {
         match name {
             b"cookie" => Ok(Cow::Borrowed(self.cookie.as_bytes())),
             b":path" => {
@@ -324,16 +324,21 @@ impl Env for Bare {
         }
     }
 
-    fn replace_header(&mut self, _map: MapType, _name: &[u8], value: &[u8]) -> Answer<()> {
+    fn replace_header(&mut self, _map: MapType, _name: &[u8], value: &[u8]) -> HostResult<()> {
         self.chosen += usize::from(!value.is_empty());
         Ok(())
     }
 
-    fn remove_header(&mut self, _map: MapType, _name: &[u8]) -> Answer<()> {
+    fn remove_header(&mut self, _map: MapType, _name: &[u8]) -> HostResult<()> {
         Ok(())
     }
 
-    fn buffer(&mut self, buffer: BufferType, start: usize, max: usize) -> Answer<Cow<'_, [u8]>> {
+    fn buffer(
+        &mut self,
+        buffer: BufferType,
+        start: usize,
+        max: usize,
+    ) -> HostResult<Cow<'_, [u8]>> {
         if buffer != BufferType::PluginConfiguration {
             return Err(Status::NotFound);
         }
@@ -341,15 +346,15 @@ impl Env for Bare {
         Ok(Cow::Borrowed(&bytes[..bytes.len().min(max)]))
     }
 
-    fn set_tick_period(&mut self, _period: Duration) -> Answer<()> {
+    fn set_tick_period(&mut self, _period: Duration) -> HostResult<()> {
         Ok(())
     }
 
-    fn define_metric(&mut self, _kind: MetricType, _name: &[u8]) -> Answer<u32> {
+    fn define_metric(&mut self, _kind: MetricType, _name: &[u8]) -> HostResult<u32> {
         Ok(1)
     }
 
-    fn increment_metric(&mut self, _metric: u32, _by: i64) -> Answer<()> {
+    fn increment_metric(&mut self, _metric: u32, _by: i64) -> HostResult<()> {
         Ok(())
     }
 }

@@ -49,7 +49,7 @@ fn a_filter_that_cannot_be_loaded_is_refused() -> Result<()> {
     let open = folder.path().join("open");
     fs::copy(&good, &open)?;
     fs::set_permissions(&open, PermissionsExt::from_mode(0o666))?;
-    is_refused(&filter(&open), "its group or others may write it")
+    is_refused(&filter(&open), "must not be writable by group or others")
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sluice_ngx::{Answer, Call, Message, NotStarted};
+use sluice_ngx::{Call, CallError, CallRequest, CallResponse};
 use sluice_wasm_host::{ContextId, HttpCall, Status};
 
 /// HTTP calls in flight by token; dropping them cancels them.
@@ -13,7 +13,7 @@ pub(crate) struct Calls {
 }
 
 /// Callback for the end of a call: its token, and the response or the reason for its failure.
-pub(crate) type OnCallEnd = fn(u32, Result<Answer, &'static str>);
+pub(crate) type OnCallEnd = fn(u32, Result<CallResponse, &'static str>);
 
 impl Calls {
     /// Starts a call for a context and returns its token. `on_end` is called later, never from in here.
@@ -27,7 +27,7 @@ impl Calls {
         call: HttpCall<'_>,
         on_end: OnCallEnd,
     ) -> Result<u32, Status> {
-        let mut message = Message {
+        let mut message = CallRequest {
             method: b"",
             target: b"",
             authority: b"",
@@ -62,8 +62,8 @@ impl Calls {
             on_end(token, result);
         });
         let call = call.map_err(|reason| match reason {
-            NotStarted::Target => Status::BadArgument,
-            NotStarted::Unreachable => Status::InternalFailure,
+            CallError::InvalidTarget => Status::BadArgument,
+            CallError::Unreachable => Status::InternalFailure,
         })?;
         self.in_flight.insert(token, (context, call));
         Ok(token)

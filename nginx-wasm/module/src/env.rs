@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::rand::{GetRandomFlags, getrandom};
-use sluice_ngx::{Answer as HttpAnswer, Level, NotSet, Refused, Reply, View, log};
+use sluice_ngx::{CallResponse, HeaderError, Level, LiveRequest, Reply, VariableError, log};
 use sluice_wasm_host::{
-    Answer, BufferType, ContextId, Env, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
+    BufferType, ContextId, Env, HostResult, HttpCall, LocalResponse, LogLevel, MapType, PairsBuf,
     PropertyPath, Status, StreamType,
 };
 
@@ -44,7 +44,7 @@ pub(crate) struct NginxEnv {
     /// Set during `proxy_on_configure`.
     pub(crate) configuration: Option<Rc<[u8]>>,
     /// Set during `proxy_on_http_call_response`.
-    pub(crate) call_response: Option<HttpAnswer>,
+    pub(crate) call_response: Option<CallResponse>,
     scratch: Vec<u8>,
 }
 
@@ -93,25 +93,28 @@ impl NginxEnv {
         self.requests.get(&self.current?)
     }
 
-    fn with_request<R>(&self, read: impl FnOnce(&mut View<'_>) -> R) -> Answer<R> {
+    fn with_request<R>(&self, read: impl FnOnce(&mut LiveRequest<'_>) -> R) -> HostResult<R> {
         self.current()
             .ok_or(Status::NotFound)?
             .with(read)
             .map_err(|_| Status::NotFound)
     }
 
-    fn edit(&self, edit: impl FnOnce(&mut View<'_>) -> Result<(), Refused>) -> Answer<()> {
+    fn edit(
+        &self,
+        edit: impl FnOnce(&mut LiveRequest<'_>) -> Result<(), HeaderError>,
+    ) -> HostResult<()> {
         self.with_request(edit)?.map_err(|refused| match refused {
-            Refused::NotEditable | Refused::Malformed => Status::BadArgument,
-            Refused::OutOfMemory => Status::InternalFailure,
+            HeaderError::NotEditable | HeaderError::Malformed => Status::BadArgument,
+            HeaderError::OutOfMemory => Status::InternalFailure,
         })
     }
 
     /// The bytes that `read` copies into the scratch buffer.
     fn copy(
         &mut self,
-        read: impl FnOnce(&mut View<'_>, &mut Vec<u8>) -> Option<()>,
-    ) -> Answer<Cow<'_, [u8]>> {
+        read: impl FnOnce(&mut LiveRequest<'_>, &mut Vec<u8>) -> Option<()>,
+    ) -> HostResult<Cow<'_, [u8]>> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let found = self.with_request(|view| read(view, &mut scratch));
@@ -151,14 +154,14 @@ impl Env for NginxEnv {
         u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    fn random(&mut self, out: &mut [u8]) -> Answer<()> {
+    fn random(&mut self, out: &mut [u8]) -> HostResult<()> {
         match getrandom(&mut *out, GetRandomFlags::empty()) {
             Ok(n) if n == out.len() => Ok(()),
             _ => Err(Status::InternalFailure),
         }
     }
 
-    fn property(&mut self, path: PropertyPath<'_>) -> Answer<Cow<'_, [u8]>> {
+    fn property(&mut self, path: PropertyPath<'_>) -> HostResult<Cow<'_, [u8]>> {
         let name = variable(path).ok_or(Status::NotFound)?;
         if name == OUTCOME {
             return self.copy(outcome);
@@ -169,17 +172,17 @@ impl Env for NginxEnv {
         })
     }
 
-    fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> Answer<()> {
+    fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> HostResult<()> {
         let name = variable(path).ok_or(Status::NotFound)?;
         self.with_request(|view| view.set_variable(name, value))?
             .map_err(|not_set| match not_set {
-                NotSet::Unknown => Status::NotFound,
-                NotSet::ReadOnly => Status::BadArgument,
-                NotSet::OutOfMemory => Status::InternalFailure,
+                VariableError::Unknown => Status::NotFound,
+                VariableError::ReadOnly => Status::BadArgument,
+                VariableError::OutOfMemory => Status::InternalFailure,
             })
     }
 
-    fn header(&mut self, map: MapType, name: &[u8]) -> Answer<Cow<'_, [u8]>> {
+    fn header(&mut self, map: MapType, name: &[u8]) -> HostResult<Cow<'_, [u8]>> {
         match map {
             MapType::HttpRequestHeaders => self.copy(|view, out| {
                 let [method, scheme, target] = view.request_line();
@@ -218,7 +221,7 @@ impl Env for NginxEnv {
         }
     }
 
-    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> Answer<()> {
+    fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> HostResult<()> {
         match map {
             MapType::HttpRequestHeaders => self.with_request(|view| {
                 let [method, scheme, target] = view.request_line();
@@ -250,7 +253,7 @@ impl Env for NginxEnv {
         }
     }
 
-    fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+    fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
         match map {
             MapType::HttpRequestHeaders => self.edit(|view| view.add_request_header(name, value)),
             MapType::HttpResponseHeaders => self.edit(|view| view.add_response_header(name, value)),
@@ -258,12 +261,12 @@ impl Env for NginxEnv {
         }
     }
 
-    fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> Answer<()> {
+    fn replace_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
         self.remove_header(map, name)?;
         self.add_header(map, name, value)
     }
 
-    fn remove_header(&mut self, map: MapType, name: &[u8]) -> Answer<()> {
+    fn remove_header(&mut self, map: MapType, name: &[u8]) -> HostResult<()> {
         match map {
             MapType::HttpRequestHeaders => self.edit(|view| view.remove_request_header(name)),
             MapType::HttpResponseHeaders => self.edit(|view| view.remove_response_header(name)),
@@ -271,7 +274,12 @@ impl Env for NginxEnv {
         }
     }
 
-    fn buffer(&mut self, buffer: BufferType, start: usize, max: usize) -> Answer<Cow<'_, [u8]>> {
+    fn buffer(
+        &mut self,
+        buffer: BufferType,
+        start: usize,
+        max: usize,
+    ) -> HostResult<Cow<'_, [u8]>> {
         let bytes = match buffer {
             BufferType::PluginConfiguration => self.configuration.as_deref().unwrap_or_default(),
             BufferType::HttpCallResponseBody => {
@@ -284,7 +292,7 @@ impl Env for NginxEnv {
         Ok(Cow::Borrowed(rest.get(..max).unwrap_or(rest)))
     }
 
-    fn send_local_response(&mut self, response: LocalResponse<'_>) -> Answer<()> {
+    fn send_local_response(&mut self, response: LocalResponse<'_>) -> HostResult<()> {
         let headers = response
             .headers
             .map(|(name, value)| (name.to_vec(), value.to_vec()))
@@ -302,13 +310,13 @@ impl Env for NginxEnv {
             .map_err(|_| Status::BadArgument)
     }
 
-    fn http_call(&mut self, call: HttpCall<'_>) -> Answer<u32> {
+    fn http_call(&mut self, call: HttpCall<'_>) -> HostResult<u32> {
         let handlers = self.event_handlers.ok_or(Status::InternalFailure)?;
         let context = self.current.ok_or(Status::InternalFailure)?;
         self.calls.start(context, call, handlers.on_call_end)
     }
 
-    fn continue_stream(&mut self, stream: StreamType) -> Answer<()> {
+    fn continue_stream(&mut self, stream: StreamType) -> HostResult<()> {
         match stream {
             StreamType::HttpRequest => self
                 .current()
@@ -321,7 +329,7 @@ impl Env for NginxEnv {
         }
     }
 
-    fn set_tick_period(&mut self, period: Duration) -> Answer<()> {
+    fn set_tick_period(&mut self, period: Duration) -> HostResult<()> {
         if let Some(handlers) = self.event_handlers {
             let root = self.current.ok_or(Status::InternalFailure)?;
             self.timers.set(root, period, handlers.on_tick);
@@ -332,7 +340,7 @@ impl Env for NginxEnv {
 
 /// The outcome of all tries of a request in one property, a line for each of nginx's lists. `None` if no upstream was
 /// tried.
-fn outcome(view: &mut View<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn outcome(view: &mut LiveRequest<'_>, out: &mut Vec<u8>) -> Option<()> {
     let [tried, others @ ..] = OUTCOME_VARIABLES;
     out.extend_from_slice(view.variable(tried).filter(|tried| !tried.is_empty())?);
     for name in others {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sluice_ngx::{Answer, Level, log};
+use sluice_ngx::{CallResponse, Level, log};
 use sluice_wasm_host::{Action, Context, ContextId, Trap, Vm};
 
 use crate::env::NginxEnv;
@@ -101,7 +101,7 @@ impl Instance {
     pub(crate) fn on_call_end(
         &mut self,
         token: u32,
-        result: Result<Answer, &'static str>,
+        result: Result<CallResponse, &'static str>,
     ) -> Result<(), Trap> {
         let env = self.vm.env_mut();
         let Some(id) = env.calls.finish(token) else {

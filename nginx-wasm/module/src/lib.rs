@@ -36,7 +36,7 @@ mod request;
 mod timers;
 mod worker;
 
-use sluice_ngx::{Arguments, Directive, Module, Peers, Set, Step, module};
+use sluice_ngx::{Arguments, Directive, Module, PeerVariables, Setter, Step, module};
 
 use directives::{Location, Main};
 use request::{Request, RequestContext};
@@ -49,9 +49,9 @@ const LOCATION: &str = "sluice_location";
 const BACKEND: &str = "sluice_backend";
 /// `1` for a request that came back to this proxy; the configuration may map it.
 const RETURNS: &str = "sluice_returns";
-const PEERS: Peers = Peers {
+const PEERS: PeerVariables = PeerVariables {
     candidates: ENDPOINT,
-    once: RETURNS,
+    single_try: RETURNS,
 };
 
 /// The module.
@@ -72,17 +72,17 @@ impl Module for Sluice {
         Directive {
             name: c"sluice_wasm",
             arguments: Arguments::One,
-            set: Set::Main(directives::wasm),
+            set: Setter::Main(directives::wasm),
         },
         Directive {
             name: c"sluice_filter",
-            arguments: Arguments::Some,
-            set: Set::Location(directives::filter),
+            arguments: Arguments::OneOrMore,
+            set: Setter::Location(directives::filter),
         },
         Directive {
             name: c"sluice_peer",
             arguments: Arguments::None,
-            set: Set::Peer(PEERS),
+            set: Setter::Peer(PEERS),
         },
     ];
     const VARIABLES: &'static [&'static str] = &[BACKEND, ENDPOINT, LOCATION, RETURNS];
@@ -92,7 +92,7 @@ impl Module for Sluice {
         location.inherit(outer);
     }
 
-    fn configured(main: &mut Main) -> Result<bool, String> {
+    fn on_configured(main: &mut Main) -> Result<bool, String> {
         main.load_filter()
     }
 
@@ -106,7 +106,7 @@ impl Module for Sluice {
         worker::stop();
     }
 
-    fn wants(location: &Location) -> bool {
+    fn is_enabled(location: &Location) -> bool {
         location.root_index().is_some()
     }
 

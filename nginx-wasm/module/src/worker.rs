@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sluice_ngx::{Answer, Level, Step, log, process};
+use sluice_ngx::{CallResponse, Level, Step, log, process};
 use sluice_wasm_host::wasmtime::Engine;
 use sluice_wasm_host::{Action, ContextId, Trap};
 
@@ -72,7 +72,7 @@ fn on_tick(root: ContextId) {
     with(|worker| worker.call(|instance| instance.on_tick(root)));
 }
 
-fn on_call_end(token: u32, result: Result<Answer, &'static str>) {
+fn on_call_end(token: u32, result: Result<CallResponse, &'static str>) {
     with(|worker| worker.call(|instance| instance.on_call_end(token, result)));
 }
 

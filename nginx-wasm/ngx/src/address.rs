@@ -4,12 +4,12 @@ use nginx_sys::{
     NGX_OK, ngx_addr_t, ngx_int_t, ngx_palloc, ngx_parse_addr_port, ngx_pool_t, ngx_str_t,
 };
 
-/// `ip:port` as an address, and as the name that logs and variables show.
+/// Parses `ip:port` to an address, with the name for logs and variables.
 ///
 /// # Safety
 ///
 /// The pool is live and the text's memory outlives it: `$upstream_addr` reads the name after the next try has begun.
-pub(crate) unsafe fn of_peer(
+pub(crate) unsafe fn parse_peer(
     pool: *mut ngx_pool_t,
     text: &[u8],
 ) -> Option<(ngx_addr_t, *mut ngx_str_t)> {

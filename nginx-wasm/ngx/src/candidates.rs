@@ -1,8 +1,8 @@
-//! A walk over a list of candidates, `a:1,b:2`, one for each try.
+//! Iteration over a list of candidates, `a:1,b:2`, one for each try.
 
 use std::ops::Range;
 
-/// Progress of a request's tries.
+/// Position of a request in its list.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     current: Option<Range<usize>>,
@@ -16,10 +16,10 @@ impl Candidates {
         list.split(|byte| *byte == b',').count()
     }
 
-    /// The candidate for a try that begins, when nginx has this many tries left.
+    /// The candidate for the next try; `tries` is the number that nginx has left.
     ///
-    /// When a pooled connection turns out to be dead, nginx gives the try back: it has one more left than it should.
-    /// The candidate itself may be well, so it is the next one again.
+    /// When a pooled connection turns out to be closed, nginx gives the try back: it has one more left than expected. The
+    /// candidate itself may be healthy, so it is returned again.
     pub(crate) fn next<'l>(&mut self, list: &'l [u8], tries: usize) -> Option<&'l [u8]> {
         let start = match &self.current {
             None => 0,
@@ -32,12 +32,12 @@ impl Candidates {
             .position(|byte| *byte == b',')
             .unwrap_or(rest.len());
         self.current = Some(start..start + length);
-        // Only `tried` makes another call of the same try.
+        // Only `tried` makes the next call a new try.
         self.expected = usize::MAX;
         rest.get(..length)
     }
 
-    /// A try has failed, or the request is over; nginx has this many left.
+    /// A try has failed or the request is over; nginx has this many tries left.
     pub(crate) fn tried(&mut self, left: usize) {
         self.expected = left;
     }

@@ -6,10 +6,10 @@ use std::ptr::null_mut;
 use nginx_sys::{ngx_command_t, ngx_conf_t, ngx_http_conf_ctx_t};
 
 use crate::conf::{self, Conf};
-use crate::module::{Directive, Registered, Set};
+use crate::module::{Directive, Registered, Setter};
 use crate::{peer, pool};
 
-/// `create_*_conf`: a default value, which the configuration's pool owns.
+/// `create_*_conf`: a default value, owned by the configuration's pool.
 ///
 /// # Safety
 ///
@@ -57,9 +57,9 @@ pub(crate) unsafe extern "C" fn set<M: Registered>(
     // configuration is another object. Nobody else has a reference to either.
     let done = unsafe {
         match directive.set {
-            Set::Main(set) => set(&directive_conf, &mut *target.cast()),
-            Set::Location(set) => set(&directive_conf, &mut *main::<M>(cf), &mut *target.cast()),
-            Set::Peer(peers) => peer::configure::<M>(cf, &mut *target.cast(), peers),
+            Setter::Main(set) => set(&directive_conf, &mut *target.cast()),
+            Setter::Location(set) => set(&directive_conf, &mut *main::<M>(cf), &mut *target.cast()),
+            Setter::Peer(peers) => peer::configure::<M>(cf, &mut *target.cast(), peers),
         }
     };
     match done {

@@ -1,8 +1,8 @@
-//! Safe wrapper around nginx for the nginx module, whose own code has no `unsafe`.
+//! Safe bindings to nginx for the nginx module, whose own code has no `unsafe`.
 //!
 //! ```text
-//!   nginx ---------> extern "C" functions (config, phases, peer, stream, timer, call)
-//!                       |  check pointers once, make a handle
+//!   nginx ---------> extern "C" functions (directives, phases, peer, stream, timer, call)
+//!                       |  check pointers once, create a handle
 //!                       v
 //!                    Module: callbacks of safe Rust  --- effects ---> recorded in the handle
 //!                       |
@@ -13,17 +13,17 @@
 //! Three rules make the safe half of this crate safe:
 //!
 //! 1. **One thread.** nginx calls a module from one thread of a process. No handle is `Send`, and the one thread that
-//!    a module may start ([`process::spawn`]) is given nothing of nginx.
-//! 2. **A handle outlives its request.** [`Request`] is counted, and the request's pool tells it when the request
-//!    is gone; from then on it answers [`Finished`]. References into a request never leave [`Request::with`].
-//! 3. **Nothing here re-enters.** What could end a request or call the module again (a reply, a resume) is recorded
-//!    and done by nginx's event loop, or by the phase handler when the module has returned. So a request cannot end
+//!    a module may start ([`process::spawn`]) gets no access to nginx.
+//! 2. **A handle outlives its request.** [`Request`] is reference-counted, and a cleanup of the request's pool marks it
+//!    as ended; from then on it returns [`Finished`]. References into a request never leave [`Request::with`].
+//! 3. **Nothing here re-enters.** Actions that could end a request or call the module again (a reply, a resume) are
+//!    recorded, and applied by nginx's event loop or by the phase handler when the module has returned. So a request cannot end
 //!    under a reference to it.
 //!
-//! Absent: bodies, subrequests, shared memory, HTTP upstream filters. What is not here is not needed.
+//! Absent, because the module does not need them: bodies, subrequests, shared memory, HTTP upstream filters.
 #![allow(
     unsafe_code,
-    reason = "nginx is C; this crate is the only one of the workspace that talks to it"
+    reason = "nginx is C; no other crate of the workspace binds to it"
 )]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -32,13 +32,15 @@ mod call;
 mod candidates;
 mod conf;
 mod directives;
+mod endpoint_file;
 mod headers;
 mod list;
+mod live_request;
 mod log;
 mod module;
 mod peer;
 mod phases;
-mod pods;
+
 mod pool;
 mod precompiled;
 pub mod process;
@@ -49,14 +51,15 @@ mod stream;
 mod table;
 mod timer;
 mod variables;
-mod view;
+
 mod worker;
 
-pub use call::{Answer, Call, Message, NotStarted};
+pub use call::{Call, CallError, CallRequest, CallResponse};
 pub use conf::Conf;
-pub use headers::Refused;
+pub use headers::HeaderError;
+pub use live_request::{LiveRequest, VariableError};
 pub use log::{Level, log};
-pub use module::{Arguments, Directive, Module, Peers, Registered, Set, Step};
+pub use module::{Arguments, Directive, Module, PeerVariables, Registered, Setter, Step};
 #[doc(hidden)]
 pub use nginx_sys;
 pub use pool::OutOfMemory;
@@ -66,4 +69,3 @@ pub use reply::Reply;
 pub use request::{Finished, Request};
 pub use table::Table;
 pub use timer::Timer;
-pub use view::{NotSet, View};

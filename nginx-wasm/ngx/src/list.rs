@@ -1,13 +1,13 @@
-//! nginx's lists of headers: linked arrays, whose elements must stay where they are because others point to them.
+//! nginx's lists of headers: linked arrays with stable element addresses, because other fields point to them.
 
 use nginx_sys::{ngx_list_part_t, ngx_list_t, ngx_palloc, ngx_table_elt_t};
 
 use crate::pool::OutOfMemory;
 
-/// Capacity of an empty list.
-const ROOM: usize = 8;
+/// Capacity of a new array.
+const CAPACITY: usize = 8;
 
-/// The elements of a list, those too that others have marked as removed (a hash of 0).
+/// The elements of a list, including those marked as removed (a hash of 0).
 pub(crate) struct Elements {
     part: *const ngx_list_part_t,
     n: usize,
@@ -17,7 +17,7 @@ impl Elements {
     /// # Safety
     ///
     /// The list holds headers and is live as long as this and what it returns; nothing is removed meanwhile.
-    pub(crate) unsafe fn of(list: *const ngx_list_t) -> Self {
+    pub(crate) unsafe fn new(list: *const ngx_list_t) -> Self {
         // SAFETY: the list is live by contract.
         Self {
             part: unsafe { &raw const (*list).part },
@@ -46,10 +46,10 @@ impl Iterator for Elements {
     }
 }
 
-/// Removes an element. The others stay where they are.
+/// Removes an element. The others keep their addresses.
 ///
-/// What nginx's own loops rely on still holds: no part but the first is empty, and the last part has room for `nalloc`
-/// elements.
+/// Keeps the invariants of nginx's own loops: only the first part may be empty, and the last part has capacity for
+/// `nalloc` elements.
 ///
 /// # Safety
 ///
@@ -99,14 +99,14 @@ unsafe fn remove_first(
             (*before).next = (*part).next;
             if is_last {
                 (*list).last = before;
-                // How much room it has is not written down: none.
+                // Its capacity is not recorded; treat it as full.
                 (*list).nalloc = (*before).nelts;
                 if (*before).nelts == 0 {
-                    return renew(list, before);
+                    return reallocate(list, before);
                 }
             }
         } else if is_last {
-            return renew(list, part);
+            return reallocate(list, part);
         } else {
             (*part).nelts = 0;
         }
@@ -114,22 +114,22 @@ unsafe fn remove_first(
     Ok(())
 }
 
-/// Gives the last part, which loses its only element, an array of its own.
-unsafe fn renew(list: *mut ngx_list_t, part: *mut ngx_list_part_t) -> Result<(), OutOfMemory> {
+/// Allocates a new array for the last part, which loses its only element.
+unsafe fn reallocate(list: *mut ngx_list_t, part: *mut ngx_list_part_t) -> Result<(), OutOfMemory> {
     // SAFETY: the list, its pool and the part are live; the array is as long as `nalloc` says.
     unsafe {
-        let elements = ngx_palloc((*list).pool, ROOM * (*list).size);
+        let elements = ngx_palloc((*list).pool, CAPACITY * (*list).size);
         if elements.is_null() {
             return Err(OutOfMemory);
         }
         (*part).elts = elements;
         (*part).nelts = 0;
-        (*list).nalloc = ROOM;
+        (*list).nalloc = CAPACITY;
     }
     Ok(())
 }
 
-/// Removes element `n`, which has one before it and one after it: those after it become a part of their own.
+/// Removes element `n`, which is neither first nor last: those after it become a part of their own.
 unsafe fn split(
     list: *mut ngx_list_t,
     part: *mut ngx_list_part_t,

@@ -2,20 +2,20 @@
 
 use nginx_sys::{ngx_cycle, ngx_log_error_core, ngx_log_t, ngx_uint_t};
 
-/// The severity of a line, as `error_log` names it.
+/// Severity of a line, as in `error_log`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// nginx cannot go on.
+    /// nginx cannot continue.
     Emerg = 1,
-    /// Something must be done.
+    /// Action is required.
     Alert = 2,
-    /// A part does not work.
+    /// A component does not work.
     Crit = 3,
-    /// A request, or one thing, failed.
+    /// A request or another operation failed.
     Error = 4,
     /// Unusual.
     Warn = 5,
-    /// Normal, and worth knowing.
+    /// Normal but significant.
     Notice = 6,
     /// Detail.
     Info = 7,

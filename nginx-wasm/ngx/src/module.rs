@@ -18,21 +18,21 @@ pub trait Module: Sized + 'static {
 
     /// The directives.
     const DIRECTIVES: &'static [Directive<Self>];
-    /// Variables that exist without a `set`, and that have no value until they are given one.
+    /// Variables that exist without a `set` directive, without a value until one is set.
     const VARIABLES: &'static [&'static str];
-    /// Variables with all lines of a header of requests, joined with `, `: its name and the header's in lower case. nginx's
-    /// own `$http_NAME` has the first line alone before version 1.23.
+    /// Variables with all lines of a request header, joined with `, `: name of the variable and of the header, both in
+    /// lower case. Before version 1.23 nginx's own `$http_NAME` has only the first line.
     const HEADERS: &'static [(&'static str, &'static str)];
 
-    /// Fills what a location does not say from what surrounds it.
+    /// Merges the configuration of the enclosing block into a location.
     fn inherit(outer: &Self::Location, location: &mut Self::Location);
 
-    /// The configuration is read. `false`: there is nothing to do for this module in it.
+    /// The configuration has been read. `false` if the module is not used in it.
     ///
     /// # Errors
     ///
-    /// A text for the log; nginx refuses the configuration.
-    fn configured(main: &mut Self::Main) -> Result<bool, String>;
+    /// A message for the log; nginx rejects the configuration.
+    fn on_configured(main: &mut Self::Main) -> Result<bool, String>;
 
     /// A worker process starts.
     fn start_worker(main: &Self::Main);
@@ -40,41 +40,41 @@ pub trait Module: Sized + 'static {
     /// A worker process is about to end.
     fn stop_worker();
 
-    /// True if this location wants [`Module::on_request`].
-    fn wants(location: &Self::Location) -> bool;
+    /// True if [`Module::on_request`] is called for requests of this location.
+    fn is_enabled(location: &Self::Location) -> bool;
 
-    /// A request is about to be served: access is granted, nothing is sent yet.
+    /// A request before its content phase: access is granted, nothing is sent yet.
     fn on_request(request: &Request<Self::Request>, location: &Self::Location) -> Step;
 
-    /// The response's headers are about to be sent, of a request that went through [`Module::on_request`].
+    /// The response headers of a request that continued after [`Module::on_request`] are about to be sent.
     fn on_response(request: &Request<Self::Request>) -> Step;
 
-    /// The request is over and about to be logged. Once for each [`Module::on_request`].
+    /// The request is about to be logged. Once for each [`Module::on_request`].
     fn on_log(request: &Request<Self::Request>);
 
-    /// The request has ended, or starts again elsewhere. Once for each [`Module::on_request`], after `on_log`.
+    /// The request has ended or was redirected internally. Once for each [`Module::on_request`], after `on_log`.
     fn on_end(request: &Request<Self::Request>);
 }
 
 /// Next step of nginx after a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Goes on, or does what was recorded in the request.
+    /// Continue, or apply the action that was recorded in the request.
     Continue,
-    /// Waits until something is recorded in the request; 504 when that takes longer than this. Only a request can.
+    /// Wait until an action is recorded in the request; 504 after this time. Only for `on_request`.
     Pause(Duration),
-    /// Answers with this status and nginx's own page.
+    /// Respond with this status and nginx's own page.
     Fail(u16),
 }
 
 /// A directive.
 pub struct Directive<M: Module> {
-    /// Its name.
+    /// Name.
     pub name: &'static CStr,
     /// Number of arguments.
     pub arguments: Arguments,
-    /// Its effect.
-    pub set: Set<M>,
+    /// Context and effect.
+    pub set: Setter<M>,
 }
 
 /// Number of arguments of a directive.
@@ -85,36 +85,36 @@ pub enum Arguments {
     /// One.
     One,
     /// One or more.
-    Some,
+    OneOrMore,
 }
 
-/// Context and effect of a directive. An error is a text without the directive's name, which the log has.
-pub enum Set<M: Module> {
+/// Context and effect of a directive. Errors do not name the directive; the log line does.
+pub enum Setter<M: Module> {
     /// In `http {}`.
-    Main(SetMain<M>),
+    Main(MainSetter<M>),
     /// In `http {}`, `server {}` and `location {}`.
-    Location(SetLocation<M>),
-    /// In `upstream {}`: where its peers come from (see `peer`).
-    Peer(Peers),
+    Location(LocationSetter<M>),
+    /// In `upstream {}`: the source of its peers (see `peer`).
+    Peer(PeerVariables),
 }
 
-/// Sources of an upstream's peers: names of variables.
+/// Names of the variables that an upstream's peers come from.
 #[derive(Clone, Copy, Debug)]
-pub struct Peers {
+pub struct PeerVariables {
     /// The candidates.
     pub candidates: &'static str,
-    /// `1`: the request gets one try.
-    pub once: &'static str,
+    /// `1` limits the request to one try.
+    pub single_try: &'static str,
 }
 
-/// Effect of a directive of `http {}`.
-pub type SetMain<M> = fn(&Conf<'_>, &mut <M as Module>::Main) -> Result<(), String>;
-/// Effect of a directive of a location.
-pub type SetLocation<M> =
+/// Effect of a directive in `http {}`.
+pub type MainSetter<M> = fn(&Conf<'_>, &mut <M as Module>::Main) -> Result<(), String>;
+/// Effect of a directive in a location.
+pub type LocationSetter<M> =
     fn(&Conf<'_>, &mut <M as Module>::Main, &mut <M as Module>::Location) -> Result<(), String>;
 
-/// A module that [`module!`](crate::module!) has made tables for.
+/// A module with the tables of [`module!`](crate::module!).
 pub trait Registered: Module {
-    /// Its table.
+    /// The table of the module.
     fn table() -> &'static Table;
 }

@@ -1,10 +1,10 @@
-//! The upstream's peers: the ordered candidates of a variable, one for each try.
+//! Peers of an upstream: the ordered candidates in a variable, one for each try.
 //!
-//! `sluice_peer` stands before `keepalive`, which then pools connections by address as it does for any upstream; that
-//! the address was unknown when the configuration was read makes no difference to it. Without candidates the servers
-//! of the upstream block serve, balanced by nginx.
+//! `sluice_peer` precedes `keepalive`, which then pools connections by address as for any upstream, including addresses
+//! that were unknown when the configuration was read. Without candidates nginx balances over the servers of the upstream
+//! block.
 //!
-//! Absent: TLS sessions of one request for the next one (connections are pooled, which saves more).
+//! Absent: TLS session reuse between requests (pooled connections save more).
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -20,19 +20,19 @@ use nginx_sys::{
 use crate::address;
 use crate::candidates::Candidates;
 use crate::log::{self, Level};
-use crate::module::{Peers, Registered};
+use crate::module::{PeerVariables, Registered};
 
 /// Configuration of an upstream.
 #[derive(Default)]
 pub(crate) struct Upstream {
     candidates: ngx_int_t,
-    once: ngx_int_t,
-    /// The balancer that this one stands before: another directive's, or round robin.
+    single_try: ngx_int_t,
+    /// The wrapped balancer: another directive's, or round robin.
     init: ngx_http_upstream_init_pt,
     init_peer: ngx_http_upstream_init_peer_pt,
 }
 
-/// One request's peers; in the request's pool.
+/// The peers of one request, allocated in its pool.
 struct Peer {
     request: *mut ngx_http_request_t,
     candidates: Candidates,
@@ -47,7 +47,7 @@ struct Peer {
 pub(crate) unsafe fn configure<M: Registered>(
     cf: *mut ngx_conf_t,
     upstream: &mut Upstream,
-    peers: Peers,
+    peers: PeerVariables,
 ) -> Result<(), String> {
     if upstream.init.is_some() {
         return Err("is duplicate".to_owned());
@@ -66,7 +66,7 @@ pub(crate) unsafe fn configure<M: Registered>(
                 .ok_or("out of memory")
         };
         upstream.candidates = index(peers.candidates)?;
-        upstream.once = index(peers.once)?;
+        upstream.single_try = index(peers.single_try)?;
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
         let index = ngx_http_upstream_module.ctx_index;
         let conf: *mut ngx_http_upstream_srv_conf_t = (*(*context).srv_conf.add(index)).cast();
@@ -111,8 +111,10 @@ unsafe extern "C" fn init_peer<M: Registered>(
     // pool or constant, and so outlive the peer, which is in the same pool; they are never written again.
     unsafe {
         let upstream = upstream::<M>(conf);
-        let once = ngx_http_get_indexed_variable(r, (*upstream).once.cast_unsigned());
-        let once = !once.is_null() && (*once).not_found() == 0 && (*once).as_bytes() == b"1";
+        let single_try = ngx_http_get_indexed_variable(r, (*upstream).single_try.cast_unsigned());
+        let single_try = !single_try.is_null()
+            && (*single_try).not_found() == 0
+            && (*single_try).as_bytes() == b"1";
         let value = ngx_http_get_indexed_variable(r, (*upstream).candidates.cast_unsigned());
         if value.is_null() {
             return NGX_ERROR as ngx_int_t;
@@ -137,12 +139,12 @@ unsafe extern "C" fn init_peer<M: Registered>(
         (*connection).data = peer.cast();
         (*connection).get = Some(get);
         (*connection).free = Some(free);
-        (*connection).tries = if once {
+        (*connection).tries = if single_try {
             1
         } else {
             Candidates::count(list.as_ref())
         };
-        // Called for every TLS upstream, so they must be there.
+        // Required: nginx calls them for every TLS upstream.
         (*connection).set_session = Some(set_session);
         (*connection).save_session = Some(save_session);
     }
@@ -157,7 +159,7 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
         let peer = &mut *data.cast::<Peer>();
         let tries = (*connection).tries;
         while let Some(candidate) = peer.candidates.next(peer.list.as_ref(), tries) {
-            match address::of_peer((*peer.request).pool, candidate) {
+            match address::parse_peer((*peer.request).pool, candidate) {
                 Some((address, name)) => {
                     (*connection).sockaddr = address.sockaddr;
                     (*connection).socklen = address.socklen;
@@ -169,7 +171,7 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
                 None => {
                     let text = String::from_utf8_lossy(candidate);
                     let message = format!(
-                        "sluice_peer: expected candidates ip:port, got \"{text}\"; it is skipped"
+                        "sluice_peer: expected candidates ip:port, got \"{text}\"; skipped"
                     );
                     log::write((*connection).log, Level::Error, message.as_bytes());
                 }

@@ -1,4 +1,4 @@
-//! nginx's phases: where the module is asked about a request.
+//! nginx's phases, which call the module for each request.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -21,13 +21,13 @@ const ERROR: ngx_int_t = NGX_ERROR as ngx_int_t;
 const DECLINED: ngx_int_t = NGX_DECLINED as ngx_int_t;
 const INTERNAL_SERVER_ERROR: ngx_int_t = NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
 
-/// The header filter that stands behind ours. nginx makes the chain anew for each configuration.
-struct Next(Cell<ngx_http_output_header_filter_pt>);
+/// The header filter after this one. nginx rebuilds the chain for each configuration.
+struct NextHeaderFilter(Cell<ngx_http_output_header_filter_pt>);
 
 // SAFETY: nginx's thread is the only one that reads or writes it (rule 1).
-unsafe impl Sync for Next {}
+unsafe impl Sync for NextHeaderFilter {}
 
-static NEXT: Next = Next(Cell::new(None));
+static NEXT_HEADER_FILTER: NextHeaderFilter = NextHeaderFilter(Cell::new(None));
 
 /// `postconfiguration`.
 ///
@@ -37,7 +37,7 @@ static NEXT: Next = Next(Cell::new(None));
 pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
     // SAFETY: by contract, and nobody else has a reference to the main configuration.
     unsafe {
-        match M::configured(&mut *directives::main::<M>(cf)) {
+        match M::on_configured(&mut *directives::main::<M>(cf)) {
             Ok(true) => install::<M>(cf),
             Ok(false) => OK,
             Err(reason) => {
@@ -48,7 +48,7 @@ pub(crate) unsafe extern "C" fn postconfiguration<M: Registered>(cf: *mut ngx_co
     }
 }
 
-/// Before the content, and so behind access: a client that is turned away costs the module nothing.
+/// Installs the phase handlers. The precontent phase follows access control, so denied clients cost the module nothing.
 unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
     let handlers: [(
         u32,
@@ -69,7 +69,7 @@ unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
             }
             *pushed = Some(handler);
         }
-        NEXT.0.set(ngx_http_top_header_filter);
+        NEXT_HEADER_FILTER.0.set(ngx_http_top_header_filter);
         ngx_http_top_header_filter = Some(header_filter::<M>);
     }
     OK
@@ -85,11 +85,11 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
         let current = Request::<M::Request>::current(r, M::table());
         if let Some(request) = &current {
             match request.state() {
-                State::Fresh => end::<M>(request),
+                State::New => end::<M>(request),
                 State::Paused => return NGX_AGAIN as ngx_int_t,
-                State::Asking | State::Passed | State::Answered => return DECLINED,
+                State::InCallback | State::Continued | State::Responded => return DECLINED,
             }
-        } else if !M::wants(location) {
+        } else if !M::is_enabled(location) {
             return DECLINED;
         }
         // An internal redirect starts a request again, with the same handle.
@@ -101,7 +101,7 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
             return INTERNAL_SERVER_ERROR;
         };
         request.set_current(r, M::table());
-        match ask::<M>(&request, r, location) {
+        match call_on_request::<M>(&request, r, location) {
             PhaseResult::Decline => DECLINED,
             PhaseResult::Wait => NGX_AGAIN as ngx_int_t,
             PhaseResult::Done => NGX_DONE as ngx_int_t,
@@ -110,7 +110,7 @@ unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ng
     }
 }
 
-unsafe fn ask<M: Registered>(
+unsafe fn call_on_request<M: Registered>(
     request: &Request<M::Request>,
     r: *mut ngx_http_request_t,
     location: &M::Location,
@@ -119,10 +119,10 @@ unsafe fn ask<M: Registered>(
     // SAFETY: the request is live: nothing that the module can call ends it (rule 3).
     unsafe {
         match M::on_request(request, location) {
-            Step::Continue => request.settle(r),
+            Step::Continue => request.apply_pending(r),
             Step::Pause(deadline) => request.pause(r, deadline),
             Step::Fail(status) => {
-                request.set_state(State::Answered);
+                request.set_state(State::Responded);
                 PhaseResult::Fail(status as ngx_int_t)
             }
         }
@@ -135,13 +135,13 @@ unsafe extern "C" fn header_filter<M: Registered>(r: *mut ngx_http_request_t) ->
     unsafe {
         if r == (*r).main
             && let Some(request) = Request::<M::Request>::current(r, M::table())
-            && request.state() == State::Passed
+            && request.state() == State::Continued
             && let Step::Fail(status) = M::on_response(&request)
         {
-            request.set_state(State::Answered);
+            request.set_state(State::Responded);
             return ngx_http_filter_finalize_request(r, M::table().as_ptr(), status as ngx_int_t);
         }
-        NEXT.0.get().map_or(OK, |next| next(r))
+        NEXT_HEADER_FILTER.0.get().map_or(OK, |next| next(r))
     }
 }
 

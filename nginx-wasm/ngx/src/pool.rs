@@ -1,11 +1,11 @@
-//! Memory of nginx's pools.
+//! Allocation in nginx's pools.
 
 use std::ffi::c_void;
 use std::ptr;
 
 use nginx_sys::{ngx_pnalloc, ngx_pool_cleanup_add, ngx_pool_t, ngx_str_t};
 
-/// The pool has no memory left; nginx itself fails the request then.
+/// The allocation failed; nginx fails the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 
@@ -43,7 +43,7 @@ pub(crate) unsafe fn bytes<'a>(string: ngx_str_t) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(string.data, string.len) }
 }
 
-/// Gives a value to a pool, which drops it when it is destroyed.
+/// Moves a value into a pool, which drops it when the pool is destroyed.
 ///
 /// # Safety
 ///
@@ -61,7 +61,7 @@ pub(crate) unsafe fn own<T>(pool: *mut ngx_pool_t, value: T) -> Result<*mut T, O
     Ok(pointer)
 }
 
-/// Has a function called when a pool is destroyed.
+/// Registers a function to be called when a pool is destroyed.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! The process that the module is in.
+//! The process of the module.
 
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -6,11 +6,11 @@ use std::thread::{Builder, JoinHandle};
 
 use nginx_sys::{SIG_SETMASK, pthread_sigmask, sigfillset, sigset_t};
 
-/// Starts a thread that gets no signal: nginx's are for its own thread, which waits in `epoll_wait` for them.
+/// Starts a thread with all signals blocked: nginx's own thread must receive them, in `epoll_wait`.
 ///
 /// # Errors
 ///
-/// The system has no thread left.
+/// The system cannot create a thread.
 pub fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
     // SAFETY: both sets are ours, and initialised by the calls. A new thread inherits the mask, and ours is restored.
     unsafe {

@@ -10,7 +10,7 @@ use nginx_sys::{
     ngx_str_t, ngx_uint_t,
 };
 
-use crate::module::{Arguments, Directive, Registered, Set};
+use crate::module::{Arguments, Directive, Registered, Setter};
 use crate::peer::Upstream;
 use crate::table::Table;
 use crate::{directives, phases, stream, variables, worker};
@@ -40,7 +40,7 @@ pub struct HttpContext(ngx_http_module_t);
 unsafe impl Sync for HttpContext {}
 
 impl HttpContext {
-    /// The functions of a module.
+    /// The configuration functions of a module.
     pub const fn new<M: Registered>() -> Self {
         Self(ngx_http_module_t {
             preconfiguration: Some(variables::add::<M>),
@@ -55,11 +55,11 @@ impl HttpContext {
     }
 }
 
-/// nginx's table of directives, which ends with an empty one.
+/// nginx's table of directives, terminated by an empty one.
 #[repr(transparent)]
 pub struct Commands<const N: usize>([ngx_command_t; N]);
 
-// SAFETY: nobody writes it after its initialisation, and it points to constants only.
+// SAFETY: it is never written after its initialization, and it points to constants only.
 unsafe impl<const N: usize> Sync for Commands<N> {}
 
 impl<const N: usize> Commands<N> {
@@ -78,17 +78,17 @@ impl<const N: usize> Commands<N> {
 
 const fn command<M: Registered>(directive: &'static Directive<M>) -> ngx_command_t {
     let (place, conf) = match directive.set {
-        Set::Main(_) => (NGX_HTTP_MAIN_CONF, NGX_HTTP_MAIN_CONF_OFFSET),
-        Set::Location(_) => (
+        Setter::Main(_) => (NGX_HTTP_MAIN_CONF, NGX_HTTP_MAIN_CONF_OFFSET),
+        Setter::Location(_) => (
             NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF,
             NGX_HTTP_LOC_CONF_OFFSET,
         ),
-        Set::Peer(_) => (NGX_HTTP_UPS_CONF, NGX_HTTP_SRV_CONF_OFFSET),
+        Setter::Peer(_) => (NGX_HTTP_UPS_CONF, NGX_HTTP_SRV_CONF_OFFSET),
     };
     let arguments = match directive.arguments {
         Arguments::None => NGX_CONF_NOARGS,
         Arguments::One => NGX_CONF_TAKE1,
-        Arguments::Some => NGX_CONF_1MORE,
+        Arguments::OneOrMore => NGX_CONF_1MORE,
     };
     let name = directive.name;
     ngx_command_t {
@@ -104,22 +104,22 @@ const fn command<M: Registered>(directive: &'static Directive<M>) -> ngx_command
     }
 }
 
-/// A constant array of pointers, as nginx looks for in a library.
+/// A constant array of pointers, which nginx reads from the library.
 #[repr(transparent)]
 pub struct Pointers<T: 'static, const N: usize>([*mut T; N]);
 
-// SAFETY: nobody writes it; what the pointers lead to is nginx's business.
+// SAFETY: it is never written; only nginx follows the pointers, on its one thread.
 unsafe impl<T, const N: usize> Sync for Pointers<T, N> {}
 
 impl Pointers<ngx_module_t, 3> {
-    /// The modules of a library: one for HTTP, and the one for connections without.
+    /// The modules of a library: one for HTTP and one for `stream {}`.
     pub const fn to_tables(table: &'static Table) -> Self {
         Self([table.as_ptr(), stream::table(), null_mut()])
     }
 }
 
 impl Pointers<c_char, 3> {
-    /// Their names.
+    /// The names of the modules.
     pub const fn to_names(http: &'static CStr, stream: &'static CStr) -> Self {
         Self([
             http.as_ptr().cast_mut(),
@@ -129,7 +129,7 @@ impl Pointers<c_char, 3> {
     }
 }
 
-/// Makes the symbols by which nginx finds the modules of a library, the one for HTTP and the one for connections without:
+/// Exports the symbols by which nginx finds the modules of a library, one for HTTP and one for `stream {}`:
 /// `module!(Sluice, c"ngx_http_sluice_module", c"ngx_stream_sluice_module")`.
 #[macro_export]
 macro_rules! module {
@@ -150,7 +150,7 @@ macro_rules! module {
         #[allow(non_upper_case_globals)]
         pub static ngx_modules: $crate::Pointers<$crate::nginx_sys::ngx_module_t, 3> =
             $crate::Pointers::to_tables(&TABLE);
-        /// Their names.
+        /// The names of the modules.
         #[unsafe(no_mangle)]
         #[allow(non_upper_case_globals)]
         pub static ngx_module_names: $crate::Pointers<::std::ffi::c_char, 3> =

@@ -1,4 +1,4 @@
-//! Answers that the module makes itself.
+//! Local replies: responses of the module itself.
 
 use std::ptr::{NonNull, null_mut};
 
@@ -8,26 +8,26 @@ use nginx_sys::{
     ngx_http_request_t, ngx_http_send_header, ngx_int_t, ngx_pcalloc,
 };
 
-use crate::{View, pool};
+use crate::{LiveRequest, pool};
 
-/// An answer.
+/// A local reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// The HTTP status; one that is none becomes 500.
+    /// The HTTP status; an invalid one becomes 500.
     pub status: u16,
-    /// Headers beside nginx's own.
+    /// Headers in addition to nginx's own.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// Sends an answer and ends the request.
+/// Sends a reply and ends the request.
 ///
 /// # Safety
 ///
 /// `r` is live and nothing is sent yet. It may have ended when this returns.
 pub(crate) unsafe fn send(r: *mut ngx_http_request_t, reply: &Reply) {
-    // SAFETY: by contract; `finalize` is the last that is done with it.
+    // SAFETY: by contract; it is not used after `finalize`.
     unsafe {
         let code = try_send(r, reply);
         ngx_http_finalize_request(r, code);
@@ -50,9 +50,9 @@ unsafe fn try_send(r: *mut ngx_http_request_t, reply: &Reply) -> ngx_int_t {
             _ => NGX_HTTP_INTERNAL_SERVER_ERROR as usize,
         };
         (*out).content_length_n = reply.body.len().try_into().unwrap_or(-1);
-        let mut view = View::new(live);
+        let mut view = LiveRequest::new(live);
         for (name, value) in &reply.headers {
-            // One that is refused is nginx's own to set.
+            // Headers that cannot be set are nginx's own.
             let _ = view.add_response_header(name, value);
         }
         let code = ngx_http_send_header(r);

@@ -1,7 +1,7 @@
-//! Connections without HTTP: `sluice_pods FILE;` in an `upstream {}` of `stream {}`.
+//! L4 upstreams: `sluice_pods FILE;` in an `upstream {}` of `stream {}`.
 //!
-//! A module of its own kind in the same library. nginx's stream module may be a library, too, or not be there at all: so
-//! nothing here names a symbol of it. Where there is no `stream {}`, nginx calls nothing of this.
+//! A separate nginx module in the same library. nginx's stream module may be a dynamic module too, or absent, so nothing
+//! here links to its symbols. Without a `stream {}` nginx calls nothing of this.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -15,13 +15,13 @@ use nginx_sys::{
 };
 
 use crate::conf::{self, Conf};
+use crate::endpoint_file::{EndpointFile, Tries};
 use crate::log::{self, Level};
-use crate::pods::{Pods, Row};
 use crate::{address, pool};
 
 /// Name of nginx's own module for upstreams.
-const UPSTREAMS: &CStr = c"ngx_stream_upstream_module";
-const NAME: &CStr = c"sluice_pods";
+const UPSTREAM_MODULE: &CStr = c"ngx_stream_upstream_module";
+const DIRECTIVE: &CStr = c"sluice_pods";
 
 /// nginx's table of this module.
 pub struct StreamTable(UnsafeCell<ngx_module_t>);
@@ -29,12 +29,12 @@ pub struct StreamTable(UnsafeCell<ngx_module_t>);
 // SAFETY: nginx's thread is the only one that reads or writes it (rule 1).
 unsafe impl Sync for StreamTable {}
 
-struct Shared<T>(T);
+struct Constant<T>(T);
 
 // SAFETY: what is in it is never written, and points to constants only.
-unsafe impl<T> Sync for Shared<T> {}
+unsafe impl<T> Sync for Constant<T> {}
 
-static CONTEXT: Shared<ngx_stream_module_t> = Shared(ngx_stream_module_t {
+static CONTEXT: Constant<ngx_stream_module_t> = Constant(ngx_stream_module_t {
     preconfiguration: None,
     postconfiguration: None,
     create_main_conf: None,
@@ -43,11 +43,11 @@ static CONTEXT: Shared<ngx_stream_module_t> = Shared(ngx_stream_module_t {
     merge_srv_conf: None,
 });
 
-static COMMANDS: Shared<[ngx_command_t; 2]> = Shared([
+static COMMANDS: Constant<[ngx_command_t; 2]> = Constant([
     ngx_command_t {
         name: ngx_str_t {
-            len: NAME.count_bytes(),
-            data: NAME.as_ptr().cast_mut().cast(),
+            len: DIRECTIVE.count_bytes(),
+            data: DIRECTIVE.as_ptr().cast_mut().cast(),
         },
         type_: (NGX_STREAM_UPS_CONF | NGX_CONF_TAKE1) as ngx_uint_t,
         set: Some(configure),
@@ -67,7 +67,7 @@ static TABLE: StreamTable = StreamTable(UnsafeCell::new({
     table
 }));
 
-/// The table, for the list of a library's modules.
+/// The table of this module, for the library's list of modules.
 #[doc(hidden)]
 pub const fn table() -> *mut ngx_module_t {
     TABLE.0.get()
@@ -83,7 +83,7 @@ unsafe extern "C" fn configure(
     match unsafe { set(cf) } {
         Ok(()) => null_mut(),
         Err(reason) => {
-            let reason = format!("\"{}\": {reason}", NAME.to_string_lossy());
+            let reason = format!("\"{}\": {reason}", DIRECTIVE.to_string_lossy());
             // SAFETY: `cf` is live.
             unsafe { conf::log_error(cf, &reason) };
             // NGX_CONF_ERROR, which is a pointer in C.
@@ -94,25 +94,26 @@ unsafe extern "C" fn configure(
 
 unsafe fn set(cf: *mut ngx_conf_t) -> Result<(), String> {
     // SAFETY: by contract; nginx ends its list of modules with null. In an upstream block the context has the
-    // configuration of the upstream module at its index. The pods are of the configuration's pool, as the upstream is.
+    // configuration of the upstream module at its index. The endpoints are in the configuration's pool, as the upstream is.
     unsafe {
         let conf = Conf::new(cf);
         let file = conf.path(conf.arguments().next().unwrap_or_default())?;
         let mut modules = (*(*cf).cycle).modules;
-        while !(*modules).is_null() && CStr::from_ptr((**modules).name) != UPSTREAMS {
+        while !(*modules).is_null() && CStr::from_ptr((**modules).name) != UPSTREAM_MODULE {
             modules = modules.add(1);
         }
         let upstreams = (*modules)
             .as_ref()
-            .ok_or("nginx has no upstreams without http")?;
+            .ok_or("needs the upstream module of nginx's stream module")?;
         let context: *mut ngx_stream_conf_ctx_t = (*cf).ctx.cast();
         let upstream: *mut ngx_stream_upstream_srv_conf_t =
             (*(*context).srv_conf.add(upstreams.ctx_index)).cast();
         if (*upstream).peer.init_upstream.is_some() {
             return Err("is duplicate, or beside another balancer".to_owned());
         }
-        let pods = pool::own((*cf).pool, Pods::of(file)).map_err(|_| "out of memory".to_owned())?;
-        (*upstream).peer.data = pods.cast();
+        let endpoints = pool::own((*cf).pool, EndpointFile::new(file))
+            .map_err(|_| "out of memory".to_owned())?;
+        (*upstream).peer.data = endpoints.cast();
         (*upstream).peer.init_upstream = Some(init_upstream);
     }
     Ok(())
@@ -127,10 +128,10 @@ unsafe extern "C" fn init_upstream(
     NGX_OK as ngx_int_t
 }
 
-/// One connection's peers; in the connection's pool.
+/// The peers of one connection, allocated in its pool.
 struct Peer {
     pool: *mut ngx_pool_t,
-    row: Row,
+    tries: Tries,
 }
 
 unsafe extern "C" fn init_peer(
@@ -138,20 +139,20 @@ unsafe extern "C" fn init_peer(
     upstream: *mut ngx_stream_upstream_srv_conf_t,
 ) -> ngx_int_t {
     // SAFETY: nginx calls this with a live session that has an upstream, which is one of those that `set` has given
-    // its pods. nginx does not call into this module while the reference to them lives.
+    // its endpoints. nginx does not call into this module while the reference to them lives.
     unsafe {
         let client = (*session).connection;
-        let (row, read) = (*(*upstream).peer.data.cast::<Pods>()).row();
+        let (tries, read) = (*(*upstream).peer.data.cast::<EndpointFile>()).tries();
         if let Err(error) = read {
-            let message = format!("sluice_pods: {error}; those known before still serve");
+            let message = format!("sluice_pods: {error}; keeping the previous endpoints");
             log::write((*client).log, Level::Error, message.as_bytes());
         }
-        let tries = row.len();
+        let count = tries.len();
         let Ok(peer) = pool::own(
             (*client).pool,
             Peer {
                 pool: (*client).pool,
-                row,
+                tries,
             },
         ) else {
             return NGX_ERROR as ngx_int_t;
@@ -160,23 +161,23 @@ unsafe extern "C" fn init_peer(
         (*connection).data = peer.cast();
         (*connection).get = Some(get);
         (*connection).free = Some(free);
-        (*connection).tries = tries;
+        (*connection).tries = count;
     }
     NGX_OK as ngx_int_t
 }
 
-/// The next pod.
+/// Selects the next endpoint.
 unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_void) -> ngx_int_t {
     // SAFETY: `data` is the peer that `init_peer` made, which lives as long as the client's connection, and nobody else
     // has a reference to it while nginx calls this.
     unsafe {
         let peer = &mut *data.cast::<Peer>();
-        while let Some(pod) = peer.row.next() {
-            // The file may be another one when a log reads the name.
-            let Ok(text) = pool::copy(peer.pool, pod.as_bytes()) else {
+        while let Some(endpoint) = peer.tries.next() {
+            // The endpoints may have changed when a log reads the name.
+            let Ok(text) = pool::copy(peer.pool, endpoint.as_bytes()) else {
                 return NGX_ERROR as ngx_int_t;
             };
-            if let Some((address, name)) = address::of_peer(peer.pool, pool::bytes(text)) {
+            if let Some((address, name)) = address::parse_peer(peer.pool, pool::bytes(text)) {
                 (*connection).sockaddr = address.sockaddr;
                 (*connection).socklen = address.socklen;
                 (*connection).name = name;
@@ -184,7 +185,7 @@ unsafe extern "C" fn get(connection: *mut ngx_peer_connection_t, data: *mut c_vo
                 (*connection).connection = null_mut();
                 return NGX_OK as ngx_int_t;
             }
-            let message = format!("sluice_pods: expected ip:port, got \"{pod}\"; it is skipped");
+            let message = format!("sluice_pods: expected ip:port, got \"{endpoint}\"; skipped");
             log::write((*connection).log, Level::Error, message.as_bytes());
         }
     }

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use nginx_sys::ngx_module_t;
 
-/// nginx's table of one module. nginx writes its indexes into it when it loads the module.
+/// nginx's table of one module, into which nginx writes the module's indexes when it loads it.
 pub struct Table {
     nginx: UnsafeCell<ngx_module_t>,
     /// A pool's cleanups are told apart by the addresses of their functions, and a generic function may have several:
@@ -27,7 +27,7 @@ impl Table {
         }
     }
 
-    /// The index of the module's configurations and contexts among those of all HTTP modules.
+    /// Index of the module's configurations and contexts among those of all HTTP modules.
     pub(crate) fn ctx_index(&'static self) -> usize {
         // SAFETY: nginx wrote it when it loaded the module, before it called any function of it.
         unsafe { (*self.nginx.get()).ctx_index }

@@ -8,7 +8,7 @@ use nginx_sys::{ngx_add_timer, ngx_del_timer, ngx_event_t, ngx_msec_t};
 
 use crate::log;
 
-/// A timer; it is stopped when this is dropped. It does not keep a worker that is told to end from ending.
+/// A timer, which dropping stops. It does not delay the shutdown of a worker.
 pub struct Timer(Rc<Inner>);
 
 struct Inner {
@@ -17,7 +17,7 @@ struct Inner {
 }
 
 impl Timer {
-    /// A timer that is not running.
+    /// Creates a stopped timer.
     pub fn new(action: impl Fn() + 'static) -> Self {
         // SAFETY: nginx's own events start as zeroes.
         let event = UnsafeCell::new(unsafe { std::mem::zeroed() });
@@ -37,7 +37,7 @@ impl Timer {
         Self(inner)
     }
 
-    /// Runs the action once, after this time. A time that was set before counts no more.
+    /// Runs the action once after this delay, which replaces an earlier one.
     pub fn start(&self, after: Duration) {
         self.stop();
         let milliseconds = ngx_msec_t::try_from(after.as_millis()).unwrap_or(ngx_msec_t::MAX / 2);
@@ -45,7 +45,7 @@ impl Timer {
         unsafe { ngx_add_timer(self.0.event.get(), milliseconds) };
     }
 
-    /// Forgets the time that was set.
+    /// Stops the timer.
     pub fn stop(&self) {
         self.0.stop();
     }

@@ -1,4 +1,4 @@
-//! Variables of a module: those that are given values, and those that have all lines of a header.
+//! Variables of a module: those with values that the module sets, and those with all lines of a header.
 
 use nginx_sys::{
     NGX_ERROR, NGX_HTTP_VAR_CHANGEABLE, NGX_OK, ngx_conf_t, ngx_http_add_variable,
@@ -10,7 +10,7 @@ use crate::list::Elements;
 use crate::module::Registered;
 use crate::pool;
 
-/// A variable and its header.
+/// Name of a variable and of its header.
 type Header = (&'static str, &'static str);
 
 /// `preconfiguration`.
@@ -85,7 +85,7 @@ unsafe extern "C" fn all_lines(
     unsafe {
         let (_, name) = &*std::ptr::with_exposed_provenance::<Header>(data);
         let is_wanted = |line: &[u8]| line.eq_ignore_ascii_case(name.as_bytes());
-        let mut lines = Elements::of(&raw const (*r).headers_in.headers)
+        let mut lines = Elements::new(&raw const (*r).headers_in.headers)
             .filter(|line| (**line).hash != 0 && is_wanted(pool::bytes((**line).key)))
             .map(|line| (*line).value);
         let Some(mut all) = lines.next() else {

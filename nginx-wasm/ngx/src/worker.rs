@@ -7,7 +7,7 @@ use nginx_sys::{
 
 use crate::module::Registered;
 
-/// `init_process`. Also called in the processes that look after the cache, which serve nobody.
+/// `init_process`. Also called in the cache processes, which serve no requests.
 ///
 /// # Safety
 ///

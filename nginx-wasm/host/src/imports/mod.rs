@@ -78,9 +78,9 @@ fn returns_status(ty: &FuncType) -> bool {
 fn to_status<E: Env>(
     guest: &Guest<'_, E>,
     name: &str,
-    answer: Result<(), HostCallError>,
+    result: Result<(), HostCallError>,
 ) -> Result<u32> {
-    match answer {
+    match result {
         Ok(()) => Ok(Status::Ok.number()),
         Err(HostCallError::Trap(error)) => Err(error),
         Err(HostCallError::Status(Status::Unimplemented))

@@ -1,8 +1,8 @@
-//! Requests and answers as bytes. HTTP/1.0, so that nobody sends chunks.
+//! Requests and responses as bytes. HTTP/1.0, so that no server sends chunks.
 
-/// A request to be sent.
+/// Request of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'a> {
+pub struct CallRequest<'a> {
     /// The method.
     pub method: &'a [u8],
     /// The target: path and query.
@@ -15,12 +15,12 @@ pub struct Message<'a> {
     pub body: &'a [u8],
 }
 
-/// An answer.
+/// Response to a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct CallResponse {
     /// The HTTP status.
     pub status: u16,
-    /// Names in lower case, and values.
+    /// Names in lower case, with values.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// The body.
     pub body: Vec<u8>,
@@ -30,17 +30,17 @@ pub struct Answer {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     Incomplete,
-    Complete(Answer),
+    Complete(CallResponse),
     Invalid(&'static str),
 }
 
 const MAX_HEADERS: usize = 64;
 const MAX_HEAD: usize = 64 << 10;
-/// More than the tables of the largest cluster, less than a worker can spare.
+/// More than the tables of the largest cluster.
 const MAX_BODY: usize = 64 << 20;
 
-impl Message<'_> {
-    /// The request as it is sent. The caller's headers must not hold line ends (`is_sendable`).
+impl CallRequest<'_> {
+    /// Serializes the request. Callers must not pass headers with line ends.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(256 + self.body.len());
         for part in [
@@ -67,8 +67,8 @@ impl Message<'_> {
     }
 }
 
-/// Reads an answer as far as it has come; `closed`: nothing more will.
-pub(super) fn read(bytes: &[u8], closed: bool) -> Progress {
+/// Parses the bytes received so far; `closed` if the connection has closed.
+pub(super) fn parse(bytes: &[u8], closed: bool) -> Progress {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut head = httparse::Response::new(&mut headers);
     let length = match head.parse(bytes) {
@@ -77,21 +77,21 @@ pub(super) fn read(bytes: &[u8], closed: bool) -> Progress {
             return Progress::Invalid("the connection closed");
         }
         Ok(httparse::Status::Partial) if bytes.len() > MAX_HEAD => {
-            return Progress::Invalid("too long a head");
+            return Progress::Invalid("response head too long");
         }
         Ok(httparse::Status::Partial) => return Progress::Incomplete,
-        Err(_) => return Progress::Invalid("the answer is not HTTP"),
+        Err(_) => return Progress::Invalid("the response is not HTTP"),
     };
     let body = bytes.get(length..).unwrap_or_default();
     let body = match content_length(head.headers) {
         Err(reason) => return Progress::Invalid(reason),
         Ok(Some(expected)) => match body.get(..expected) {
             Some(body) => body,
-            None if closed => return Progress::Invalid("the body is cut off"),
+            None if closed => return Progress::Invalid("the body is truncated"),
             None => return Progress::Incomplete,
         },
         Ok(None) if closed => body,
-        Ok(None) if body.len() > MAX_BODY => return Progress::Invalid("too long a body"),
+        Ok(None) if body.len() > MAX_BODY => return Progress::Invalid("response body too long"),
         Ok(None) => return Progress::Incomplete,
     };
     let pair = |header: &httparse::Header<'_>| {
@@ -101,7 +101,7 @@ pub(super) fn read(bytes: &[u8], closed: bool) -> Progress {
         )
     };
     let headers = head.headers.iter().map(pair).collect();
-    Progress::Complete(Answer {
+    Progress::Complete(CallResponse {
         status: head.code.unwrap_or(0),
         headers,
         body: body.to_vec(),
@@ -113,7 +113,7 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<usize>, &'s
         .iter()
         .any(|header| header.name.eq_ignore_ascii_case("transfer-encoding"))
     {
-        return Err("an answer to HTTP/1.0 has a transfer encoding");
+        return Err("transfer encoding in an HTTP/1.0 response");
     }
     let Some(header) = headers
         .iter()
@@ -126,8 +126,8 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<usize>, &'s
         .and_then(|text| text.parse().ok());
     match length {
         Some(length) if length <= MAX_BODY => Ok(Some(length)),
-        Some(_) => Err("too long a body"),
-        None => Err("a content-length that is no number"),
+        Some(_) => Err("response body too long"),
+        None => Err("invalid content-length"),
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn request_is_one_http_1_0_message() {
         let headers = [(&b"accept"[..], &b"*/*"[..])];
-        let message = Message {
+        let message = CallRequest {
             method: b"POST",
             target: b"/a?b",
             authority: b"c",
@@ -154,45 +154,45 @@ mod tests {
     fn response_is_complete_with_its_last_byte() {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-A: 1\r\n\r\nabc";
         for end in 0..bytes.len() {
-            assert_eq!(read(&bytes[..end], false), Progress::Incomplete, "{end}");
+            assert_eq!(parse(&bytes[..end], false), Progress::Incomplete, "{end}");
             assert!(
-                matches!(read(&bytes[..end], true), Progress::Invalid(_)),
+                matches!(parse(&bytes[..end], true), Progress::Invalid(_)),
                 "{end}"
             );
         }
-        let Progress::Complete(answer) = read(bytes, false) else {
+        let Progress::Complete(response) = parse(bytes, false) else {
             panic!("incomplete")
         };
-        assert_eq!((answer.status, &answer.body[..]), (200, &b"abc"[..]));
-        assert_eq!(answer.headers[1], (b"x-a".to_vec(), b"1".to_vec()));
+        assert_eq!((response.status, &response.body[..]), (200, &b"abc"[..]));
+        assert_eq!(response.headers[1], (b"x-a".to_vec(), b"1".to_vec()));
     }
 
     #[test]
     fn body_without_length_ends_with_the_connection() {
         let bytes = b"HTTP/1.0 204 No Content\r\n\r\n";
-        assert_eq!(read(bytes, false), Progress::Incomplete);
+        assert_eq!(parse(bytes, false), Progress::Incomplete);
         assert_eq!(
-            read(bytes, true),
-            Progress::Complete(Answer {
+            parse(bytes, true),
+            Progress::Complete(CallResponse {
                 status: 204,
-                ..Answer::default()
+                ..CallResponse::default()
             })
         );
     }
 
     #[test]
     fn malformed_or_too_long_response_is_invalid() {
-        let answers: [&[u8]; 4] = [
+        let responses: [&[u8]; 4] = [
             b"hello\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         ];
-        for answer in answers {
+        for response in responses {
             assert!(
-                matches!(read(answer, false), Progress::Invalid(_)),
+                matches!(parse(response, false), Progress::Invalid(_)),
                 "{}",
-                answer.escape_ascii()
+                response.escape_ascii()
             );
         }
     }

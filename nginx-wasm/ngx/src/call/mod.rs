@@ -1,4 +1,4 @@
-//! HTTP calls of the module, on nginx's event loop: a connection for each, HTTP/1.0.
+//! HTTP calls of the module on nginx's event loop: HTTP/1.0, one connection per call.
 
 mod message;
 
@@ -18,23 +18,23 @@ use nginx_sys::{
 use crate::log;
 use crate::pool;
 use message::Progress;
-pub use message::{Answer, Message};
+pub use message::{CallRequest, CallResponse};
 
-/// A call under way; dropping it ends it, without a word. It does not keep a worker that is told to end from ending.
+/// A call in flight; dropping it cancels it silently. It does not delay the shutdown of a worker.
 pub struct Call {
     _inner: Rc<Inner>,
 }
 
-/// Why a call could not be started.
+/// Failure to start a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotStarted {
+pub enum CallError {
     /// The target is neither `unix:/path` nor an address and a port.
-    Target,
-    /// There is nobody, or no connection left.
+    InvalidTarget,
+    /// The connection was refused, or nginx has no free connection.
     Unreachable,
 }
 
-type Done = Box<dyn FnOnce(Result<Answer, &'static str>)>;
+type OnEnd = Box<dyn FnOnce(Result<CallResponse, &'static str>)>;
 
 struct Inner {
     pool: NonNull<ngx_pool_t>,
@@ -44,36 +44,36 @@ struct Inner {
     request: Vec<u8>,
     sent: Cell<usize>,
     received: RefCell<Vec<u8>>,
-    done: Cell<Option<Done>>,
+    on_end: Cell<Option<OnEnd>>,
 }
 
-const POOL: usize = 1024;
-const CHUNK: usize = 64 << 10;
+const POOL_SIZE: usize = 1024;
+const READ_SIZE: usize = 64 << 10;
 
 impl Call {
-    /// Calls `unix:/path`, `ip:port` or `[ip]:port`. `done` is called later, never from in here, with the answer or
-    /// with why there is none; not after the call was dropped.
+    /// Calls `unix:/path`, `ip:port` or `[ip]:port`. `on_end` is called later, never from in here, with the response or
+    /// the reason for the failure; not after the call was dropped.
     ///
     /// # Errors
     ///
-    /// See [`NotStarted`].
+    /// See [`CallError`].
     pub fn start(
         target: &[u8],
-        message: Message<'_>,
+        message: CallRequest<'_>,
         timeout: Duration,
-        done: impl FnOnce(Result<Answer, &'static str>) + 'static,
-    ) -> Result<Call, NotStarted> {
+        on_end: impl FnOnce(Result<CallResponse, &'static str>) + 'static,
+    ) -> Result<Call, CallError> {
         // SAFETY: on nginx's thread the process's log is live, for longer than the pool.
-        let pool = unsafe { NonNull::new(ngx_create_pool(POOL, log::process_log())) };
+        let pool = unsafe { NonNull::new(ngx_create_pool(POOL_SIZE, log::process_log())) };
         let inner = Rc::new(Inner {
-            pool: pool.ok_or(NotStarted::Unreachable)?,
+            pool: pool.ok_or(CallError::Unreachable)?,
             connection: Cell::new(null_mut()),
             // SAFETY: nginx's own peers start as zeroes.
             peer: UnsafeCell::new(unsafe { std::mem::zeroed() }),
             request: message.to_bytes(),
             sent: Cell::new(0),
             received: RefCell::default(),
-            done: Cell::new(Some(Box::new(done))),
+            on_end: Cell::new(Some(Box::new(on_end))),
         });
         // SAFETY: `inner` is new, and stays where it is.
         unsafe {
@@ -85,17 +85,17 @@ impl Call {
 }
 
 impl Inner {
-    /// Fills the address of the peer. Names are not resolved: that would block the worker.
-    unsafe fn resolve(&self, target: &[u8]) -> Result<(), NotStarted> {
+    /// Sets the address of the peer. Names are not resolved: that would block the worker.
+    unsafe fn resolve(&self, target: &[u8]) -> Result<(), CallError> {
         // SAFETY: the pool is live; nginx parses a copy of the target, which is in it like the addresses.
         unsafe {
             let pool = self.pool.as_ptr();
             let mut url: ngx_url_t = std::mem::zeroed();
-            url.url = pool::copy(pool, target).map_err(|_| NotStarted::Unreachable)?;
+            url.url = pool::copy(pool, target).map_err(|_| CallError::Unreachable)?;
             url.default_port = 80;
             url.set_no_resolve(1);
             if ngx_parse_url(pool, &mut url) != NGX_OK as ngx_int_t || url.naddrs == 0 {
-                return Err(NotStarted::Target);
+                return Err(CallError::InvalidTarget);
             }
             let peer = self.peer.get();
             (*peer).sockaddr = (*url.addrs).sockaddr;
@@ -105,7 +105,7 @@ impl Inner {
         Ok(())
     }
 
-    unsafe fn connect(self: &Rc<Self>, timeout: Duration) -> Result<(), NotStarted> {
+    unsafe fn connect(self: &Rc<Self>, timeout: Duration) -> Result<(), CallError> {
         // SAFETY: the peer is filled (`resolve`). What nginx returns is a connection of ours, whose events' data leads
         // to it and its own to `self`: it is closed before `self` ends (`Inner::close`).
         unsafe {
@@ -116,17 +116,17 @@ impl Inner {
             let code = ngx_event_connect_peer(peer);
             let connection = (*peer).connection;
             if connection.is_null() {
-                return Err(NotStarted::Unreachable);
+                return Err(CallError::Unreachable);
             }
             self.connection.set(connection);
             if code != NGX_OK as ngx_int_t && code != NGX_AGAIN as ngx_int_t {
                 self.close();
-                return Err(NotStarted::Unreachable);
+                return Err(CallError::Unreachable);
             }
             (*connection).data = Rc::as_ptr(self).cast_mut().cast();
             (*(*connection).write).handler = Some(writable);
             (*(*connection).read).handler = Some(readable);
-            // The one for the whole call; a worker that ends does not wait for it.
+            // The timeout of the whole call; a worker that shuts down does not wait for it.
             (*(*connection).read).set_cancelable(1);
             let milliseconds =
                 ngx_msec_t::try_from(timeout.as_millis()).unwrap_or(ngx_msec_t::MAX / 2);
@@ -138,7 +138,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Sends what is left.
+    /// Sends the rest of the request.
     fn send(&self) -> Result<(), &'static str> {
         let connection = self.connection.get();
         // SAFETY: the connection is open, its events call this; the bytes are ours, and only read.
@@ -164,19 +164,19 @@ impl Inner {
         }
     }
 
-    /// Receives what is there; `None`: there is more to come.
-    fn receive(&self) -> Option<Result<Answer, &'static str>> {
+    /// Receives available bytes; `None` if the response is not complete.
+    fn receive(&self) -> Option<Result<CallResponse, &'static str>> {
         let connection = self.connection.get();
         let mut received = self.received.borrow_mut();
         loop {
             let start = received.len();
-            received.resize(start + CHUNK, 0);
-            // SAFETY: the connection is open; `CHUNK` bytes after `start` are ours to be written.
+            received.resize(start + READ_SIZE, 0);
+            // SAFETY: the connection is open; `READ_SIZE` bytes after `start` are ours to be written.
             let n = unsafe {
                 let Some(receive) = (*connection).recv else {
                     return Some(Err("cannot receive"));
                 };
-                receive(connection, received.as_mut_ptr().add(start), CHUNK)
+                receive(connection, received.as_mut_ptr().add(start), READ_SIZE)
             };
             received.truncate(start + usize::try_from(n).unwrap_or(0));
             if n == NGX_AGAIN as isize {
@@ -192,18 +192,18 @@ impl Inner {
             if n < 0 {
                 return Some(Err("the connection broke"));
             }
-            match message::read(&received, n == 0) {
+            match message::parse(&received, n == 0) {
                 Progress::Incomplete => {}
-                Progress::Complete(answer) => return Some(Ok(answer)),
+                Progress::Complete(response) => return Some(Ok(response)),
                 Progress::Invalid(reason) => return Some(Err(reason)),
             }
         }
     }
 
-    fn finish(&self, result: Result<Answer, &'static str>) {
+    fn finish(&self, result: Result<CallResponse, &'static str>) {
         self.close();
-        if let Some(done) = self.done.take() {
-            done(result);
+        if let Some(on_end) = self.on_end.take() {
+            on_end(result);
         }
     }
 
@@ -224,8 +224,8 @@ impl Drop for Inner {
     }
 }
 
-/// The call of an event, with a count of its own: `done` may drop the call.
-unsafe fn call_of(event: *mut ngx_event_t) -> Rc<Inner> {
+/// The call of an event, with its own reference count: `on_end` may drop the call.
+unsafe fn call_from_event(event: *mut ngx_event_t) -> Rc<Inner> {
     // SAFETY: nginx calls an event only while its connection is open, which is while its `Inner` lives.
     unsafe {
         let inner: *const Inner = (*(*event).data.cast::<ngx_connection_t>()).data.cast();
@@ -236,7 +236,7 @@ unsafe fn call_of(event: *mut ngx_event_t) -> Rc<Inner> {
 
 unsafe extern "C" fn writable(event: *mut ngx_event_t) {
     // SAFETY: by nginx, for an event of ours.
-    let call = unsafe { call_of(event) };
+    let call = unsafe { call_from_event(event) };
     if let Err(reason) = call.send() {
         call.finish(Err(reason));
     }
@@ -244,7 +244,7 @@ unsafe extern "C" fn writable(event: *mut ngx_event_t) {
 
 unsafe extern "C" fn readable(event: *mut ngx_event_t) {
     // SAFETY: by nginx, for an event of ours.
-    let (call, timed_out) = unsafe { (call_of(event), (*event).timedout() != 0) };
+    let (call, timed_out) = unsafe { (call_from_event(event), (*event).timedout() != 0) };
     if timed_out {
         call.finish(Err("timed out"));
     } else if let Some(result) = call.receive() {

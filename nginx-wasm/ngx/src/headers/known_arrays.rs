@@ -1,4 +1,4 @@
-//! Known request headers before 1.23: one pointer each, but for two that are arrays of pointers.
+//! Known request headers before nginx 1.23: one pointer each, except two that are arrays of pointers.
 
 use nginx_sys::{
     ngx_array_create, ngx_array_push, ngx_array_t, ngx_http_request_t, ngx_table_elt_t,
@@ -22,7 +22,7 @@ impl Field {
 
 /// # Safety
 ///
-/// The request is live and the field is its.
+/// The request is live and the field belongs to it.
 pub(crate) unsafe fn add(
     r: *mut ngx_http_request_t,
     field: Field,
@@ -32,7 +32,7 @@ pub(crate) unsafe fn add(
     unsafe {
         match field {
             Field::One(field) if (*field).is_null() => *field = element,
-            // The first of them is the one that nginx looks at.
+            // nginx reads the first one.
             Field::One(_) => {}
             Field::Many(array) => {
                 if (*array).nalloc == 0 {

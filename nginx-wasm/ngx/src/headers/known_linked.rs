@@ -1,4 +1,4 @@
-//! Known request headers since 1.23: those of one name are linked.
+//! Known request headers since nginx 1.23: those of one name are linked.
 
 use nginx_sys::{ngx_http_request_t, ngx_table_elt_t};
 

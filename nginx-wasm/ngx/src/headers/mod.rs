@@ -1,8 +1,8 @@
 //! The headers of a request and of its response.
 //!
-//! nginx keeps some headers twice: in the list, and in fields that point into it or were made of it. Edits keep the
-//! pointers right. Headers that nginx has acted upon already, such as those that say where the body ends, cannot be
-//! edited: nginx and whoever is behind it must not read a message differently.
+//! nginx keeps some headers twice: in the list, and in fields that point into it or were derived from it. Edits keep the
+//! pointers valid. Headers that nginx has already acted on, such as those that frame the body, cannot be edited: nginx and
+//! the upstream must not parse a message differently.
 
 #[cfg_attr(nginx_linked_headers, path = "known_linked.rs")]
 #[cfg_attr(not(nginx_linked_headers), path = "known_arrays.rs")]
@@ -16,37 +16,37 @@ use nginx_sys::{
 
 use crate::pool::{self, OutOfMemory};
 
-/// Why a header was not changed.
+/// Failure to change a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// nginx has acted upon it already, or writes it itself.
+pub enum HeaderError {
+    /// nginx has already acted on the header, or writes it itself.
     NotEditable,
-    /// A name or a value that cannot be sent.
+    /// The name or value cannot be sent.
     Malformed,
     /// The request's pool is exhausted.
     OutOfMemory,
 }
 
-impl From<OutOfMemory> for Refused {
+impl From<OutOfMemory> for HeaderError {
     fn from(_: OutOfMemory) -> Self {
         Self::OutOfMemory
     }
 }
 
-/// A name must be a token, and a value must not end its line.
-fn editable(name: &[u8], value: &[u8], not_editable: &[&[u8]]) -> Result<(), Refused> {
+/// Checks that a header may be edited, that its name is a token and that its value has no line end.
+fn check_editable(name: &[u8], value: &[u8], not_editable: &[&[u8]]) -> Result<(), HeaderError> {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     if name.first() == Some(&b':')
         || not_editable
             .iter()
             .any(|known| name.eq_ignore_ascii_case(known))
     {
-        Err(Refused::NotEditable)
+        Err(HeaderError::NotEditable)
     } else if name.is_empty()
         || !name.iter().all(is_token)
         || value.iter().any(|byte| b"\r\n\0".contains(byte))
     {
-        Err(Refused::Malformed)
+        Err(HeaderError::Malformed)
     } else {
         Ok(())
     }
@@ -62,7 +62,7 @@ unsafe fn pair<'a>(element: *mut ngx_table_elt_t) -> (&'a [u8], &'a [u8]) {
 
 /// # Safety
 ///
-/// The request is live and the list is its.
+/// The request is live and the list belongs to it.
 unsafe fn push(
     r: *mut ngx_http_request_t,
     list: *mut ngx_list_t,

@@ -5,13 +5,13 @@ use nginx_sys::{
     ngx_table_elt_t,
 };
 
-use super::{Refused, editable, known, pair, push};
+use super::{HeaderError, check_editable, known, pair, push};
 use crate::conf;
 use crate::list::{self, Elements};
+use crate::live_request::LiveRequest;
 use crate::pool;
-use crate::view::View;
 
-/// In lower case. `host` has chosen the server, the others frame the message or are of one connection only.
+/// Names in lower case. `host` has selected the server; the others frame the message or are hop-by-hop.
 const NOT_EDITABLE: &[&[u8]] = &[
     b"connection",
     b"content-length",
@@ -23,11 +23,11 @@ const NOT_EDITABLE: &[&[u8]] = &[
     b"upgrade",
 ];
 
-impl View<'_> {
-    /// All headers of the request, with their names as the client wrote them.
+impl LiveRequest<'_> {
+    /// Visits all headers of the request, with names as the client wrote them.
     pub fn each_request_header(&self, mut visit: impl FnMut(&[u8], &[u8])) {
-        // SAFETY: the request is live (`View::new`), and `visit` cannot change it: it is borrowed.
-        for element in unsafe { Elements::of(self.request_list()) } {
+        // SAFETY: the request is live (`LiveRequest::new`), and `visit` cannot change it: it is borrowed.
+        for element in unsafe { Elements::new(self.request_list()) } {
             // SAFETY: as above.
             let (name, value) = unsafe { pair(element) };
             visit(name, value);
@@ -37,7 +37,7 @@ impl View<'_> {
     /// Number of headers of the request.
     pub fn request_header_count(&self) -> u32 {
         // SAFETY: as in `each_request_header`.
-        unsafe { Elements::of(self.request_list()) }
+        unsafe { Elements::new(self.request_list()) }
             .count()
             .try_into()
             .unwrap_or(u32::MAX)
@@ -52,7 +52,7 @@ impl View<'_> {
         }
     }
 
-    /// True if the request asks for the head of the response only.
+    /// True for a HEAD request.
     pub fn is_head(&self) -> bool {
         // SAFETY: the request is live.
         unsafe { (*self.raw()).method == NGX_HTTP_HEAD as usize }
@@ -61,12 +61,12 @@ impl View<'_> {
     /// The first header of this name in the request.
     pub fn request_header(&self, name: &[u8]) -> Option<&[u8]> {
         // SAFETY: the request is live for longer than the borrow of `self`, and so are its headers' bytes.
-        unsafe { Elements::of(self.request_list()).map(|element| pair(element)) }
+        unsafe { Elements::new(self.request_list()).map(|element| pair(element)) }
             .find(|(key, _)| key.eq_ignore_ascii_case(name))
             .map(|(_, value)| value)
     }
 
-    /// The request's line: method, scheme, and target as the client wrote it.
+    /// The request line: method, scheme, and target as the client wrote it.
     pub fn request_line(&self) -> [&[u8]; 3] {
         let r = self.raw();
         // SAFETY: the request is live; nginx has read its line before any phase. A request over TLS has `ssl`.
@@ -81,13 +81,13 @@ impl View<'_> {
         }
     }
 
-    /// Adds a header to the request, beside others of this name.
+    /// Adds a header to the request and keeps others of the same name.
     ///
     /// # Errors
     ///
-    /// See [`Refused`].
-    pub fn add_request_header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refused> {
-        editable(name, value, NOT_EDITABLE)?;
+    /// See [`HeaderError`].
+    pub fn add_request_header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
+        check_editable(name, value, NOT_EDITABLE)?;
         let r = self.raw();
         // SAFETY: the request is live; the new element is of its list.
         unsafe {
@@ -103,15 +103,15 @@ impl View<'_> {
     ///
     /// # Errors
     ///
-    /// See [`Refused`].
-    pub fn remove_request_header(&mut self, name: &[u8]) -> Result<(), Refused> {
-        editable(name, b"", NOT_EDITABLE)?;
+    /// See [`HeaderError`].
+    pub fn remove_request_header(&mut self, name: &[u8]) -> Result<(), HeaderError> {
+        check_editable(name, b"", NOT_EDITABLE)?;
         let (r, list) = (self.raw(), self.request_list());
         // SAFETY: the request is live. A removed element stays in memory, and nothing points to it any more. The search
         // starts again after each removal, which changes the list.
         unsafe {
             let find =
-                || Elements::of(list).find(|element| pair(*element).0.eq_ignore_ascii_case(name));
+                || Elements::new(list).find(|element| pair(*element).0.eq_ignore_ascii_case(name));
             while let Some(element) = find() {
                 if let Some(field) = request_field(r, element) {
                     known::remove(field, element);

@@ -4,10 +4,10 @@ use std::ptr::null_mut;
 
 use nginx_sys::{ngx_list_t, ngx_str_t, ngx_table_elt_t};
 
-use super::{Refused, editable, pair, push};
+use super::{HeaderError, check_editable, pair, push};
 use crate::list::Elements;
+use crate::live_request::LiveRequest;
 use crate::pool;
-use crate::view::View;
 
 const NOT_EDITABLE: &[&[u8]] = &[
     b"connection",
@@ -19,7 +19,7 @@ const NOT_EDITABLE: &[&[u8]] = &[
 ];
 const CONTENT_TYPE: &[u8] = b"content-type";
 
-impl View<'_> {
+impl LiveRequest<'_> {
     /// The response's status.
     pub fn response_status(&self) -> u16 {
         // SAFETY: the request is live.
@@ -28,20 +28,20 @@ impl View<'_> {
             .unwrap_or(0)
     }
 
-    /// Number of headers that the response has by now.
+    /// Number of headers that the response has so far.
     pub fn response_header_count(&self) -> u32 {
         let mut count = 0;
         self.each_response_header(|_, _| count += 1);
         count
     }
 
-    /// All headers of the response that are known by now; nginx adds some when it sends them.
+    /// Visits all headers that the response has so far; nginx adds some when it sends them.
     pub fn each_response_header(&self, mut visit: impl FnMut(&[u8], &[u8])) {
         if let Some(value) = self.content_type() {
             visit(CONTENT_TYPE, value);
         }
         // SAFETY: as in `each_request_header`; an element with the hash 0 is removed.
-        for element in unsafe { Elements::of(self.response_list()).filter(|e| (**e).hash != 0) } {
+        for element in unsafe { Elements::new(self.response_list()).filter(|e| (**e).hash != 0) } {
             // SAFETY: as above.
             let (name, value) = unsafe { pair(element) };
             visit(name, value);
@@ -55,7 +55,7 @@ impl View<'_> {
         }
         // SAFETY: as in `request_header`.
         unsafe {
-            Elements::of(self.response_list())
+            Elements::new(self.response_list())
                 .filter(|e| (**e).hash != 0)
                 .map(|element| pair(element))
         }
@@ -63,13 +63,13 @@ impl View<'_> {
         .map(|(_, value)| value)
     }
 
-    /// Adds a header to the response, beside others of this name.
+    /// Adds a header to the response and keeps others of the same name.
     ///
     /// # Errors
     ///
-    /// See [`Refused`].
-    pub fn add_response_header(&mut self, name: &[u8], value: &[u8]) -> Result<(), Refused> {
-        editable(name, value, NOT_EDITABLE)?;
+    /// See [`HeaderError`].
+    pub fn add_response_header(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeaderError> {
+        check_editable(name, value, NOT_EDITABLE)?;
         if name.eq_ignore_ascii_case(CONTENT_TYPE) {
             return self.set_content_type(value);
         }
@@ -87,15 +87,15 @@ impl View<'_> {
     ///
     /// # Errors
     ///
-    /// See [`Refused`].
-    pub fn remove_response_header(&mut self, name: &[u8]) -> Result<(), Refused> {
-        editable(name, b"", NOT_EDITABLE)?;
+    /// See [`HeaderError`].
+    pub fn remove_response_header(&mut self, name: &[u8]) -> Result<(), HeaderError> {
+        check_editable(name, b"", NOT_EDITABLE)?;
         if name.eq_ignore_ascii_case(CONTENT_TYPE) {
             return self.set_content_type(b"");
         }
         // SAFETY: the request is live; a hash of 0 is how nginx removes a header of a response.
         unsafe {
-            for element in Elements::of(self.response_list()) {
+            for element in Elements::new(self.response_list()) {
                 if pair(element).0.eq_ignore_ascii_case(name) {
                     (*element).hash = 0;
                 }
@@ -113,9 +113,9 @@ impl View<'_> {
         (!value.is_empty()).then_some(value)
     }
 
-    fn set_content_type(&mut self, value: &[u8]) -> Result<(), Refused> {
+    fn set_content_type(&mut self, value: &[u8]) -> Result<(), HeaderError> {
         let r = self.raw();
-        // SAFETY: the request is live; the copy is in its pool. What nginx made of the former value is reset.
+        // SAFETY: the request is live; the copy is in its pool. Values derived from the former one are reset.
         unsafe {
             let out = &raw mut (*r).headers_out;
             (*out).content_type = pool::copy((*r).pool, value)?;
@@ -134,7 +134,7 @@ impl View<'_> {
         unsafe { &raw mut (*self.raw()).headers_out.headers }
     }
 
-    /// The field that points to a header of the response: other filters look there.
+    /// The field that points to a header of the response, which other filters read.
     fn response_field(&self, name: &[u8]) -> Option<*mut *mut ngx_table_elt_t> {
         // SAFETY: the request is live; these are only addresses.
         unsafe {

@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use nginx_sys::ngx_http_request_t;
 
-use super::{Live, Request, State, pause};
+use super::{Inner, Request, State, pause};
 use crate::pool;
 use crate::table::Table;
 
 impl<D: Default> Request<D> {
-    /// The handle of a request that passed this module before, also where an internal redirect wiped its context.
+    /// The handle of a request that passed this module before, even if an internal redirect cleared its contexts.
     ///
     /// # Safety
     ///
@@ -35,7 +35,7 @@ impl<D: Default> Request<D> {
         None
     }
 
-    /// The handle of a request, where no internal redirect wiped it.
+    /// The handle of a request, unless an internal redirect cleared its contexts.
     ///
     /// # Safety
     ///
@@ -46,8 +46,8 @@ impl<D: Default> Request<D> {
     ) -> Option<Self> {
         // SAFETY: `r` is live, and the module's slot of its contexts is null or what `set_current` wrote.
         unsafe {
-            let live: *const Live<D> = (*(*r).ctx.add(table.ctx_index())).cast();
-            (!live.is_null()).then(|| Self::borrowed(live))
+            let inner: *const Inner<D> = (*(*r).ctx.add(table.ctx_index())).cast();
+            (!inner.is_null()).then(|| Self::borrowed(inner))
         }
     }
 
@@ -61,12 +61,12 @@ impl<D: Default> Request<D> {
         r: NonNull<ngx_http_request_t>,
         table: &'static Table,
     ) -> Option<Self> {
-        let live = Rc::new(Live::<D> {
+        let inner = Rc::new(Inner::<D> {
             raw: Cell::new(Some(r)),
-            state: Cell::new(State::Fresh),
+            state: Cell::new(State::New),
             open: Cell::new(false),
             logged: Cell::new(false),
-            outcome: RefCell::new(None),
+            pending: RefCell::new(None),
             // SAFETY: nginx's own events start as zeroes.
             event: UnsafeCell::new(unsafe { std::mem::zeroed() }),
             data: D::default(),
@@ -74,11 +74,11 @@ impl<D: Default> Request<D> {
         // SAFETY: the event is not in any queue yet; the request and its connection are live, and the connection's
         // log lives as long as the event is in use: until the pool's cleanup.
         unsafe {
-            let event = live.event.get();
-            (*event).data = Rc::as_ptr(&live).cast_mut().cast();
-            (*event).handler = Some(pause::ended::<D>);
+            let event = inner.event.get();
+            (*event).data = Rc::as_ptr(&inner).cast_mut().cast();
+            (*event).handler = Some(pause::on_pause_end::<D>);
             (*event).log = (*(*r.as_ptr()).connection).log;
-            let counted = Rc::into_raw(Rc::clone(&live));
+            let counted = Rc::into_raw(Rc::clone(&inner));
             if pool::on_destroy(
                 (*r.as_ptr()).pool,
                 table.end_of_request(),
@@ -90,7 +90,7 @@ impl<D: Default> Request<D> {
                 return None;
             }
         }
-        Some(Self(live))
+        Some(Self(inner))
     }
 
     /// Writes the handle into the request's contexts.
@@ -112,7 +112,7 @@ impl<D> Request<D> {
     /// `data` is the pointer that [`Request::create`] gave to a cleanup, and it is taken back once.
     pub(crate) unsafe fn from_cleanup(data: *mut c_void) -> Self {
         // SAFETY: by contract it came from `Rc::into_raw`, and its count is taken back here.
-        Self(unsafe { Rc::from_raw(data.cast::<Live<D>>()) })
+        Self(unsafe { Rc::from_raw(data.cast::<Inner<D>>()) })
     }
 
     /// Marks the request as ended: its memory is being freed.
@@ -123,12 +123,12 @@ impl<D> Request<D> {
 
     /// # Safety
     ///
-    /// `live` came from `Rc::into_raw` and its count is at least one.
-    pub(super) unsafe fn borrowed(live: *const Live<D>) -> Self {
+    /// `inner` came from `Rc::into_raw` and its count is at least one.
+    pub(super) unsafe fn borrowed(inner: *const Inner<D>) -> Self {
         // SAFETY: by contract.
         unsafe {
-            Rc::increment_strong_count(live);
-            Self(Rc::from_raw(live))
+            Rc::increment_strong_count(inner);
+            Self(Rc::from_raw(inner))
         }
     }
 
@@ -136,7 +136,7 @@ impl<D> Request<D> {
     pub(crate) fn begin(&self) {
         self.0.open.set(true);
         self.0.logged.set(false);
-        self.0.state.set(State::Asking);
+        self.0.state.set(State::InCallback);
     }
 
     /// True once for each pass: `on_log` is to be called now.

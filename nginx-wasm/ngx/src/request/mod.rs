@@ -1,4 +1,4 @@
-//! A request, as a handle that outlives it.
+//! A request as a handle that outlives it.
 
 mod lifecycle;
 mod pause;
@@ -9,20 +9,20 @@ use std::rc::Rc;
 
 use nginx_sys::{ngx_event_t, ngx_http_request_t, ngx_post_event, ngx_posted_events};
 
+use crate::live_request::LiveRequest;
 use crate::reply::Reply;
-use crate::view::View;
 pub(crate) use pause::PhaseResult;
 
 /// A handle of a request with its per-request state `D`.
-pub struct Request<D: 'static>(Rc<Live<D>>);
+pub struct Request<D: 'static>(Rc<Inner<D>>);
 
 /// The request has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished;
 
-/// Outcome of a pause.
+/// An action on a request, recorded by the module and applied by the event loop.
 #[derive(Debug)]
-enum Outcome {
+enum PendingAction {
     Resume,
     Restart,
     Reply(Reply),
@@ -32,26 +32,26 @@ enum Outcome {
 /// State of a request in this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// `on_request` has not been called, or is to be called again.
-    Fresh,
-    /// `on_request` is being called.
-    Asking,
-    /// The request waits for an outcome.
+    /// `on_request` was not called yet, or must be called again.
+    New,
+    /// `on_request` is running.
+    InCallback,
+    /// The request is paused until an action is recorded.
     Paused,
-    /// The request went on to its content.
-    Passed,
-    /// This module has answered it, or nginx's own page has.
-    Answered,
+    /// The request continued to its content.
+    Continued,
+    /// The response is the module's, or nginx's own error page.
+    Responded,
 }
 
-struct Live<D> {
+struct Inner<D> {
     /// `None` once the request's pool is destroyed.
     raw: Cell<Option<NonNull<ngx_http_request_t>>>,
     state: Cell<State>,
-    /// True if `on_log` and `on_end` are still to be called.
+    /// True if `on_log` and `on_end` are due: between `begin` and `take_end`.
     open: Cell<bool>,
     logged: Cell<bool>,
-    outcome: RefCell<Option<Outcome>>,
+    pending: RefCell<Option<PendingAction>>,
     /// The deadline of a pause as a timer, the end of a pause as a posted event.
     event: UnsafeCell<ngx_event_t>,
     data: D,
@@ -69,63 +69,71 @@ impl<D> Request<D> {
         &self.0.data
     }
 
-    /// Looks at the request, and changes it.
+    /// Reads or changes the request.
     ///
     /// # Errors
     ///
     /// The request has ended.
-    pub fn with<R>(&self, look: impl FnOnce(&mut View<'_>) -> R) -> Result<R, Finished> {
+    pub fn with<R>(
+        &self,
+        use_request: impl FnOnce(&mut LiveRequest<'_>) -> R,
+    ) -> Result<R, Finished> {
         let raw = self.0.raw.get().ok_or(Finished)?;
         // SAFETY: the request is live, its pool has not told us otherwise; and it stays so for the call, because
-        // nothing of this crate that `look` can call ends a request (rule 3).
-        Ok(look(&mut unsafe { View::new(raw) }))
+        // nothing of this crate that `use_request` can call ends a request (rule 3).
+        Ok(use_request(&mut unsafe { LiveRequest::new(raw) }))
     }
 
-    /// Lets a paused request go on. Before a pause: there will be none.
+    /// Resumes a paused request. Before a pause, cancels it.
     ///
     /// # Errors
     ///
     /// As of [`Request::reply`].
     pub fn resume(&self) -> Result<(), Finished> {
-        self.record(Outcome::Resume)
+        self.record(PendingAction::Resume)
     }
 
-    /// Asks the module again about a paused request, which ends for it first.
+    /// Ends a paused request for the module and begins it again with `on_request`.
     ///
     /// # Errors
     ///
-    /// The request has ended, or is not paused.
+    /// The request has ended or is not paused.
     pub fn restart(&self) -> Result<(), Finished> {
         if self.0.state.get() == State::Paused {
-            self.record(Outcome::Restart)
+            self.record(PendingAction::Restart)
         } else {
             Err(Finished)
         }
     }
 
-    /// Answers the request.
+    /// Sends a local reply.
     ///
     /// # Errors
     ///
-    /// The request has ended, or went on already.
+    /// The request has ended or has continued already.
     pub fn reply(&self, reply: Reply) -> Result<(), Finished> {
-        self.record(Outcome::Reply(reply))
+        self.record(PendingAction::Reply(reply))
     }
 
-    /// A reply or a failure is not replaced by a resume, and the first of them counts.
-    fn record(&self, outcome: Outcome) -> Result<(), Finished> {
-        let live = &*self.0;
-        if live.raw.get().is_none() || !matches!(live.state.get(), State::Asking | State::Paused) {
+    /// Records an action. A recorded reply or failure stays; anything else is replaced.
+    fn record(&self, pending: PendingAction) -> Result<(), Finished> {
+        let inner = &*self.0;
+        if inner.raw.get().is_none()
+            || !matches!(inner.state.get(), State::InCallback | State::Paused)
+        {
             return Err(Finished);
         }
-        let mut recorded = live.outcome.borrow_mut();
-        if !matches!(*recorded, Some(Outcome::Reply(_) | Outcome::Fail(_))) {
-            *recorded = Some(outcome);
+        let mut recorded = inner.pending.borrow_mut();
+        if !matches!(
+            *recorded,
+            Some(PendingAction::Reply(_) | PendingAction::Fail(_))
+        ) {
+            *recorded = Some(pending);
         }
-        if live.state.get() == State::Paused {
+        if inner.state.get() == State::Paused {
             // SAFETY: the request is live, so the event is not freed before the pool's cleanup takes it out of the
             // queue; we are on nginx's thread.
-            unsafe { ngx_post_event(live.event.get(), &raw mut ngx_posted_events) };
+            unsafe { ngx_post_event(inner.event.get(), &raw mut ngx_posted_events) };
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A pause, and its end: by what was recorded, by the deadline, or by the client.
+//! A pause and its end: by a recorded action, by the deadline, or by the client.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use nginx_sys::{
     ngx_http_request_t, ngx_http_run_posted_requests, ngx_http_test_reading, ngx_int_t, ngx_msec_t,
 };
 
-use super::{Outcome, Request, State};
+use super::{PendingAction, Request, State};
 use crate::reply;
 
-/// Result of a phase handler: nginx's return codes are there.
+/// Result of the phase handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PhaseResult {
-    /// Let nginx go on to the next handler.
+    /// Continue with the next handler.
     Decline,
-    /// Leave the request to its events.
+    /// Wait for the events of the request.
     Wait,
-    /// Leave it alone: it is answered and may have ended.
+    /// A response was sent; the request may have ended.
     Done,
-    /// Let nginx answer with this status.
+    /// Respond with this status and nginx's own page.
     Fail(ngx_int_t),
 }
 
 impl<D> Request<D> {
-    /// Pauses the request, or does at once what was recorded while the module was asked.
+    /// Pauses the request, or applies the action that the callback recorded.
     ///
     /// # Safety
     ///
@@ -36,14 +36,14 @@ impl<D> Request<D> {
         r: *mut ngx_http_request_t,
         deadline: Duration,
     ) -> PhaseResult {
-        if self.0.outcome.borrow().is_some() {
+        if self.0.pending.borrow().is_some() {
             // SAFETY: by contract.
-            return unsafe { self.settle(r) };
+            return unsafe { self.apply_pending(r) };
         }
         self.0.state.set(State::Paused);
         // SAFETY: the request is live by contract, its connection too; the event is ours and not armed.
         unsafe {
-            // So that a client that goes away is noticed: nginx then ends the request.
+            // Detects a client that disconnects: nginx then ends the request.
             (*r).read_event_handler = Some(ngx_http_test_reading);
             if ngx_handle_read_event((*(*r).connection).read, 0) != NGX_OK as ngx_int_t {
                 return PhaseResult::Fail(NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t);
@@ -56,27 +56,27 @@ impl<D> Request<D> {
         PhaseResult::Wait
     }
 
-    /// Does what was recorded.
+    /// Applies the recorded action.
     ///
     /// # Safety
     ///
     /// As of [`Request::pause`]. After [`PhaseResult::Done`] the request may have ended.
-    pub(crate) unsafe fn settle(&self, r: *mut ngx_http_request_t) -> PhaseResult {
-        match self.0.outcome.take() {
-            None | Some(Outcome::Resume) => {
-                self.0.state.set(State::Passed);
+    pub(crate) unsafe fn apply_pending(&self, r: *mut ngx_http_request_t) -> PhaseResult {
+        match self.0.pending.take() {
+            None | Some(PendingAction::Resume) => {
+                self.0.state.set(State::Continued);
                 PhaseResult::Decline
             }
-            Some(Outcome::Restart) => {
-                self.0.state.set(State::Fresh);
+            Some(PendingAction::Restart) => {
+                self.0.state.set(State::New);
                 PhaseResult::Wait
             }
-            Some(Outcome::Fail(status)) => {
-                self.0.state.set(State::Answered);
+            Some(PendingAction::Fail(status)) => {
+                self.0.state.set(State::Responded);
                 PhaseResult::Fail(status as ngx_int_t)
             }
-            Some(Outcome::Reply(reply)) => {
-                self.0.state.set(State::Answered);
+            Some(PendingAction::Reply(reply)) => {
+                self.0.state.set(State::Responded);
                 // SAFETY: by contract.
                 unsafe { reply::send(r, &reply) };
                 PhaseResult::Done
@@ -98,12 +98,12 @@ impl<D> Request<D> {
     }
 }
 
-/// The handler of the pause's event: an outcome was recorded, or the deadline has passed.
+/// Handler of the pause's event: an action was recorded, or the deadline has passed.
 ///
 /// # Safety
 ///
 /// By nginx, for an event that `Request::create` made.
-pub(super) unsafe extern "C" fn ended<D: 'static>(event: *mut ngx_event_t) {
+pub(super) unsafe extern "C" fn on_pause_end<D: 'static>(event: *mut ngx_event_t) {
     // SAFETY: the event is in a queue only while its request lives (`Request::detach`), so its data is a live pointer.
     let request = unsafe { Request::<D>::borrowed((*event).data.cast()) };
     let Some(r) = request.0.raw.get() else { return };
@@ -120,14 +120,14 @@ pub(super) unsafe extern "C" fn ended<D: 'static>(event: *mut ngx_event_t) {
         }
         let connection = (*r).connection;
         (*r).read_event_handler = Some(ngx_http_block_reading);
-        if timed_out && request.0.outcome.borrow().is_none() {
+        if timed_out && request.0.pending.borrow().is_none() {
             request
                 .0
-                .outcome
-                .replace(Some(Outcome::Fail(NGX_HTTP_GATEWAY_TIME_OUT as u16)));
+                .pending
+                .replace(Some(PendingAction::Fail(NGX_HTTP_GATEWAY_TIME_OUT as u16)));
         }
-        match request.settle(r) {
-            // The phase handler is asked again, and sees the state.
+        match request.apply_pending(r) {
+            // The phase handler runs again and reads the state.
             PhaseResult::Decline | PhaseResult::Wait => ngx_http_core_run_phases(r),
             PhaseResult::Fail(status) => ngx_http_finalize_request(r, status),
             PhaseResult::Done => {}

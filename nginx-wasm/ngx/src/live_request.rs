@@ -1,4 +1,4 @@
-//! View of a live request.
+//! Access to a live request.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -13,27 +13,27 @@ use crate::conf;
 use crate::log::{self, Level};
 use crate::pool;
 
-/// A request under examination. All that it returns is copied before the next change.
-pub struct View<'a> {
+/// A live request. Borrowed values end with the next change.
+pub struct LiveRequest<'a> {
     r: NonNull<ngx_http_request_t>,
     request: PhantomData<&'a mut ()>,
 }
 
-/// Why a variable was not set.
+/// Failure to set a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotSet {
-    /// There is no such variable.
+pub enum VariableError {
+    /// The variable does not exist.
     Unknown,
-    /// It cannot be changed.
+    /// The variable cannot be changed.
     ReadOnly,
     /// The request's pool is exhausted.
     OutOfMemory,
 }
 
-/// The longest name of a variable that is looked up.
-const NAME: usize = 128;
+/// Length limit of a variable's name.
+const MAX_NAME: usize = 128;
 
-impl View<'_> {
+impl LiveRequest<'_> {
     /// # Safety
     ///
     /// The request is live as long as this.
@@ -48,9 +48,9 @@ impl View<'_> {
         self.r.as_ptr()
     }
 
-    /// The value of a variable, as `$name` in the configuration would have it.
+    /// Value of a variable, as for `$name` in the configuration.
     pub fn variable(&mut self, name: &[u8]) -> Option<&[u8]> {
-        let mut buffer = [0; NAME];
+        let mut buffer = [0; MAX_NAME];
         let (mut name, key) = lower_case(name, &mut buffer)?;
         // SAFETY: the request is live (`new`). The value's bytes are in its pool or constant; they are valid until
         // the request ends, and so for the borrow of `self`.
@@ -63,14 +63,14 @@ impl View<'_> {
         }
     }
 
-    /// Gives a variable a value, as `set` in the configuration would.
+    /// Sets a variable, as `set` in the configuration does.
     ///
     /// # Errors
     ///
-    /// See [`NotSet`].
-    pub fn set_variable(&mut self, name: &[u8], value: &[u8]) -> Result<(), NotSet> {
-        let mut buffer = [0; NAME];
-        let (name, key) = lower_case(name, &mut buffer).ok_or(NotSet::Unknown)?;
+    /// See [`VariableError`].
+    pub fn set_variable(&mut self, name: &[u8], value: &[u8]) -> Result<(), VariableError> {
+        let mut buffer = [0; MAX_NAME];
+        let (name, key) = lower_case(name, &mut buffer).ok_or(VariableError::Unknown)?;
         let r = self.r.as_ptr();
         // SAFETY: the request is live (`new`); the core module's main configuration has the hash of all variables,
         // and a variable with the flag `INDEXED` an index within the request's. The value is a copy in the
@@ -81,17 +81,17 @@ impl View<'_> {
             let variable = found
                 .cast::<ngx_http_variable_t>()
                 .as_ref()
-                .ok_or(NotSet::Unknown)?;
+                .ok_or(VariableError::Unknown)?;
             if variable.flags & NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t == 0 {
-                return Err(NotSet::ReadOnly);
+                return Err(VariableError::ReadOnly);
             }
-            let copy = pool::copy((*r).pool, value).map_err(|_| NotSet::OutOfMemory)?;
+            let copy = pool::copy((*r).pool, value).map_err(|_| VariableError::OutOfMemory)?;
             let mut value: ngx_http_variable_value_t = std::mem::zeroed();
             value.set_len(
                 u32::try_from(copy.len)
                     .ok()
                     .filter(|len| *len < 1 << 28)
-                    .ok_or(NotSet::OutOfMemory)?,
+                    .ok_or(VariableError::OutOfMemory)?,
             );
             value.set_valid(1);
             value.data = copy.data;
@@ -100,7 +100,7 @@ impl View<'_> {
             } else if variable.flags & NGX_HTTP_VAR_INDEXED as ngx_uint_t != 0 {
                 *(*r).variables.add(variable.index) = value;
             } else {
-                return Err(NotSet::Unknown);
+                return Err(VariableError::Unknown);
             }
         }
         Ok(())
@@ -113,7 +113,7 @@ impl View<'_> {
     }
 }
 
-fn lower_case(name: &[u8], buffer: &mut [u8; NAME]) -> Option<(ngx_str_t, ngx_uint_t)> {
+fn lower_case(name: &[u8], buffer: &mut [u8; MAX_NAME]) -> Option<(ngx_str_t, ngx_uint_t)> {
     let lower = buffer.get_mut(..name.len())?;
     // SAFETY: both have the same length; the source is only read.
     let key = unsafe { ngx_hash_strlow(lower.as_mut_ptr(), name.as_ptr().cast_mut(), name.len()) };

@@ -1,4 +1,4 @@
-//! Each import hands its arguments to the host in their order, and the answer to the guest.
+//! Each import passes its arguments to the host in order, and the result to the guest.
 
 mod common;
 
@@ -11,13 +11,13 @@ use sluice_wasm_host::{
     PropertyPath, StreamType, Vm, compile,
 };
 
-/// Writes each call down as one line.
+/// Records each call as one line.
 #[derive(Default)]
-struct Scribe {
+struct RecordingEnv {
     lines: Vec<String>,
 }
 
-impl Scribe {
+impl RecordingEnv {
     fn note(&mut self, call: &str, arguments: &[&[u8]]) {
         let arguments = arguments
             .iter()
@@ -29,9 +29,9 @@ impl Scribe {
     }
 }
 
-const ANSWER: Cow<'static, [u8]> = Cow::Borrowed(b"answer");
+const RESULT: Cow<'static, [u8]> = Cow::Borrowed(b"result");
 
-impl Env for Scribe {
+impl Env for RecordingEnv {
     fn enter(&mut self, _: ContextId) {}
 
     fn log(&mut self, level: LogLevel, message: &[u8]) {
@@ -57,7 +57,7 @@ impl Env for Scribe {
 
     fn header(&mut self, map: MapType, name: &[u8]) -> HostResult<Cow<'_, [u8]>> {
         self.note(&format!("header {map:?}"), &[name]);
-        Ok(ANSWER)
+        Ok(RESULT)
     }
 
     fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
@@ -82,7 +82,7 @@ impl Env for Scribe {
         max: usize,
     ) -> HostResult<Cow<'_, [u8]>> {
         self.note(&format!("buffer {buffer:?} {start} {max}"), &[]);
-        Ok(ANSWER)
+        Ok(RESULT)
     }
 
     fn set_buffer(
@@ -108,7 +108,7 @@ impl Env for Scribe {
 
     fn shared_data(&mut self, key: &[u8]) -> HostResult<(Cow<'_, [u8]>, u32)> {
         self.note("shared_data", &[key]);
-        Ok((ANSWER, 7))
+        Ok((RESULT, 7))
     }
 
     fn set_shared_data(
@@ -133,7 +133,7 @@ impl Env for Scribe {
 
     fn dequeue(&mut self, queue: u32) -> HostResult<Cow<'_, [u8]>> {
         self.note(&format!("dequeue {queue}"), &[]);
-        Ok(ANSWER)
+        Ok(RESULT)
     }
 
     fn enqueue(&mut self, queue: u32, item: &[u8]) -> HostResult<()> {
@@ -167,11 +167,11 @@ impl Env for Scribe {
         arguments: &[u8],
     ) -> HostResult<Cow<'_, [u8]>> {
         self.note("call_foreign_function", &[name, arguments]);
-        Ok(ANSWER)
+        Ok(RESULT)
     }
 
     fn call_status(&mut self) -> HostResult<(u32, Cow<'_, [u8]>)> {
-        Ok((7, ANSWER))
+        Ok((7, RESULT))
     }
 
     fn done(&mut self) -> HostResult<()> {
@@ -180,16 +180,17 @@ impl Env for Scribe {
     }
 }
 
-/// Where the guest keeps what: `key` and `value` with their lengths, and places for the answers.
+/// Address and length of `key` in the guest.
 const KEY: &str = "100 3";
+/// Address and length of `value` in the guest.
 const VALUE: &str = "110 5";
-/// A place for a number.
+/// Address for the result of a number.
 const NUMBER: &str = "200";
-/// Places for an address and a length.
+/// Addresses for the address and length of resulting bytes.
 const BYTES: &str = "204 208";
 
-/// What the host is told when a guest calls `import` with `arguments` (`i64` ones marked with a colon), and what is
-/// at the guest's places for answers afterwards: the number, and the bytes logged.
+/// Calls of the host when a guest calls `import` with `arguments` (`i64` ones marked with a colon). The guest then reports
+/// the resulting number and logs the resulting bytes.
 fn call(import: &str, arguments: &str) -> Vec<String> {
     let (mut types, mut values) = (String::new(), String::new());
     for argument in arguments.split_whitespace() {
@@ -213,7 +214,7 @@ fn call(import: &str, arguments: &str) -> Vec<String> {
     );
     let module = compile(&wat::parse_str(common::guest(&imports, &body)).unwrap()).unwrap();
     let plugin = Plugin::new(&module, Options::default()).unwrap();
-    let mut vm = Vm::new(&plugin, Scribe::default()).unwrap();
+    let mut vm = Vm::new(&plugin, RecordingEnv::default()).unwrap();
     let root = vm.create_root().unwrap();
     vm.on_tick(&root).unwrap();
     vm.into_env()
@@ -242,7 +243,7 @@ fn plugin_imports() {
     assert_eq!(call("proxy_done", ""), ["done"]);
     assert_eq!(
         call("proxy_get_status", &format!("{NUMBER} {BYTES}")),
-        ["report 7", "log Info answer"]
+        ["report 7", "log Info result"]
     );
     let foreign = call(
         "proxy_call_foreign_function",
@@ -250,14 +251,14 @@ fn plugin_imports() {
     );
     assert_eq!(
         foreign,
-        ["call_foreign_function key value", "log Info answer"]
+        ["call_foreign_function key value", "log Info result"]
     );
 }
 
 #[test]
 fn http_imports() {
     let header = call("proxy_get_header_map_value", &format!("0 {KEY} {BYTES}"));
-    assert_eq!(header, ["header HttpRequestHeaders key", "log Info answer"]);
+    assert_eq!(header, ["header HttpRequestHeaders key", "log Info result"]);
     let added = call("proxy_add_header_map_value", &format!("1 {KEY} {VALUE}"));
     assert_eq!(added, ["add_header HttpRequestTrailers key value"]);
     let replaced = call(
@@ -270,10 +271,10 @@ fn http_imports() {
     let buffer = call("proxy_get_buffer_bytes", &format!("7 1 9 {BYTES}"));
     assert_eq!(
         buffer,
-        ["buffer PluginConfiguration 1 9", "log Info answer"]
+        ["buffer PluginConfiguration 1 9", "log Info result"]
     );
     let shorter = call("proxy_get_buffer_bytes", &format!("4 1 3 {BYTES}"));
-    assert_eq!(shorter, ["buffer HttpCallResponseBody 1 3", "log Info ans"]);
+    assert_eq!(shorter, ["buffer HttpCallResponseBody 1 3", "log Info res"]);
     let set = call("proxy_set_buffer_bytes", &format!("1 2 3 {VALUE}"));
     assert_eq!(set, ["set_buffer HttpResponseBody 2 3 value"]);
     assert_eq!(
@@ -285,7 +286,7 @@ fn http_imports() {
 #[test]
 fn shared_state_imports() {
     let data = call("proxy_get_shared_data", &format!("{KEY} {BYTES} {NUMBER}"));
-    assert_eq!(data, ["shared_data key", "report 7", "log Info answer"]);
+    assert_eq!(data, ["shared_data key", "report 7", "log Info result"]);
     let set = call("proxy_set_shared_data", &format!("{KEY} {VALUE} 5"));
     assert_eq!(set, ["set_shared_data Some(5) key value"]);
     let always = call("proxy_set_shared_data", &format!("{KEY} {VALUE} 0"));
@@ -299,7 +300,7 @@ fn shared_state_imports() {
     assert_eq!(resolved, ["resolve_queue key value", "report 7"]);
     assert_eq!(
         call("proxy_dequeue_shared_queue", &format!("4 {BYTES}")),
-        ["dequeue 4", "log Info answer"]
+        ["dequeue 4", "log Info result"]
     );
     assert_eq!(
         call("proxy_enqueue_shared_queue", &format!("4 {VALUE}")),

@@ -1,4 +1,4 @@
-//! Host calls: statuses, hostile pointers, serialized maps.
+//! Host calls: statuses, invalid pointers, serialized maps.
 
 mod common;
 
@@ -59,7 +59,7 @@ fn guest_without_memory_gets_a_status() {
     assert_eq!(vm.env().reported, [OUTSIDE]);
 }
 
-/// A guest that reads a property and logs what it got, with this allocator.
+/// A guest with this allocator that reads a property and logs it.
 fn reader(allocator: &str) -> String {
     format!(
         r#"(module {GET_PROPERTY} {LOG}
@@ -86,7 +86,7 @@ fn results_are_written_to_memory_that_the_guest_allocates() {
             vm.on_tick(&root).unwrap();
             assert_eq!(vm.env().log.last().unwrap().1, value);
         }
-        assert_eq!(vm.env().asked[0], b"ngx\0name");
+        assert_eq!(vm.env().properties_read[0], b"ngx\0name");
         assert_eq!(vm.env().reported[..2], [0, 4096]);
     }
 }
@@ -119,7 +119,7 @@ fn broken_allocator_affects_only_the_guest() {
     assert!(vm.env().reported.is_empty(), "the guest ran on");
 }
 
-/// One import that no host has, and one of the ABI that the fake does not implement.
+/// An import that is not in the ABI, and one of the ABI that the fake host does not implement.
 const ABSENT: [&str; 2] = ["proxy_of_another_abi", "proxy_done"];
 
 #[test]
@@ -250,6 +250,6 @@ fn local_responses_and_calls_reach_the_host_complete() {
     assert_eq!(
         vm.env().calls,
         [call],
-        "a call whose token has no place is not made"
+        "a call was made although its token cannot be returned"
     );
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Fake, guest, start, start_with, try_start};
+use common::{FakeEnv, guest, start, start_with, try_start};
 use sluice_wasm_host::{Action, Cause, Context, ContextId, Options, Plugin, Vm, compile};
 
 const HTTP: &str = r#"
@@ -87,8 +87,8 @@ fn initialize_runs_first() {
     }
 }
 
-/// A VM that a request has killed, with the contexts that it had.
-fn trapped() -> (Vm<Fake>, Context, Context) {
+/// A VM that trapped in a request, with its contexts.
+fn trapped() -> (Vm<FakeEnv>, Context, Context) {
     let (mut vm, root) = start(&guest("", HTTP));
     let http = vm.create_http(&root).unwrap();
     let trap = vm.on_request_headers(&http, 666, true).unwrap_err();
@@ -133,7 +133,7 @@ fn contexts_of_an_older_instance_are_stale() {
     assert_eq!(
         vm.env().reported,
         [10, 21],
-        "the guest was told of old contexts"
+        "the guest was called for stale contexts"
     );
 
     let root = vm.create_root().unwrap();
@@ -158,7 +158,7 @@ fn failed_context_creation_frees_the_id() {
     assert_eq!(vm.trap().unwrap().call, "proxy_on_context_create");
 }
 
-/// Guests that loop in a callback, and in their allocator inside of a host call.
+/// Guests that loop in a callback, or in their allocator inside a host call.
 const LOOPS: [&str; 2] = [
     r#"(module (func (export "proxy_on_tick") (param i32) (loop (br 0))))"#,
     r#"(module (import "env" "proxy_get_property" (func $get (param i32 i32 i32 i32) (result i32)))
@@ -176,9 +176,9 @@ fn looping_guest_is_interrupted() {
             ..Options::default()
         };
         let module = compile(&wat::parse_str(wat).unwrap()).unwrap();
-        let env = Fake {
+        let env = FakeEnv {
             property: b"x".to_vec(),
-            ..Fake::default()
+            ..FakeEnv::default()
         };
         let mut vm = Vm::new(&Plugin::new(&module, options).unwrap(), env).unwrap();
         let root = vm.create_root().unwrap();
@@ -205,7 +205,7 @@ fn deadline_starts_with_the_call() {
             deadline_ticks,
             ..Options::default()
         };
-        let mut vm = Vm::new(&Plugin::new(&module, options).unwrap(), Fake::default()).unwrap();
+        let mut vm = Vm::new(&Plugin::new(&module, options).unwrap(), FakeEnv::default()).unwrap();
         let root = vm.create_root().unwrap();
         for _ in 0..3 {
             (0..5).for_each(|_| module.engine().increment_epoch());

@@ -1,11 +1,11 @@
-//! The wasi functions that a Rust guest imports.
+//! The WASI functions that a Rust guest imports.
 
 mod common;
 
 use common::{NOW, guest, reported_by_tick, start};
 use sluice_wasm_host::{Cause, LogLevel};
 
-/// An import of a wasi function under the name `$f`.
+/// An import of a WASI function as `$f`.
 fn wasi(name: &str, parameters: &str) -> String {
     format!(
         r#"(import "wasi_snapshot_preview1" "{name}" (func $f (param {parameters}) (result i32)))"#

@@ -117,7 +117,7 @@ impl NginxEnv {
     ) -> HostResult<Cow<'_, [u8]>> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        let found = self.with_request(|view| read(view, &mut scratch));
+        let found = self.with_request(|live| read(live, &mut scratch));
         self.scratch = scratch;
         found?.ok_or(Status::NotFound)?;
         Ok(Cow::Borrowed(&self.scratch))
@@ -142,7 +142,7 @@ impl Env for NginxEnv {
             LogLevel::Critical => Level::Crit,
         };
         let line = [b"sluice: ", message].concat();
-        if self.with_request(|view| view.log(level, &line)).is_err() {
+        if self.with_request(|live| live.log(level, &line)).is_err() {
             log(level, &line);
         }
     }
@@ -166,15 +166,15 @@ impl Env for NginxEnv {
         if name == OUTCOME {
             return self.copy(outcome);
         }
-        self.copy(|view, out| {
-            out.extend_from_slice(view.variable(name)?);
+        self.copy(|live, out| {
+            out.extend_from_slice(live.variable(name)?);
             Some(())
         })
     }
 
     fn set_property(&mut self, path: PropertyPath<'_>, value: &[u8]) -> HostResult<()> {
         let name = variable(path).ok_or(Status::NotFound)?;
-        self.with_request(|view| view.set_variable(name, value))?
+        self.with_request(|live| live.set_variable(name, value))?
             .map_err(|not_set| match not_set {
                 VariableError::Unknown => Status::NotFound,
                 VariableError::ReadOnly => Status::BadArgument,
@@ -184,23 +184,23 @@ impl Env for NginxEnv {
 
     fn header(&mut self, map: MapType, name: &[u8]) -> HostResult<Cow<'_, [u8]>> {
         match map {
-            MapType::HttpRequestHeaders => self.copy(|view, out| {
-                let [method, scheme, target] = view.request_line();
+            MapType::HttpRequestHeaders => self.copy(|live, out| {
+                let [method, scheme, target] = live.request_line();
                 out.extend_from_slice(match name {
                     b":method" => method,
                     b":scheme" => scheme,
                     b":path" => target,
-                    b":authority" => view.request_header(b"host")?,
-                    name => view.request_header(name)?,
+                    b":authority" => live.request_header(b"host")?,
+                    name => live.request_header(name)?,
                 });
                 Some(())
             }),
-            MapType::HttpResponseHeaders => self.copy(|view, out| {
+            MapType::HttpResponseHeaders => self.copy(|live, out| {
                 match name {
                     b":status" => {
-                        out.extend_from_slice(view.response_status().to_string().as_bytes())
+                        out.extend_from_slice(live.response_status().to_string().as_bytes());
                     }
-                    name => out.extend_from_slice(view.response_header(name)?),
+                    name => out.extend_from_slice(live.response_header(name)?),
                 }
                 Some(())
             }),
@@ -223,9 +223,9 @@ impl Env for NginxEnv {
 
     fn headers(&mut self, map: MapType, out: &mut PairsBuf) -> HostResult<()> {
         match map {
-            MapType::HttpRequestHeaders => self.with_request(|view| {
-                let [method, scheme, target] = view.request_line();
-                let authority = view.request_header(b"host").unwrap_or_default();
+            MapType::HttpRequestHeaders => self.with_request(|live| {
+                let [method, scheme, target] = live.request_line();
+                let authority = live.request_header(b"host").unwrap_or_default();
                 for (name, value) in [
                     (":method", method),
                     (":scheme", scheme),
@@ -234,11 +234,11 @@ impl Env for NginxEnv {
                 ] {
                     out.push(name.as_bytes(), value);
                 }
-                view.each_request_header(|name, value| out.push(name, value));
+                live.each_request_header(|name, value| out.push(name, value));
             }),
-            MapType::HttpResponseHeaders => self.with_request(|view| {
-                out.push(b":status", view.response_status().to_string().as_bytes());
-                view.each_response_header(|name, value| out.push(name, value));
+            MapType::HttpResponseHeaders => self.with_request(|live| {
+                out.push(b":status", live.response_status().to_string().as_bytes());
+                live.each_response_header(|name, value| out.push(name, value));
             }),
             MapType::HttpCallResponseHeaders => {
                 let response = self.call_response.as_ref().ok_or(Status::NotFound)?;
@@ -255,8 +255,8 @@ impl Env for NginxEnv {
 
     fn add_header(&mut self, map: MapType, name: &[u8], value: &[u8]) -> HostResult<()> {
         match map {
-            MapType::HttpRequestHeaders => self.edit(|view| view.add_request_header(name, value)),
-            MapType::HttpResponseHeaders => self.edit(|view| view.add_response_header(name, value)),
+            MapType::HttpRequestHeaders => self.edit(|live| live.add_request_header(name, value)),
+            MapType::HttpResponseHeaders => self.edit(|live| live.add_response_header(name, value)),
             _ => Err(Status::Unimplemented),
         }
     }
@@ -268,8 +268,8 @@ impl Env for NginxEnv {
 
     fn remove_header(&mut self, map: MapType, name: &[u8]) -> HostResult<()> {
         match map {
-            MapType::HttpRequestHeaders => self.edit(|view| view.remove_request_header(name)),
-            MapType::HttpResponseHeaders => self.edit(|view| view.remove_response_header(name)),
+            MapType::HttpRequestHeaders => self.edit(|live| live.remove_request_header(name)),
+            MapType::HttpResponseHeaders => self.edit(|live| live.remove_response_header(name)),
             _ => Err(Status::Unimplemented),
         }
     }
@@ -340,12 +340,12 @@ impl Env for NginxEnv {
 
 /// The outcome of all tries of a request in one property, a line for each of nginx's lists. `None` if no upstream was
 /// tried.
-fn outcome(view: &mut LiveRequest<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn outcome(live: &mut LiveRequest<'_>, out: &mut Vec<u8>) -> Option<()> {
     let [tried, others @ ..] = OUTCOME_VARIABLES;
-    out.extend_from_slice(view.variable(tried).filter(|tried| !tried.is_empty())?);
+    out.extend_from_slice(live.variable(tried).filter(|tried| !tried.is_empty())?);
     for name in others {
         out.push(b'\n');
-        out.extend_from_slice(view.variable(name).unwrap_or_default());
+        out.extend_from_slice(live.variable(name).unwrap_or_default());
     }
     Some(())
 }

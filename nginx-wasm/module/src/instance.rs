@@ -51,7 +51,7 @@ impl Instance {
         let context = self.vm.create_http(root)?;
         self.vm.env_mut().add_request(context.id(), request);
         let (headers, has_body) = request
-            .with(|view| (view.request_header_count(), view.has_body()))
+            .with(|live| (live.request_header_count(), live.has_body()))
             .unwrap_or_default();
         let action = self.vm.on_request_headers(&context, headers, !has_body);
         request.data().replace(Some(context));
@@ -64,7 +64,7 @@ impl Instance {
             return Ok(Action::Continue);
         };
         let (headers, is_head) = request
-            .with(|view| (view.response_header_count(), view.is_head()))
+            .with(|live| (live.response_header_count(), live.is_head()))
             .unwrap_or_default();
         self.vm.on_response_headers(context, headers, is_head)
     }
@@ -112,7 +112,7 @@ impl Instance {
                 log(
                     Level::Info,
                     format!("sluice: call failed: {reason}").as_bytes(),
-                )
+                );
             })
             .ok();
         let (headers, body_size) = response.as_ref().map_or((0, 0), |response| {

@@ -14,9 +14,9 @@
 //! | `sluice_wasm FILE;` | http | the filter, as `sluice-compile` wrote it |
 //! | `sluice_filter CONFIG...;` or `off` | http, server, location | filters requests, with this configuration (arguments are joined: nginx limits one to 4 kB) |
 //! | `sluice_peer;` | upstream, before `keepalive` | connects to the candidates in `$sluice_endpoint` |
-//! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the pods in a file of the controller's |
+//! | `sluice_pods FILE;` | upstream of `stream {}` | connects to the endpoints in a file of the controller |
 //!
-//! nginx is behind `sluice-ngx`, the ABI behind `sluice-wasm-host`; this crate only joins them, without `unsafe`.
+//! Joins `sluice-ngx` (nginx) and `sluice-wasm-host` (the proxy-wasm ABI), without `unsafe`.
 //!
 //! Absent: a compiler, bodies (nginx passes them on untouched), shared data, metrics.
 #![deny(

@@ -118,7 +118,7 @@ impl Worker {
                 let message =
                     b"sluice: the filter paused a response, which this host does not support";
                 // The request is live: nginx is sending its response.
-                let _ = request.with(|view| view.log(Level::Error, message));
+                let _ = request.with(|live| live.log(Level::Error, message));
                 FAILED
             }
             Err(trap) => {

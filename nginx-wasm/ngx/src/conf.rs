@@ -25,8 +25,9 @@ impl Conf<'_> {
     /// nginx has just called a directive with this, and `'a` ends before that returns.
     pub(crate) unsafe fn new(cf: *mut ngx_conf_t) -> Self {
         // SAFETY: nginx's pointers are not null.
+        let raw = unsafe { NonNull::new_unchecked(cf) };
         Conf {
-            raw: unsafe { NonNull::new_unchecked(cf) },
+            raw,
             directive: PhantomData,
         }
     }

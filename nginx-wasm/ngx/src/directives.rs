@@ -34,8 +34,8 @@ pub(crate) unsafe extern "C" fn merge_location<M: Registered>(
         M::inherit(
             &*outer.cast::<M::Location>(),
             &mut *location.cast::<M::Location>(),
-        )
-    };
+        );
+    }
     null_mut()
 }
 
@@ -53,8 +53,8 @@ pub(crate) unsafe extern "C" fn set<M: Registered>(
     let directive = unsafe { &*(*command).post.cast::<Directive<M>>() };
     // SAFETY: nginx has just called this for a directive.
     let directive_conf = unsafe { Conf::new(cf) };
-    // SAFETY: `target` is what `create` made for the kind of place that `Commands::new` asked for; the main
-    // configuration is another object. Nobody else has a reference to either.
+    // SAFETY: `target` was made by `create` for the context that `Commands::new` chose for this directive; the main
+    // configuration is another object. There is no other reference to either.
     let done = unsafe {
         match directive.set {
             Setter::Main(set) => set(&directive_conf, &mut *target.cast()),
@@ -78,9 +78,9 @@ pub(crate) unsafe extern "C" fn set<M: Registered>(
 ///
 /// # Safety
 ///
-/// `cf` is inside of `http {}`, whose main configurations are made before anything in it is read.
+/// `cf` is inside `http {}`; nginx creates its main configurations before it reads the block.
 pub(crate) unsafe fn main<M: Registered>(cf: *mut ngx_conf_t) -> *mut M::Main {
-    // SAFETY: inside of `http {}` the context is this struct, and our index is within its arrays.
+    // SAFETY: inside `http {}` the context is this struct, and our index is within its arrays.
     unsafe {
         let context: *mut ngx_http_conf_ctx_t = (*cf).ctx.cast();
         (*(*context).main_conf.add(M::table().ctx_index())).cast()

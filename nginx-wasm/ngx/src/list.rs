@@ -19,10 +19,8 @@ impl Elements {
     /// The list holds headers and is live as long as this and what it returns; nothing is removed meanwhile.
     pub(crate) unsafe fn new(list: *const ngx_list_t) -> Self {
         // SAFETY: the list is live by contract.
-        Self {
-            part: unsafe { &raw const (*list).part },
-            n: 0,
-        }
+        let part = unsafe { &raw const (*list).part };
+        Self { part, n: 0 }
     }
 }
 

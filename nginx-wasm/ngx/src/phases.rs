@@ -76,7 +76,8 @@ unsafe fn install<M: Registered>(cf: *mut ngx_conf_t) -> ngx_int_t {
 }
 
 unsafe extern "C" fn precontent<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
-    // SAFETY: nginx calls this with a live request, whose location has a configuration that `create` made.
+    // SAFETY: nginx calls this with a live request, whose location has a configuration that `create` made. The table is
+    // that of the module whose per-request state `M::Request` is, and its `end_of_request` is the one below.
     unsafe {
         let Some(live) = NonNull::new(r).filter(|_| r == (*r).main) else {
             return DECLINED;
@@ -130,8 +131,8 @@ unsafe fn call_on_request<M: Registered>(
 }
 
 unsafe extern "C" fn header_filter<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
-    // SAFETY: nginx calls this with a live request, and the next filter may be called with it. The module's table is
-    // what nginx knows it by.
+    // SAFETY: nginx calls this with a live request, and the next filter may be called with it. The table is the module's
+    // own, and nginx identifies the module by it.
     unsafe {
         if r == (*r).main
             && let Some(request) = Request::<M::Request>::current(r, M::table())
@@ -147,7 +148,7 @@ unsafe extern "C" fn header_filter<M: Registered>(r: *mut ngx_http_request_t) ->
 
 unsafe extern "C" fn log<M: Registered>(r: *mut ngx_http_request_t) -> ngx_int_t {
     let table = M::table();
-    // SAFETY: nginx calls this with a live request; the table is the module's own.
+    // SAFETY: nginx calls this with a live request, and the table is the module's own.
     let request = unsafe { Request::current(r, table).or_else(|| Request::find(r, table)) };
     if let Some(request) = request {
         log_once::<M>(&request);
@@ -178,7 +179,7 @@ fn end<M: Registered>(request: &Request<M::Request>) {
 pub(crate) unsafe extern "C" fn end_of_request<M: Registered>(data: *mut c_void) {
     // SAFETY: by contract; the handle was created for this module, whose per-request state this type is.
     let request = unsafe { Request::<M::Request>::from_cleanup(data) };
-    // First, so that no callback gets at a request whose memory is being freed.
+    // Before the callbacks, so that they cannot access a request whose memory is being freed.
     request.detach();
     end::<M>(&request);
 }

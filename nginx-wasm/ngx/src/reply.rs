@@ -50,10 +50,10 @@ unsafe fn try_send(r: *mut ngx_http_request_t, reply: &Reply) -> ngx_int_t {
             _ => NGX_HTTP_INTERNAL_SERVER_ERROR as usize,
         };
         (*out).content_length_n = reply.body.len().try_into().unwrap_or(-1);
-        let mut view = LiveRequest::new(live);
+        let mut live = LiveRequest::new(live);
         for (name, value) in &reply.headers {
             // Headers that cannot be set are nginx's own.
-            let _ = view.add_response_header(name, value);
+            let _ = live.add_response_header(name, value);
         }
         let code = ngx_http_send_header(r);
         if code == NGX_ERROR as ngx_int_t || code > NGX_OK as ngx_int_t || (*r).header_only() != 0 {

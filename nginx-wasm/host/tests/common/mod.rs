@@ -1,4 +1,4 @@
-//! A host made of state, and guests written by hand.
+//! A fake host, and guests in the text format.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -14,7 +14,7 @@ pub(crate) const NOW: u64 = 1_700_000_000_123_456_789;
 
 pub(crate) type Headers = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// A local response that the guest asked for.
+/// A local response of the guest.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Reply {
     pub(crate) grpc_status: Option<u32>,
 }
 
-/// A call that the guest asked for.
+/// An HTTP call of the guest.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) upstream: Vec<u8>,
@@ -36,21 +36,21 @@ pub(crate) struct Call {
 
 /// Headers and properties in, effects out.
 #[derive(Debug, Default)]
-pub(crate) struct Fake {
+pub(crate) struct FakeEnv {
     pub(crate) entered: Vec<ContextId>,
     pub(crate) left: usize,
     pub(crate) log: Vec<(LogLevel, String)>,
-    /// What the guest reports: it sets "tick periods" to the statuses that it got.
+    /// Values that the guest reports: it sets the tick period to the statuses that it got.
     pub(crate) reported: Vec<u128>,
     pub(crate) request: Headers,
     pub(crate) response: Headers,
     pub(crate) property: Vec<u8>,
-    pub(crate) asked: Vec<Vec<u8>>,
+    pub(crate) properties_read: Vec<Vec<u8>>,
     pub(crate) local: Option<Reply>,
     pub(crate) calls: Vec<Call>,
 }
 
-impl Env for Fake {
+impl Env for FakeEnv {
     fn enter(&mut self, context: ContextId) {
         self.entered.push(context);
     }
@@ -74,7 +74,7 @@ impl Env for Fake {
     }
 
     fn property(&mut self, path: PropertyPath<'_>) -> HostResult<Cow<'_, [u8]>> {
-        self.asked.push(path.0.to_vec());
+        self.properties_read.push(path.0.to_vec());
         Ok(Cow::Borrowed(&self.property))
     }
 
@@ -135,7 +135,7 @@ fn owned(pairs: Pairs<'_>) -> Headers {
         .collect()
 }
 
-/// What is the same in all guests: memory, an allocator that hands out 32 KiB on from 32 KiB, and a way to report.
+/// The common part of all guests: memory, an allocator that starts at 32 KiB, and a report function.
 const COMMON: &str = r#"
     (import "env" "proxy_set_tick_period_milliseconds" (func $report_ (param i32) (result i32)))
     (memory (export "memory") 1)
@@ -146,27 +146,27 @@ const COMMON: &str = r#"
     (func $report (param i32) (drop (call $report_ (local.get 0))))
 "#;
 
-/// A guest with `imports` and `body` beside the common part.
+/// A guest with `imports`, `body` and the common part.
 pub(crate) fn guest(imports: &str, body: &str) -> String {
     format!("(module {imports} {COMMON} {body})")
 }
 
-pub(crate) fn try_start(wat: &str, options: Options) -> Result<Vm<Fake>, Trap> {
+pub(crate) fn try_start(wat: &str, options: Options) -> Result<Vm<FakeEnv>, Trap> {
     let module = compile(&wat::parse_str(wat).unwrap()).unwrap();
-    Vm::new(&Plugin::new(&module, options)?, Fake::default())
+    Vm::new(&Plugin::new(&module, options)?, FakeEnv::default())
 }
 
-pub(crate) fn start(wat: &str) -> (Vm<Fake>, Context) {
+pub(crate) fn start(wat: &str) -> (Vm<FakeEnv>, Context) {
     start_with(wat, Options::default())
 }
 
-pub(crate) fn start_with(wat: &str, options: Options) -> (Vm<Fake>, Context) {
+pub(crate) fn start_with(wat: &str, options: Options) -> (Vm<FakeEnv>, Context) {
     let mut vm = try_start(wat, options).unwrap();
     let root = vm.create_root().unwrap();
     (vm, root)
 }
 
-/// What a guest reports whose `on_tick` is `body`.
+/// Values that a guest with `body` as its `on_tick` reports.
 pub(crate) fn reported_by_tick(imports: &str, body: &str) -> Vec<u128> {
     let (mut vm, root) = start(&guest(
         imports,

@@ -59,7 +59,7 @@ impl Call {
     /// See [`CallError`].
     pub fn start(
         target: &[u8],
-        message: CallRequest<'_>,
+        request: CallRequest<'_>,
         timeout: Duration,
         on_end: impl FnOnce(Result<CallResponse, &'static str>) + 'static,
     ) -> Result<Call, CallError> {
@@ -70,7 +70,7 @@ impl Call {
             connection: Cell::new(null_mut()),
             // SAFETY: nginx's own peers start as zeroes.
             peer: UnsafeCell::new(unsafe { std::mem::zeroed() }),
-            request: message.to_bytes(),
+            request: request.to_bytes(),
             sent: Cell::new(0),
             received: RefCell::default(),
             on_end: Cell::new(Some(Box::new(on_end))),

@@ -18,8 +18,8 @@ impl<D: Default> Request<D> {
     ///
     /// `r` is live, and `table` is that of the module whose per-request state is `D`.
     pub(crate) unsafe fn find(r: *mut ngx_http_request_t, table: &'static Table) -> Option<Self> {
-        // SAFETY: `r` and its pool are live. A cleanup with the module's handler has what `Request::create` gave it: a counted
-        // pointer whose count the cleanup holds until the pool is destroyed.
+        // SAFETY: `r` and its pool are live. A cleanup with the module's handler has the pointer that `Request::create`
+        // gave it, and holds its reference count until the pool is destroyed.
         unsafe {
             let mut cleanup = (*(*r).pool).cleanup;
             while !cleanup.is_null() {

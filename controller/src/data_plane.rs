@@ -123,6 +123,16 @@ impl Child {
     }
 }
 
+/// ConfigMaps that nginx's settings come from.
+fn owners(args: &Run) -> Owners {
+    let maps = args.translation.clone();
+    Owners {
+        edge: maps.configmap,
+        tcp: maps.tcp_services_configmap,
+        udp: maps.udp_services_configmap,
+    }
+}
+
 fn prepare_nginx(
     args: &Run,
     run_dir: &Path,
@@ -130,12 +140,8 @@ fn prepare_nginx(
     tasks: &Tasks,
 ) -> anyhow::Result<Child> {
     let folder = nginx::folder(run_dir)?;
-    let binary = binary::find(
-        args.nginx.nginx_binary.as_deref(),
-        "nginx",
-        "--nginx-binary",
-        "NGINX_BINARY",
-    )?;
+    let chosen = args.nginx.nginx_binary.as_deref();
+    let binary = binary::find(chosen, "nginx", "--nginx-binary", "NGINX_BINARY")?;
     let found = Found::look(&folder);
     let left = found.left();
     let settings = options::nginx(args, &folder, &run_dir.join(SOCKET))?;
@@ -152,28 +158,20 @@ fn prepare_nginx(
         .transpose()?;
     access_log.iter().try_for_each(|log| log.follow(tasks))?;
     let files = access_log.as_ref().map(AccessLog::files);
-    let settings = nginx::know(
-        &binary,
-        Settings {
-            requests,
-            access_log: files,
-            ..settings
-        },
-    );
+    let logged = Settings {
+        requests,
+        access_log: files,
+        ..settings
+    };
+    let settings = nginx::know(&binary, logged);
     if let Engine::Kong { cache, .. } = &settings.engine {
         nginx::prepare_cache(cache)?;
     }
     let certificates = Certificates::new(settings.certificates(), certificate, left)?;
-    let maps = args.translation.clone();
-    let owners = Owners {
-        edge: maps.configmap,
-        tcp: maps.tcp_services_configmap,
-        udp: maps.udp_services_configmap,
-    };
     let configurations = Configurations::new(
         settings.clone(),
         certificates.clone(),
-        owners,
+        owners(args),
         left,
         binary.clone(),
     )?;

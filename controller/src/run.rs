@@ -166,6 +166,20 @@ impl Started {
     }
 }
 
+/// Services for data planes.
+fn served(view: &View, options: &Options, dns: Dns, tasks: &Tasks) -> anyhow::Result<Served> {
+    let settings = sluice_authz::Settings {
+        addresses: options.addresses.clone(),
+        cdn_id: options.cdn_id.clone(),
+    };
+    let policies = Arc::new(view.clone());
+    Ok(Served {
+        log: SharedLog::new(),
+        store: Store::new(),
+        authorizer: Authorizer::new(policies, settings, dns, tasks)?,
+    })
+}
+
 async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     let run_dir = RunDir::take(args.child.run_dir.as_deref())?;
     let options = translation_options(args)?;
@@ -177,17 +191,7 @@ async fn start(args: &Run, tasks: &Tasks) -> anyhow::Result<Started> {
     check_ports(args, &child).await?;
 
     let (view, dns) = (View::default(), Dns::new(&args.dns_server));
-    let authz = sluice_authz::Settings {
-        addresses: options.addresses.clone(),
-        cdn_id: options.cdn_id.clone(),
-    };
-    let authorizer = Authorizer::new(Arc::new(view.clone()), authz, dns.clone(), tasks)?;
-    let (log, store) = (SharedLog::new(), Store::new());
-    let served = Served {
-        log,
-        store,
-        authorizer,
-    };
+    let served = served(&view, &options, dns.clone(), tasks)?;
     let (envoy, probe) = (child.envoy(), child.probe());
     let looked_at = LookedAt {
         view: &view,

@@ -110,12 +110,7 @@ impl Forward {
             context.config,
         );
         let is_grpc = transport.protocol == Protocol::Http2;
-        let (module, scheme) = match (is_grpc, &transport.tls) {
-            (false, None) => ("proxy", "http"),
-            (false, Some(_)) => ("proxy", "https"),
-            (true, None) => (GRPC, "grpc"),
-            (true, Some(_)) => (GRPC, "grpcs"),
-        };
+        let (module, scheme) = module_and_scheme(is_grpc, transport.tls.is_some());
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let around = || is_grpc.then(|| ResponseHeaders::for_server(global));
         let has_own_body = policy.max_body_size != global.max_body_size;
@@ -150,10 +145,9 @@ impl Forward {
             tries_within: policy.retries.timeout,
             version: (policy.http10 && !is_grpc).then_some("1.0"),
             buffering: buffering::of(&policy.buffering, &global.buffering, is_grpc),
-            replacing: if is_grpc {
-                Vec::new()
-            } else {
-                replacing(&policy.response_rewrite)
+            replacing: match is_grpc {
+                true => Vec::new(),
+                false => replacing(&policy.response_rewrite),
             },
             body: has_own_body.then(|| policy.max_body_size.unwrap_or_default()),
             pods: pods(location, host, context, is_grpc),
@@ -197,6 +191,15 @@ impl Forward {
             .chain(tls)
             .chain(replacing)
             .all(|word| word.0.fits())
+    }
+}
+
+fn module_and_scheme(is_grpc: bool, is_tls: bool) -> (&'static str, &'static str) {
+    match (is_grpc, is_tls) {
+        (false, false) => ("proxy", "http"),
+        (false, true) => ("proxy", "https"),
+        (true, false) => (GRPC, "grpc"),
+        (true, true) => (GRPC, "grpcs"),
     }
 }
 

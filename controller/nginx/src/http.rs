@@ -87,17 +87,6 @@ pub(crate) fn render(
     settings: &Settings,
     unsupported: &mut Vec<Unsupported>,
 ) -> String {
-    let default = Server::default();
-    let named = config
-        .servers
-        .iter()
-        .map(|(name, server)| (name, server.as_ref()));
-    let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
-    let catch_all = config
-        .servers
-        .get(&ServerName::CatchAll)
-        .map_or(&default, AsRef::as_ref);
-    let servers = std::iter::once((&ServerName::CatchAll, catch_all)).chain(named);
     let zones = limits::zones(config);
     let access_log = Written::of_requests(&config.global.log, settings);
     let context = RenderContext {
@@ -105,9 +94,7 @@ pub(crate) fn render(
         settings,
         logs: access_log.is_some(),
     };
-    let servers = servers
-        .map(|(name, server)| ServerConf::new(name, server, context, unsupported))
-        .collect();
+    let servers = servers(context, unsupported);
     unsupported.extend(unsupported::check_listeners(config));
     unsupported.extend(kong::unsupported_globally(config, settings));
     let file = |path: &std::path::Path| word(path.display());
@@ -147,6 +134,23 @@ pub(crate) fn render(
     };
     // Nothing in the templates can fail, and a String takes everything.
     main.render().unwrap_or_default() + "\n"
+}
+
+/// The catch-all server comes first, whether there is one in the model or not.
+fn servers<'a>(
+    context: RenderContext<'a>,
+    unsupported: &mut Vec<Unsupported>,
+) -> Vec<ServerConf<'a>> {
+    let servers = &context.config.servers;
+    let default = Server::default();
+    let named = servers.iter().map(|(name, server)| (name, &**server));
+    let named = named.filter(|(name, _)| **name != ServerName::CatchAll);
+    let catch_all = servers.get(&ServerName::CatchAll);
+    let catch_all = catch_all.map_or(&default, AsRef::as_ref);
+    std::iter::once((&ServerName::CatchAll, catch_all))
+        .chain(named)
+        .map(|(name, server)| ServerConf::new(name, server, context, unsupported))
+        .collect()
 }
 
 /// HTML is always compressed, and nginx warns when it is named.

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use askama::Template;
-use sluice_ir::{Blocked, ClientCertificates, Config, RouteId, Server, ServerName, VerifyClient};
+use sluice_ir::{
+    Blocked, ClientCertificates, Config, HttpRoute, RouteId, Server, ServerName, VerifyClient,
+};
 use sluice_pattern::Subject;
 
 use crate::conf::{Value, Word, word};
@@ -88,44 +90,11 @@ impl<'a> ServerConf<'a> {
                 config, settings, ..
             },
         ) = (Host { name, server }, context);
-        let mut taken = BTreeSet::new();
-        let mut locations = Vec::new();
-        let mut closed = BTreeSet::new();
-        let mut matching = Matching::of(server);
-        for location in &server.routes {
-            let mut missing = unsupported::check_location(location, host, context);
-            let is_closed = missing.iter().any(|missing| missing.closes);
-            if !location.matches.is_path_only() && !is_closed {
-                unsupported.extend(missing);
-                continue;
-            }
-            for (sign, path) in matching.next(&location.matches.path) {
-                // The first that matches is taken; nginx refuses to see a path twice.
-                if !taken.insert((sign, path.clone())) {
-                    continue;
-                }
-                let made = |is_closed| {
-                    LocationConf::new((sign, &path), location, host, context, is_closed)
-                };
-                let Some(whole) = made(is_closed) else {
-                    let part = Part::Route(location.id.clone());
-                    let what = "a text longer than nginx reads".into();
-                    missing.push(Unsupported {
-                        part,
-                        what,
-                        closes: true,
-                    });
-                    locations.extend(made(true));
-                    continue;
-                };
-                locations.push(whole);
-            }
-            if missing.iter().any(|missing| missing.closes) {
-                closed.insert(&location.id);
-            }
-            missing.dedup();
-            unsupported.extend(missing);
-        }
+        let Locations {
+            taken,
+            locations,
+            closed,
+        } = Locations::new(host, context, unsupported);
         // What is beside locations is for those that lead somewhere: it uses variables that they set.
         let open = without(&closed, server);
         ServerConf {
@@ -154,6 +123,65 @@ impl<'a> ServerConf<'a> {
                 settings,
             ),
             locations,
+        }
+    }
+}
+
+/// Locations of a host, in the order of the model.
+#[derive(Default)]
+struct Locations<'a> {
+    /// What they match, with nginx's sign for the kind.
+    taken: BTreeSet<(&'static str, String)>,
+    locations: Vec<LocationConf>,
+    /// Routes that answer 503 because something of them is not supported.
+    closed: BTreeSet<&'a RouteId>,
+}
+
+impl<'a> Locations<'a> {
+    fn new(host: Host<'a>, context: RenderContext<'_>, unsupported: &mut Vec<Unsupported>) -> Self {
+        let mut all = Locations::default();
+        let mut matching = Matching::of(host.server);
+        for route in &host.server.routes {
+            let mut missing = unsupported::check_location(route, host, context);
+            let is_closed = missing.iter().any(|missing| missing.closes);
+            // Its requests go to the next route that takes them.
+            if route.matches.is_path_only() || is_closed {
+                let matches = matching.next(&route.matches.path);
+                all.add(route, matches, is_closed, &mut missing, (host, context));
+            }
+            missing.dedup();
+            unsupported.extend(missing);
+        }
+        all
+    }
+
+    fn add(
+        &mut self,
+        route: &'a HttpRoute,
+        matches: Vec<(&'static str, String)>,
+        is_closed: bool,
+        missing: &mut Vec<Unsupported>,
+        (host, context): (Host<'_>, RenderContext<'_>),
+    ) {
+        for (sign, path) in matches {
+            // The first that matches is taken; nginx refuses to see a path twice.
+            if !self.taken.insert((sign, path.clone())) {
+                continue;
+            }
+            let render =
+                |is_closed| LocationConf::new((sign, &path), route, host, context, is_closed);
+            let whole = render(is_closed);
+            if whole.is_none() {
+                missing.push(Unsupported {
+                    part: Part::Route(route.id.clone()),
+                    what: "a text longer than nginx reads".into(),
+                    closes: true,
+                });
+            }
+            self.locations.extend(whole.or_else(|| render(true)));
+        }
+        if missing.iter().any(|missing| missing.closes) {
+            self.closed.insert(&route.id);
         }
     }
 }

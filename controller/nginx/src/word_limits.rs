@@ -53,22 +53,9 @@ pub(crate) fn apply<'a>(
     headers(&mut global.response_headers, |name| {
         drop_setting("add-headers", name)
     });
-    if let Some(types) = global
-        .compression
-        .gzip
-        .as_mut()
-        .and_then(|gzip| gzip.types.as_mut())
-    {
-        types.retain(|name| {
-            let fits = word(name).0.fits_small_bucket();
-            if !fits {
-                drop_setting(
-                    "gzip-types",
-                    format!("{name}, which is longer than nginx reads"),
-                );
-            }
-            fits
-        });
+    let gzip = global.compression.gzip.as_mut();
+    if let Some(types) = gzip.and_then(|gzip| gzip.types.as_mut()) {
+        gzip_types(types, |name| drop_setting("gzip-types", name));
     }
     curves(&mut global, settings, |curve| {
         drop_setting("ssl-ecdh-curve", curve)
@@ -77,7 +64,7 @@ pub(crate) fn apply<'a>(
         Cow::Borrowed(config)
     } else {
         Cow::Owned(Config {
-            global: global,
+            global,
             ..config.clone()
         })
     }
@@ -92,6 +79,16 @@ fn headers(headers: &mut Vec<Header>, mut drop_setting: impl FnMut(String)) {
                 "the header {}, which is longer than nginx reads",
                 header.name.as_str()
             ));
+        }
+        fits
+    });
+}
+
+fn gzip_types(types: &mut Vec<String>, mut drop_setting: impl FnMut(String)) {
+    types.retain(|name| {
+        let fits = word(name).0.fits_small_bucket();
+        if !fits {
+            drop_setting(format!("{name}, which is longer than nginx reads"));
         }
         fits
     });

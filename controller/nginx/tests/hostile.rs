@@ -26,6 +26,25 @@ fn shared<const N: usize>(backends: [(BackendId, Backend); N]) -> Shared<Backend
 fn config(text: &str) -> Config {
     let name = ServerName::parse("shop.test").unwrap();
     let id = BackendId::new("default", "shop", 80);
+    let copies = BackendId::external("copies.test", 80);
+    let pages = BackendId::new("default", "pages", 80);
+    let server = server(text, &name, [&id, &copies, &pages]);
+    Config {
+        global: global(text),
+        servers: [(name, Arc::new(server))].into_iter().collect(),
+        backends: shared([
+            (id, of_pods(text)),
+            (copies, Backend::default()),
+            (pages, Backend::default()),
+        ]),
+        secrets: [(SecretId::authorities("n", text), authorities())]
+            .into_iter()
+            .collect(),
+        ..Config::default()
+    }
+}
+
+fn server(text: &str, name: &ServerName, [id, copies, pages]: [&BackendId; 3]) -> Server {
     let regex = PathRegex {
         pattern: format!("/r-{text}"),
         groups: 1,
@@ -35,9 +54,7 @@ fn config(text: &str) -> Config {
         TemplatePart::Text(format!("/{text}")),
         TemplatePart::Group(1),
     ]);
-    let copies = BackendId::external("copies.test", 80);
-    let policy = Arc::new(policy(text, &copies));
-    let pages = BackendId::new("default", "pages", 80);
+    let policy = Arc::new(policy(text, copies));
     let place = ErrorContext {
         namespace: text.to_owned(),
         ingress: text.to_owned(),
@@ -48,7 +65,7 @@ fn config(text: &str) -> Config {
         backend: Some(pages.clone()),
         place: place.clone(),
     });
-    let location = |path, action| HttpRoute::new(&name, path, action, Arc::clone(&policy));
+    let location = |path, action| HttpRoute::new(name, path, action, Arc::clone(&policy));
     let to_url = Action::Redirect(Redirect {
         status: 301,
         to: RedirectTo::Url(text.to_owned()),
@@ -57,7 +74,7 @@ fn config(text: &str) -> Config {
         rewrite: Some(PathRewrite::Template(template)),
         ..location(PathMatch::Regex(regex), Action::to(id.clone()))
     };
-    let server = Server {
+    Server {
         app_root: Some(format!("/{text}")),
         ciphers: vec![text.to_owned()],
         routes: vec![
@@ -73,13 +90,16 @@ fn config(text: &str) -> Config {
             },
         ],
         ..Server::default()
-    };
+    }
+}
+
+fn global(text: &str) -> GlobalConfig {
     let header_name = HeaderName::parse("x-a").unwrap();
     let header = || Header {
         name: header_name.clone(),
         value: Expression::literal(text),
     };
-    let global = GlobalConfig {
+    GlobalConfig {
         request_headers: vec![header()],
         response_headers: vec![header()],
         blocked: Blocked {
@@ -95,19 +115,6 @@ fn config(text: &str) -> Config {
             ..ServerTls::default()
         },
         ..GlobalConfig::default()
-    };
-    Config {
-        global,
-        servers: [(name, Arc::new(server))].into_iter().collect(),
-        backends: shared([
-            (id, of_pods(text)),
-            (copies, Backend::default()),
-            (pages, Backend::default()),
-        ]),
-        secrets: [(SecretId::authorities("n", text), authorities())]
-            .into_iter()
-            .collect(),
-        ..Config::default()
     }
 }
 

@@ -44,65 +44,67 @@ async fn ask(router: Router, method: &str, path: &str) -> (u16, String) {
 }
 
 /// Cases `conf-method`, `conf-post-unreadable`, `conf-unknown` and `conf-servers-method`, and configuration.lua.
+const ANSWERS: [(&str, &str, u16, &str); 14] = [
+    (
+        "PUT",
+        "/configuration/backends",
+        400,
+        "Only POST and GET requests are allowed!",
+    ),
+    (
+        "PUT",
+        "/configuration/nope",
+        400,
+        "Only POST and GET requests are allowed!",
+    ),
+    (
+        "GET",
+        "/configuration/servers",
+        400,
+        "Only POST requests are allowed!",
+    ),
+    (
+        "POST",
+        "/configuration/certs",
+        400,
+        "Only GET requests are allowed!",
+    ),
+    (
+        "GET",
+        "/configuration/certs",
+        400,
+        "Hostname must be specified.",
+    ),
+    (
+        "GET",
+        "/configuration/certs?hostname=a.b",
+        404,
+        "No key associated with this hostname.",
+    ),
+    ("GET", "/configuration/certs?hostname=_", 200, "PEM"),
+    (
+        "POST",
+        "/configuration/backends",
+        400,
+        "Read only: configuration comes from the API server.",
+    ),
+    (
+        "POST",
+        "/configuration/servers",
+        400,
+        "Read only: configuration comes from the API server.",
+    ),
+    ("GET", "/configuration/nope", 404, "Not found!"),
+    ("GET", "/configuration/general", 200, "{}"),
+    ("GET", "/nope", 404, ""),
+    ("GET", "/stop", 404, ""),
+    ("POST", "/stop", 404, ""),
+];
+
 #[tokio::test]
 async fn methods_and_paths_are_answered_as_ingress_nginx_answers_them() {
     let view = View::default();
-    for (method, path, status, text) in [
-        (
-            "PUT",
-            "/configuration/backends",
-            400,
-            "Only POST and GET requests are allowed!",
-        ),
-        (
-            "PUT",
-            "/configuration/nope",
-            400,
-            "Only POST and GET requests are allowed!",
-        ),
-        (
-            "GET",
-            "/configuration/servers",
-            400,
-            "Only POST requests are allowed!",
-        ),
-        (
-            "POST",
-            "/configuration/certs",
-            400,
-            "Only GET requests are allowed!",
-        ),
-        (
-            "GET",
-            "/configuration/certs",
-            400,
-            "Hostname must be specified.",
-        ),
-        (
-            "GET",
-            "/configuration/certs?hostname=a.b",
-            404,
-            "No key associated with this hostname.",
-        ),
-        ("GET", "/configuration/certs?hostname=_", 200, "PEM"),
-        (
-            "POST",
-            "/configuration/backends",
-            400,
-            "Read only: configuration comes from the API server.",
-        ),
-        (
-            "POST",
-            "/configuration/servers",
-            400,
-            "Read only: configuration comes from the API server.",
-        ),
-        ("GET", "/configuration/nope", 404, "Not found!"),
-        ("GET", "/configuration/general", 200, "{}"),
-        ("GET", "/nope", 404, ""),
-        ("GET", "/stop", 404, ""),
-        ("POST", "/stop", 404, ""),
-    ] {
+    for (method, path, status, text) in ANSWERS {
         assert_eq!(
             ask(local(&view), method, path).await,
             (status, text.to_owned()),

@@ -65,22 +65,24 @@ struct Place {
     host: String,
 }
 
+/// A metric may be excluded with or without its prefix.
+fn is_excluded(name: &str, excluded: &[String]) -> bool {
+    let without_prefix = |excluded: &String| {
+        let rest = excluded.strip_prefix(PREFIX)?.strip_prefix('_')?;
+        Some(rest == name)
+    };
+    excluded
+        .iter()
+        .any(|excluded| excluded == name || without_prefix(excluded) == Some(true))
+}
+
 impl Requests {
     pub(super) fn register(
         registry: &Registry,
         flags: &MetricsFlags,
         view: View,
     ) -> prometheus::Result<Self> {
-        let keep = |name: &str| {
-            let is_meant = |excluded: &String| {
-                excluded == name
-                    || excluded
-                        .strip_prefix(PREFIX)
-                        .and_then(|rest| rest.strip_prefix('_'))
-                        == Some(name)
-            };
-            !flags.exclude_socket_metrics.iter().any(is_meant)
-        };
+        let keep = |name: &str| !is_excluded(name, &flags.exclude_socket_metrics);
         let histogram = |name: &str, help: &str, buckets: &[f64]| {
             let opts = HistogramOpts::from(opts(name, help)).buckets(buckets.to_vec());
             register(registry, keep(name), HistogramVec::new(opts, &LABELS)?)

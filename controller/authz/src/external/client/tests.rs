@@ -1,0 +1,160 @@
+use std::sync::Arc;
+
+use sluice_resolver::Dns;
+use sluice_translate::AddressPolicy;
+
+use super::super::dial::Dialer;
+use super::*;
+
+fn check() -> AuthzRequest {
+    let header = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
+    AuthzRequest {
+        client: "192.0.2.7".parse().ok(),
+        method: "POST".to_owned(),
+        scheme: "http".to_owned(),
+        host: "shop.example:8080".to_owned(),
+        path: "/cart?id=1".to_owned(),
+        headers: vec![
+            header("cookie", "a=b"),
+            header("content-length", "7"),
+            header("ssl-client-verify", "SUCCESS"),
+            header("x-real-ip", "127.0.0.1"),
+            header("x-forwarded-proto", "https"),
+        ],
+        ..AuthzRequest::default()
+    }
+}
+
+fn question() -> ExternalAuth {
+    let back = Expression(vec![ExpressionPart::Variable(Variable::RequestUri)]);
+    ExternalAuth {
+        url: Expression(vec![
+            ExpressionPart::Text("https://".to_owned()),
+            ExpressionPart::Variable(Variable::Hostname),
+            ExpressionPart::Text("/oauth2/auth?x".to_owned()),
+        ]),
+        backend: None,
+        method: None,
+        signin_url: None,
+        upstream_headers: Vec::new(),
+        host: None,
+        headers: Vec::new(),
+        redirect_url: back,
+        always_set_cookie: false,
+        cache: None,
+    }
+}
+
+#[test]
+fn a_question_says_what_was_asked_for_and_nothing_that_a_client_made_up() {
+    let (check, question) = (check(), question());
+    let place = place(&text(&question.url, &check)).unwrap();
+    assert_eq!(
+        (place.host.as_str(), place.port, place.path.as_str()),
+        ("shop.example", 443, "/oauth2/auth?x")
+    );
+    let request = request(&question, &place, &check, "sluice").unwrap();
+    assert_eq!(
+        (
+            request.method().as_str(),
+            request.uri().to_string().as_str()
+        ),
+        ("GET", "/oauth2/auth?x")
+    );
+    let header = |name: &str| {
+        request
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+    };
+    assert_eq!(header("host"), Some("shop.example"));
+    assert_eq!(
+        header("x-original-url"),
+        Some("https://shop.example:8080/cart?id=1")
+    );
+    assert_eq!(header("x-original-method"), Some("POST"));
+    assert_eq!(header("x-auth-request-redirect"), Some("/cart?id=1"));
+    assert_eq!(header("x-real-ip"), Some("192.0.2.7"));
+    assert_eq!(header("cookie"), Some("a=b"));
+    for gone in [
+        "content-length",
+        "ssl-client-verify",
+        "x-forwarded-proto",
+        "x-original-uri",
+    ] {
+        assert_eq!(header(gone), None, "{gone}");
+    }
+}
+
+#[test]
+fn what_is_no_url_is_not_asked() {
+    for bad in [
+        "",
+        "http://",
+        "https://a b/",
+        "http://a:0/",
+        "http://a@b/",
+        "http://[::1]/",
+        "gopher://a",
+    ] {
+        assert!(place(bad).is_err(), "{bad}");
+    }
+    assert_eq!(place("http://a?b#c").unwrap().path, "/?b");
+}
+
+#[test]
+fn connections_are_kept_to_places_that_the_owner_has_named_for_requests_that_may_be_sent_again() {
+    let kept = |url: Vec<ExpressionPart>, method: Option<&str>| {
+        reuse(&ExternalAuth {
+            url: Expression(url),
+            method: method.map(str::to_owned),
+            ..question()
+        })
+    };
+    let text = |text: &str| ExpressionPart::Text(text.to_owned());
+    let host = || ExpressionPart::Variable(Variable::Hostname);
+    assert_eq!(kept(vec![text("https://auth.example")], None), Reuse::Yes);
+    assert_eq!(
+        kept(
+            vec![text("https://auth.example/?host="), host()],
+            Some("HEAD")
+        ),
+        Reuse::Yes
+    );
+    assert_eq!(
+        kept(vec![text("https://auth.example"), host()], None),
+        Reuse::No
+    );
+    assert_eq!(
+        kept(vec![text("https://"), host(), text("/")], None),
+        Reuse::No
+    );
+    assert_eq!(kept(vec![host()], None), Reuse::No);
+    assert_eq!(
+        kept(vec![text("https://auth.example/")], Some("POST")),
+        Reuse::No
+    );
+}
+
+#[tokio::test]
+async fn nobody_asks_about_a_question() {
+    let mut check = check();
+    check.headers.push((
+        CDN_LOOP.to_owned(),
+        b"another; v=1, sluice-question".to_vec(),
+    ));
+    assert!(
+        ask(
+            &Pool::new(
+                Arc::new(Dialer::new(AddressPolicy::default(), Dns::new(&[]))),
+                "sluice"
+            ),
+            "shop",
+            &question(),
+            None,
+            &check
+        )
+        .await
+        .is_err()
+    );
+}

@@ -1,0 +1,70 @@
+use serde_json::json;
+
+use super::*;
+use crate::{Object, ObjectKey};
+
+fn read(data: serde_json::Value) -> (Globals, Vec<String>) {
+    let mut resources = Resources::default();
+    let object =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
+    resources.apply(Object::from_value(object).unwrap());
+    let options = Options {
+        configmap: Some(ObjectKey::new("default", "c")),
+        ..Options::default()
+    };
+    let mut reports = Vec::new();
+    let globals = Globals::of(&resources, &options, &mut reports);
+    (globals, reports.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_key_that_cannot_be_read_keeps_its_default_and_the_others_hold() {
+    let (globals, reports) =
+        read(json!({"proxy-read-timeout": "soon", "proxy-connect-timeout": "9"}));
+    assert_eq!(
+        (globals.timeouts.read, globals.transport.connect_timeout),
+        (60, 9)
+    );
+    let expected = "ConfigMap default/c: data.proxy-read-timeout: expected seconds from 0 to 31536000, got \"soon\"; \
+                    the default holds";
+    assert_eq!(reports, [expected]);
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_one_that_was_meant() {
+    let (_, reports) = read(json!({"proxy-read-timeuot": "1", "nonsense": "1"}));
+    assert!(reports[0].contains("\"nonsense\""), "{reports:?}");
+    assert!(
+        reports[1].contains("did you mean proxy-read-timeout?"),
+        "{reports:?}"
+    );
+}
+
+#[test]
+fn every_key_that_is_honoured_is_read() {
+    let honoured = KEYS.iter().filter(|key| key.supports.is_honoured(None));
+    let mut reports = Vec::new();
+    let values = honoured.map(|key| (key.name, "x")).collect();
+    let mut view = View::with(values, &mut reports);
+    let resources = Resources::default();
+    let options = Options::default();
+    let tracker = DependencyTracker::new(&resources, &options);
+    let references = References {
+        tracker: &tracker,
+        across_namespaces: true,
+    };
+    Globals::default().take(&mut view, references);
+    assert_eq!(view.unasked(), Vec::<&str>::new());
+}
+
+#[test]
+fn an_unknown_risk_level_is_the_lowest() {
+    assert_eq!(
+        read(json!({"annotations-risk-level": "Highest"})).0.risk,
+        Risk::Low
+    );
+    assert_eq!(
+        read(json!({"annotations-risk-level": "Critical"})).0.risk,
+        Risk::Critical
+    );
+}

@@ -1,0 +1,83 @@
+use super::*;
+use serde_json::json;
+
+fn slice(name: &str, service: &str, address: &str) -> Object {
+    let object = json!({
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+        "metadata": {"name": name, "labels": {"kubernetes.io/service-name": service}},
+        "endpoints": [{"addresses": [address]}],
+    });
+    Object::from_value(object).unwrap()
+}
+
+#[test]
+fn a_config_map_that_is_held_stays_when_it_is_gone() {
+    let map = |value: &str| {
+        let metadata = json!({"namespace": "sluice", "name": "a"});
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": value}});
+        Object::from_value(object).unwrap()
+    };
+    let key = ObjectKey::new("sluice", "a");
+    let mut resources = Resources::default();
+    resources.hold_config_map(key.clone());
+    assert_eq!(resources.delete(Kind::ConfigMap, &key), Change::Nothing);
+    assert!(!resources.is_gone(&key), "there was none");
+    let changed = Change::Object(ObjectRef {
+        kind: Kind::ConfigMap,
+        key: key.clone(),
+    });
+    assert_eq!(resources.apply(map("1")), changed);
+    assert_eq!(resources.delete(Kind::ConfigMap, &key), changed);
+    assert_eq!(resources.delete(Kind::ConfigMap, &key), Change::Nothing);
+    assert!(resources.is_gone(&key) && resources.config_maps.contains_key(&key));
+    assert_eq!(
+        resources.apply(map("1")),
+        changed,
+        "it is there again, which is no news but to its owner"
+    );
+    assert!(!resources.is_gone(&key));
+    let other = ObjectKey::new("sluice", "b");
+    assert_eq!(resources.delete(Kind::ConfigMap, &other), Change::Nothing);
+}
+
+#[test]
+fn a_slice_changes_only_its_services_endpoints() {
+    let mut resources = Resources::default();
+    let service = ObjectKey::new("default", "shop");
+    assert_eq!(
+        resources.apply(slice("a", "shop", "10.0.0.1")),
+        Change::Endpoints([service.clone()].into())
+    );
+    assert_eq!(
+        resources.apply(slice("a", "shop", "10.0.0.1")),
+        Change::Nothing
+    );
+    let key = ObjectKey::new("default", "a");
+    assert_eq!(
+        resources.delete(Kind::EndpointSlice, &key),
+        Change::Endpoints([service.clone()].into())
+    );
+    assert_eq!(resources.slices_of(&service).count(), 0);
+}
+
+#[test]
+fn a_slice_that_moves_leaves_its_old_service() {
+    let mut resources = Resources::default();
+    resources.apply(slice("a", "shop", "10.0.0.1"));
+    assert_eq!(
+        resources.apply(slice("a", "cart", "10.0.0.1")),
+        Change::Everything
+    );
+    assert_eq!(
+        resources
+            .slices_of(&ObjectKey::new("default", "shop"))
+            .count(),
+        0
+    );
+    assert_eq!(
+        resources
+            .slices_of(&ObjectKey::new("default", "cart"))
+            .count(),
+        1
+    );
+}

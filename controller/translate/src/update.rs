@@ -10,6 +10,8 @@
 //!
 //! A translation of everything is the update of an empty one.
 
+mod backends;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,17 +19,16 @@ use k8s_openapi::api::networking::v1::Ingress;
 use sluice_ir::{Backend, BackendId, SecretId, Server, ServerName, Shared};
 
 use crate::annotations::Context;
-use crate::backends::{PrecedenceTier, Resolved, Uses, resolve};
+use crate::backends::{BackendRef, Precedence, PrecedenceTier, Uses};
 use crate::claims::{Seniority, age};
 use crate::components::{RouteGroup, RouteGroupId};
 use crate::object_ref::key_of;
-use crate::overlay_canaries::{is_dead, overlay_canaries};
 use crate::own::{self, Judge};
 use crate::references::DependencyTracker;
 use crate::report::Reporter;
 use crate::resources::Changes;
 use crate::secrets::Secrets;
-use crate::servers::{self, Assembled, components, names};
+use crate::servers::{self, Assembled, CanaryCandidate, components, names};
 use crate::shared_inputs::{ClassMatch, SharedInputs};
 use crate::streams::streams;
 use crate::translation::{OfFlags, Updated};
@@ -235,15 +236,11 @@ impl Translation {
             options,
             globals: &self.shared_inputs.globals,
         };
-        let ingresses = members
-            .iter()
-            .map(|((_, ingress), _)| key_of(&ingress.metadata))
-            .collect();
-        let mut names: BTreeSet<ServerName> = members
-            .iter()
-            .flat_map(|(_, names)| names)
-            .cloned()
-            .collect();
+        let keys = members.iter();
+        let keys = keys.map(|((_, ingress), _)| key_of(&ingress.metadata));
+        let ingresses = keys.collect();
+        let names = members.iter().flat_map(|(_, names)| names);
+        let mut names: BTreeSet<ServerName> = names.cloned().collect();
         names.extend(with_catch_all.then_some(ServerName::CatchAll));
         let fallback = self.shared_inputs.fallback.as_ref();
         let members = members.into_iter().map(|(member, _)| member);
@@ -261,21 +258,10 @@ impl Translation {
             reports,
         } = assembled;
         debug_assert!(
-            servers
-                .keys()
-                .chain(tls.keys())
-                .all(|name| names.contains(name)),
+            (servers.keys().chain(tls.keys())).all(|name| names.contains(name)),
             "{names:?}"
         );
-        let mut said = Vec::new();
-        for (precedence, backend_ref) in backend_refs {
-            said.push((backend_ref.id.service_port(), precedence.clone()));
-            self.registry.add_ref(precedence, backend_ref);
-        }
-        for (precedence, candidate) in canary_candidates {
-            said.push((candidate.main.clone(), precedence.clone()));
-            self.registry.add_candidate(precedence, candidate);
-        }
+        let said = self.register(backend_refs, canary_candidates);
         self.owners.extend(owners);
         let servers = servers
             .into_iter()
@@ -296,6 +282,24 @@ impl Translation {
             said: said.into(),
             reports,
         })
+    }
+
+    /// Says to the registry what a route group says about ports of Services; it is withdrawn by what comes back.
+    fn register(
+        &mut self,
+        refs: Vec<(Precedence, BackendRef)>,
+        candidates: Vec<(Precedence, CanaryCandidate)>,
+    ) -> Vec<(BackendId, Precedence)> {
+        let mut said = Vec::new();
+        for (precedence, backend_ref) in refs {
+            said.push((backend_ref.id.service_port(), precedence.clone()));
+            self.registry.add_ref(precedence, backend_ref);
+        }
+        for (precedence, candidate) in candidates {
+            said.push((candidate.main.clone(), precedence.clone()));
+            self.registry.add_candidate(precedence, candidate);
+        }
+        said
     }
 
     /// Most locations ask for what the one before asked for: then it is kept once.
@@ -392,87 +396,6 @@ impl Translation {
                 self.registry.add_ref(precedence, backend_ref)
             });
         }
-    }
-
-    /// Resolves what route groups decide together, and overlays it on those that it reaches.
-    pub(crate) fn resolve(
-        &mut self,
-        updated: &mut Updated,
-        mut stale: BTreeSet<RouteGroupId>,
-        mut backends: BTreeSet<BackendId>,
-        resources: &Resources,
-        options: &Options,
-    ) {
-        let changes = self.registry.resolve();
-        stale.extend(
-            changes
-                .canaries
-                .iter()
-                .flat_map(|port| self.groups.of_port(port)),
-        );
-        backends.extend(changes.backends);
-        updated.resolved = backends.len();
-        for id in backends {
-            let was_dead = self
-                .config
-                .backends
-                .get(&id)
-                .is_none_or(|backend| is_dead(backend));
-            self.refresh(&id, updated, resources, options);
-            if was_dead
-                != self
-                    .config
-                    .backends
-                    .get(&id)
-                    .is_none_or(|backend| is_dead(backend))
-            {
-                stale.extend(self.groups.watching(&id));
-            }
-        }
-        for group in stale.into_iter().filter_map(|id| self.groups.get(id)) {
-            for (name, server) in &group.servers {
-                let server = overlay_canaries(server, group, &self.registry, &self.config.backends);
-                set(&mut self.config.servers, &mut updated.servers, name, server);
-            }
-        }
-    }
-
-    fn refresh(
-        &mut self,
-        id: &BackendId,
-        updated: &mut Updated,
-        resources: &Resources,
-        options: &Options,
-    ) {
-        self.backend_reports.remove(id);
-        self.leading_home.remove(id);
-        let Some(source) = self.registry.source(id) else {
-            self.names.set(id, None, &mut updated.names);
-            if let Some(before) = self.config.backends.remove(id) {
-                updated.backends.insert(id.clone(), Some(before));
-            }
-            return;
-        };
-        let resolved = resolve(source, resources, options, &self.addresses);
-        let Resolved {
-            backend,
-            reports,
-            name,
-            leads_home,
-        } = resolved;
-        if leads_home {
-            self.leading_home.insert(id.clone());
-        }
-        self.names.set(id, name, &mut updated.names);
-        if !reports.is_empty() {
-            self.backend_reports.insert(id.clone(), reports);
-        }
-        set(
-            &mut self.config.backends,
-            &mut updated.backends,
-            id,
-            Arc::new(backend),
-        );
     }
 
     fn hold(&mut self, secrets: Secrets) -> BTreeSet<SecretId> {

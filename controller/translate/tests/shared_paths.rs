@@ -220,15 +220,12 @@ fn check(written: &[Written]) -> Result<(), TestCaseError> {
             ages.push(namespace);
         }
     }
-    let alone: BTreeMap<&str, Server> = NAMESPACES
-        .iter()
-        .map(|namespace| {
-            let own = numbered
-                .iter()
-                .filter(|(_, ingress)| NAMESPACES[ingress.namespace] == *namespace);
-            (*namespace, server(&own.copied().collect::<Vec<_>>()))
-        })
-        .collect();
+    let alone = |namespace: &&'static str| {
+        let is_own = |(_, it): &&(usize, &Written)| NAMESPACES[it.namespace] == *namespace;
+        let own = numbered.iter().filter(is_own).copied();
+        (*namespace, server(&own.collect::<Vec<_>>()))
+    };
+    let alone: BTreeMap<&str, Server> = NAMESPACES.iter().map(alone).collect();
     let all = server(&numbered);
     let by_length = alone.values().all(is_by_length);
     for request in requests() {

@@ -6,6 +6,7 @@ use super::catalogue::{Group, Risk, Scope, Value, annotation};
 use super::value::Parsed;
 use super::view::View;
 use crate::Severity;
+use crate::report::Reporter;
 
 /// [`sluice_basic_auth::LONGEST_BCRYPT`] and [`sluice_basic_auth::MOST_ROUNDS`].
 const HASHES: &str = "bcrypt (up to cost 13), apr1, MD5, SHA (up to 656000 rounds) or DES";
@@ -44,9 +45,10 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
+const SECRET: &str = "auth-secret";
+
 /// Without a type nobody is asked, whatever the other annotations say.
 pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
-    const SECRET: &str = "auth-secret";
     let realm = view.read("auth-realm", realm).unwrap_or_default();
     let by_entry = view.read("auth-secret-type", by_entry).unwrap_or_default();
     let secret = view.text(SECRET);
@@ -57,20 +59,8 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
         }
         return None;
     };
-    match kind {
-        "basic" => {}
-        "digest" => {
-            view.without(
-                "auth-type",
-                "expected basic, got digest, which Sluice does not speak",
-                "",
-            );
-            return None;
-        }
-        _ => {
-            view.refuse("auth-type", "basic");
-            return None;
-        }
+    if !is_basic(kind, view) {
+        return None;
     }
     let Some(secret) = secret else {
         view.without(
@@ -85,23 +75,7 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
         .users(view.references, &view.namespace, secret, by_entry)
     {
         Ok((users, listed)) => {
-            if !listed.unreadable.is_empty() {
-                let (count, shown) = (
-                    listed.unreadable.len(),
-                    listed.unreadable.iter().take(SHOWN),
-                );
-                let shown = shown.cloned().collect::<Vec<_>>().join(", ");
-                let more = if count > SHOWN { ", ..." } else { "" };
-                let reason =
-                    format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
-                let field = format!("annotation {SECRET}");
-                view.reporter.say(
-                    Severity::Warning,
-                    field,
-                    reason,
-                    "their users are not let in",
-                );
-            }
+            report_unreadable(&listed.unreadable, &mut view.reporter);
             Some(BasicAuth { realm, users })
         }
         Err(error) => {
@@ -109,6 +83,32 @@ pub(super) fn passwords(view: &mut View<'_, '_>) -> Option<BasicAuth> {
             None
         }
     }
+}
+
+fn is_basic(kind: &str, view: &mut View<'_, '_>) -> bool {
+    const NAME: &str = "auth-type";
+    match kind {
+        "basic" => return true,
+        "digest" => {
+            let reason = "expected basic, got digest, which Sluice does not speak";
+            view.without(NAME, reason, "");
+        }
+        _ => view.refuse(NAME, "basic"),
+    }
+    false
+}
+
+fn report_unreadable(hashes: &[String], reporter: &mut Reporter<'_>) {
+    if hashes.is_empty() {
+        return;
+    }
+    let (count, shown) = (hashes.len(), hashes.iter().take(SHOWN));
+    let shown = shown.cloned().collect::<Vec<_>>().join(", ");
+    let more = if count > SHOWN { ", ..." } else { "" };
+    let reason = format!("expected hashes of {HASHES}, got {count} others: {shown}{more}");
+    let field = format!("annotation {SECRET}");
+    let consequence = "their users are not let in";
+    reporter.say(Severity::Warning, field, reason, consequence);
 }
 
 fn by_entry(text: &str) -> Parsed<bool> {

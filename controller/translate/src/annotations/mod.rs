@@ -9,6 +9,7 @@ mod access;
 mod admission_denied;
 mod affinity;
 mod auth_basic;
+mod auth_cache;
 pub(crate) mod auth_external;
 mod auth_tls;
 mod backend;
@@ -35,6 +36,7 @@ mod tls_redirect;
 pub(crate) mod value;
 mod view;
 mod waf;
+mod written;
 mod zone;
 
 use std::sync::Arc;

@@ -66,6 +66,11 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
+const NEWEST: TlsVersions = TlsVersions {
+    v1_2: false,
+    v1_3: true,
+};
+
 /// What a Secret adds to TLS towards pods. Without one no name is sent, whatever the other annotations say, as in
 /// ingress-nginx; and nothing can be verified, which there is served all the same. `is_spoken`: TLS is.
 pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
@@ -81,24 +86,13 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     let sends_name = view
         .read("proxy-ssl-server-name", value::on_off)
         .unwrap_or_default();
-    let newest = TlsVersions {
-        v1_2: false,
-        v1_3: true,
-    };
-    let versions = view.strict(
-        "proxy-ssl-protocols",
-        versions,
-        TlsVersions::default(),
-        newest,
-    );
+    let usual = TlsVersions::default();
+    let versions = view.strict("proxy-ssl-protocols", versions, usual, NEWEST);
     let ciphers = ciphers(view);
     let Some(secret) = secret else {
         if verify && is_spoken {
-            view.without(
-                "proxy-ssl-verify",
-                "expected a proxy-ssl-secret beside it, got none",
-                "",
-            );
+            let reason = "expected a proxy-ssl-secret beside it, got none";
+            view.without("proxy-ssl-verify", reason, "");
         }
         return UpstreamTls::default();
     };
@@ -114,25 +108,17 @@ pub(super) fn tls(view: &mut View<'_, '_>, is_spoken: bool) -> UpstreamTls {
     };
     let verify = match (verify, found.authorities, &name) {
         (false, ..) => None,
-        (true, Some(authorities), Some(name)) => Some(Verify {
-            ca: authorities,
+        (true, Some(ca), Some(name)) => Some(Verify {
+            ca,
             name: name.clone(),
             depth,
         }),
-        (true, None, _) => {
-            view.without(
-                "proxy-ssl-verify",
-                "expected ca.crt in the Secret of proxy-ssl-secret, got none",
-                "",
-            );
-            None
-        }
-        (true, _, None) => {
-            view.without(
-                "proxy-ssl-verify",
-                "expected proxy-ssl-name to say which name to verify, got none",
-                "",
-            );
+        (true, authorities, _) => {
+            let reason = match authorities {
+                None => "expected ca.crt in the Secret of proxy-ssl-secret, got none",
+                Some(_) => "expected proxy-ssl-name to say which name to verify, got none",
+            };
+            view.without("proxy-ssl-verify", reason, "");
             None
         }
     };

@@ -5,35 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::networking::v1::Ingress;
 
 use super::admission_denied;
-use super::catalogue::{self, Annotation, Risk, Role};
+use super::catalogue::{self, Risk, Role};
 use super::snippets::Snippet;
 use super::value::Parsed;
-use crate::global::KEYS;
+use super::written::OWN;
 use crate::references::{ReferenceError, References};
 use crate::report::shortened;
 use crate::report::{CLOSED, Reporter};
 use crate::secrets::Secrets;
-use crate::support::{AppliesTo, DataPlane, Support};
+use crate::support::DataPlane;
 use crate::{Report, Severity};
 
 const PART_IGNORED: &str = "this part ignored";
-
-/// What ingress-nginx and its forks have used before, or what nginx's own controller uses: read by neither.
-const FOREIGN: [&str; 4] = [
-    "ingress.kubernetes.io/",
-    "nginx.ingress.kubernetes.io/",
-    "nginx.org/",
-    "nginx.com/",
-];
-
-/// What ingress-nginx had once, and what has taken its place.
-const SUCCESSORS: [(&str, &str); 2] = [
-    ("grpc-backend", "backend-protocol: GRPC"),
-    ("secure-backends", "backend-protocol: HTTPS"),
-];
-
-/// Annotations that ingress-nginx does not have; the catalogue has them with this prefix.
-const OWN: &str = "sluice.dev/";
 
 /// The operator's rules about annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +33,11 @@ pub(crate) struct Rules<'a> {
 
 /// Values by name, and what their trouble comes to.
 pub(crate) struct View<'a, 'r> {
-    values: BTreeMap<&'static str, &'a str>,
+    pub(super) values: BTreeMap<&'static str, &'a str>,
     /// Those that are written and have no value that can be honoured.
     refused: BTreeSet<&'static str>,
     /// Those that are written without a value, and should have one.
-    blank: Vec<&'static str>,
+    pub(super) blank: Vec<&'static str>,
     pub(super) reporter: Reporter<'r>,
     /// Of the Ingress.
     pub(super) namespace: String,
@@ -241,166 +224,6 @@ impl<'a, 'r> View<'a, 'r> {
             reason,
             consequence,
         )
-    }
-
-    fn take(&mut self, name: &str, value: &'a str, rules: &Rules<'_>) {
-        if let Some(word) = rules
-            .blocked
-            .iter()
-            .find(|word| value.contains(word.as_str()))
-        {
-            self.blocked = true;
-            // What it says is not read, so nobody knows whom it would let in.
-            match catalogue::find(name).map(|annotation| annotation.role) {
-                Some(Role::Guard | Role::Snippet) => self.denied = true,
-                Some(Role::Paths) => self.paths_unreadable = true,
-                Some(Role::Narrows(_) | Role::Plain) | None => {}
-            }
-            let reason =
-                format!("expected nothing of annotation-value-word-blocklist, got {word:?}");
-            let field = format!("annotation {}", shortened(name));
-            self.reporter
-                .say(Severity::Error, field, reason, "Ingress not served");
-            return;
-        }
-        let value = value.trim();
-        match catalogue::find(name) {
-            None => self.unknown(name),
-            Some(annotation) if value.is_empty() => self.take_blank(annotation),
-            Some(annotation) => self.take_known(annotation, value, rules),
-        }
-    }
-
-    /// Charts write the name and leave the value to whoever installs them. But where somebody was to be kept out, a value that
-    /// got lost lets nobody in.
-    fn take_blank(&mut self, annotation: &'static Annotation) {
-        let counts = match annotation.role {
-            Role::Guard | Role::Narrows(_) => !annotation.may_be_blank,
-            Role::Plain | Role::Paths | Role::Snippet => false,
-        };
-        if counts && annotation.supports.is_honoured(None) {
-            self.blank.push(annotation.name);
-        }
-    }
-
-    /// Of two names that mean the same, one with a value is enough.
-    fn refuse_blanks(&mut self) {
-        for name in std::mem::take(&mut self.blank) {
-            let Some(annotation) = catalogue::find(name) else {
-                continue;
-            };
-            if !self
-                .values
-                .contains_key(annotation.alias_of.unwrap_or(name))
-            {
-                let reason = format!(
-                    "expected {}, got nothing; leave it out if it is not needed",
-                    annotation.value
-                );
-                self.without(name, reason, "");
-            }
-        }
-    }
-
-    fn take_known(&mut self, annotation: &'static Annotation, value: &'a str, rules: &Rules<'_>) {
-        let Annotation { name, supports, .. } = *annotation;
-        if supports.is_honoured(rules.data_plane) {
-            if annotation.risk > rules.risk {
-                let reason = format!(
-                    "expected at most risk {} (annotations-risk-level), got one of risk {}",
-                    rules.risk, annotation.risk
-                );
-                self.without(name, reason, "annotation ignored")
-                    .admission_denied = true;
-                return;
-            }
-            self.values.insert(name, value);
-            if value.chars().any(char::is_control) {
-                self.refuse(name, "one line");
-                self.values.remove(name);
-                return;
-            }
-        }
-        for (applies_to, support) in supports.of(rules.data_plane) {
-            self.say_what_differs(annotation, value, (applies_to, support), rules);
-        }
-    }
-
-    fn say_what_differs(
-        &mut self,
-        annotation: &'static Annotation,
-        value: &'a str,
-        (applies_to, support): (AppliesTo, Support),
-        rules: &Rules<'_>,
-    ) {
-        let name = annotation.name;
-        match support {
-            Support::Full | Support::Partly(_) => {}
-            Support::Unsupported(_) | Support::NotNeeded(_)
-                if annotation.harmless.contains(&value) => {}
-            Support::Unsupported(advice) => {
-                let is_too_risky = annotation.risk > rules.risk;
-                if annotation.role == Role::Snippet {
-                    self.snippets.push(Snippet {
-                        annotation,
-                        text: value,
-                        applies_to,
-                        advice,
-                        is_too_risky,
-                    });
-                    return;
-                }
-                self.without(name, applies_to.not_supported(advice), "served without it")
-                    .admission_denied |= is_too_risky;
-            }
-            Support::NotNeeded(reason) => {
-                self.note(name, applies_to.note(reason), "nothing is missing")
-                    .as_before = true;
-            }
-            Support::Differs(difference) => {
-                self.note(
-                    name,
-                    applies_to.note(difference),
-                    "served with this difference",
-                );
-            }
-        }
-    }
-
-    fn unknown(&mut self, name: &str) {
-        let shown = shortened(name);
-        let product = if name.starts_with(OWN) {
-            "Sluice"
-        } else {
-            "ingress-nginx"
-        };
-        let expected = format!("expected an annotation of {product}, got");
-        let successor = SUCCESSORS.iter().find(|(old, _)| *old == name);
-        let reason = match (successor, catalogue::nearest(name)) {
-            (Some((_, now)), _) => format!("{expected} {shown:?} (today it is {now})"),
-            _ if KEYS.iter().any(|key| key.name == name) => {
-                format!("{expected} a key of its ConfigMap")
-            }
-            (None, Some(nearest)) => format!("{expected} {shown:?} (did you mean {nearest}?)"),
-            (None, None) => format!("{expected} {shown:?}"),
-        };
-        self.reporter
-            .warn_as_before(format!("annotation {shown}"), reason, "annotation ignored");
-    }
-
-    /// A name that is one of ours under a prefix that nobody reads.
-    fn look_at_foreign(&mut self, key: &str, prefix: &str) {
-        let of_ours = |foreign: &str| key.strip_prefix(foreign).and_then(catalogue::find);
-        if let Some(annotation) = FOREIGN.into_iter().find_map(of_ours) {
-            let reason = format!(
-                "expected {prefix}/{}, got {:?}",
-                annotation.name,
-                shortened(key)
-            );
-            let field = format!("annotation {}", shortened(key));
-            self.reporter
-                .warn_as_before(field, reason, "annotation ignored, as by ingress-nginx");
-        }
     }
 
     /// An alias counts when the name that it stands for is not there.

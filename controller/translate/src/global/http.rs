@@ -2,16 +2,14 @@
 
 use std::num::NonZeroU32;
 
-use sluice_ir::{
-    Cidr, GlobalConfig, Header, HeaderBuffers, HeaderName, InvalidHeaderName, ServerTls,
-    TlsVersions,
-};
+use sluice_ir::{Cidr, GlobalConfig, HeaderBuffers, ServerTls, TlsVersions};
 
-use super::view::{CLOSES, View};
-use crate::annotations::{Expected, Parsed, host_value, tls_versions, value};
+use super::headers::{request_headers, response_headers, take_headers};
+use super::view::View;
+use crate::Severity;
+use crate::annotations::{Expected, Parsed, tls_versions, value};
 use crate::references::References;
 use crate::report::shortened;
-use crate::{Severity, expression};
 
 /// In OpenSSL's words.
 pub(crate) const CIPHERS: &[&str] = &[
@@ -30,9 +28,6 @@ pub(crate) const CIPHERS: &[&str] = &[
     "AES128-SHA",
     "AES256-SHA",
 ];
-
-/// What becomes of a header that is none.
-const NOT_SET: (Severity, &str) = (Severity::Warning, "header not set");
 
 /// `false` when something that guards access cannot be read.
 pub(super) fn take(
@@ -287,163 +282,4 @@ fn trusted(view: &mut View<'_, '_>, is_asked: bool) -> Vec<Cidr> {
 
 fn everybody() -> Vec<Cidr> {
     value::cidrs("0.0.0.0/0,::/0").unwrap_or_default()
-}
-
-fn take_headers(global: &mut GlobalConfig, view: &mut View<'_, '_>) {
-    view.set(
-        &mut global.generate_request_id,
-        "generate-request-id",
-        value::bool,
-    );
-    view.set(
-        &mut global.underscores_in_headers,
-        "enable-underscores-in-headers",
-        value::bool,
-    );
-    let mut shows_server = false;
-    view.set(
-        &mut shows_server,
-        "allow-backend-server-header",
-        value::bool,
-    );
-    global.hidden_headers = hidden(view);
-    global
-        .hidden_headers
-        .retain(|name| *name != HeaderName::server());
-    if !shows_server {
-        global.hidden_headers.push(HeaderName::server());
-    }
-    global.hidden_headers.sort();
-    global.hidden_headers.dedup();
-}
-
-/// In lower case. One that cannot be hidden is reported, and the others are.
-fn hidden(view: &mut View<'_, '_>) -> Vec<HeaderName> {
-    const KEY: &str = "hide-headers";
-    let mut hidden = Vec::new();
-    for name in view.text(KEY).map(value::list).unwrap_or_default() {
-        match value::own_header(name) {
-            Ok(name) => hidden.push(name.to_lowercase()),
-            Err(expected) => {
-                let reason = format!("expected {expected}, got {:?}", shortened(name));
-                view.say(Severity::Warning, KEY, reason, "header not hidden");
-            }
-        }
-    }
-    hidden
-}
-
-/// Headers of requests: what cannot be made is taken away, so that no client says it in its place. `false`: nobody knows which
-/// there are, or one of them cannot be taken away.
-fn request_headers(
-    global: &mut GlobalConfig,
-    view: &mut View<'_, '_>,
-    references: References<'_>,
-) -> bool {
-    const KEY: &str = "proxy-set-headers";
-    let Ok(data) = named(view, KEY, references, CLOSES) else {
-        return false;
-    };
-    let mut is_known = true;
-    for (name, text) in data {
-        let mut say =
-            |expected: &str, consequence| refuse(view, KEY, expected, (name, text), consequence);
-        let value = expression::for_headers(text);
-        match value::own_header(name) {
-            _ if name.eq_ignore_ascii_case("host") => match host_value(text) {
-                Ok(host) => global.host = Some(host),
-                Err(expected) => say(&expected, NOT_SET),
-            },
-            Ok(name) => {
-                if let Err(expected) = &value {
-                    say(expected, (Severity::Warning, "header taken away"));
-                }
-                global.request_headers.push(Header {
-                    name,
-                    value: value.unwrap_or_default(),
-                });
-            }
-            Err(expected) if is_of_clients(name) => {
-                say(&expected, CLOSES);
-                is_known = false;
-            }
-            Err(expected) => say(&expected, NOT_SET),
-        }
-    }
-    is_known
-}
-
-/// RFC 9110: a name that a client can say, and that is no [`HeaderName`].
-fn is_of_clients(name: &str) -> bool {
-    let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty()
-        && name.bytes().all(is_of_token)
-        && HeaderName::parse(name) == Err(InvalidHeaderName::Syntax)
-}
-
-/// Headers of answers. One that cannot be read is reported, and the others hold.
-fn response_headers(
-    global: &mut GlobalConfig,
-    view: &mut View<'_, '_>,
-    references: References<'_>,
-) {
-    const KEY: &str = "add-headers";
-    let missing = (Severity::Warning, "headers not set");
-    for (name, text) in named(view, KEY, references, missing).unwrap_or_default() {
-        let read = value::own_header(name).and_then(|name| {
-            Ok(Header {
-                name,
-                value: expression::for_headers(text)?,
-            })
-        });
-        match read {
-            Ok(header) => global.response_headers.push(header),
-            Err(expected) => refuse(view, KEY, &expected, (name, text), NOT_SET),
-        }
-    }
-}
-
-/// The content of the ConfigMap that a key names; an error when it names none that there is.
-fn named<'a>(
-    view: &mut View<'_, '_>,
-    key: &'static str,
-    references: References<'a>,
-    (severity, consequence): (Severity, &str),
-) -> Result<Vec<(&'a str, &'a str)>, ()> {
-    let Some(text) = view.text(key) else {
-        return Ok(Vec::new());
-    };
-    let namespace = view.namespace();
-    // The operator may name what there is.
-    match (References {
-        across_namespaces: true,
-        ..references
-    })
-    .config_map(&namespace, text)
-    {
-        Ok(data) => Ok(data
-            .iter()
-            .map(|(name, text)| (name.as_str(), text.as_str()))
-            .collect()),
-        Err(error) => {
-            view.say(severity, key, error.reason, consequence);
-            Err(())
-        }
-    }
-}
-
-fn refuse(
-    view: &mut View<'_, '_>,
-    key: &str,
-    expected: &str,
-    (name, text): (&str, &str),
-    (severity, consequence): (Severity, &str),
-) {
-    let got = shortened(&format!("{name}: {text}"));
-    view.say(
-        severity,
-        key,
-        format!("expected {expected}, got {got:?}"),
-        consequence,
-    );
 }

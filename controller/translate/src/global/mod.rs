@@ -3,37 +3,38 @@
 mod blocked;
 mod buffering;
 mod compression;
+mod headers;
 mod http;
 mod keys;
 mod log;
 mod question;
+mod streams;
 mod tracing;
+mod values;
 mod view;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use sluice_ir::{
-    Cidr, Expression, ExternalAuth, GlobalConfig, HeaderName, IpAccess, Replacement, Retries,
-    Timeouts, Transport,
+    Expression, ExternalAuth, GlobalConfig, HeaderName, IpAccess, Replacement, Retries, Timeouts,
+    Transport,
 };
 
 use crate::AddressPolicy;
 use crate::annotations::{
-    Balance, Parsed, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path,
+    Balance, Risk, ToHttps, algorithm, body_limit, conditions, cookie_domain, cookie_path,
     is_http10, redirect_part, time_limit, tries, usual_statuses, value,
 };
 use crate::references::{DependencyTracker, References};
 use crate::snippet::Effective;
-use crate::{DataPlane, Options, Report, Resources, STREAM_CONNECTIONS};
+use crate::{Options, Report, Resources, STREAM_CONNECTIONS};
+use values::{error_status, limit_status, maybe_cidrs, owned, redirect_status};
 use view::View;
 
 pub(crate) use http::{CIPHERS, cipher_names};
 pub use keys::{KEYS, Key};
-
-const MOST_STREAM_ATTEMPTS: u32 = 16;
-/// The half of what a container has.
-const LARGEST_CONNECTIONS: u32 = 131_072;
+pub(crate) use streams::Patience;
 
 /// The ConfigMap, typed, over ingress-nginx's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,30 +96,6 @@ pub(crate) struct Strictness {
     pub(crate) path_types: bool,
     /// `allow-snippet-annotations`: warn of snippets instead of refusing them. They are never served.
     pub(crate) allow_snippets: bool,
-}
-
-/// `proxy-stream-*`: how long ports without HTTP wait for somebody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience {
-    /// Seconds of silence.
-    pub(crate) idle: u32,
-    /// Pods for one connection.
-    pub(crate) attempts: u32,
-    /// Seconds for all of them, if there is a limit.
-    pub(crate) attempts_within: Option<NonZeroU32>,
-    /// Datagrams of an answer, if they are counted.
-    pub(crate) answers: Option<NonZeroU32>,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Patience {
-            idle: 600,
-            attempts: 3,
-            attempts_within: NonZeroU32::new(600),
-            answers: Some(NonZeroU32::MIN),
-        }
-    }
 }
 
 impl Default for Globals {
@@ -200,27 +177,7 @@ impl Globals {
             value::seconds,
         );
         self.take_keep(view);
-        view.set(
-            &mut self.timeouts.send,
-            "proxy-send-timeout",
-            value::seconds,
-        );
-        view.set(
-            &mut self.timeouts.read,
-            "proxy-read-timeout",
-            value::seconds,
-        );
-        view.set(&mut self.retries.on, "proxy-next-upstream", conditions);
-        view.set(
-            &mut self.retries.attempts,
-            "proxy-next-upstream-tries",
-            tries,
-        );
-        view.set(
-            &mut self.retries.on.non_idempotent,
-            "retry-non-idempotent",
-            value::bool,
-        );
+        self.take_timeouts_and_retries(view);
         view.set(
             &mut self.across_namespaces,
             "allow-cross-namespace-resources",
@@ -236,11 +193,6 @@ impl Globals {
             "allow-snippet-annotations",
             value::bool,
         );
-        view.set(
-            &mut self.retries.timeout,
-            "proxy-next-upstream-timeout",
-            time_limit,
-        );
         view.set(&mut self.http10, "proxy-http-version", is_http10);
         self.take_redirects(view);
         self.take_streams(view);
@@ -254,6 +206,21 @@ impl Globals {
         self.closed |= !view.judge_snippets(Effective {
             largest_body: self.largest_body,
         });
+    }
+
+    fn take_timeouts_and_retries(&mut self, view: &mut View<'_, '_>) {
+        let Timeouts { send, read } = &mut self.timeouts;
+        view.set(send, "proxy-send-timeout", value::seconds);
+        view.set(read, "proxy-read-timeout", value::seconds);
+        let Retries {
+            on,
+            attempts,
+            timeout,
+        } = &mut self.retries;
+        view.set(on, "proxy-next-upstream", conditions);
+        view.set(&mut on.non_idempotent, "retry-non-idempotent", value::bool);
+        view.set(attempts, "proxy-next-upstream-tries", tries);
+        view.set(timeout, "proxy-next-upstream-timeout", time_limit);
     }
 
     fn take_keep(&mut self, view: &mut View<'_, '_>) {
@@ -321,45 +288,6 @@ impl Globals {
         );
     }
 
-    fn take_streams(&mut self, view: &mut View<'_, '_>) {
-        let mut again = true;
-        let Patience {
-            idle,
-            attempts,
-            attempts_within,
-            answers,
-        } = &mut self.streams;
-        view.set(idle, "proxy-stream-timeout", |text| {
-            Ok(value::span(text)?.div_ceil(1000))
-        });
-        view.set(attempts, "proxy-stream-next-upstream-tries", value::count);
-        view.set(&mut again, "proxy-stream-next-upstream", value::bool);
-        view.set(
-            attempts_within,
-            "proxy-stream-next-upstream-timeout",
-            |text| Ok(NonZeroU32::new(value::span(text)?.div_ceil(1000))),
-        );
-        view.set(answers, "proxy-stream-responses", |text| {
-            Ok(NonZeroU32::new(value::count(text)?))
-        });
-        // ingress-nginx: 0 is as many as a process may have files. Loops must end before.
-        let usual = self.connections;
-        view.set(
-            &mut self.connections,
-            "max-worker-connections",
-            |text| match value::count(text)? {
-                0 => Ok(usual),
-                some => Ok(some.min(LARGEST_CONNECTIONS)),
-            },
-        );
-        // nginx: 0 is no limit.
-        *attempts = match (again, *attempts) {
-            (false, _) => 1,
-            (true, 0) => MOST_STREAM_ATTEMPTS,
-            (true, some) => some.min(MOST_STREAM_ATTEMPTS),
-        };
-    }
-
     fn take_pods_answers(&mut self, view: &mut View<'_, '_>) {
         view.set(&mut self.redirects.0, "proxy-redirect-from", redirect_part);
         view.set(&mut self.redirects.1, "proxy-redirect-to", redirect_part);
@@ -406,44 +334,6 @@ impl Globals {
             value::bool,
         );
     }
-}
-
-fn owned(text: &str) -> Vec<String> {
-    value::list(text).into_iter().map(str::to_owned).collect()
-}
-
-fn maybe_cidrs(text: &str) -> Parsed<Vec<Cidr>> {
-    if text.is_empty() {
-        Ok(Vec::new())
-    } else {
-        value::cidrs(text)
-    }
-}
-
-fn error_status(text: &str) -> Parsed<u16> {
-    text.parse()
-        .ok()
-        .filter(|status| (400..600).contains(status))
-        .ok_or_else(|| "a status from 400 to 599".into())
-}
-
-/// Envoy limits requests with statuses that have a name, and refuses others: of nginx's own, 444 and 499.
-fn limit_status(text: &str, served_by: Option<DataPlane>) -> Parsed<u16> {
-    let status = error_status(text)?;
-    let is_known =
-        matches!(status, 400..=417 | 421..=424 | 426 | 428 | 429 | 431 | 500..=508 | 510 | 511);
-    let is_nginx = served_by == Some(DataPlane::Nginx);
-    (is_known || is_nginx)
-        .then_some(status)
-        .ok_or_else(|| "a status that Envoy knows (RFC 9110)".into())
-}
-
-fn redirect_status(text: &str) -> Parsed<u16> {
-    let known = [301, 302, 307, 308];
-    known
-        .into_iter()
-        .find(|status: &u16| status.to_string() == text)
-        .ok_or_else(|| "301, 302, 307 or 308".into())
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use sluice_ir::{ExternalAuth, HeaderName};
 
 use super::view::View;
-use crate::annotations::{auth_external as question, value};
+use crate::annotations::{Parsed, auth_external as question, value};
 use crate::{AddressPolicy, expression};
+
+const PARAMETER: &str = "global-auth-signin-redirect-param";
 
 /// The service, and the headers that it sets. `false` when something of it cannot be read.
 pub(super) fn take(
@@ -16,25 +18,18 @@ pub(super) fn take(
     let (mut url, mut sign_in, mut key, mut back, mut method) = (None, None, None, None, None);
     let (mut parameter, mut to_pods, mut always_cookies) = (None, Vec::new(), false);
     let mut durations = question::usual_durations();
-    let maybe = |text: &str| (!text.is_empty()).then_some(());
     let read = [
         view.guard(&mut url, "global-auth-url", |text| {
-            maybe(text)
-                .map(|()| question::url(text, addresses))
-                .transpose()
+            unless_empty(text, |text| question::url(text, addresses))
         }),
-        view.guard(
-            &mut parameter,
-            "global-auth-signin-redirect-param",
-            |text| maybe(text).map(|()| question::parameter(text)).transpose(),
-        ),
+        view.guard(&mut parameter, PARAMETER, |text| {
+            unless_empty(text, question::parameter)
+        }),
         view.guard(&mut sign_in, "global-auth-signin", |text| {
-            maybe(text)
-                .map(|()| question::sign_in(text, parameter.as_deref()))
-                .transpose()
+            unless_empty(text, |text| question::sign_in(text, parameter.as_deref()))
         }),
         view.guard(&mut method, "global-auth-method", |text| {
-            maybe(text).map(|()| question::method(text)).transpose()
+            unless_empty(text, question::method)
         }),
         view.guard(
             &mut to_pods,
@@ -42,9 +37,7 @@ pub(super) fn take(
             question::header_names,
         ),
         view.guard(&mut back, "global-auth-request-redirect", |text| {
-            maybe(text)
-                .map(|()| expression::for_questions(text))
-                .transpose()
+            unless_empty(text, expression::for_questions)
         }),
         view.guard(
             &mut always_cookies,
@@ -52,9 +45,7 @@ pub(super) fn take(
             value::bool,
         ),
         view.guard(&mut key, "global-auth-cache-key", |text| {
-            maybe(text)
-                .map(|()| expression::for_questions(text))
-                .transpose()
+            unless_empty(text, expression::for_questions)
         }),
         view.guard(
             &mut durations,
@@ -76,4 +67,12 @@ pub(super) fn take(
         cache: key.map(|key| durations.with(key)),
     });
     read.into_iter().all(|read| read)
+}
+
+fn unless_empty<T>(text: &str, parse: impl FnOnce(&str) -> Parsed<T>) -> Parsed<Option<T>> {
+    if text.is_empty() {
+        Ok(None)
+    } else {
+        parse(text).map(Some)
+    }
 }

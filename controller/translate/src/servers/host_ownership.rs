@@ -10,6 +10,7 @@ use sluice_ir::ServerName;
 
 use super::Assembly;
 use super::path_rule::IngressContext;
+use super::server_builder::ServerBuilder;
 use crate::Severity;
 use crate::annotations::Host;
 
@@ -62,11 +63,13 @@ impl Assembly<'_> {
             .is_some_and(|builder| builder.tenants.owner() != context.object.key.namespace)
     }
 
-    /// Reports what another namespace says about the host as a whole: nothing of it is used, unless the owner says the same.
-    pub(super) fn report_foreign(&mut self, name: &ServerName, context: &IngressContext) {
-        let Some(builder) = self.builders.get(name) else {
-            return;
-        };
+    /// Settings of a host that another namespace asks for, by field.
+    fn unused_settings(
+        &self,
+        name: &ServerName,
+        builder: &ServerBuilder,
+        context: &IngressContext,
+    ) -> [(&'static str, Option<Unused>); 7] {
         // Each by its name: a setting of hosts that is new is told here, too, or this does not compile.
         let Host {
             aliases,
@@ -82,7 +85,7 @@ impl Assembly<'_> {
         // A Secret of this namespace is never that of the host's.
         let lists_it = context.tls.listing(&name.to_string()).is_some();
         let tls = lists_it || (!context.tls.is_empty() && builder.tls.is_none());
-        let said = [
+        [
             (
                 "spec.tls",
                 tls.then_some(Unused {
@@ -116,7 +119,15 @@ impl Assembly<'_> {
                 "annotation ssl-passthrough",
                 unused(passthrough.then_some(&true), passed_on.as_ref()),
             ),
-        ];
+        ]
+    }
+
+    /// Reports what another namespace says about the host as a whole: nothing of it is used, unless the owner says the same.
+    pub(super) fn report_foreign(&mut self, name: &ServerName, context: &IngressContext) {
+        let Some(builder) = self.builders.get(name) else {
+            return;
+        };
+        let said = self.unused_settings(name, builder, context);
         let namespace = builder.tenants.owner().to_owned();
         for (field, unused) in said {
             let Some(Unused { as_before }) = unused else {

@@ -90,58 +90,24 @@ impl ServerBuilder {
             rule.target = RouteTarget::from_action(Action::Denied);
         }
         let has_patterns = rules.iter().any(PathRule::is_pattern);
-        let mut root = None;
-        if !has_root {
-            match default {
-                Some(default) => rules.push(default),
-                // Nobody's: no annotation of a tenant holds for it.
-                None => {
-                    root = fallback.map(|backend| location_of_nobody(name, backend, has_patterns))
-                }
-            }
-        }
+        // Nobody's: no annotation of a tenant holds for it.
+        let nobodys = fallback.filter(|_| !has_root && default.is_none());
+        let root = nobodys.map(|backend| location_of_nobody(name, backend, has_patterns));
+        rules.extend(default.filter(|_| !has_root));
         let locations = if tenants.are_several() && has_patterns {
             shared::locations(&rules, name, host, &tenants, reports)
         } else {
             of_one(&rules.iter().collect::<Vec<_>>(), name, host, reports)
         };
-        let claimed = || {
-            locations
-                .iter()
-                .filter_map(|(location, rule)| Some((&location.id, (*rule)?)))
-        };
-        let owners = claimed()
-            .map(|(id, rule)| (id.clone(), rule.owner.key.clone()))
-            .collect();
-        let error_services = claimed().filter_map(|(id, rule)| {
-            let RouteTarget {
-                error_service,
-                place,
-                ..
-            } = rule.target.clone();
-            Some((
-                id.clone(),
-                ErrorService {
-                    backend: error_service?,
-                    next: fallback.cloned(),
-                    place,
-                },
-            ))
-        });
-        let error_services = error_services.collect();
-        let locations = locations
-            .into_iter()
-            .map(|(location, _)| location)
-            .chain(root)
-            .collect();
-        let aliases = Vec::new();
+        let (owners, error_services) = claims(&locations, fallback);
+        let locations = locations.into_iter().map(|(location, _)| location);
         let server = Server {
-            aliases,
+            aliases: Vec::new(),
             client_certificates: clients,
             app_root,
             ciphers,
             prefer_server_ciphers: prefers_its_ciphers,
-            routes: locations,
+            routes: locations.chain(root).collect(),
         };
         Finished {
             server,
@@ -149,6 +115,28 @@ impl ServerBuilder {
             error_services,
         }
     }
+}
+
+/// Owners of locations, and the error services that are asked where their pods are missing.
+fn claims(
+    locations: &[(HttpRoute, Option<&PathRule>)],
+    fallback: Option<&BackendId>,
+) -> (Owners, BTreeMap<RouteId, ErrorService>) {
+    let (mut owners, mut error_services) = (BTreeMap::new(), BTreeMap::new());
+    for (location, rule) in locations {
+        let Some(rule) = rule else { continue };
+        owners.insert(location.id.clone(), rule.owner.key.clone());
+        let Some(backend) = rule.target.error_service.clone() else {
+            continue;
+        };
+        let service = ErrorService {
+            backend,
+            next: fallback.cloned(),
+            place: rule.target.place.clone(),
+        };
+        error_services.insert(location.id.clone(), service);
+    }
+    (owners, error_services)
 }
 
 fn location_of_nobody(name: &ServerName, backend: &BackendId, has_patterns: bool) -> HttpRoute {

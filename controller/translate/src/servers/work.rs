@@ -72,10 +72,24 @@ mod tests {
         (0..count / 2).flat_map(both).collect()
     }
 
+    /// As many Ingresses of one host, of so many namespaces.
+    fn many(count: usize, namespaces: usize, annotations: &dyn Fn(usize) -> Value) -> Vec<Value> {
+        let one = |n: usize| {
+            let paths = [
+                path(&format!("/p{n:04}"), "Prefix"),
+                path(&format!("/p{n:04}"), "Exact"),
+            ];
+            let name = format!("app{}-{n}", n % namespaces);
+            let rules = vec![rule("a.example", &paths)];
+            let spec = json!({"ingressClassName": "nginx", "rules": rules});
+            ingress(&name, &annotations(n), spec)
+        };
+        (0..count).map(one).collect()
+    }
+
     /// So many paths, or hosts, of every kind that there may be many of.
     fn worlds(count: usize) -> Vec<(&'static str, Vec<Value>)> {
         let host = |n| format!("h{n}.example");
-        let spec = |rules: Vec<Value>| json!({"ingressClassName": "nginx", "rules": rules});
         let hosts: Vec<Value> = (0..count)
             .map(|n| rule(&host(n), &[path("/", "Prefix")]))
             .collect();
@@ -88,27 +102,11 @@ mod tests {
         unlisted[0]["spec"]["tls"] = (0..count)
             .map(|n| json!({"hosts": ["other.example"], "secretName": format!("s{n}")}))
             .collect();
-        let many = |namespaces: usize, annotations: &dyn Fn(usize) -> Value| -> Vec<Value> {
-            let one = |n: usize| {
-                let paths = [
-                    path(&format!("/p{n:04}"), "Prefix"),
-                    path(&format!("/p{n:04}"), "Exact"),
-                ];
-                let name = format!("app{}-{n}", n % namespaces);
-                ingress(
-                    &name,
-                    &annotations(n),
-                    spec(vec![rule("a.example", &paths)]),
-                )
-            };
-            (0..count).map(one).collect()
-        };
-        let canary = |n| {
-            if n % 2 == 0 {
-                json!({})
-            } else {
-                json!({"nginx.ingress.kubernetes.io/canary": "true"})
-            }
+        let many =
+            |namespaces, annotations: &dyn Fn(usize) -> Value| many(count, namespaces, annotations);
+        let canary = |n| match n % 2 {
+            0 => json!({}),
+            _ => json!({"nginx.ingress.kubernetes.io/canary": "true"}),
         };
         vec![
             (

@@ -58,27 +58,3 @@ fn a_place_to_sign_in_knows_the_way_back() {
     assert_eq!(shown(sign_in("/start?rd=x", None)), "/start?rd=x");
     assert!(sign_in("javascript:alert(1)", None).is_err());
 }
-
-#[test]
-fn answers_are_remembered_by_status() {
-    let found = durations("200 202 401 5m, 403 1h30m, any 10").unwrap();
-    assert_eq!(
-        (found.statuses[&401], found.statuses[&403], found.others),
-        (300, 5400, 10)
-    );
-    assert_eq!(durations("90s").unwrap().statuses[&301], 90);
-    for bad in [
-        "",
-        "200",
-        "200 5x",
-        "m",
-        "20000 5m",
-        "200 99999999999m",
-        "x 5m",
-    ]
-    .into_iter()
-    .filter(|text| *text != "200")
-    {
-        assert!(durations(bad).is_err(), "{bad:?}");
-    }
-}

@@ -146,31 +146,32 @@ fn any_kind() -> impl Strategy<Value = Kind> {
     )
 }
 
+const ANNOTATIONS: [(&str, &str); 22] = [
+    ("canary", "true"),
+    ("server-alias", "b.test, alias.test"),
+    ("from-to-www-redirect", "true"),
+    ("affinity", "cookie"),
+    ("upstream-hash-by", "$remote_addr"),
+    ("default-backend", "errors"),
+    ("custom-http-errors", "503"),
+    ("auth-type", "basic"),
+    ("auth-secret", "users"),
+    ("auth-tls-secret", "app/pair"),
+    ("custom-headers", "app/headers"),
+    ("backend-protocol", "HTTPS"),
+    ("use-regex", "true"),
+    ("rewrite-target", "/$1"),
+    ("mirror-target", "http://one.app.svc.cluster.local/"),
+    ("auth-url", "http://two.app.svc.cluster.local/"),
+    ("auth-url", "http://outside.example.com/"),
+    ("mirror-target", "http://copies.example.com/"),
+    ("proxy-next-upstream-tries", "7"),
+    ("service-upstream", "true"),
+    ("permanent-redirect", "https://elsewhere.test"),
+    ("no-such-annotation", "at all"),
+];
+
 fn some_ingress() -> impl Strategy<Value = Object> {
-    let annotations = vec![
-        ("canary", "true"),
-        ("server-alias", "b.test, alias.test"),
-        ("from-to-www-redirect", "true"),
-        ("affinity", "cookie"),
-        ("upstream-hash-by", "$remote_addr"),
-        ("default-backend", "errors"),
-        ("custom-http-errors", "503"),
-        ("auth-type", "basic"),
-        ("auth-secret", "users"),
-        ("auth-tls-secret", "app/pair"),
-        ("custom-headers", "app/headers"),
-        ("backend-protocol", "HTTPS"),
-        ("use-regex", "true"),
-        ("rewrite-target", "/$1"),
-        ("mirror-target", "http://one.app.svc.cluster.local/"),
-        ("auth-url", "http://two.app.svc.cluster.local/"),
-        ("auth-url", "http://outside.example.com/"),
-        ("mirror-target", "http://copies.example.com/"),
-        ("proxy-next-upstream-tries", "7"),
-        ("service-upstream", "true"),
-        ("permanent-redirect", "https://elsewhere.test"),
-        ("no-such-annotation", "at all"),
-    ];
     let rules = prop::collection::vec(
         (select(&HOSTS[..]), some_path(), select(&SERVICES[..])),
         0..3,
@@ -183,7 +184,7 @@ fn some_ingress() -> impl Strategy<Value = Object> {
     );
     // What only means something together, and reaches over to other hosts.
     let special = prop_oneof![
-        subsequence(annotations, 0..4),
+        subsequence(ANNOTATIONS.to_vec(), 0..4),
         Just(vec![("canary", "true"), ("canary-weight", "60")]),
         Just(vec![("default-backend", "errors")]),
     ];

@@ -11,7 +11,7 @@ use crate::admin::{self, Health, Local, Probe, Stop};
 use crate::admission::{self, Judge};
 use crate::args::Run;
 use crate::metrics::{self, Identity, Metrics};
-use crate::publish::Served;
+use crate::serve::Served;
 use crate::supervise::Envoy;
 use crate::view::View;
 

@@ -28,7 +28,7 @@ use sluice_ir::Config;
 use sluice_translate::{
     Change, Changes, DnsName, Options, Report, Resolution, Snapshot, Translation, Updated,
 };
-use sluice_xds::{Discovery, RouteCache, Settings, Store, Update};
+use sluice_xds::{Discovery, RouteCache, Settings, Update};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::block_in_place;
 use tokio::time::{Instant, timeout_at};
@@ -38,14 +38,13 @@ use tracing::{info, warn};
 use crate::fault;
 use crate::metrics::Controller;
 use crate::nginx::{self, Configurations};
-use crate::poll::SharedLog;
 use crate::quarantine::{Feedback, Quarantine};
 use crate::reports::Told;
+use crate::serve::Served;
 use crate::view::View;
 use contain::Incident;
 use farewell::Farewell;
 use lag::Lag;
-use sluice_authz::Authorizer;
 use sluice_resolver::Names;
 use sluice_source::{Event, Problem};
 
@@ -53,17 +52,6 @@ use sluice_source::{Event, Problem};
 const ACKNOWLEDGED: Duration = Duration::from_millis(100);
 /// Longest wait for the addresses of hosts outside of the cluster, before anything is published.
 const FIRST_NAMES: Duration = Duration::from_secs(2);
-
-/// What data planes read.
-#[derive(Clone, Debug)]
-pub(crate) struct Served {
-    /// The filter.
-    pub(crate) log: SharedLog,
-    /// Envoy's configuration.
-    pub(crate) store: Store,
-    /// Envoy, for each request that is asked about.
-    pub(crate) authorizer: Authorizer,
-}
 
 /// Turns events into publications, one after the other.
 pub(crate) struct Publisher {

@@ -9,15 +9,27 @@ use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
 use axum::serve::Listener;
+use sluice_authz::Authorizer;
 use sluice_filter_config::LOG_PATH;
 use sluice_tasks::Tasks;
+use sluice_xds::Store;
 use tokio::net::{TcpListener, UnixListener};
 use tracing::{error, info, warn};
 
 use crate::machines::{Noting, Peers};
-use crate::poll;
-use crate::publish::Served;
+use crate::poll::{self, SharedLog};
 use crate::tls::ServerTls;
+
+/// What data planes read.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    /// The filter.
+    pub(crate) log: SharedLog,
+    /// Envoy's configuration.
+    pub(crate) store: Store,
+    /// Envoy, for each request that is asked about.
+    pub(crate) authorizer: Authorizer,
+}
 
 /// Where data planes find the controller.
 #[derive(Clone, Debug)]

@@ -105,22 +105,18 @@ impl Forward {
     ) -> Self {
         let (policy, global) = (&location.policy, &context.config.global);
         let transport = upstream::transport(id, context.config);
-        let for_https = upstream::transport(
-            location.https_backend.as_ref().unwrap_or(id),
-            context.config,
-        );
+        let https_backend = location.https_backend.as_ref().unwrap_or(id);
+        let for_https = upstream::transport(https_backend, context.config);
         let is_grpc = transport.protocol == Protocol::Http2;
         let (module, scheme) = module_and_scheme(is_grpc, transport.tls.is_some());
         // Of what surrounds a location, only the directives of `proxy` are written there.
         let around = || is_grpc.then(|| ResponseHeaders::for_server(global));
         let has_own_body = policy.max_body_size != global.max_body_size;
+        let https = location.https_redirect.as_ref();
         let mirrors = || mirror::of(location, context.config).map(|(mirror, _)| mirror);
         Forward {
             access: access(policy),
-            guard: policy
-                .authentication
-                .as_ref()
-                .map(|guard| GuardConf::of(guard, has_page(location), host)),
+            guard: guard(location, host),
             limits: policy.limits.as_ref().map_or_else(Vec::new, limits::limits),
             connections: policy.limits.as_ref().and_then(limits::connections),
             rate: policy.bandwidth_limit,
@@ -129,10 +125,7 @@ impl Forward {
                 .and(NonZeroU32::new(policy.bandwidth_limit_after)),
             limit_status: policy.limits.as_ref().map_or(503, |limits| limits.status),
             cors: policy.cors.as_ref().and_then(cors::conf),
-            https: location
-                .https_redirect
-                .as_ref()
-                .map(|https| redirect::to_https(https, host.name)),
+            https: https.map(|https| redirect::to_https(https, host.name)),
             rewrite: rewrite(location),
             mirrors: mirrors().map(mirror::path).collect(),
             mirrors_heads: mirrors().all(|mirror| mirror.bodiless),
@@ -192,6 +185,11 @@ impl Forward {
             .chain(replacing)
             .all(|word| word.0.fits())
     }
+}
+
+fn guard(location: &HttpRoute, host: Host<'_>) -> Option<GuardConf> {
+    let guard = location.policy.authentication.as_ref()?;
+    Some(GuardConf::of(guard, has_page(location), host))
 }
 
 fn module_and_scheme(is_grpc: bool, is_tls: bool) -> (&'static str, &'static str) {

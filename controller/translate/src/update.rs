@@ -11,30 +11,27 @@
 //! A translation of everything is the update of an empty one.
 
 mod backends;
+mod flags;
+mod held;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
-use sluice_ir::{Backend, BackendId, SecretId, Server, ServerName, Shared};
+use sluice_ir::{Backend, BackendId, Server, ServerName, Shared};
 
 use crate::annotations::Context;
-use crate::backends::{BackendRef, Precedence, PrecedenceTier, Uses};
+use crate::backends::{BackendRef, Precedence};
 use crate::claims::{Seniority, age};
 use crate::components::{RouteGroup, RouteGroupId};
 use crate::object_ref::key_of;
 use crate::own::{self, Judge};
 use crate::references::DependencyTracker;
-use crate::report::Reporter;
 use crate::resources::Changes;
-use crate::secrets::Secrets;
 use crate::servers::{self, Assembled, CanaryCandidate, components, names};
 use crate::shared_inputs::{ClassMatch, SharedInputs};
-use crate::streams::streams;
-use crate::translation::{OfFlags, Updated};
-use crate::{
-    Kind, ObjectKey, ObjectRef, Options, Provenance, Resources, Severity, Translation, wildcards,
-};
+use crate::translation::Updated;
+use crate::{Kind, ObjectKey, ObjectRef, Options, Provenance, Resources, Translation, wildcards};
 
 /// An Ingress of ours, in its place, and the servers that it names.
 type Member<'a> = ((Seniority, &'a Ingress), BTreeSet<ServerName>);
@@ -340,89 +337,6 @@ impl Translation {
             .for_each(|name| drop(self.config.tls.remove(name)));
         self.let_go(&group.secrets);
         group.ingresses.into_iter().collect()
-    }
-
-    /// Applies flags: the certificate for hosts without one, and ports without HTTP.
-    pub(crate) fn take_flags(&mut self, resources: &Resources, options: &Options) {
-        let mut reports = Vec::new();
-        let mut secrets = Secrets::default();
-        self.config.default_certificate = None;
-        if let Some(key) = &options.default_certificate {
-            let found = resources
-                .secrets
-                .get(key)
-                .ok_or_else(|| "expected a Secret, got none".to_owned());
-            match found.and_then(|secret| secret.pair()) {
-                Ok(pair) => self.config.default_certificate = Some(secrets.present(key, pair)),
-                Err(reason) => {
-                    let object = ObjectRef {
-                        kind: Kind::Secret,
-                        key: key.clone(),
-                    };
-                    let consequence = "a generated certificate is presented";
-                    let field = "--default-ssl-certificate";
-                    Reporter::new(object, &mut reports).say(
-                        Severity::Error,
-                        field,
-                        reason,
-                        consequence,
-                    );
-                }
-            }
-        }
-        let mut uses = Uses::new(&self.shared_inputs.globals.transport);
-        uses.set_tier(PrecedenceTier::Ports);
-        self.config.streams = streams(
-            resources,
-            options,
-            &self.shared_inputs.globals,
-            &mut uses,
-            &mut reports,
-        );
-        let flags = OfFlags {
-            secrets: self.hold(secrets),
-            ports: uses.backend_refs,
-            reports,
-        };
-        let before = std::mem::replace(&mut self.flags, flags);
-        self.let_go(&before.secrets);
-        if before.ports != self.flags.ports {
-            before.ports.iter().for_each(|(precedence, backend_ref)| {
-                self.registry
-                    .withdraw(&backend_ref.id.service_port(), precedence);
-            });
-            let now = self.flags.ports.iter().cloned();
-            now.for_each(|(precedence, backend_ref)| {
-                self.registry.add_ref(precedence, backend_ref)
-            });
-        }
-    }
-
-    fn hold(&mut self, secrets: Secrets) -> BTreeSet<SecretId> {
-        let Secrets { values, users } = secrets;
-        let ids: BTreeSet<SecretId> = values.keys().chain(users.keys()).cloned().collect();
-        for id in &ids {
-            *self.holders.entry(id.clone()).or_default() += 1;
-        }
-        self.config.secrets.extend(values);
-        self.config
-            .users
-            .extend(users.into_iter().map(|(id, listed)| (id, listed.text)));
-        ids
-    }
-
-    fn let_go(&mut self, ids: &BTreeSet<SecretId>) {
-        for id in ids {
-            let Some(count) = self.holders.get_mut(id) else {
-                continue;
-            };
-            *count -= 1;
-            if *count == 0 {
-                self.holders.remove(id);
-                self.config.secrets.remove(id);
-                self.config.users.remove(id);
-            }
-        }
     }
 }
 

@@ -231,11 +231,8 @@ fn request(
     let mut set = |name: &str, value: String| set(headers, name, value);
     let said =
         |variable: Variable| text(&Expression(vec![ExpressionPart::Variable(variable)]), check);
-    let (scheme, uri, client) = (
-        said(Variable::Scheme),
-        said(Variable::RequestUri),
-        said(Variable::RemoteAddress),
-    );
+    let (scheme, uri) = (said(Variable::Scheme), said(Variable::RequestUri));
+    let client = said(Variable::RemoteAddress);
     let host = question
         .host
         .as_ref()

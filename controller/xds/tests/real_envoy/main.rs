@@ -5,8 +5,8 @@ mod http;
 mod http2;
 mod pod;
 mod server;
+mod site;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use envoy::Envoy;
@@ -15,77 +15,9 @@ use http::Answer;
 use pod::Pod;
 use prost::Message;
 use server::{Server, settings};
-use sluice_ir::{
-    Action, Backend, BackendId, Config, Endpoint, HttpRoute, PathMatch, Redirect, RedirectTo,
-    ServerName,
-};
+use site::{all_to, backend, id, site};
+use sluice_ir::{Config, ServerName};
 use sluice_xds::{ResourceType, Settings, Update, render};
-
-fn id(service: &str) -> BackendId {
-    BackendId::new("default", service, 80)
-}
-
-fn backend(config: &mut Config, service: &str, pods: &[&Pod]) {
-    let endpoints = pods.iter().map(|pod| Endpoint::at(pod.address)).collect();
-    let attempts = std::num::NonZeroU8::new(3).unwrap();
-    config.backends.insert(
-        id(service),
-        Backend {
-            attempts,
-            endpoints,
-            ..Backend::default()
-        }
-        .into(),
-    );
-}
-
-fn location(config: &mut Config, host: &str, path: PathMatch, action: Action) {
-    let server = ServerName::parse(host).unwrap();
-
-    let location = HttpRoute::new(&server, path, action, Arc::default());
-    Arc::make_mut(config.servers.entry(server).or_default())
-        .routes
-        .push(location);
-}
-
-fn all_to(config: &mut Config, host: &str, service: &str) {
-    location(
-        config,
-        host,
-        PathMatch::Prefix("/".into()),
-        Action::to(id(service)),
-    );
-}
-
-fn site(pods: &[&Pod]) -> Config {
-    let mut config = Config::default();
-    config.servers.insert(ServerName::CatchAll, Arc::default());
-    backend(&mut config, "shop", pods);
-    location(
-        &mut config,
-        "shop.test",
-        PathMatch::Exact("/closed".into()),
-        Action::Denied,
-    );
-    let moved = Action::Redirect(Redirect {
-        status: 301,
-        to: RedirectTo::Path("/new/".into()),
-    });
-    location(
-        &mut config,
-        "shop.test",
-        PathMatch::Exact("/old".into()),
-        moved,
-    );
-    location(
-        &mut config,
-        "shop.test",
-        PathMatch::Prefix("/api".into()),
-        Action::to(id("shop")),
-    );
-    all_to(&mut config, "*.wild.test", "shop");
-    config
-}
 
 /// As the publisher does, but all at once.
 fn publish(

@@ -39,54 +39,33 @@ pub fn append<R: Request + ?Sized>(request: &R, variable: &Variable, out: &mut V
 fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8>) {
     let raw = |name: &str| request.header(name);
     let fact = |fact: Fact| request.fact(fact);
+    let address = |plain| match plain {
+        Plain::RemoteAddr | Plain::RemotePort => fact(Fact::ClientAddress),
+        _ => fact(Fact::ServerAddress),
+    };
     match plain {
         Plain::Args | Plain::QueryString => {
             extend(out, raw(":path").as_deref().and_then(|p| split_path(p).1));
         }
         Plain::BinaryRemoteAddr => {
-            extend(
-                out,
-                fact(Fact::ClientAddress)
-                    .as_deref()
-                    .and_then(octets)
-                    .as_deref(),
-            );
+            let address = fact(Fact::ClientAddress);
+            extend(out, address.as_deref().and_then(octets).as_deref());
         }
         Plain::ContentLength => extend(out, raw("content-length").as_deref()),
         Plain::ContentType => extend(out, raw("content-type").as_deref()),
         Plain::Uri | Plain::DocumentUri => {
-            extend(
-                out,
-                raw(":path").map(|path| uri(split_path(&path).0)).as_deref(),
-            );
+            let path = raw(":path").map(|path| uri(split_path(&path).0));
+            extend(out, path.as_deref());
         }
-        Plain::Host => extend(
-            out,
-            raw(":authority")
-                .map(|authority| host(&authority))
-                .as_deref(),
-        ),
+        Plain::Host => {
+            let host = raw(":authority").map(|authority| host(&authority));
+            extend(out, host.as_deref());
+        }
         Plain::Https => extend(out, fact(Fact::Tls).map(|_| b"on".as_slice())),
         Plain::IsArgs => {
             let has_query =
                 raw(":path").is_some_and(|path| split_path(&path).1.is_some_and(|q| !q.is_empty()));
             extend(out, has_query.then_some(b"?".as_slice()));
-        }
-        Plain::RemoteAddr => {
-            extend(
-                out,
-                fact(Fact::ClientAddress)
-                    .as_deref()
-                    .and_then(|a| endpoint(a).map(|e| e.0)),
-            );
-        }
-        Plain::RemotePort => {
-            extend(
-                out,
-                fact(Fact::ClientAddress)
-                    .as_deref()
-                    .and_then(|a| endpoint(a).map(|e| e.1)),
-            );
         }
         Plain::Request => {
             for part in [Plain::RequestMethod, Plain::RequestUri] {
@@ -97,31 +76,25 @@ fn append_plain<R: Request + ?Sized>(request: &R, plain: Plain, out: &mut Vec<u8
         }
         Plain::RequestMethod => extend(out, raw(":method").as_deref()),
         Plain::RequestUri => extend(out, request.sent_target().as_deref()),
-        Plain::Scheme => extend(
-            out,
-            Some(if fact(Fact::Tls).is_some() {
-                b"https"
-            } else {
-                b"http"
-            }),
-        ),
-        Plain::ServerAddr => {
+        Plain::Scheme => {
+            let scheme = fact(Fact::Tls).map_or(b"http".as_slice(), |_| b"https");
+            extend(out, Some(scheme));
+        }
+        Plain::RemoteAddr | Plain::ServerAddr => {
+            let address = address(plain);
             extend(
                 out,
-                fact(Fact::ServerAddress)
-                    .as_deref()
-                    .and_then(|a| endpoint(a).map(|e| e.0)),
+                address.as_deref().and_then(|a| endpoint(a).map(|e| e.0)),
+            );
+        }
+        Plain::RemotePort | Plain::ServerPort => {
+            let address = address(plain);
+            extend(
+                out,
+                address.as_deref().and_then(|a| endpoint(a).map(|e| e.1)),
             );
         }
         Plain::ServerName => extend(out, fact(Fact::ServerName).as_deref()),
-        Plain::ServerPort => {
-            extend(
-                out,
-                fact(Fact::ServerAddress)
-                    .as_deref()
-                    .and_then(|a| endpoint(a).map(|e| e.1)),
-            );
-        }
         Plain::ServerProtocol => extend(out, fact(Fact::Protocol).as_deref().map(protocol)),
         Plain::SslServerName => extend(out, fact(Fact::ServerNameIndication).as_deref()),
     }

@@ -9,7 +9,7 @@ use envoy_types::pb::envoy::config::route::v3::{DirectResponseAction, RedirectAc
 use envoy_types::pb::envoy::r#type::matcher::v3::{RegexMatchAndSubstitute, RegexMatcher};
 use sluice_ir::{
     Hostname, HttpRoute, HttpsRedirect, PathMatch, PathRegex, PathRewrite, Redirect, RedirectTo,
-    ServerName, Template, TemplatePart,
+    Scheme, ServerName, Template, TemplatePart,
 };
 
 use super::matching::{bare_root, only_for, present, spoken, whole};
@@ -44,46 +44,52 @@ pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -
                 },
             )]
         }
-        RedirectTo::Host(host) => {
-            let host = host.as_str();
-            let root = to_url(route, status, &format!("{SCHEME}://{host}:{PORT}"));
-            let elsewhere = |port| {
-                let host_redirect = host.to_owned();
-                unslashed(
-                    route,
-                    RedirectAction {
-                        host_redirect,
-                        port_redirect: port,
-                        ..action(status)
-                    },
-                )
-            };
-            let https = elsewhere(443).map(|route| only_for(route, spoken("https")));
-            [only_for(root, bare_root())]
-                .into_iter()
-                .chain(https)
-                .chain(elsewhere(80))
-                .collect()
+        RedirectTo::Host(host) => to_host(route, status, host),
+        RedirectTo::Parts { .. } | RedirectTo::Template { .. } => {
+            let other = other_parts(&redirect.to, &location.matches.path);
+            vec![acting(
+                route,
+                RedirectAction {
+                    response_code: action(status).response_code,
+                    ..other
+                },
+            )]
         }
+    }
+}
+
+/// To the same path of another host, with the port of the listener.
+fn to_host(route: &Route, status: u16, host: &Hostname) -> Vec<Route> {
+    let host = host.as_str();
+    let root = to_url(route, status, &format!("{SCHEME}://{host}:{PORT}"));
+    let elsewhere = |port| {
+        let redirect = RedirectAction {
+            host_redirect: host.to_owned(),
+            port_redirect: port,
+            ..action(status)
+        };
+        unslashed(route, redirect)
+    };
+    let https = elsewhere(443).map(|route| only_for(route, spoken("https")));
+    [only_for(root, bare_root())]
+        .into_iter()
+        .chain(https)
+        .chain(elsewhere(80))
+        .collect()
+}
+
+/// Parts of a URL that a redirect replaces.
+fn other_parts(to: &RedirectTo, matched: &PathMatch) -> RedirectAction {
+    let (scheme, host, port, path) = match to {
         RedirectTo::Parts {
             scheme,
             host,
             port,
             path,
         } => {
-            let rewrite = path.as_ref();
-            let rewrite = rewrite.and_then(|path| substitution(&location.matches.path, path));
-            let scheme = scheme.map(|scheme| scheme.as_str().to_owned());
-            vec![acting(
-                route,
-                RedirectAction {
-                    scheme_rewrite_specifier: scheme.map(SchemeRewriteSpecifier::SchemeRedirect),
-                    host_redirect: host.as_ref().map_or("", Hostname::as_str).to_owned(),
-                    port_redirect: port.map(u32::from).unwrap_or_default(),
-                    path_rewrite_specifier: rewrite.map(PathRewriteSpecifier::RegexRewrite),
-                    ..action(status)
-                },
-            )]
+            let path = path.as_ref().and_then(|path| substitution(matched, path));
+            let host = host.as_ref().map(Hostname::as_str);
+            (scheme.map(Scheme::as_str), host, *port, path)
         }
         RedirectTo::Template {
             scheme,
@@ -91,22 +97,26 @@ pub(super) fn routes(route: &Route, location: &HttpRoute, redirect: &Redirect) -
             port,
             path,
         } => {
-            let rewritten = RedirectAction {
-                scheme_rewrite_specifier: Some(SchemeRewriteSpecifier::SchemeRedirect(
-                    (*scheme).to_owned(),
-                )),
-                host_redirect: host.clone(),
-                port_redirect: port.map(u32::from).unwrap_or_default(),
-                path_rewrite_specifier: match &location.matches.path {
-                    PathMatch::Regex(regex) => {
-                        Some(PathRewriteSpecifier::RegexRewrite(by_template(regex, path)))
-                    }
-                    _ => None,
-                },
-                ..action(status)
+            let path = match matched {
+                PathMatch::Regex(regex) => Some(by_template(regex, path)),
+                PathMatch::Exact(_) | PathMatch::Prefix(_) => None,
             };
-            vec![acting(route, rewritten)]
+            (Some(*scheme), Some(host.as_str()), *port, path)
         }
+        RedirectTo::Url(_)
+        | RedirectTo::Path(_)
+        | RedirectTo::PathOnly(_)
+        | RedirectTo::Host(_) => {
+            return RedirectAction::default();
+        }
+    };
+    let scheme = scheme.map(str::to_owned);
+    RedirectAction {
+        scheme_rewrite_specifier: scheme.map(SchemeRewriteSpecifier::SchemeRedirect),
+        host_redirect: host.unwrap_or_default().to_owned(),
+        port_redirect: port.map(u32::from).unwrap_or_default(),
+        path_rewrite_specifier: path.map(PathRewriteSpecifier::RegexRewrite),
+        ..RedirectAction::default()
     }
 }
 

@@ -1,0 +1,83 @@
+//! The long poll for the log of the tables.
+
+use proxy_wasm::types::LogLevel;
+use sluice_filter_config::{Host, PluginConfig};
+use sluice_filter_core::{Refused, Verdict};
+
+use super::{POLL_TIMEOUT, Worker};
+use crate::host;
+
+impl Worker {
+    /// Whether this host lets `on_configure` send calls; in nginx they wait for the first tick.
+    pub(crate) fn polls_at_once(&self) -> bool {
+        !self.host.is_nginx()
+    }
+
+    /// Whether this host lets the answer of a call send the next one. In ngx_wasm_module a call of the root context takes
+    /// its memory with it when it ends, and a worker dies of another one: there the next tick sends it.
+    pub(crate) fn polls_in_answers(&self) -> bool {
+        self.host != Host::NgxWasm
+    }
+
+    /// Sends the next poll when one is due.
+    pub(crate) fn poll(&mut self) {
+        let Some(control) = &self.control else { return };
+        let now = host::now();
+        if !self.feed.is_due(now) {
+            return;
+        }
+        let path = self.feed.path(self.tables.version());
+        if host::get(&control.upstream, &control.authority, &path, POLL_TIMEOUT).is_some() {
+            self.feed.sent();
+        } else {
+            self.feed.ended(Verdict::Failed, now);
+        }
+    }
+
+    /// Takes the answer of a poll.
+    pub(crate) fn answered(&mut self, status: Option<u16>, body: &[u8]) {
+        let verdict = match status {
+            Some(200) => self.take_log(body),
+            Some(204) => Verdict::Current,
+            _ => Verdict::Failed,
+        };
+        self.feed.ended(verdict, host::now());
+    }
+
+    pub(super) fn take_log(&mut self, document: &[u8]) -> Verdict {
+        let update = match PluginConfig::parse(document) {
+            Ok(config) => config.tables,
+            Err(error) => {
+                host::log(
+                    LogLevel::Error,
+                    &format!("log refused, the last good tables stay: {error}"),
+                );
+                return Verdict::Failed;
+            }
+        };
+        match update.map(|update| self.apply(update)) {
+            Some(Ok(())) => Verdict::Current,
+            Some(Err(error @ Refused::Base { .. })) => {
+                host::log(
+                    LogLevel::Info,
+                    &format!("log out of step, asking for a snapshot: {error}"),
+                );
+                Verdict::OutOfStep
+            }
+            Some(Err(error)) => {
+                host::log(
+                    LogLevel::Error,
+                    &format!("log refused, the last good tables stay: {error}"),
+                );
+                Verdict::Failed
+            }
+            None => {
+                host::log(
+                    LogLevel::Error,
+                    "log refused, the last good tables stay: expected `tables`, got none",
+                );
+                Verdict::Failed
+            }
+        }
+    }
+}

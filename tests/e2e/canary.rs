@@ -84,6 +84,15 @@ async fn header_and_cookie_decide_before_the_weight() -> Result<()> {
     sluice.stop()
 }
 
+async fn always_goes_to(sluice: &Sluice, request: &Request, pod: &str) -> Result<()> {
+    for _ in 0..10 {
+        let response = http::send(sluice.http(), request).await?;
+        let got = response.pod();
+        ensure!(got == Some(pod), "{request:?}: {got:?}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn each_of_several_canaries_gets_what_its_rules_say_and_one_is_a_main_backend_elsewhere()
 -> Result<()> {
@@ -119,14 +128,7 @@ async fn each_of_several_canaries_gets_what_its_rules_say_and_one_is_a_main_back
     );
     let both = eu.clone().header("cookie", "beta=always");
     for (request, pod) in [(&eu, "eu-0"), (&beta, "beta-0"), (&both, "eu-0")] {
-        for _ in 0..10 {
-            let response = http::send(sluice.http(), request).await?;
-            ensure!(
-                response.pod() == Some(pod),
-                "{request:?}: {:?}",
-                response.pod()
-            );
-        }
+        always_goes_to(&sluice, request, pod).await?;
     }
     let load = Load::new(sluice.http(), page())
         .connections(2)

@@ -96,12 +96,8 @@ pub(crate) async fn of_pods(data_plane: &str) -> Result<()> {
         speaks: Speaks::Tls,
         ..Setup::default()
     };
-    let pod = Echo::start_with(
-        network.pod(0),
-        EchoIdentity::of("secure", "secure-0"),
-        setup,
-    )
-    .await?;
+    let identity = EchoIdentity::of("secure", "secure-0");
+    let pod = Echo::start_with(network.pod(0), identity, setup).await?;
     site.manifests
         .service("default", "secure", 443, &[pod.addr()])?;
     for (host, ciphers) in [
@@ -139,13 +135,7 @@ pub(crate) async fn of_pods(data_plane: &str) -> Result<()> {
         "{}",
         sluice.log().tail()
     );
-    ensure!(
-        Connection::open(sluice.http())
-            .await?
-            .send(&page())
-            .await?
-            .status
-            == 200
-    );
+    let plain = Connection::open(sluice.http()).await?.send(&page()).await?;
+    ensure!(plain.status == 200, "{plain:?}");
     sluice.stop()
 }

@@ -144,28 +144,20 @@ async fn a_service_hears_what_was_asked_for_and_pods_hear_what_it_says() -> Resu
         question.query.as_deref() == Some("for=/cart?id=1"),
         "{question:?}"
     );
-    ensure!(header("host") == "auth.default.svc", "{question:?}");
-    ensure!(
-        header("x-original-url") == format!("http://{GUARDED}/cart?id=1"),
-        "{question:?}"
-    );
-    ensure!(header("x-original-method") == "POST", "{question:?}");
-    ensure!(
-        header("x-sent-from") == "nginx-ingress-controller",
-        "{question:?}"
-    );
-    ensure!(
-        header("x-auth-request-redirect") == "/cart?id=1",
-        "{question:?}"
-    );
-    ensure!(
-        header("x-real-ip") == "127.0.0.1" && header("cookie") == "session=1",
-        "{question:?}"
-    );
-    ensure!(
-        header("ssl-client-verify").is_empty() && header("x-forwarded-proto").is_empty(),
-        "{question:?}"
-    );
+    let url = format!("http://{GUARDED}/cart?id=1");
+    for (name, expected) in [
+        ("host", "auth.default.svc"),
+        ("x-original-url", url.as_str()),
+        ("x-original-method", "POST"),
+        ("x-sent-from", "nginx-ingress-controller"),
+        ("x-auth-request-redirect", "/cart?id=1"),
+        ("x-real-ip", "127.0.0.1"),
+        ("cookie", "session=1"),
+        ("ssl-client-verify", ""),
+        ("x-forwarded-proto", ""),
+    ] {
+        ensure!(header(name) == expected, "{name}: {question:?}");
+    }
     asked.sluice.stop()
 }
 

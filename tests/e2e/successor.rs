@@ -89,6 +89,14 @@ async fn killed(plane: Plane, tenants: &Tenants) -> Result<(Sluice, u32)> {
     Ok((sluice, data_plane))
 }
 
+/// All paths of NAME.test.
+fn whole(namespace: &str, name: &str) -> Ingress {
+    let host = format!("{name}.test");
+    Ingress::new(namespace, name)
+        .host(&host)
+        .path("/", "web", 80)
+}
+
 async fn a_data_plane_is_adopted_and_no_request_fails(plane: Plane) -> Result<()> {
     let tenants = Tenants::start().await?;
     let (first, data_plane) = killed(plane, &tenants).await?;
@@ -117,11 +125,7 @@ async fn a_data_plane_is_adopted_and_no_request_fails(plane: Plane) -> Result<()
     } else {
         Clients::that_connect(&first)
     };
-    tenants.manifests.ingress(
-        &Ingress::new(FOREIGN, "new")
-            .host("new.test")
-            .path("/", "web", 80),
-    )?;
+    tenants.manifests.ingress(&whole(FOREIGN, "new"))?;
     tenants
         .manifests
         .endpoints(OWNER, "web", &[tenants.owner.addr()])?;
@@ -133,11 +137,7 @@ async fn a_data_plane_is_adopted_and_no_request_fails(plane: Plane) -> Result<()
         .await?;
     third.wait_for_pod("new.test", FOREIGN).await?;
     third.wait_for_pod(HOST, OWNER).await?;
-    tenants.manifests.ingress(
-        &Ingress::new(OWNER, "newer")
-            .host("newer.test")
-            .path("/", "web", 80),
-    )?;
+    tenants.manifests.ingress(&whole(OWNER, "newer"))?;
     third.wait_for_pod("newer.test", OWNER).await?;
     clients.go_on().await?;
     clients.lost_nothing().await?;

@@ -69,13 +69,8 @@ async fn status(
     Ok(connection.send(&Request::get(host, "/")).await?.status)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<()> {
-    let site = Site::start(1, 1).await?;
-    let (a, b) = (
-        Authority::new(&site.manifests, "ca-a")?,
-        Authority::new(&site.manifests, "ca-b")?,
-    );
+/// Hosts that ask for certificates of one authority or the other, and one that asks for none.
+fn hosts(site: &Site) -> Result<()> {
     for (name, annotations) in [
         (
             "a",
@@ -102,6 +97,43 @@ async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<
             .fold(ingress, |i, (name, value)| i.annotation(name, value));
         site.manifests.ingress(&ingress)?;
     }
+    Ok(())
+}
+
+/// Plain http, and what a client says about itself.
+async fn no_claim_is_believed(site: &Site, sluice: &Sluice) -> Result<()> {
+    let hits = site.pods[0].hits();
+    let claims = Request::get("a.test", "/")
+        .header("ssl-client-verify", "SUCCESS")
+        .header("x-forwarded-proto", "https");
+    ensure!(http::send(sluice.http(), &claims).await?.status == 400);
+    ensure!(site.pods[0].hits() == hits, "no pod has heard of it");
+    let page = http::send(
+        sluice.http(),
+        &Request {
+            headers: vec![],
+            ..claims
+        }
+        .header("host", "optional.test")
+        .header("ssl-client-verify", "SUCCESS"),
+    )
+    .await?;
+    ensure!(
+        page.text().contains("NONE") && !page.text().contains("SUCCESS"),
+        "{}",
+        page.text()
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<()> {
+    let site = Site::start(1, 1).await?;
+    let (a, b) = (
+        Authority::new(&site.manifests, "ca-a")?,
+        Authority::new(&site.manifests, "ca-b")?,
+    );
+    hosts(&site)?;
     let sluice = Options::new(&site.manifests)
         .data_plane("nginx")
         .start()
@@ -131,27 +163,6 @@ async fn a_certificate_that_was_checked_for_one_host_opens_no_other() -> Result<
             identity.is_some()
         );
     }
-    // Plain http, and what the client says about itself.
-    let hits = site.pods[0].hits();
-    let claims = Request::get("a.test", "/")
-        .header("ssl-client-verify", "SUCCESS")
-        .header("x-forwarded-proto", "https");
-    ensure!(http::send(sluice.http(), &claims).await?.status == 400);
-    ensure!(site.pods[0].hits() == hits, "no pod has heard of it");
-    let page = http::send(
-        sluice.http(),
-        &Request {
-            headers: vec![],
-            ..claims
-        }
-        .header("host", "optional.test")
-        .header("ssl-client-verify", "SUCCESS"),
-    )
-    .await?;
-    ensure!(
-        page.text().contains("NONE") && !page.text().contains("SUCCESS"),
-        "{}",
-        page.text()
-    );
+    no_claim_is_believed(&site, &sluice).await?;
     sluice.stop()
 }

@@ -39,6 +39,14 @@ async fn counted(sluice: &Sluice, labels: &[&str], count: f64) -> Result<()> {
     Ok(())
 }
 
+const HISTOGRAMS: [&str; 5] = [
+    "request_duration_seconds",
+    "header_duration_seconds",
+    "response_duration_seconds",
+    "response_size",
+    "request_size",
+];
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Result<()> {
     let site = Site::start(1, 1).await?;
@@ -80,22 +88,9 @@ async fn requests_are_counted_by_ingress_and_none_is_lost_in_a_reload() -> Resul
     let of = |status: &'static str| [&web[..], &[status]].concat();
     counted(&sluice, &of("status=\"200\""), 50.0).await?;
     counted(&sluice, &of("status=\"503\""), 10.0).await?;
-    ensure!(
-        sample(
-            &sluice,
-            "requests",
-            &["ingress=\"moved\"", "status=\"301\""]
-        )
-        .await
-        .is_some()
-    );
-    for name in [
-        "request_duration_seconds",
-        "header_duration_seconds",
-        "response_duration_seconds",
-        "response_size",
-        "request_size",
-    ] {
+    let moved = ["ingress=\"moved\"", "status=\"301\""];
+    ensure!(sample(&sluice, "requests", &moved).await.is_some());
+    for name in HISTOGRAMS {
         let count = sample(&sluice, &format!("{name}_count"), &of("status=\"200\"")).await;
         ensure!(count == Some(50.0), "{name}: {count:?}");
     }

@@ -103,11 +103,8 @@ async fn a_trace_goes_on_from_the_client_through_a_span_to_the_pod() -> Result<(
 
     let request = of_a_trace("/moved?a=b", "01").header("user-agent", "a test");
     let id = "11111111-2222-4333-8444-555555555555";
-    let answer = http::send(
-        traced.sluice.http(),
-        &request.clone().header("x-request-id", id),
-    )
-    .await?;
+    let with_id = request.clone().header("x-request-id", id);
+    let answer = http::send(traced.sluice.http(), &with_id).await?;
     ensure!(
         answer.json()?["headers"]["x-request-id"][0] == id,
         "the id of a request is its client's"

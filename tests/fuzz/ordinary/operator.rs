@@ -69,6 +69,23 @@ const FORMATS: &[&str] = &[
     "%REQ(:path)%",
 ];
 
+const CLIENT_HEADERS: &[&str] = &[
+    "X-Forwarded-For",
+    "CF-Connecting-IP",
+    "host",
+    "x_y",
+    ":path",
+    "X-Envoy-External-Address",
+];
+const EXPRESSIONS: &[&str] = &[
+    "off",
+    "$host",
+    "http://a/",
+    "HTTP $request_method $uri",
+    "$cookie_a",
+    "$nonsense",
+];
+
 fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
     Some(match name {
         "proxy-set-headers" | "add-headers" => {
@@ -77,15 +94,7 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         "hide-headers" | "global-auth-response-headers" | "global-allowed-response-headers" => {
             header_names().boxed()
         }
-        "forwarded-for-header" => one_of(&[
-            "X-Forwarded-For",
-            "CF-Connecting-IP",
-            "host",
-            "x_y",
-            ":path",
-            "X-Envoy-External-Address",
-        ])
-        .boxed(),
+        "forwarded-for-header" => one_of(CLIENT_HEADERS).boxed(),
         "block-user-agents" | "block-referers" => blocked().boxed(),
         "block-cidrs"
         | "proxy-real-ip-cidr"
@@ -122,15 +131,7 @@ fn by_name(name: &str) -> Option<BoxedStrategy<String>> {
         "proxy-redirect-from"
         | "proxy-redirect-to"
         | "opentelemetry-operation-name"
-        | "global-auth-cache-key" => one_of(&[
-            "off",
-            "$host",
-            "http://a/",
-            "HTTP $request_method $uri",
-            "$cookie_a",
-            "$nonsense",
-        ])
-        .boxed(),
+        | "global-auth-cache-key" => one_of(EXPRESSIONS).boxed(),
         _ => return None,
     })
 }

@@ -52,6 +52,17 @@ const SECOND_LOOK: Policy = Policy {
     ..SCOPED
 };
 
+fn nginx_change(endpoints: usize, target: Option<f64>) -> Bench {
+    Bench::NginxChange(NginxChange { endpoints, target })
+}
+
+fn comeback(data_plane: &'static str) -> Bench {
+    Bench::Comeback(Comeback {
+        data_plane,
+        hosts: 100,
+    })
+}
+
 /// Everything, in the order of the table.
 fn all() -> Vec<Bench> {
     let picks = [10, 1000, 10_000].into_iter().flat_map(|endpoints| {
@@ -71,18 +82,9 @@ fn all() -> Vec<Bench> {
         cpu(DataPlane::Nginx, ROUND_ROBIN, Some(1.15)),
         cpu(DataPlane::Nginx, STICKY, Some(1.22)),
         cpu(DataPlane::Nginx, EWMA, Some(1.25)),
-        Bench::NginxChange(NginxChange {
-            endpoints: 1000,
-            target: None,
-        }),
-        Bench::NginxChange(NginxChange {
-            endpoints: 10_000,
-            target: Some(20.0),
-        }),
-        Bench::NginxChange(NginxChange {
-            endpoints: 50_000,
-            target: None,
-        }),
+        nginx_change(1000, None),
+        nginx_change(10_000, Some(20.0)),
+        nginx_change(50_000, None),
         Bench::NginxWorkerStart(NginxWorkerStart),
         Bench::NginxReloadStall(NginxReloadStall),
         Bench::EndpointChange(EndpointChange::Idle),
@@ -103,14 +105,8 @@ fn all() -> Vec<Bench> {
             ingresses: 10_000,
         }),
         Bench::ExternalAuth(ExternalAuth { ingresses: 10_000 }),
-        Bench::Comeback(Comeback {
-            data_plane: "envoy",
-            hosts: 100,
-        }),
-        Bench::Comeback(Comeback {
-            data_plane: "nginx",
-            hosts: 100,
-        }),
+        comeback("envoy"),
+        comeback("nginx"),
     ];
     all.extend(picks);
     all

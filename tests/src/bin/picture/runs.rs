@@ -18,46 +18,47 @@ pub(crate) struct Spread {
     pub(crate) pods: Vec<u64>,
 }
 
+const ALGORITHMS: [Algorithm; 8] = [
+    Algorithm {
+        title: "round_robin",
+        annotations: &[],
+    },
+    Algorithm {
+        title: "least_conn",
+        annotations: &[("load-balance", "least_conn")],
+    },
+    Algorithm {
+        title: "ewma",
+        annotations: &[("load-balance", "ewma")],
+    },
+    Algorithm {
+        title: "peak_ewma",
+        annotations: &[("load-balance", "peak_ewma")],
+    },
+    Algorithm {
+        title: "hash",
+        annotations: &[HASH],
+    },
+    Algorithm {
+        title: "bounded hash",
+        annotations: &[HASH, ("sluice.dev/hash-load-factor", "125")],
+    },
+    Algorithm {
+        title: "hash to subsets",
+        annotations: &[
+            HASH,
+            ("upstream-hash-by-subset", "true"),
+            ("upstream-hash-by-subset-size", "2"),
+        ],
+    },
+    Algorithm {
+        title: "new sessions",
+        annotations: &[("affinity", "cookie")],
+    },
+];
+
 /// Six pods, of which the last is slow, and twelve clients at a time who ask for 600 paths.
 pub(crate) async fn spread() -> Result<Vec<Spread>> {
-    const ALGORITHMS: [Algorithm; 8] = [
-        Algorithm {
-            title: "round_robin",
-            annotations: &[],
-        },
-        Algorithm {
-            title: "least_conn",
-            annotations: &[("load-balance", "least_conn")],
-        },
-        Algorithm {
-            title: "ewma",
-            annotations: &[("load-balance", "ewma")],
-        },
-        Algorithm {
-            title: "peak_ewma",
-            annotations: &[("load-balance", "peak_ewma")],
-        },
-        Algorithm {
-            title: "hash",
-            annotations: &[HASH],
-        },
-        Algorithm {
-            title: "bounded hash",
-            annotations: &[HASH, ("sluice.dev/hash-load-factor", "125")],
-        },
-        Algorithm {
-            title: "hash to subsets",
-            annotations: &[
-                HASH,
-                ("upstream-hash-by-subset", "true"),
-                ("upstream-hash-by-subset-size", "2"),
-            ],
-        },
-        Algorithm {
-            title: "new sessions",
-            annotations: &[("affinity", "cookie")],
-        },
-    ];
     const REQUESTS: u64 = 3000;
     let site = Site::start(6, 6, &ALGORITHMS).await?;
     for (n, pod) in site.pods.iter().enumerate() {

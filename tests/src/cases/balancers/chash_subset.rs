@@ -51,6 +51,12 @@ struct Then {
     property: Option<String>,
 }
 
+/// Of `balanced 3 times with the same key`.
+fn times(when: &str) -> Option<usize> {
+    let rest = when.strip_prefix("balanced ")?;
+    rest.strip_suffix(" times with the same key")?.parse().ok()
+}
+
 pub(super) fn play(case: &Case) -> Play {
     let (given, then): (Given, Then) = (case.given()?, case.then()?);
     if let Some(other) = given.endpoints.as_deref().filter(|text| *text != IN_ORDER) {
@@ -92,12 +98,7 @@ pub(super) fn play(case: &Case) -> Play {
             },
             Some(SAME_SUBSET),
         ) => {
-            let times = when
-                .strip_prefix("balanced ")
-                .and_then(|rest| rest.strip_suffix(" times with the same key"));
-            let times = times
-                .and_then(|n| n.parse().ok())
-                .ok_or_else(|| case.unknown_action())?;
+            let times = times(when).ok_or_else(|| case.unknown_action())?;
             in_both(|personality| same_subset(personality, &groups, &request.uri, times))
         }
         (

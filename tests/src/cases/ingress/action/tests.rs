@@ -16,7 +16,7 @@ fn delete(kind: Option<Kind>, name: Option<&str>) -> Action {
 fn sentences_are_understood() {
     let scale = |count| Action::Scale("echo".to_owned(), count);
     let class = "kubernetes.io/ingress.class";
-    for (text, expected) in [
+    let settings = vec![
         ("scale echo to 2", vec![scale(2)]),
         ("scale echo 2 to 4 in steps", vec![scale(3), scale(4)]),
         (
@@ -61,6 +61,8 @@ fn sentences_are_understood() {
                 Secret::Words("tls for b.example".into()),
             )],
         ),
+    ];
+    let objects = vec![
         ("delete secret", vec![delete(Some(Kind::Secret), None)]),
         (
             "delete secret foo.com",
@@ -80,7 +82,8 @@ fn sentences_are_understood() {
             "scale echo to 0; wait 0.5 s",
             vec![scale(0), Action::Wait(Duration::from_millis(500))],
         ),
-    ] {
+    ];
+    for (text, expected) in settings.into_iter().chain(objects) {
         assert_eq!(parse(text), Ok(expected), "{text}");
     }
 }
